@@ -62,3 +62,10 @@ def test_the_exports_of_the_page_are_those_of_the_command() -> None:
 
     page = (DOCS / "results-out.md").read_text(encoding="utf-8")
     assert set(re.findall(r"--what ([\w-]+)", page)) == set(WRITERS)
+
+
+def test_the_table_of_the_page_is_audited(tmp_path: Path, monkeypatch, capsys) -> None:
+    (example,) = blocks("tables.md")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "tables.md", "exec"), {})
+    assert (tmp_path / "audit.html").is_file() and capsys.readouterr().out.strip()

@@ -7,9 +7,14 @@ from typing import Any
 from countenance import auditing, comparing
 from countenance.auditing import Audit
 from countenance.comparing import Comparison, Leaderboard
+from countenance.errors import InputError
+from countenance.prediction_tables import prediction_table
 from countenance.run import Run
 from countenance.run.store import MANIFEST
 from countenance.storage import is_url
+
+OWN = ("source", "by", "metrics", "truth", "pred", "score", "positive")
+"""Arguments of `audit` that are no settings of the comparison."""
 
 
 def audit(
@@ -17,6 +22,10 @@ def audit(
     by: Sequence[str] | str | None = None,
     metrics: Sequence[str] | str | None = None,
     *,
+    truth: str | None = None,
+    pred: str | None = None,
+    score: str | None = None,
+    positive: str | None = None,
     cluster: str | Sequence[str] | None = "auto",
     comparison: str = "rest",
     reference: Any = None,
@@ -56,7 +65,18 @@ def audit(
     >>> ct.audit(rows, by="sex", metrics="found").verdict
     'disparity'
 
+    Of a table with predictions `truth`, `pred` and `score` name columns, and the measures are made of them:
+
+    >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "hired": [1, 0] * 400, "advice": [0, 0, 1, 0] * 100 + [1, 0] * 200}
+    >>> found = ct.audit(rows, by="sex", truth="hired", pred="advice")
+    >>> next(round(f.difference, 2) for f in found.findings if f.metric == "true_positive_rate")
+    -0.5
+
     Arguments:
+        truth, pred, score: columns of the truth, the prediction and its score: accuracy, true and false positive rate,
+            false negative rate, precision, selection rate and ratio, AUC and calibration; of numbers the errors and
+            the bias; of a score alone the scoring rate and the impact ratio.
+        positive: the positive class, where the words of truth and prediction do not say it.
         by: attributes: names, "age:18,40,65" and "age:quantiles4" (bins), "skin_tone*masked" (an intersection);
             default: every column of text or true/false with 2 to 30 values.
         metrics: the columns to compare; default: a run's headline metrics, every number of a table.
@@ -82,11 +102,21 @@ def audit(
         equity: add equity measures, each with an interval and what a fair system of this size would show.
         progress: called with the steps done and their number.
     """
-    settings = {name: value for name, value in locals().items() if name not in ("source", "by", "metrics")}
+    settings = {name: value for name, value in locals().items() if name not in OWN}
     run = _run(source)
+    if truth or pred or score:
+        if run is not None:
+            raise InputError(f"{run.place}: a run has its own metrics; truth, pred and score are for tables")
+        table = prediction_table(
+            source, by, metrics, truth=truth, pred=pred, score=score, positive=positive, settings=settings
+        )
+        answer = auditing.audit(
+            table.columns, by=table.by, metrics=table.metrics, computed=table.computed, **table.settings
+        )
+        return answer.of(table.columns)
     if run is None:
-        return auditing.audit(source, by=by, metrics=metrics, **settings)
-    return run.audit(by=by, metrics=metrics, **settings)  # type: ignore[arg-type]
+        return auditing.audit(source, by=by, metrics=metrics, **settings).of(source)
+    return run.audit(by=by, metrics=metrics, **settings).of(run)  # type: ignore[arg-type]
 
 
 def compare(*entries: Any, **settings: Any) -> Comparison | Leaderboard:

@@ -23,32 +23,32 @@ def noisy_boxes(truth: Sequence[Array], noise: Noise, draw: np.random.Generator)
     >>> noisy_boxes([np.array([10.0, 10, 50, 90])], [0.0], np.random.default_rng(3)).xyxy
     array([[10., 10., 50., 90.]])
     """
-    found: list[Any] = []
+    result: list[Any] = []
     scores = []
     for true, strength in zip(truth, noise, strict=True):
         if draw.random() < 0.03 * strength:
             continue  # missed
         box = true + draw.normal(0, 0.03 * strength * (true[2:] - true[:2]).mean(), 4)
         box[2:] = np.maximum(box[2:], box[:2] + 1)
-        found.append(box.round(2))
+        result.append(box.round(2))
         scores.append(round(float(draw.uniform(0.6, 1)), 3))
     if draw.random() < 0.2:  # a false alarm
         x, y = draw.uniform(0, 40, 2)
-        found.append([round(x, 2), round(y, 2), round(x + 30, 2), round(y + 30, 2)])
+        result.append([round(x, 2), round(y, 2), round(x + 30, 2), round(y + 30, 2)])
         scores.append(round(float(draw.uniform(0.3, 0.8)), 3))
-    return Boxes(np.array(found).reshape(-1, 4), scores)
+    return Boxes(np.array(result).reshape(-1, 4), scores)
 
 
 def noisy_masks(truth: Sequence[NDArray[np.bool_]], noise: Noise, draw: np.random.Generator) -> Masks:
     """Masks that are too large or too small by some pixels."""
     cv2 = opencv("noisy masks")
-    found = []
+    result = []
     for mask, strength in zip(truth, noise, strict=True):
         radius = max(1, round(abs(draw.normal(0, 0.012 * strength * max(mask.shape)))))
         kernel = np.ones((2 * radius + 1, 2 * radius + 1), np.uint8)
         change = cv2.erode if draw.random() < 0.5 else cv2.dilate
-        found.append(change(np.ascontiguousarray(mask.astype(np.uint8)), kernel))
-    return Masks(np.array(found), [0.9] * len(found))
+        result.append(change(np.ascontiguousarray(mask.astype(np.uint8)), kernel))
+    return Masks(np.array(result), [0.9] * len(result))
 
 
 def noisy_keypoints(
@@ -66,11 +66,11 @@ def noisy_parts(
     truth: Sequence[Collection[str]], noise: Noise, draw: np.random.Generator, names: Sequence[str]
 ) -> Parts:
     """A probability for each of some body parts; the truth is the parts that can be seen."""
-    found: list[dict[str, float]] = []
+    result: list[dict[str, float]] = []
     for there, strength in zip(truth, noise, strict=True):
         right = {name: draw.beta(8 / strength, 2) for name in names}
-        found.append({name: round(float(p if name in there else 1 - p), 3) for name, p in right.items()})
-    return Parts(tuple(found))
+        result.append({name: round(float(p if name in there else 1 - p), 3) for name, p in right.items()})
+    return Parts(tuple(result))
 
 
 def noisy_label_map(truth: NDArray[np.uint8], noise: float, draw: np.random.Generator) -> LabelMap:

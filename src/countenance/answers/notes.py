@@ -6,9 +6,9 @@ from typing import Any
 from countenance.answers.types import Boxes
 
 
-def unlabelled_note(found: Mapping[str, Any], place: str) -> tuple[str, ...]:
+def unlabelled_note(result: Mapping[str, Any], place: str) -> tuple[str, ...]:
     """A note on images with a box that has no label, in a file that has labels: all boxes there lose theirs."""
-    bare = [name for name, boxes in found.items() if isinstance(boxes, Boxes) and len(boxes) and boxes.labels is None]
+    bare = [name for name, boxes in result.items() if isinstance(boxes, Boxes) and len(boxes) and boxes.labels is None]
     images = f"1 image ({bare[0]})" if len(bare) == 1 else f"{len(bare)} images ({', '.join(bare[:3])}, …)"
     return (f"{place}: {images} with boxes that have no label; all boxes there count as unlabelled",) if bare else ()
 
@@ -21,5 +21,5 @@ def unscored_note(without: int, boxes: int, place: str) -> tuple[str, ...]:
     >>> unscored_note(3, 3, "boxes.csv")
     ()
     """
-    said = "has no score and counts" if without == 1 else "have no score and count"
-    return (f"{place}: {without} of {boxes} boxes {said} as certain (score 1)",) if 0 < without < boxes else ()
+    words = "has no score and counts" if without == 1 else "have no score and count"
+    return (f"{place}: {without} of {boxes} boxes {words} as certain (score 1)",) if 0 < without < boxes else ()

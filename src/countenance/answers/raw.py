@@ -51,13 +51,13 @@ def fields(answer: Any, names: tuple[str, ...], place: str) -> list[list[Any]]:
     if not isinstance(answer, Mapping) or names[0] not in answer:
         expected = ", ".join(map(repr, names))
         raise InputError(f"{place}: the model returned {described(answer)}, expected a dict with {expected}")
-    found = [items(answer.get(name), f"{place}: {name}") for name in names]
-    for name, values in zip(names, found, strict=True):
-        if name not in answer and found[0]:
+    result = [items(answer.get(name), f"{place}: {name}") for name in names]
+    for name, values in zip(names, result, strict=True):
+        if name not in answer and result[0]:
             raise InputError(f"{place}: the model returned {described(answer)}; {name!r} is missing")
-        if len(values) != len(found[0]):
-            raise InputError(f"{place}: {len(values)} {name} for {len(found[0])} {names[0]}; one for each")
-    return found
+        if len(values) != len(result[0]):
+            raise InputError(f"{place}: {len(values)} {name} for {len(result[0])} {names[0]}; one for each")
+    return result
 
 
 def items(value: Any, place: str) -> list[Any]:
@@ -79,14 +79,14 @@ def array(value: Any) -> NDArray[Any]:
 
 def numbers(value: Any, place: str, expected: str) -> NDArray[np.float64]:
     """Finite numbers of any shape; `expected` says in errors what they should be."""
-    said = " ".join(repr(value).split())[:60]
+    words = " ".join(repr(value).split())[:60]
     try:
-        found = np.asarray(plain(value), dtype=np.float64)
+        result = np.asarray(plain(value), dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{place}: {said} is not {expected}") from None
-    if not np.isfinite(found).all():
-        raise InputError(f"{place}: {said} holds a number that is not finite")
-    return found
+        raise InputError(f"{place}: {words} is not {expected}") from None
+    if not np.isfinite(result).all():
+        raise InputError(f"{place}: {words} holds a number that is not finite")
+    return result
 
 
 def number(value: Any, place: str, expected: str = "a number") -> float:
@@ -95,44 +95,44 @@ def number(value: Any, place: str, expected: str = "a number") -> float:
     >>> number(np.array([0.5]), "a.png: scores")
     0.5
     """
-    found = numbers(value, place, expected)
-    if found.size != 1:
+    result = numbers(value, place, expected)
+    if result.size != 1:
         raise InputError(f"{place}: {described(value)} is not {expected}")
-    return float(found.item())
+    return float(result.item())
 
 
 def box(value: Any, place: str) -> list[float]:
     """The four corners of a box."""
-    found = numbers(value, place, "a box [x0, y0, x1, y1]")
-    if found.shape != (4,):
-        raise InputError(f"{place}: {found.size} numbers, expected a box [x0, y0, x1, y1]")
-    corners: list[float] = found.tolist()
+    result = numbers(value, place, "a box [x0, y0, x1, y1]")
+    if result.shape != (4,):
+        raise InputError(f"{place}: {result.size} numbers, expected a box [x0, y0, x1, y1]")
+    corners: list[float] = result.tolist()
     return corners
 
 
 def mask(value: Any, place: str) -> dict[str, Any]:
     """A mask of 0 and 1 as run lengths."""
-    found = array(value)
-    if found.ndim != 2 or found.dtype.kind not in "biuf":
+    result = array(value)
+    if result.ndim != 2 or result.dtype.kind not in "biuf":
         raise InputError(f"{place}: {described(value)}, expected a boolean array of height × width")
-    if not ((found == 0) | (found == 1)).all():
+    if not ((result == 0) | (result == 1)).all():
         raise InputError(f"{place}: a mask with other values than 0 and 1; apply your threshold to it")
-    return rle_of(found)
+    return rle_of(result)
 
 
 def points(value: Any, place: str) -> list[list[float]]:
     """The keypoints of one person."""
-    found = numbers(value, f"{place}: keypoints", "a list of [x, y]")
-    if found.ndim != 2 or found.shape[1] < 2:
-        shape = "×".join(map(str, found.shape))
+    result = numbers(value, f"{place}: keypoints", "a list of [x, y]")
+    if result.ndim != 2 or result.shape[1] < 2:
+        shape = "×".join(map(str, result.shape))
         raise InputError(f"{place}: keypoints: {shape} numbers, expected a list of [x, y] for each person")
-    rows: list[list[float]] = found.tolist()
+    rows: list[list[float]] = result.tolist()
     return rows
 
 
 def parts(answer: Any, place: str) -> list[dict[str, float]]:
     """The probability of each part, for each person."""
     if not isinstance(answer, (list, tuple)) or not all(isinstance(person, Mapping) for person in answer):
-        found = described(answer)
-        raise InputError(f"{place}: the model returned {found}, expected a list with a dict of parts for each person")
+        result = described(answer)
+        raise InputError(f"{place}: the model returned {result}, expected a list with a dict of parts for each person")
     return [{str(name): number(p, f"{place}: part {name!r}") for name, p in person.items()} for person in answer]

@@ -46,6 +46,8 @@ class ComputedGroups:
     better: str | None = "lower"
     largest: float = 2.0
     """The smallest ratio that matters."""
+    unit: str = "pairs"
+    """What `n` counts."""
 
     @property
     def judged(self) -> Judged:
@@ -59,7 +61,7 @@ class ComputedGroups:
             Estimate(
                 metric=self.metric, metric_kind=RATIO, attribute=self.attribute, group=group, n=n, clusters=people,
                 estimate=value, low=low, high=high, deff=math.nan, note="" if n else "no units",
-                counted=_pairs(n, people),
+                counted=_counted(n, people, self.unit),
             )
             for group, value, low, high, n, people in rows
         ]  # fmt: skip
@@ -132,9 +134,9 @@ class Ratios:
             "estimate": one.values[g], "low": one.low[g], "high": one.high[g], "estimate_versus": other,
             "difference": one.values[g] - other, "effect_name": RATIO, "depth": 1,
             "direction": direction(one.values[g] - other, judged.better),
-            "counted": _pairs(one.n[g], int(self.people[g])),
+            "counted": _counted(one.n[g], int(self.people[g]), one.unit),
         }  # fmt: skip
-        values["counted_versus"] = _pairs(values["n_versus"], values["clusters_versus"])
+        values["counted_versus"] = _counted(values["n_versus"], values["clusters_versus"], one.unit)
         if single is not None:
             values |= {"low_versus": one.low[single], "high_versus": one.high[single]}
         draft = Draft(values, judged, severity_effect=abs(log_ratio), unit=error, se=error)
@@ -162,8 +164,8 @@ class Ratios:
         draft.tests = {"mean": Test("z of the logarithm", z, float(both(z)), z, math.inf, log_ratio)}
 
 
-def _pairs(n: int, people: int) -> str:
-    return f"{n:,} pairs of {people:,} people"
+def _counted(n: int, people: int, unit: str) -> str:
+    return f"{n:,} {unit}" if n == people and unit == "rows" else f"{n:,} {unit} of {people:,} people"
 
 
 def own_ratios(

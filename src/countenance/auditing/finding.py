@@ -9,9 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from countenance.auditing.ratio import Ratio
+from countenance.errors import InputError, optional
 
 NAN = math.nan
 
@@ -234,6 +235,18 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+class Origin:
+    """What was audited: a run, a path or a table. Audits are equal by what they say, not by where it comes from."""
+
+    def __init__(self, source: Any = None) -> None:
+        self.source = source
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Origin)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Audit(BaseModel):
     """The verdict, its reason, every finding, and what could not be tested.
 
@@ -261,6 +274,13 @@ class Audit(BaseModel):
     widest: list[Widest] = []
     """By attribute and metric, the largest difference between two groups."""
     equity: list[Equity] = []
+    _origin: Origin = PrivateAttr(default_factory=Origin)
+
+    def of(self, source: Any) -> Audit:
+        """The same audit, which knows what it is of, for `report`."""
+        known = self.model_copy()
+        known._origin = Origin(source)
+        return known
 
     def __repr__(self) -> str:
         """The audit in five lines; `print(audit.to_json())` prints all of it."""
@@ -315,6 +335,17 @@ class Audit(BaseModel):
     def to_pandas(self) -> Any:
         """The findings as a pandas DataFrame, one row each."""
         return _frame(Finding, self.findings)
+
+    def short(self) -> Any:
+        """The findings as a pandas DataFrame of ten columns: who, how many, the number and the verdict."""
+        return self.to_pandas()[list(SHORT)]
+
+    def report(self, out: str | Path = "audit.html") -> Path:
+        """Write the page of this audit and return its path; of a run, it is the run's report."""
+        if self._origin.source is None:
+            raise InputError("this audit was read from a file and does not know its rows; audit the run or table again")
+        write: Callable[[Any, Audit, Path], Path] = import_module("countenance.report").write_audit_report
+        return write(self._origin.source, self, Path(out))
 
     def write(self, path: str | Path) -> Path:
         """Write the findings as Parquet; verdict, excluded groups and settings go into its metadata."""
@@ -383,6 +414,10 @@ class Audit(BaseModel):
         return numbers
 
 
+SHORT = (
+    "metric", "attribute", "group", "versus", "n", "estimate", "low", "high", "difference", "verdict",
+)  # fmt: skip
+"""The columns of `Audit.short`."""
 _PARTS: dict[str, type[BaseModel]] = {
     "findings": Finding, "groups": Estimate, "overall": Estimate, "missing": MissingScores, "ordered": Split,
     "widest": Widest, "equity": Equity,
@@ -410,6 +445,5 @@ def _arrow(model: type[BaseModel], rows: list[Any]) -> Any:
 
 
 def _frame(model: type[BaseModel], rows: list[Any]) -> Any:
-    import pandas as pd
-
+    pd = optional("pandas", "findings as a DataFrame", "pandas")
     return pd.DataFrame([row.model_dump() for row in rows], columns=list(model.model_fields))

@@ -3,7 +3,7 @@
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +27,7 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
-from countenance.cli.lines import Cell, Line, Stopped, say, width, wrapped
+from countenance.cli.lines import Cell, Line, Stopped, note, say, width, wrapped
 from countenance.cli.places import is_run
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, keep_audit
@@ -52,6 +52,14 @@ def audit(
     ],
     by: By = None,
     metric: Metrics = None,
+    truth: Annotated[str | None, typer.Option(help="Of a table with predictions: the column of the truth.")] = None,
+    pred: Annotated[
+        str | None, typer.Option(help="The column of predictions (classes, 0/1, yes/no, or numbers).")
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option(help="The column of scores: AUC and calibration; alone: the scoring rate (LL144).")
+    ] = None,
+    positive: Annotated[str | None, typer.Option(help="The positive class, where its word does not say so.")] = None,
     cluster: Cluster = None,
     comparison: Annotated[str, typer.Option(help="rest, pairs, reference, spread or paired.")] = "rest",
     reference: Annotated[
@@ -86,10 +94,12 @@ def audit(
     from countenance.auditing.parquet import SUFFIXES, fetched
     from countenance.auditing.source import Source
     from countenance.files import write_json
+    from countenance.prediction_tables import prediction_table
     from countenance.report import write_pdf, write_report, write_table_pdf, write_table_report
     from countenance.run import Run, audit_run
     from countenance.run.ledger import noted
     from countenance.run.licences import of_manifest
+    from countenance.scratch import temporary_folder
 
     check_writable([json, report, pdf])
     if pdf is not None and pdf.suffix.lower() != ".pdf":
@@ -106,14 +116,30 @@ def audit(
     if not is_run(table) and not table.exists():
         raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
     finished = Run(table, verified=not unverified) if is_run(table) and not _is_table(table) else None
+    if finished is not None and (truth or pred or score):
+        raise InputError(f"{table}: a run has its own metrics; --truth, --pred and --score are for tables")
     if finished is None and is_run(table) and (report or pdf) and not str(table).lower().endswith(SUFFIXES):
         raise InputError(f"{table}: several files; a page shows one: --report and --pdf need a single .parquet or .csv")
-    with nullcontext(Path()) if finished is not None else fetched(table) as path:
+    with ExitStack() as stack:
+        path = Path() if finished is not None else stack.enter_context(fetched(table))
         with shuffling(quiet) as progress:
             if finished is not None:
                 found = noted(
                     finished, audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
                 )
+            elif truth or pred or score:
+                prepared = prediction_table(
+                    path, choices.by, names_of(metric), truth=truth, pred=pred, score=score, positive=positive,
+                    settings=settings | {"where": where},
+                )  # fmt: skip
+                for text in prepared.notes:
+                    note(text)
+                path = prepared.write(Path(stack.enter_context(temporary_folder("predictions"))) / Path(table).name)
+                path = path.rename(path.with_suffix(".parquet"))
+                found = audit_table(
+                    Source(path, label=str(table)), prepared.by, prepared.metrics, computed=prepared.computed,
+                    progress=progress, **prepared.settings,
+                )  # fmt: skip
             else:
                 source = Source(path, label=str(table))
                 found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
@@ -156,8 +182,6 @@ def check_writable(paths: Sequence[Path | None]) -> None:
 @contextmanager
 def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A progress bar for the permutations of an audit, shown from their first step; Ctrl-C stops without a trace."""
-    from contextlib import ExitStack
-
     from countenance.cli.progress import progress
 
     state: dict[str, object] = {"done": 0, "total": 0}
@@ -248,8 +272,8 @@ def unit_lines(result: "Audit", columns: int | None = None) -> list[str]:
         conditions = " and ".join(f"{name} = {' or '.join(values)}" for name, values in settings["where"].items())
         lines += wrapped("where", conditions, columns)
     lines += wrapped("adjusted", adjustment(settings), columns)
-    for note in settings["notes"]:
-        lines += wrapped("note", note, columns)
+    for text in settings["notes"]:
+        lines += wrapped("note", text, columns)
     left = settings["not_compared"]
     unnamed = [str(entry["attribute"]) for entry in left if entry["why"] == "not named"]
     reasons = [f"{entry['attribute']} ({entry['why']})" for entry in left if entry["why"] != "not named"]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.settings import with_settings
 from countenance.errors import InputError
-from countenance.settings import DataSettings
+from countenance.settings import ReadingSettings
 from countenance.storage import place_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
-Categories = Annotated[str | None, typer.Option(help=DataSettings.model_fields["categories"].description)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
@@ -52,28 +52,29 @@ def _part_sizes(dataset: "Dataset") -> dict[str, int]:
     return dict(Counter(str(sample.attributes["part"]) for sample in dataset if "part" in sample.attributes))
 
 
-def _load(name: str, categories: str | None) -> "Dataset":
+def _load(name: str, reading: ReadingSettings) -> "Dataset":
     """A dataset; what its reader left out is said."""
     from countenance.data import load_dataset
 
-    dataset = load_dataset(name, categories=categories)
+    dataset = load_dataset(name, **reading.reading())
     for note in dataset.notes:
         say(note, err=True)
     return dataset
 
 
 @app.command()
+@with_settings
 def show(
     name: Name,
+    reading: ReadingSettings,
     out: Annotated[Path | None, typer.Option(help="Also write an HTML page with thumbnails here.")] = None,
     thumbnails: Annotated[int, typer.Option(help="How many pictures the page shows.", min=0)] = 96,
     faces: Annotated[bool, typer.Option(help="Show pictures of real people on the page.")] = False,
-    categories: Categories = None,
 ) -> None:
     """Print a dataset's card, counts and attribute balance; with --out, write a page of its pictures."""
     from countenance.data.balance import balance, card_lines
 
-    dataset = _load(name, categories)
+    dataset = _load(name, reading)
     for line in card_lines(dataset):
         say(line)
     for attribute, counts in balance(dataset).items():
@@ -89,20 +90,21 @@ def show(
 
 
 @app.command()
+@with_settings
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
+    reading: ReadingSettings,
     format: Annotated[
         DatasetFormat, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
     ] = DatasetFormat.coco,
-    categories: Categories = None,
 ) -> None:
     """Write a dataset in another format; reading it back gives the same truth."""
     from countenance.data.adapters.coco import write_coco
     from countenance.data.adapters.folder import write_folder
     from countenance.files import staged
 
-    dataset = _load(name, categories)
+    dataset = _load(name, reading)
     with staged(out) as folder:
         folder.rmdir()  # the writers make it themselves
         (write_coco if format is DatasetFormat.coco else write_folder)(dataset, folder)
@@ -110,6 +112,7 @@ def export(
 
 
 @app.command()
+@with_settings
 def index(
     source: Annotated[
         str, typer.Argument(help="A dataset's name or path: a folder, COCO, tars, Parquet, Hugging Face.")
@@ -117,46 +120,45 @@ def index(
     out: Annotated[
         Any, typer.Option(help="The manifest: a new folder or s3://bucket/prefix.", metavar="MANIFEST", parser=place_of)
     ],
+    reading: ReadingSettings,
     embed: Annotated[
         bool | None,
         typer.Option(help="Put the pictures into the manifest (default: when it goes to a URL)."),
     ] = None,
-    categories: Categories = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a dataset as a manifest, which `run --data` reads in parts, on any number of machines."""
     from countenance.cli.progress import progress
     from countenance.data.index import index_dataset, open_source
 
-    found = open_source(source, categories=categories)
-    for note in found.notes:
+    samples = open_source(source, **reading.reading())
+    for note in samples.notes:
         say(note, err=True)
-    with progress("indexing", found.images or 0, quiet=quiet) as step:
-        made = index_dataset(found, out, embed=embed, step=step)
-    images = "1 image" if len(made) == 1 else f"{len(made):,} images"
-    parts = "1 partition" if len(made.partitions) == 1 else f"{len(made.partitions)} partitions"
+    with progress("indexing", samples.images or 0, quiet=quiet) as step:
+        manifest = index_dataset(samples, out, embed=embed, step=step)
+    images = "1 image" if len(manifest) == 1 else f"{len(manifest):,} images"
+    parts = "1 partition" if len(manifest.partitions) == 1 else f"{len(manifest.partitions)} partitions"
     say(f"{images} in {parts}: {out}")
-    say(f"fingerprint {made.fingerprint()[:16]}, attributes: {', '.join(made.attributes) or 'none'}")
+    say(f"fingerprint {manifest.fingerprint()[:16]}, attributes: {', '.join(manifest.attributes) or 'none'}")
 
 
 @app.command()
-def check(name: Name, categories: Categories = None, quiet: Quiet = False) -> None:
-    """Validate every truth of a dataset: one line for each problem, a summary, exit 2 when there are any."""
-    from collections import Counter
-
+@with_settings
+def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
+    """Validate every truth of a dataset: like problems together, a summary, exit 2 when there are any."""
     from countenance.cli.progress import progress
     from countenance.data.balance import people_in_words
     from countenance.data.check import check as check_dataset
+    from countenance.data.check import grouped, unfamiliar_values
 
-    dataset = _load(name, categories)
+    dataset = _load(name, reading)
     with progress("checking", len(dataset), quiet=quiet) as step:
         problems = check_dataset(dataset, step)
-    for problem in problems:
-        say(problem.message)
+    for sentence in unfamiliar_values(dataset):
+        say(f"note: {sentence}", err=True)
+    for line in grouped(problems):
+        say(line)
     if problems:
-        kinds = Counter(problem.kind for problem in problems)
-        counted = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        say(f"{counted}: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
         raise typer.Exit(2)
     images = "1 image" if len(dataset) == 1 else f"{len(dataset)} images"
     say(f"{dataset.name}: {images}, {people_in_words(dataset)}, no problem found")

@@ -28,6 +28,9 @@ def gate(
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the outcome here as JSON.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the outcome here as Markdown.")] = None,
+    any_time: Annotated[
+        bool, typer.Option("--any-time", help="Intervals that hold at every look, for a gate that is asked again.")
+    ] = False,
     init: Annotated[bool, typer.Option("--init", help="Print a commented policy made from the run, and stop.")] = False,
     unverified: Unverified = False,
 ) -> None:
@@ -44,7 +47,7 @@ def gate(
     if policy is None:
         raise InputError(f"--policy is missing; `countenance gate --init {run} > gate.yaml` writes one to begin with")
     before = None if baseline is None else Run(baseline, verified=verified)
-    show(judge(Run(run, verified=verified), policy, baseline=before), junit, json, markdown)
+    show(judge(Run(run, verified=verified), policy, baseline=before, any_time=any_time), junit, json, markdown)
 
 
 MARKS = {"FAIL": "severe", "warn": "unsure", "pass": "none", "FAILED": "severe", "passed": "none"}

@@ -69,6 +69,9 @@ def run(
         Path | None,
         typer.Option(help="Rules (see `countenance gate`): licences are checked first, the rest at the end."),
     ] = None,
+    log: Annotated[
+        list[str] | None, typer.Option(help="Log the run to a tracker: mlflow, wandb or tensorboard (may be repeated).")
+    ] = None,
     threshold: task_options.Threshold = None,
     fmr: task_options.Fmr = None,
     challenge_age: task_options.ChallengeAge = None,
@@ -80,10 +83,12 @@ def run(
 
     from countenance.cli.progress import progress
     from countenance.gating import gate, read_policy
+    from countenance.report.loggers import log_run
     from countenance.run.evaluator import evaluate_with
     from countenance.run.licences import Allowed
 
     named = fail_on_names(fail_on)
+    trackers = _trackers(log)
     rules = None if policy is None else read_policy(policy)
     licences = (Allowed.of(run_settings.allow_licence), rules and rules.licences and rules.licences.allowed)
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
@@ -102,9 +107,27 @@ def run(
         engine_settings.changed(progress=partial(progress, quiet=quiet), say=note),
     )
     found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    for tracker in trackers:
+        say(f"logged   {tracker}: {log_run(finished, tracker)}")
     if rules is not None:
         show_gate(gate(finished, rules))
     fail_on_verdict(found, named)
+
+
+def _trackers(names: list[str] | None) -> list[str]:
+    """The trackers named, refused now where one is unknown or its package is not installed."""
+    from importlib.util import find_spec
+
+    from countenance.data.tables import near
+    from countenance.report.loggers import LOGGERS
+
+    trackers = [name.strip() for text in names or () for name in text.split(",")]
+    for name in trackers:
+        if name not in LOGGERS:
+            raise InputError(f"--log {name!r}{near(name, LOGGERS)}, expected {', '.join(LOGGERS)}")
+        if find_spec(name) is None:
+            raise InputError(f"--log {name} needs its package: pip install {name}")
+    return trackers
 
 
 def _check_before(
@@ -122,12 +145,7 @@ def _check_before(
     from countenance.run.auditing import check_names
     from countenance.tasks import load_task
 
-    dataset = load_dataset(
-        data,
-        categories=data_settings.categories,
-        truth_boxes=data_settings.truth_boxes,
-        truth_units=data_settings.truth_units,
-    )
+    dataset = load_dataset(data, **data_settings.reading())
     known = dataset.attribute_names()
     check_names(data, choices.by, known, choices.where)
     _check_values(data, dataset, choices)

@@ -56,7 +56,7 @@ def attribute_rows(dataset: Dataset, table: Path, annotations: Mapping[str, Who 
     if key is None:
         raise InputError(f"{table} line 1: no column {', '.join(list(find)[:-3])} or image; found {', '.join(header)}")
     faces = {sample.id: len(sample.subjects) for sample in dataset}
-    found: dict[Who, tuple[str, dict[str, str]]] = {}
+    result: dict[Who, tuple[str, dict[str, str]]] = {}
     for line, row in rows:
         place, name = f"{table} line {line}", row[key].strip()
         try:
@@ -69,14 +69,14 @@ def attribute_rows(dataset: Dataset, table: Path, annotations: Mapping[str, Who 
                 boxes = "1 box" if faces[who[0]] == 1 else f"{faces[who[0]]} boxes"
                 raise InputError(f"{place}: face {face!r}, but {name} has {boxes}, counted from 0")
             who = (who[0], int(face))
-        if who in found:
+        if who in result:
             unsaid = key in FILE_COLUMNS and not face
             remedy = "; a column face (from 0) says which box a row is about" if unsaid else ""
             raise InputError(f"{place}: {key} {name!r}{f' face {face}' if face else ''} has a row already{remedy}")
         if who is not None:
-            found[who] = (place, row)
+            result[who] = (place, row)
     person = person_column(header)
-    return AttributeRows([name for name in header if name not in (*KEYS, person)], found, person)
+    return AttributeRows([name for name in header if name not in (*KEYS, person)], result, person)
 
 
 def _known(name: str | None) -> str:
@@ -86,7 +86,7 @@ def _known(name: str | None) -> str:
 
 
 def with_attributes(
-    dataset: Dataset, said: Mapping[Who, Mapping[str, Value]], people: Mapping[Who, tuple[str, str]]
+    dataset: Dataset, words: Mapping[Who, Mapping[str, Value]], people: Mapping[Who, tuple[str, str]]
 ) -> Dataset:
     """The dataset with further attributes and identities; what an annotation says itself is not overwritten.
 
@@ -97,7 +97,7 @@ def with_attributes(
         everybody = _only_person(sample, people)
         subjects = []
         for i, subject in enumerate(sample.subjects):
-            further = {**said.get((sample.id, None), {}), **said.get((sample.id, i), {})}
+            further = {**words.get((sample.id, None), {}), **words.get((sample.id, i), {})}
             own = {name: value for name, value in subject.attributes.items() if value is not None}
             _, person = people.get((sample.id, i), ("", everybody))
             known = {**subject.attributes, **further, **own}
@@ -123,10 +123,13 @@ def with_table(dataset: Dataset, table: Path) -> Dataset:
     `masked` or `mask` says what the boxes do not.
     """
     annotated = [(subject.id, (sample.id, i)) for sample in dataset for i, subject in enumerate(sample.subjects)]
-    found = attribute_rows(dataset, table, dict(annotated) if dataset.aliases else None)  # COCO numbers its annotations
-    names = {name: name.removeprefix("attr.") for name in found.columns if name and name not in ("mask", "masked")}
-    said = {}
-    for who, (place, row) in found.rows.items():
+    result = attribute_rows(
+        dataset, table, dict(annotated) if dataset.aliases else None
+    )  # COCO numbers its annotations
+    names = {name: name.removeprefix("attr.") for name in result.columns if name and name not in ("mask", "masked")}
+    words = {}
+    for who, (place, row) in result.rows.items():
         worn = masked_word(row.get("masked") or row.get("mask") or "", place)
-        said[who] = {own: row[name].strip() or None for name, own in names.items()} | ({"masked": worn} if worn else {})
-    return with_attributes(dataset, said, found.people())
+        own = cells.attributes({own: row[name].strip() for name, own in names.items()}, place)
+        words[who] = own | ({"masked": worn} if worn else {})
+    return with_attributes(dataset, words, result.people())

@@ -34,6 +34,18 @@ def card_lines(dataset: Dataset) -> list[str]:
     return lines
 
 
+def shown_people(dataset: Dataset) -> tuple[int, bool]:
+    """How many people a dataset shows (one whom nothing names counts as a person), and whether any has a name.
+
+    >>> from countenance.testing import small_dataset
+    >>> shown_people(small_dataset(4))
+    (2, True)
+    """
+    identities = [subject.identity for sample in dataset for subject in sample.subjects]
+    known = {identity for identity in identities if identity is not None}
+    return len(known) + identities.count(None), bool(known)
+
+
 def people_in_words(dataset: Dataset) -> str:
     """How many people a dataset shows; one whom nothing names counts as a person.
 
@@ -42,9 +54,8 @@ def people_in_words(dataset: Dataset) -> str:
     '2 people shown 4 times'
     """
     named = [subject.identity for sample in dataset for subject in sample.subjects]
-    known = {identity for identity in named if identity is not None}
     unnamed = named.count(None)
-    people = len(known) + unnamed
+    people, known = shown_people(dataset)
     words = "1 person" if people == 1 else f"{people} people"
     words += f" shown {len(named)} times" if len(named) > people else ""
     return words + (f" ({unnamed} without an identity)" if known and unnamed else "")

@@ -115,7 +115,7 @@ class Categories:
     masked: Mapping[Any, str] = field(default_factory=dict)
     """For files of masked and unmasked faces: whether a mask is worn, by category."""
     left_out: Counter[str] = field(default_factory=Counter)
-    asked: tuple[str, str, str] = (
+    wording: tuple[str, str, str] = (
         "of no person and no face",
         "of a person or a face",
         "--categories says which categories are people or faces, such as face=1,person=18",
@@ -148,7 +148,7 @@ class Categories:
         others = len(self.left_out) - MOST_NAMED
         more = f" and {others} more categories" if others > 0 else ""
         what = "1 annotation is" if n == 1 else f"{n:,} annotations are"
-        return [f"{file}: {what} {self.asked[0]} and left out ({named}{more}); {self.asked[2]}"]
+        return [f"{file}: {what} {self.wording[0]} and left out ({named}{more}); {self.wording[2]}"]
 
 
 OF_MASKS = (
@@ -174,7 +174,7 @@ def choose(
     if masks is not None:
         words = {label: word for word, label in LABELS.items()}
         masked |= {key: words[label] for key, label in masks.items()}
-        return Categories(dict.fromkeys(masked, "face"), names, masked, asked=OF_MASKS)
+        return Categories(dict.fromkeys(masked, "face"), names, masked, wording=OF_MASKS)
     if chosen is None:
         kinds: dict[Any, Kind] = {key: kind for key, name in names.items() if (kind := kind_of(name)) is not None}
         bare = [key for key, word in masked.items() if word == "no" and kind_of(names[key]) is None]
@@ -185,16 +185,16 @@ def choose(
         return Categories(kinds, names)
     kinds = {}
     for kind, word in parse_categories(chosen):
-        found = [key for key, name in names.items() if word in (str(key), name)]
-        if not found and not names and word.isdigit():  # a file without a list of categories
-            found = [int(word)]
-        if not found:
+        result = [key for key, name in names.items() if word in (str(key), name)]
+        if not result and not names and word.isdigit():  # a file without a list of categories
+            result = [int(word)]
+        if not result:
             known = ", ".join(f"{key} {name}" for key, name in list(names.items())[:20]) or "none"
             raise InputError(
                 f"{file}: --categories names {word!r}{near(word, list(names.values()))}, which is no category there; "
                 f"there are {known}{', …' if len(names) > 20 else ''}"
             )
-        for key in found:
+        for key in result:
             if kinds.get(key, kind) != kind:
                 raise InputError(f"{file}: --categories says that {word!r} is both a person and a face")
             kinds[key] = kind
@@ -205,5 +205,7 @@ def refuse_without_people(categories: Categories, annotations: int, file: str) -
     """Raise when a file has annotations and none of them shows a person or a face."""
     if annotations and categories.left_out.total() == annotations:
         named = ", ".join(name for name, _ in categories.left_out.most_common(MOST_NAMED))
-        _, kept, remedy = categories.asked
-        raise InputError(f"{file}: none of its {annotations:,} annotations is {kept} (they are of {named}); {remedy}")
+        _, remaining, remedy = categories.wording
+        raise InputError(
+            f"{file}: none of its {annotations:,} annotations is {remaining} (they are of {named}); {remedy}"
+        )

@@ -1,17 +1,22 @@
 """Validating every truth of a dataset: one line a problem, with its place."""
 
+import difflib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from countenance.data.card import DatasetCard
-from countenance.data.sample import Dataset, Floats, Sample, Subject
+from countenance.data.sample import Dataset, Floats, Sample, Subject, Value
 from countenance.data.vocabulary import VOCABULARIES
 from countenance.errors import InputError
 from countenance.metrics.readings import guessed_units
 
+MOST_OF_A_KIND = 10
+"""Problems of a kind that are shown one by one."""
+MOST_WORDS = 8
+NEARLY_SPELLED = 0.85
 TOLERANCE = 0.5
 """A box may leave the image by half a pixel: rounding, not an error."""
 
@@ -40,7 +45,7 @@ def check(dataset: Dataset, progress: Callable[[], None] | None = None) -> list[
         problems += _sample_problems(sample, dataset.card)
         if progress:
             progress()
-    return problems + list(_unit_problems(dataset))
+    return problems + list(_mistyped_values(dataset)) + list(_unit_problems(dataset))
 
 
 def _unit_problems(dataset: Dataset) -> Iterator[Problem]:
@@ -107,16 +112,93 @@ def _box_problems(box: Floats, name: str, sample: Sample, place: str) -> Iterato
         yield Problem("box outside the image", f"{place}: {shown} leaves the {sample.width}×{sample.height} picture")
 
 
-def _value_problems(attributes: object, card: DatasetCard, place: str) -> Iterator[Problem]:
-    assert hasattr(attributes, "items")
+def _value_problems(attributes: Mapping[str, Value], card: DatasetCard, place: str) -> Iterator[Problem]:
+    """Values that the dataset's own card does not allow; without a card any value is a group."""
     for name, value in attributes.items():
         declared = card.attributes.get(name)
-        allowed = (declared.values if declared else None) or VOCABULARIES.get(name)
-        if allowed is None or value is None:
+        allowed = declared.values if declared else None
+        if not allowed or value is None:
             continue
         for word in value if isinstance(value, tuple) else (value,):
             if word not in allowed:
                 yield Problem(
                     "unknown attribute value",
-                    f"{place}: {name} is {word!r}, expected one of {', '.join(allowed)}",
+                    f"{place}: {name} is {word!r}, expected one of {', '.join(allowed)} (card.json)",
                 )
+
+
+def unfamiliar_values(dataset: Dataset) -> list[str]:
+    """A sentence for each attribute whose values are not the words that this package has for it.
+
+    >>> from countenance.data.image import ArrayImage
+    >>> subjects = (Subject("0", attributes={"gender": "F"}), Subject("1", attributes={"gender": "female"}))
+    >>> sample = Sample("a", ArrayImage(np.zeros((2, 2, 3), np.uint8)), 2, 2, subjects)
+    >>> unfamiliar_values(Dataset(DatasetCard(name="mine"), [sample]))
+    ['gender: F is not one of our words (female, male); it is a group of its own']
+    """
+    others = {
+        name: [word for word in words if word not in VOCABULARIES[name]] for name, words in _words(dataset).items()
+    }
+    return [_unfamiliar(name, words, VOCABULARIES[name]) for name, words in others.items() if words]
+
+
+def _words(dataset: Dataset) -> dict[str, dict[str, list[str]]]:
+    """The values of each attribute for which this package has words and the card has none, with their places."""
+    values: dict[str, dict[str, list[str]]] = {}
+    for sample in dataset:
+        for about, place in [
+            (sample.attributes, f"sample {sample.id}"),
+            *((subject.attributes, f"sample {sample.id} subject {subject.id}") for subject in sample.subjects),
+        ]:
+            for name, value in about.items():
+                declared = dataset.card.attributes.get(name)
+                if name not in VOCABULARIES or value is None or (declared is not None and declared.values):
+                    continue
+                for word in value if isinstance(value, tuple) else (value,):
+                    values.setdefault(name, {}).setdefault(str(word), []).append(place)
+    return values
+
+
+def _mistyped_values(dataset: Dataset) -> Iterator[Problem]:
+    """A value that is almost one of our words in an attribute that has these words otherwise: monk_11 among tones."""
+    for name, words in _words(dataset).items():
+        known = VOCABULARIES[name]
+        others = [word for word in words if word not in known]
+        if len(others) * 2 >= len(words):
+            continue
+        for word in others:
+            alike = difflib.get_close_matches(word, known, n=1, cutoff=NEARLY_SPELLED)
+            if alike:
+                message = f"{name} is {word!r} (did you mean {alike[0]}?), and the others are {', '.join(known)}"
+                yield from (Problem("unknown attribute value", f"{place}: {message}") for place in words[word])
+
+
+def _unfamiliar(name: str, words: Sequence[str], known: Sequence[str]) -> str:
+    shown = ", ".join(sorted(words)[:MOST_WORDS]) + (
+        f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
+    )
+    verb, kind = (
+        ("is not one", "it is a group of its own") if len(words) == 1 else ("are none", "they are groups of their own")
+    )
+    return f"{name}: {shown} {verb} of our words ({', '.join(known)}); {kind}"
+
+
+def grouped(problems: Sequence[Problem]) -> list[str]:
+    """Problems as lines: the first of each kind in full, how many like it there are, and a summary.
+
+    >>> grouped([Problem("empty box", "a: empty"), Problem("empty box", "b: empty")])
+    ['a: empty', 'b: empty', '2 problems: 2 × empty box']
+    """
+    if not problems:
+        return []
+    kinds: dict[str, list[str]] = {}
+    for problem in problems:
+        kinds.setdefault(problem.kind, []).append(problem.message)
+    lines = []
+    for kind, messages in kinds.items():
+        lines += messages[:MOST_OF_A_KIND]
+        if len(messages) > MOST_OF_A_KIND:
+            lines.append(f"… and {len(messages) - MOST_OF_A_KIND:,} more of this kind ({kind})")
+    counted = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    ranked = sorted(kinds, key=lambda kind: -len(kinds[kind]))
+    return [*lines, f"{counted}: " + ", ".join(f"{len(kinds[kind])} × {kind}" for kind in ranked)]

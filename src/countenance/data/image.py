@@ -50,7 +50,7 @@ def decoder() -> str:
     return f"{names}; pixels {jpeg.pixels_id()}"
 
 
-def same_pixels(one: str, two: str) -> bool:
+def same_pixels(first: str, two: str) -> bool:
     """Whether two decoders, as runs record them, give the same pixels as far as is known.
 
     >>> same_pixels("opencv 4.12, pillow 12.0; pixels 0ab1", "pillow 13.0; pixels 0ab1")
@@ -58,8 +58,8 @@ def same_pixels(one: str, two: str) -> bool:
     >>> same_pixels("pillow 13.0; pixels 0ab1", "pillow 13.0; pixels 77ff"), same_pixels("this", "that")
     (False, False)
     """
-    pixels = [name.partition("; pixels ")[2] for name in (one, two)]
-    return one == two or (bool(pixels[0]) and pixels[0] == pixels[1])
+    pixels = [name.partition("; pixels ")[2] for name in (first, two)]
+    return first == two or (bool(pixels[0]) and pixels[0] == pixels[1])
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ class LazyImage:
         if self.length is not None:
             return None
         with _open(self.read_bytes(), str(self.path)) as picture:
-            found = str(picture.format)
-        if self.path.suffix.lower() in EXTENSIONS.get(found, ()):
+            result = str(picture.format)
+        if self.path.suffix.lower() in EXTENSIONS.get(result, ()):
             return None
-        return f"{self.path}: is a {found} picture, the name says {self.path.suffix or 'nothing'}; rename it"
+        return f"{self.path}: is a {result} picture, the name says {self.path.suffix or 'nothing'}; rename it"
 
 
 @dataclass(frozen=True)
@@ -239,9 +239,9 @@ def decode(content: bytes, name: str = "image") -> NDArray[np.uint8]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 if picture.format == "JPEG" and picture.mode in ("RGB", "L") and not turned(picture):
-                    found = jpeg.fast_pixels(content)
-                    if found is not None and found.shape[:2] == picture.size[::-1]:
-                        return found
+                    result = jpeg.fast_pixels(content)
+                    if result is not None and result.shape[:2] == picture.size[::-1]:
+                        return result
                 picture.load()
                 upright: Image.Image = ImageOps.exif_transpose(picture)
                 return _to_rgb(upright)

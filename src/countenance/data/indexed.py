@@ -29,11 +29,11 @@ class IndexedDataset(Dataset):
     def __getitem__(self, index: int | slice) -> Sample | Dataset:
         if isinstance(index, slice):
             return Dataset(self.card, self.samples[index])
-        wanted = index if index >= 0 else len(self) + index
+        expected = index if index >= 0 else len(self) + index
         for number, partition in enumerate(self.manifest.partitions):
-            if 0 <= wanted < partition.rows:
-                return self.manifest.rows(number, wanted, wanted + 1)[0]
-            wanted -= partition.rows
+            if 0 <= expected < partition.rows:
+                return self.manifest.rows(number, expected, expected + 1)[0]
+            expected -= partition.rows
         raise IndexError(index)
 
     def __iter__(self) -> Iterator[Sample]:

@@ -119,10 +119,10 @@ def _opencv(content: bytes) -> Pixels | None:
     if cv2 is None or flags is None:  # absent, or before 4.11
         return None
     try:
-        found = cv2.imdecode(np.frombuffer(content, np.uint8), flags | cv2.IMREAD_IGNORE_ORIENTATION)
+        result = cv2.imdecode(np.frombuffer(content, np.uint8), flags | cv2.IMREAD_IGNORE_ORIENTATION)
     except cv2.error:
         return None
-    return None if found is None else np.asarray(found, np.uint8)
+    return None if result is None else np.asarray(result, np.uint8)
 
 
 def sample_file() -> bytes:
@@ -142,8 +142,8 @@ def _pillow(content: bytes) -> Pixels:
 @cache
 def same_as_pillow() -> bool:
     """Whether OpenCV's pixels are Pillow's here."""
-    found = _opencv(sample_file())
-    return found is not None and np.array_equal(found, _pillow(sample_file()))
+    result = _opencv(sample_file())
+    return result is not None and np.array_equal(result, _pillow(sample_file()))
 
 
 @cache

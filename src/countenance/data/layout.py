@@ -98,12 +98,12 @@ class FolderWriter:
         """Write pixels in a format and with its options; cut out (left, top, right, bottom) and scaled, if asked."""
         from PIL import Image
 
-        made = Image.fromarray(pixels)
-        made = made if crop is None else made.crop(crop)
-        if side is not None and made.size != (side, side):
-            made = made.resize((side, side), Image.Resampling[how])
+        output = Image.fromarray(pixels)
+        output = output if crop is None else output.crop(crop)
+        if side is not None and output.size != (side, side):
+            output = output.resize((side, side), Image.Resampling[how])
         content = io.BytesIO()
-        made.save(content, form, **options)
+        output.save(content, form, **options)
         self._place(name).write_bytes(content.getvalue())
         self.step()
 
@@ -136,8 +136,8 @@ def whole_people(dataset: Dataset, pictures: int) -> Dataset:
             by_person.setdefault(sample.subjects[0].identity or sample.id, []).append(sample)
     names = list(by_person)
     each = max(1, round(len(dataset) / max(len(names), 1)))
-    wanted = min(len(names), max(2, round(pictures / each)))
-    chosen = [names[int(i * len(names) / wanted)] for i in range(wanted)] if names else []
+    expected = min(len(names), max(2, round(pictures / each)))
+    chosen = [names[int(i * len(names) / expected)] for i in range(expected)] if names else []
     return Dataset(dataset.card, [sample for name in chosen for sample in by_person[name]])
 
 

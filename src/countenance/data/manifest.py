@@ -74,12 +74,12 @@ class SampleManifest:
 
     def rows(self, partition: int, start: int, stop: int) -> list[Sample]:
         """The samples of a range of rows of one partition."""
-        wanted = self.partitions[partition]
-        if not 0 <= start <= stop <= wanted.rows:
-            raise InputError(f"{self.storage.place}/{wanted.name}: no rows {start} to {stop}; it has {wanted.rows}")
-        file, place = self._file(wanted.name), f"{self.storage.place}/{wanted.name}"
-        if file.count != wanted.rows:
-            raise InputError(f"{place}: {file.count} rows, the manifest says {wanted.rows}; make the manifest again")
+        expected = self.partitions[partition]
+        if not 0 <= start <= stop <= expected.rows:
+            raise InputError(f"{self.storage.place}/{expected.name}: no rows {start} to {stop}; it has {expected.rows}")
+        file, place = self._file(expected.name), f"{self.storage.place}/{expected.name}"
+        if file.count != expected.rows:
+            raise InputError(f"{place}: {file.count} rows, the manifest says {expected.rows}; make the manifest again")
         try:
             return [self._sample(row, file, start + k) for k, row in enumerate(file.rows(start, stop))]
         except InputError:
@@ -156,12 +156,12 @@ class _PartitionFile:
 
     def _refuse_other_columns(self, place: str) -> None:
         """Refuse a file whose columns are not those that `data index` writes; older ones have no range of bytes."""
-        found = self.parquet.schema_arrow
-        for wanted in _schema():
-            have = found.field(wanted.name).type if wanted.name in found.names else None
-            if have != wanted.type and not (have is None and wanted.name in ("offset", "length")):
-                what = f"column {wanted.name} holds {have}" if have is not None else f"no column {wanted.name}"
-                raise InputError(f"{place}: {what}, expected {wanted.type}; make the manifest again")
+        result = self.parquet.schema_arrow
+        for expected in _schema():
+            have = result.field(expected.name).type if expected.name in result.names else None
+            if have != expected.type and not (have is None and expected.name in ("offset", "length")):
+                what = f"column {expected.name} holds {have}" if have is not None else f"no column {expected.name}"
+                raise InputError(f"{place}: {what}, expected {expected.type}; make the manifest again")
 
     def rows(self, start: int, stop: int) -> list[dict[str, Any]]:
         if stop <= start:
@@ -169,8 +169,8 @@ class _PartitionFile:
         first, last = self._group_of(start), int(np.searchsorted(self.starts, stop, side="left"))
         with self.lock, self._decoding():
             table = self.parquet.read_row_groups(list(range(first, last)), self.columns, use_threads=False)
-            found: list[dict[str, Any]] = table.slice(start - int(self.starts[first]), stop - start).to_pylist()
-        return found
+            result: list[dict[str, Any]] = table.slice(start - int(self.starts[first]), stop - start).to_pylist()
+        return result
 
     def content(self, row: int) -> bytes:
         """The picture in a row."""
@@ -178,15 +178,15 @@ class _PartitionFile:
         with self.lock, self._decoding():
             if self.group[0] != group:
                 self.group = (group, self._content(group))
-            found = self.group[1][row - int(self.starts[group])]
-        if found is None:
+            result = self.group[1][row - int(self.starts[group])]
+        if result is None:
             raise InputError(f"row {row} of the manifest holds no picture")
-        return found
+        return result
 
     def _content(self, group: int) -> list[bytes | None]:
         """The pictures of a row group; Arrow's threads would hold on to a file of Python's (`arrow_memory`)."""
-        found: list[bytes | None] = self.parquet.read_row_group(group, ["content"], use_threads=False)[0].to_pylist()
-        return found
+        result: list[bytes | None] = self.parquet.read_row_group(group, ["content"], use_threads=False)[0].to_pylist()
+        return result
 
     @contextmanager
     def _decoding(self) -> Iterator[None]:

@@ -52,10 +52,10 @@ class ImageNames:
         endings = list(_endings(name.replace("\\", "/")))
         whole = (self._endings.get(ending) for ending in endings)
         bare = (self._stems.get(_without_suffix(ending)) for ending in endings)
-        found = next((found for found in (*whole, *bare) if found is not None), None)
-        if found is not None and not _one_path(endings[0], found):
-            self.by_file_name[name] = found
-        return found
+        result = next((result for result in (*whole, *bare) if result is not None), None)
+        if result is not None and not _one_path(endings[0], result):
+            self.by_file_name[name] = result
+        return result
 
     def other_folders(self, place: str) -> str | None:
         """A sentence about names that were taken for images in other folders; None where no name was.
@@ -69,10 +69,10 @@ class ImageNames:
         if not self.by_file_name:
             return None
         taken: dict[str, str] = {}
-        for name, found in self.by_file_name.items():
-            if _without_suffix(taken.setdefault(found, name)) != _without_suffix(name):
+        for name, result in self.by_file_name.items():
+            if _without_suffix(taken.setdefault(result, name)) != _without_suffix(name):
                 raise InputError(
-                    f"{place}: {taken[found]} and {name} can both only mean {found}; name images as the dataset does"
+                    f"{place}: {taken[result]} and {name} can both only mean {result}; name images as the dataset does"
                 )
         first = next(iter(self.by_file_name))
         images = "1 image has" if len(taken) == 1 else f"{len(taken)} images have"
@@ -97,10 +97,10 @@ def _endings(name: str) -> Iterable[str]:
         yield "/".join(parts[i:])
 
 
-def _one_path(name: str, found: str) -> bool:
+def _one_path(name: str, result: str) -> bool:
     """Whether one of two paths, without their endings, is the end of the other."""
-    one, other = (f"/{_without_suffix(normalize('NFC', path)).strip('/')}" for path in (name, found))
-    return one.endswith(other) or other.endswith(one)
+    item, other = (f"/{_without_suffix(normalize('NFC', path)).strip('/')}" for path in (name, result))
+    return item.endswith(other) or other.endswith(item)
 
 
 def _without_suffix(name: str) -> str:

@@ -66,17 +66,17 @@ def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PIC
         tried.append(path)
         if path.suffix.lower() not in IMAGE_SUFFIXES:
             tried += [path.with_name(path.name + suffix) for suffix in IMAGE_SUFFIXES]
-    found = next((path for path in tried if path.is_file()), None)
-    if found is None:
+    result = next((path for path in tried if path.is_file()), None)
+    if result is None:
         where = ", ".join(dict.fromkeys(str(path.parent) for path in tried))
         raise InputError(f"{place}: no picture {name!r} in {where}")
-    return found
+    return result
 
 
 def pictures_below(folder: Path) -> list[Path]:
     """Every picture in a folder and in the folders below it, by its ending, in the order of their paths."""
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and not is_apple_double(path))
-    return sorted(path for path in found if path.is_file())
+    result = (path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and not is_apple_double(path))
+    return sorted(path for path in result if path.is_file())
 
 
 def is_apple_double(path: Path) -> bool:

@@ -43,5 +43,5 @@ class Record(BaseModel):
 
     def get(self, name: str, default: Any = None) -> Any:
         """A field, or the default when there is none."""
-        found = getattr(self, name, None)
-        return default if found is None else found
+        result = getattr(self, name, None)
+        return default if result is None else result

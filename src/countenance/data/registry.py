@@ -1,9 +1,14 @@
 """Datasets by name or by path; names load lazily, through entry points, so that a plugin is a package."""
 
 import inspect
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from countenance.data.folders import FolderReading, coco_file, no_categories, read_dir, refuse_boxes
+from countenance.data.labels.boxes import StatedBoxes
 from countenance.data.paths import unpack
+from countenance.data.reading.asked import folder_and_options
 from countenance.data.sample import Dataset
 from countenance.data.tables import near
 from countenance.data.vocabulary import VOCABULARIES
@@ -14,8 +19,10 @@ from countenance.scratch import scratch_folder
 from countenance.settings.box_words import Form, Units
 from countenance.storage import is_url
 
-OWN = ("bafmd", "fairface", "people", "voc", "yolo")
+OWN = ("bafmd", "coco", "fairface", "people", "voc", "yolo")
 """What this package reads by name; all but the people need a folder: `bafmd:FOLDER`."""
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".xml")
+"""Files that are tables about the pictures beside them."""
 
 
 def dataset_names() -> list[str]:
@@ -23,45 +30,101 @@ def dataset_names() -> list[str]:
     return sorted({*OWN, *plugins("dataset")})
 
 
-COCO_FILES = ("annotations.json", "_annotations.coco.json")
-
-
 def load_dataset(
     source: str | Path | Dataset,
     *,
     part: str | None = None,
     categories: str | None = None,
+    labels: str | Path | Sequence[str | Path] | None = None,
+    columns: str | None = None,
+    only_present: bool = False,
     truth_boxes: Form | None = None,
     truth_units: Units | None = None,
     root: str | Path | None = None,
 ) -> Dataset:
     """A dataset from its name (`people`, `people:portraits`), a folder, a COCO file, a tar of either, or a manifest.
 
-    `module:attr` and `path.py:attr` name a `Dataset`, or a function that returns one. `categories` chooses the
-    categories of a COCO file, or the classes of YOLO and Pascal VOC label files, that are people or faces:
-    `face=1,person=18`. `truth_boxes` and `truth_units` say what boxes are, for a dataset whose name has these options
-    (`bafmd:FOLDER?form=xywh&units=px`). `root` is a folder or tar that the renderer of the people wrote, read instead
-    of the shipped people: `load_dataset("people:natural", root="full.tar")`.
+    `module:attr` and `path.py:attr` name a `Dataset`, or a function that returns one. `labels` is a table (or
+    several) beside a folder of pictures or beside any dataset: `load_dataset("photos", labels="my.csv")`; `columns`
+    says what its columns are where their names do not (`file=img,person=who`), `only_present` leaves rows out whose
+    picture is not there. `categories` chooses the categories of a COCO file, or the classes of a table and of YOLO
+    and Pascal VOC label files, that are people or faces: `face=1,person=18`. `truth_boxes` and `truth_units` say
+    what boxes are, for a table and for a dataset whose name has these options (`bafmd:FOLDER?form=xywh&units=px`).
+    `root` is a folder or tar that the renderer of the people wrote, read instead of the shipped people:
+    `load_dataset("people:natural", root="full.tar")`.
 
     >>> load_dataset("peple")
     Traceback (most recent call last):
     countenance.errors.InputError: 'peple' is neither a dataset's name (...people...) (did you mean people?) nor ...
     """
-    if truth_boxes or truth_units:
-        source = _with_boxes(source, truth_boxes, truth_units)
+    reading = FolderReading.of(categories, labels, columns, StatedBoxes(truth_boxes, truth_units), only_present)
+    if isinstance(source, str | Path) and root is None and _is_folder(source):
+        path = Path(source)
+        if path.suffix.lower() in TABLES and path.is_file():
+            return read_dir(path.parent, replace(reading, labels=(path, *reading.labels)))
+        return read_dir(path if path.is_dir() else _unpacked(path), reading)
+    if isinstance(source, str) and (truth_boxes or truth_units) and source.partition(":")[0] in dataset_names():
+        source, reading = _with_boxes(source, truth_boxes, truth_units), replace(reading, boxes=StatedBoxes())
+    if not reading.labels:
+        refuse_boxes(reading, source)
+        _refuse_columns(reading, source)
+    dataset = _without_labels(source, part, reading, root)
+    return reading.attached(dataset, reading.labels)
+
+
+def _refuse_columns(reading: FolderReading, source: object) -> None:
+    for name, value in (("columns", reading.columns), ("only_present", reading.only_present)):
+        if value:
+            raise OptionError(name, f"{name} is for tables of labels, and {source!s:.80} is read without one")
+
+
+def is_reader_name(source: str | Path) -> bool:
+    """Whether a source begins with a dataset's name; a folder of that name is meant where the name alone says nothing.
+
+    >>> is_reader_name("people"), is_reader_name("yolo:street"), is_reader_name("street")
+    (True, True, False)
+    """
+    name, colon, _ = str(source).partition(":")
+    if name not in dataset_names():
+        return False
+    return bool(colon) or not (_needs_a_folder(name) and Path(name).is_dir())
+
+
+def _needs_a_folder(name: str) -> bool:
+    """Whether a name of this package means nothing without a folder."""
+    if name in OWN:
+        return name != "people"
+    return plugins("dataset")[name].value.startswith("countenance.")
+
+
+def _is_folder(source: str | Path) -> bool:
+    """Whether a source is a folder, or an archive of one."""
+    if is_reader_name(source) or is_url(source) or not exists(Path(source)):
+        return False
+    path = Path(source)
+    return path.is_dir() or (path.is_file() and path.suffix.lower() != ".json")
+
+
+def _without_labels(
+    source: str | Path | Dataset, part: str | None, reading: FolderReading, root: str | Path | None
+) -> Dataset:
+    """A dataset that is no folder."""
+    categories = reading.categories
     if isinstance(source, Dataset):
-        return _no_categories(source, categories, source.name)
+        return no_categories(source, categories, source.name)
     if not isinstance(source, str | Path):
         raise InputError(f"data is a {type(source).__name__}, expected a dataset's name, a path or a Dataset")
-    name, _, wanted = str(source).partition(":")
+    name, _, place = str(source).partition(":")
     if root is not None:
-        return _no_categories(_people_of(name, part or wanted or None, Path(root)), categories, name)
-    if name in dataset_names():
-        return _no_categories(_by_name(name, part or wanted or None), categories, name)
+        return no_categories(_people_of(name, part or place or None, Path(root)), categories, name)
+    if name == "coco":
+        return _coco(part or place, categories)
+    if is_reader_name(source):
+        return no_categories(_by_name(name, part or place or None), categories, name)
     if is_code(str(source)) and not exists(Path(source)):
-        return _no_categories(_from_code(str(source)), categories, str(source))
+        return no_categories(_from_code(str(source)), categories, str(source))
     if is_url(source):
-        return _no_categories(_indexed(str(source)), categories, str(source))
+        return no_categories(_indexed(str(source)), categories, str(source))
     path = Path(source)
     if not exists(path):
         names = dataset_names()
@@ -69,13 +132,21 @@ def load_dataset(
             f"{str(source)!r} is neither a dataset's name ({', '.join(names)}){near(name, names)} "
             "nor a path that exists; a reader is given as module:attr or path.py:attr"
         )
-    if path.is_file() and path.suffix.lower() != ".json":
-        return _read_dir(_unpacked(path), categories)
-    if path.is_file():
-        from countenance.data.adapters.coco import read_coco
+    from countenance.data.adapters.coco import read_coco
 
-        return read_coco(path, categories=categories)
-    return _read_dir(path, categories)
+    return read_coco(path, categories=categories)
+
+
+def _coco(place: str | None, categories: str | None) -> Dataset:
+    """The dataset behind `coco:FILE` or `coco:FOLDER`; `?categories=person=1` chooses, too."""
+    from countenance.data.adapters.coco import read_coco
+
+    path, options = folder_and_options("coco", place, ("categories", "split"))
+    file = path if path.is_file() else coco_file(path) if path.is_dir() else None
+    if file is None:
+        what = "holds no annotations.json and no annotations/*.json" if path.is_dir() else "no such file or folder"
+        raise InputError(f"{path}: {what}; name a COCO file or its folder: coco:FOLDER")
+    return read_coco(file, categories=categories or options.get("categories")).split(options.get("split"))
 
 
 def _people_of(name: str, part: str | None, root: Path) -> Dataset:
@@ -101,13 +172,6 @@ def is_shipped(source: str) -> bool:
     return name == "people" and (not part or part in VOCABULARIES["part"])
 
 
-def _no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
-    """A dataset that is no COCO file; categories chosen for it are a mistake."""
-    if categories is not None:
-        raise InputError(f"{name}: --categories is for COCO files, and this is none; leave it out")
-    return dataset
-
-
 def _by_name(name: str, part: str | None) -> Dataset:
     if name in OWN:
         return _own(name, part)
@@ -118,14 +182,9 @@ def _by_name(name: str, part: str | None) -> Dataset:
     return loaded
 
 
-def _with_boxes(source: object, form: Form | None, units: Units | None) -> str:
+def _with_boxes(source: str, form: Form | None, units: Units | None) -> str:
     """The name of a dataset with what its boxes are."""
     options = "&".join(f"{name}={word}" for name, word in (("form", form), ("units", units)) if word)
-    if not isinstance(source, str) or source.partition(":")[0] not in dataset_names():
-        raise OptionError(
-            "truth_boxes" if form else "truth_units",
-            f"truth_boxes and truth_units are for a dataset by name and folder (bafmd:FOLDER), not for {source!s:.80}",
-        )
     return f"{source}{'&' if '?' in source else '?'}{options}"
 
 
@@ -160,52 +219,6 @@ def _indexed(place: str) -> Dataset:
     from countenance.data.manifest import read_manifest
 
     return IndexedDataset(read_manifest(place))
-
-
-def _read_dir(root: Path, categories: str | None) -> Dataset:
-    if (root / "dataset.json").is_file():
-        return _no_categories(_indexed(str(root)), categories, str(root))
-    coco = coco_file(root)
-    if coco is not None:
-        from countenance.data.adapters.coco import read_coco
-
-        return read_coco(coco, categories=categories)
-    if (root / "labels.csv").exists():
-        from countenance.data.adapters.folder import read_folder
-
-        return _no_categories(read_folder(root), categories, str(root))
-    if (root / "samples.parquet").exists():
-        from countenance.data.people import read_people
-
-        return _no_categories(read_people(root), categories, str(root))
-    inner = [child for child in root.iterdir() if child.is_dir()]
-    if len(inner) == 1 and len(list(root.iterdir())) == 1:
-        return _read_dir(inner[0], categories)
-    from countenance.data.adapters.labelled import label_kind, read_labelled
-
-    kind = label_kind(root)
-    if kind is not None:
-        return read_labelled(root, kind, categories=categories)
-    linked = next((f"; {path.name} is a link, which is not followed" for path in inner if path.is_symlink()), "")
-    raise InputError(
-        f"{root}: holds none of annotations.json (COCO), labels.csv (a folder of images), samples.parquet (people) "
-        "or dataset.json (a manifest), and no picture has a .txt (YOLO) or .xml (Pascal VOC) file of its name"
-        f"{linked}; `countenance data index` makes a manifest of tars, Parquet and Hugging Face data"
-    )
-
-
-def coco_file(root: Path) -> Path | None:
-    """The COCO file of a folder: a usual name, or the only one in COCO's own folder `annotations`."""
-    usual = next((root / name for name in COCO_FILES if (root / name).is_file()), None)
-    if usual is not None or (root / "labels.csv").exists():
-        return usual
-    inside = sorted((root / "annotations").glob("*.json"))
-    if len(inside) > 1:
-        raise InputError(
-            f"{root}: holds {len(inside)} COCO files ({', '.join(f'annotations/{path.name}' for path in inside[:4])}"
-            f"{', …' if len(inside) > 4 else ''}); name the one that is meant"
-        )
-    return inside[0] if inside else None
 
 
 def _unpacked(archive: Path) -> Path:

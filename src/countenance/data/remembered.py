@@ -29,12 +29,12 @@ class Remembered:
     def __call__(self, pictures: Pictures) -> list[Any]:
         """A value for each picture."""
         keys = [hashlib.blake2b(picture.tobytes(), digest_size=16).digest() for picture in pictures]
-        found = {key: self._known[key] for key in keys if key in self._known}
-        new = [i for i, key in enumerate(keys) if key not in found]
+        result = {key: self._known[key] for key in keys if key in self._known}
+        new = [i for i, key in enumerate(keys) if key not in result]
         for start in range(0, len(new), self.batch):
             some = new[start : start + self.batch]
-            found |= zip((keys[i] for i in some), self.compute(pictures[some]), strict=True)
-        self._known |= found
+            result |= zip((keys[i] for i in some), self.compute(pictures[some]), strict=True)
+        self._known |= result
         for key in list(self._known)[: max(0, len(self._known) - MOST)]:
             self._known.pop(key, None)  # another thread may have been faster
-        return [found[key] for key in keys]
+        return [result[key] for key in keys]

@@ -110,8 +110,8 @@ def _weights(source: int, target: int, *, area: bool = False, clamped: bool = Fa
         share = centre - left.astype(np.float32)
     if clamped:
         share[(left < 0) | (left >= source - 1)] = 0
-    one = np.float32(1 << BITS)
-    weights = [np.rint(part * one).astype(np.int32) for part in (np.float32(1) - share, share)]
+    item = np.float32(1 << BITS)
+    weights = [np.rint(part * item).astype(np.int32) for part in (np.float32(1) - share, share)]
     return np.clip(left, 0, source - 1), np.clip(left + 1, 0, source - 1), weights[0], weights[1]
 
 

@@ -42,11 +42,11 @@ def read_masks(values: Sequence[Any], places: Sequence[str], size: tuple[int, in
     for value, place in zip(values, places, strict=True):
         if not isinstance(value, dict) or not isinstance(value.get("size"), list) or "counts" not in value:
             raise InputError(f"{place}: {value!r:.60} is not a run-length mask with size and counts")
-        found = value["size"]
-        if len(found) != 2 or not all(isinstance(n, int) and n > 0 for n in found):
-            raise InputError(f"{place}: size {found!r:.40}, expected [height, width]")
-        if size is not None and tuple(found) != size:
-            raise InputError(f"{place}: a mask of {found[1]}×{found[0]}, the picture is {size[1]}×{size[0]}")
+        result = value["size"]
+        if len(result) != 2 or not all(isinstance(n, int) and n > 0 for n in result):
+            raise InputError(f"{place}: size {result!r:.40}, expected [height, width]")
+        if size is not None and tuple(result) != size:
+            raise InputError(f"{place}: a mask of {result[1]}×{result[0]}, the picture is {size[1]}×{size[0]}")
     counts = [value["counts"] for value in values]
     runs: list[Ints] = []
     if all(isinstance(text, str) for text in counts):

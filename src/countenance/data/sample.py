@@ -102,20 +102,20 @@ class Sample:
         """The pixels and the hash of the picture's file; InputError when it is not the file that the dataset names."""
         from countenance.data.image import ArrayImage, decode
 
-        content, found = self.read_checked()
+        content, result = self.read_checked()
         if isinstance(self.image, ArrayImage):
-            return self.image.load(), found
-        return decode(content, self.place), found
+            return self.image.load(), result
+        return decode(content, self.place), result
 
     def read_checked(self) -> tuple[bytes, str]:
         """The picture's file and its hash; InputError when it is not the file that the dataset names."""
         from countenance.data.image import ArrayImage
 
         content = self.image.read_bytes()
-        found = hashlib.sha256(content).hexdigest()
-        if self.sha256 and self.sha256 != found and not isinstance(self.image, ArrayImage):
+        result = hashlib.sha256(content).hexdigest()
+        if self.sha256 and self.sha256 != result and not isinstance(self.image, ArrayImage):
             raise InputError(f"{self.place}: the picture has changed since the dataset was made (its hash differs)")
-        return content, found
+        return content, result
 
     @property
     def place(self) -> str:
@@ -192,12 +192,12 @@ class Dataset(Sequence[Sample]):
         """
         if name is None:
             return self
-        kept = self.filter(lambda sample: sample.attributes.get("split") == name)
-        if not len(kept):
+        remaining = self.filter(lambda sample: sample.attributes.get("split") == name)
+        if not len(remaining):
             known = sorted({str(sample.attributes.get("split")) for sample in self.samples} - {"None"})
             there = f"it has {', '.join(known)}" if known else "it has no splits"
             raise InputError(f"dataset {self.name!r} has no split {name!r}; {there}")
-        return kept
+        return remaining
 
     def of(self, samples: Sequence[Sample], card: DatasetCard | None = None, notes: Sequence[str] = ()) -> "Dataset":
         """The same dataset with other samples, another card where one is given, and further notes."""

@@ -39,13 +39,13 @@ class SettingsFile:
     def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> Self:
         """The settings of a file (the defaults where none is given) with what the command line says instead."""
         flags = [name for name, default in _flat(cls.defaults, cls.defaults) if isinstance(default, bool)]
-        said = parse_overrides(overrides, flags)
-        return cls.made({} if path is None else _yaml(path), said, str(path or "command line"))
+        words = parse_overrides(overrides, flags)
+        return cls.made({} if path is None else _yaml(path), words, str(path or "command line"))
 
     @classmethod
-    def made(cls, given: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
+    def made(cls, stated: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
         """The defaults with what is given over them; a wrong key or value is one line that names it."""
-        known, own = dict(_flat(cls.defaults, cls.defaults)), dict(_flat(given, cls.defaults))
+        known, own = dict(_flat(cls.defaults, cls.defaults)), dict(_flat(stated, cls.defaults))
         notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in own if name not in known]
         for name in overrides:
             if name not in known:
@@ -70,13 +70,13 @@ class SettingsFile:
             good, expected = _number(value, int) and value >= least, f"a whole number, at least {least}"
         elif isinstance(default, float):
             good, expected = _number(value, int, float), "a number"
-        elif isinstance(default, list) and default and all(_number(one, int, float) for one in default):
-            good = isinstance(value, list) and all(_number(one, int, float) for one in value)
+        elif isinstance(default, list) and default and all(_number(item, int, float) for item in default):
+            good = isinstance(value, list) and all(_number(item, int, float) for item in value)
             expected = "a list of numbers"
         elif isinstance(default, list):
             value = [] if value is None else value if isinstance(value, list) else [value]
-            good = bool(value or not default) and all(_word(one) for one in value)
-            expected, value = "a name or a list of names", [str(one) for one in value]
+            good = bool(value or not default) and all(_word(item) for item in value)
+            expected, value = "a name or a list of names", [str(item) for item in value]
         elif choices is not None:
             good, expected = value in choices, f"one of {', '.join(choices)}"
         else:
@@ -102,22 +102,22 @@ def parse_overrides(words: Sequence[str], flags: Sequence[str] = ()) -> dict[str
     >>> parse_overrides(["--eval.linear", "--eval.iou", "0.4"], ["eval.linear"])
     {'eval.linear': True, 'eval.iou': 0.4}
     """
-    found: dict[str, list[Any]] = {}
+    result: dict[str, list[Any]] = {}
     name = None
     for word in words:
         if word.startswith("--") and len(word) > 2:
             name, equals, value = word[2:].partition("=")
-            found[name] = [_scalar(value, f"--{name}")] if equals else []
+            result[name] = [_scalar(value, f"--{name}")] if equals else []
         elif name is None:
             raise InputError(f"{word!r}: expected --key value; a configuration file comes first")
         else:
-            found[name].append(_scalar(word, f"--{name}"))
-    for name, values in found.items():
+            result[name].append(_scalar(word, f"--{name}"))
+    for name, values in result.items():
         if not values and name in flags:
             values.append(True)
         if not values:
             raise InputError(f"--{name}: no value after it")
-    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+    return {name: values[0] if len(values) == 1 else values for name, values in result.items()}
 
 
 def _scalar(text: str, place: str) -> Any:
@@ -126,10 +126,10 @@ def _scalar(text: str, place: str) -> Any:
 
 
 def _yaml(path: Path) -> Mapping[str, Any]:
-    found = read_yaml(path)
-    if not isinstance(found, dict | None):
-        raise InputError(f"{path}: a {type(found).__name__}, expected keys such as data_directory and eval")
-    return found or {}
+    result = read_yaml(path)
+    if not isinstance(result, dict | None):
+        raise InputError(f"{path}: a {type(result).__name__}, expected keys such as data_directory and eval")
+    return result or {}
 
 
 def _flat(values: Mapping[Any, Any], below: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -147,7 +147,7 @@ def _flat(values: Mapping[Any, Any], below: Mapping[str, Any], before: str = "")
 def _filled(value: Any, values: Mapping[str, Any], place: str) -> Any:
     """The same with every `{key}` replaced by the value of that key."""
     if isinstance(value, list):
-        return [_filled(one, values, place) for one in value]
+        return [_filled(item, values, place) for item in value]
     if not isinstance(value, str):
         return value
     for _ in range(MOST_ROUNDS):

@@ -96,8 +96,8 @@ def near(name: str, known: Sequence[str]) -> str:
     >>> near("skin_tne", ["skin_tone", "age"])
     ' (did you mean skin_tone?)'
     """
-    found = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=2, cutoff=0.6)
-    return f" (did you mean {' or '.join(found)}?)" if found else ""
+    result = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=2, cutoff=0.6)
+    return f" (did you mean {' or '.join(result)}?)" if result else ""
 
 
 def finite_number(value: object, name: str, place: str) -> float:

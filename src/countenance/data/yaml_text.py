@@ -60,8 +60,8 @@ def parse_yaml(text: str, place: str) -> Any:
     except Exception as error:  # dates and numbers that Python refuses raise errors of their own
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
-        said = getattr(error, "problem", None) or (str(error) or type(error).__name__).partition("\n")[0]
-        raise InputError(f"{place}{line}: not YAML ({said[:200]})") from None
+        words = getattr(error, "problem", None) or (str(error) or type(error).__name__).partition("\n")[0]
+        raise InputError(f"{place}{line}: not YAML ({words[:200]})") from None
 
 
 def _expanded(node: Any, known: dict[int, int]) -> int:

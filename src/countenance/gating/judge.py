@@ -15,12 +15,16 @@ from countenance.run.licences import of_manifest
 from countenance.run.run import Run
 
 
-def gate(run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | None = None) -> Gate:
+def gate(
+    run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | None = None, any_time: bool = False
+) -> Gate:
     """Hold a run against a policy (a YAML file or a dict) and say which rules it passes.
 
     Each rule is decided by intervals: it passes when the interval keeps the limit, fails when the interval lies beyond
     it, and otherwise the evidence is insufficient, for which the policy says what happens. `baseline` is the run that
-    rules of the kind `regression` compare with, on the same rows. The result is true where the run passes.
+    rules of the kind `regression` compare with, on the same rows. With `any_time` (or `any_time: true` in the policy)
+    the intervals hold at every look, for a gate that is asked again and again while data grows. The result is true
+    where the run passes.
 
     >>> import countenance as ct
     >>> nothing = lambda images: [ct.Boxes([]) for image in images]
@@ -30,6 +34,7 @@ def gate(run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | Non
     (False, '1 of 1 rule failed: recall@0.5 at least 0.9')
     """
     rules = read_policy(policy)
+    rules = rules.at_every_look() if any_time else rules
     judged = run if isinstance(run, Run) else Run(run)
     if not judged.complete:
         raise InputError(f"{judged.place}: the run did not finish; the same `countenance run` command goes on")
@@ -51,12 +56,19 @@ def gate(run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | Non
         dataset=judged.dataset_name,
         baseline=None if before is None else before.place,
         alpha=rules.alpha,
+        any_time=rules.any_time,
         rules=outcomes,
         licences=of_manifest(judged.manifest),
         countenance=countenance.__version__,
         finished=judged.manifest.finished,
-        notes=list(dict.fromkeys([*judged.cautions, *(before.cautions if before else ())])),
+        notes=list(dict.fromkeys([*judged.cautions, *(before.cautions if before else ()), *_looks(rules)])),
     )
+
+
+def _looks(policy: Policy) -> list[str]:
+    if not policy.any_time:
+        return []
+    return ["intervals hold at every look (betting), with each person counted once, in the order of the rows"]
 
 
 def licences(policy: Policy, run: Run) -> RuleOutcome:

@@ -98,6 +98,8 @@ class Gate(BaseModel):
     dataset: str
     baseline: str | None = None
     alpha: float
+    any_time: bool = False
+    """Whether intervals hold at every look."""
     rules: list[RuleOutcome]
     licences: dict[str, str] = {}
     """The licences of what made the run."""

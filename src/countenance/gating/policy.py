@@ -43,13 +43,37 @@ class Licences(StrictRule):
 
 
 class Policy(BaseModel):
-    """What a run must show. `alpha` is the level of each rule, `where` keeps the rows that rules are about."""
+    """What a run must show. `alpha` is the level of each rule, `where` keeps the rows that rules are about.
+
+    With `any_time` intervals hold at every look, for a gate that is asked again and again while data grows.
+    """
 
     model_config = StrictRule.model_config
     alpha: float = 0.05
+    any_time: bool = False
     where: dict[str, list[str]] = {}
     licences: Licences | None = None
     rules: list[Rule] = []
+
+    def at_every_look(self, place: str = "policy") -> Policy:
+        """The same policy with intervals that hold at every look; refused where a rule has none.
+
+        >>> policy = read_policy({"rules": [{"verdict": {"forbid": "disparity"}, "insufficient": "fail"}]})
+        >>> policy.at_every_look()
+        Traceback (most recent call last):
+        countenance.errors.InputError: policy: any_time: the rule 'no disparity' (verdict) is for a single look; ...
+        """
+        once = next((rule for rule in self.rules if rule.kind in ONCE_ONLY), None)
+        if once is not None:
+            raise InputError(
+                f"{place}: any_time: the rule {once.name!r} ({once.kind}) is for a single look; use the kinds estimate "
+                "and gap, or put it into a policy of its own"
+            )
+        return self.model_copy(update={"any_time": True})
+
+
+ONCE_ONLY = ("verdict", "equity", "latency", "regression")
+"""Rules whose intervals are for a single look."""
 
 
 def read_policy(source: Any) -> Policy:
@@ -72,7 +96,7 @@ def _policy(content: Any, place: str) -> Policy:
         found = "nothing" if content is None else type(content).__name__
         raise InputError(f"{place}: a policy has rules, found {found}; `countenance gate --init RUN` prints one")
     usual = content.get("insufficient")
-    _known(content, ["alpha", "where", "licences", "insufficient", "rules"], place)
+    _known(content, ["alpha", "any_time", "where", "licences", "insufficient", "rules"], place)
     if usual is not None:
         _choice(usual, place)
     rules = content.get("rules") or []
@@ -90,7 +114,11 @@ def _policy(content: Any, place: str) -> Policy:
     licences = None
     if content.get("licences") is not None:
         licences = _model(Licences, content["licences"], f"{place}: licences")
-    return Policy(alpha=alpha, where=_where(content.get("where"), place), licences=licences, rules=made)
+    any_time = content.get("any_time", False)
+    if not isinstance(any_time, bool):
+        raise InputError(f"{place}: any_time is {any_time!r}, expected true or false")
+    policy = Policy(alpha=alpha, where=_where(content.get("where"), place), licences=licences, rules=made)
+    return policy.at_every_look(place) if any_time else policy
 
 
 def _where(given: Any, place: str) -> dict[str, list[str]]:

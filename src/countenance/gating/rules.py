@@ -17,6 +17,7 @@ from countenance.auditing.verdict import DISPARITY, UNTESTABLE, plural, shown
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
 from countenance.gating import kinds
+from countenance.gating.any_time import any_time_estimates, any_time_gaps
 from countenance.gating.bounds import Lacking, Limits, Measurement
 from countenance.gating.evidence import RunEvidence, missing, too_many_missing
 from countenance.gating.needed import units_for_distance
@@ -28,6 +29,9 @@ LATENCIES = ("latency", "latency_ms", "latency_s")
 def estimate(rule: kinds.EstimateRule, evidence: RunEvidence) -> list[RuleCheck]:
     """A number against its limits, for everybody or for each group."""
     limits = Limits(rule.at_least, rule.at_most)
+    if evidence.policy.any_time:
+        looked = any_time_estimates(evidence, rule.metric, rule.by, rule.group)
+        return [each.check(limits, evidence.alpha) for each in looked] or [missing(rule.words(), "there are no rows")]
     found = evidence.measured(rule.metric, rule.by, rule.group)
     made = [one.check(limits, evidence.alpha) for one in found] or [missing(rule.words(), "there are no rows")]
     return made if rule.group else _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
@@ -45,6 +49,11 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
     """The difference of every group to the others against the largest that is allowed."""
     evidence.need_metric(rule.metric)
     evidence.need_attribute(rule.by)
+    if evidence.policy.any_time:
+        limits, words = Limits(-rule.at_most, rule.at_most), f"a gap of at most {rule.at_most:g}"
+        looked = any_time_gaps(evidence, rule.metric, rule.by, rule.comparison)
+        checks = [each.check(limits, evidence.alpha, words) for each in looked]
+        return checks or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
 
     def found(alpha: float) -> list[Finding]:
         made = evidence.audit(

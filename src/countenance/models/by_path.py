@@ -53,8 +53,8 @@ def save_picture(answer: Any, filename: str) -> None:
     """Write a picture that a model made as PNG, whole or not at all."""
     pixels = answer.pixels if isinstance(answer, Picture) else np.asarray(answer)
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-        found = f"a picture of shape {pixels.shape} and type {pixels.dtype}"
-        raise InputError(f"{Path(filename).name}: {found}, expected 8-bit RGB")
+        description = f"a picture of shape {pixels.shape} and type {pixels.dtype}"
+        raise InputError(f"{Path(filename).name}: {description}, expected 8-bit RGB")
     content = encode_png(pixels)
     write_atomically(Path(filename), lambda part: part.write_bytes(content))
 
@@ -95,8 +95,10 @@ def answers_by_path(
         if batch is _END:
             break
         if isinstance(answers, (str, bytes, Mapping)) or not hasattr(answers, "__iter__"):
-            found = described(answers)
-            raise InputError(f"{place()}: the model returned {found} for a batch, expected a list with an answer each")
+            description = described(answers)
+            raise InputError(
+                f"{place()}: the model returned {description} for a batch, expected a list with an answer each"
+            )
         each = list(answers)
         for answer in each:
             if done == len(images):

@@ -57,13 +57,13 @@ def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
     """Decode a sample's picture into `room`; what the parent must know about it."""
     pixels, digest = sample.load_checked()
     shape = (int(pixels.shape[0]), int(pixels.shape[1]))
-    told: dict[str, Any] = {"digest": digest, "shape": shape}
+    message: dict[str, Any] = {"digest": digest, "shape": shape}
     if spec is not None:
-        pixels, told["scale"], told["offset"] = resized(pixels, spec)
+        pixels, message["scale"], message["offset"] = resized(pixels, spec)
     if pixels.size > len(room):  # larger than the dataset says: the parent decodes it for itself
         return {"large": True}
     room[: pixels.size] = np.ascontiguousarray(pixels).reshape(-1)
-    return told
+    return message
 
 
 def main() -> None:
@@ -75,17 +75,17 @@ def main() -> None:
     size, arena, commands, replies = (int(word) for word in sys.argv[1:5])
     memory = np.frombuffer(mmap.mmap(arena, size), np.uint8)
     orders = os.fdopen(commands, "rb")
-    asked = receive(orders)
-    spec: InputSpec | None = asked["input"]
+    request = receive(orders)
+    spec: InputSpec | None = request["input"]
     while (order := receive(orders)) is not None:
-        told = []
+        message = []
         for start, room, sample in order:
             try:
                 place = memory[start : start + room]
-                told.append(read(sample, place) if asked["files"] else decoded(sample, spec, place))
+                message.append(read(sample, place) if request["files"] else decoded(sample, spec, place))
             except Exception as error:  # one unreadable image is a failure of that image
-                told.append({"error": str(error)})
-        os.write(replies, packed(told))
+                message.append({"error": str(error)})
+        os.write(replies, packed(message))
 
 
 if __name__ == "__main__":

@@ -18,14 +18,14 @@ def load_embedding(source: Any) -> Any:
     return spec.load()
 
 
-def face_similarity(embed: Any, one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+def face_similarity(embed: Any, picture: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
     """The cosine of two faces' embeddings; NaN where the model finds no face.
 
     >>> picture = np.zeros((2, 2, 3), np.uint8)
     >>> face_similarity(lambda images: [[3, 4], [6, 8]], picture, picture)
     1.0
     """
-    a, b = (getattr(vector, "vector", vector) for vector in embed([one.copy(), other.copy()]))
+    a, b = (getattr(vector, "vector", vector) for vector in embed([picture.copy(), other.copy()]))
     if a is None or b is None:
         return float("nan")
     a, b = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()

@@ -117,10 +117,10 @@ class Prepared:
     @classmethod
     def of(cls, images: Images, spec: InputSpec) -> "Prepared":
         """The batch from whole pictures."""
-        made = [resized(np.asarray(image), spec) for image in images]
-        pixels = np.stack([one.pixels for one in made]) if made else np.zeros((0, *spec.shape()), np.uint8)
+        output = [resized(np.asarray(image), spec) for image in images]
+        pixels = np.stack([item.pixels for item in output]) if output else np.zeros((0, *spec.shape()), np.uint8)
         shapes = [(int(image.shape[0]), int(image.shape[1])) for image in images]
-        return cls(pixels, [one.scale for one in made], [one.offset for one in made], shapes)
+        return cls(pixels, [item.scale for item in output], [item.offset for item in output], shapes)
 
     def __len__(self) -> int:
         return len(self.shape)

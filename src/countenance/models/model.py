@@ -71,12 +71,12 @@ def code_sha256(path: Path) -> str:
     """
     if path.is_file():
         return file_hash(path)
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
     for name in sorted(name for name, file in files.items() if not file.is_symlink()):
         if not any(part.startswith(".") or part == "__pycache__" for part in name.split("/")):
-            found.update(f"{name}\0".encode() + bytes.fromhex(file_hash(files[name])))
-    return found.hexdigest()
+            digest.update(f"{name}\0".encode() + bytes.fromhex(file_hash(files[name])))
+    return digest.hexdigest()
 
 
 def told(model: Any, name: str, otherwise: Any = None) -> Any:

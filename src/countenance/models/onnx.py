@@ -135,9 +135,9 @@ class OnnxModel:
         self.input_name = self.session.get_inputs()[0].name
         names = [output.name for output in self.session.get_outputs()]
         out = spec.output
-        for wanted in (out.boxes, out.scores, out.vector, *out.heads):
-            if wanted is not None and wanted not in names:
-                raise InputError(f"{weights}: has no output {wanted!r}; it has {', '.join(names)}")
+        for expected in (out.boxes, out.scores, out.vector, *out.heads):
+            if expected is not None and expected not in names:
+                raise InputError(f"{weights}: has no output {expected!r}; it has {', '.join(names)}")
 
         self.input = spec.input
 
@@ -155,39 +155,41 @@ class OnnxModel:
     def _one(self, batch: Prepared, i: int) -> Any:
         pixels, scale, offset = normalised(batch.pixels[i], self.input), batch.scale[i], batch.offset[i]
         names = [output.name for output in self.session.get_outputs()]
-        found = dict(zip(names, self.session.run(None, {self.input_name: pixels}), strict=True))
+        detections = dict(zip(names, self.session.run(None, {self.input_name: pixels}), strict=True))
         out = self.spec.output
         if out.kind == "embedding":
-            return Embedding(np.asarray(found[out.vector or names[0]], dtype=np.float64).reshape(-1))
+            return Embedding(np.asarray(detections[out.vector or names[0]], dtype=np.float64).reshape(-1))
         if out.kind == "age":
-            values = np.asarray(found[out.vector or names[0]], dtype=np.float64).reshape(-1)
+            values = np.asarray(detections[out.vector or names[0]], dtype=np.float64).reshape(-1)
             return Age(float(values[0])) if len(values) == 1 else Age.of(values)
         if out.kind == "labels":
-            return _labels(found, out)
+            return _labels(detections, out)
         if out.kind == "yolo":
-            return self._yolo(found[out.boxes or names[0]], scale, offset, batch.shape[i])
-        return self._boxes(found, scale, offset, batch.shape[i])
+            return self._yolo(detections[out.boxes or names[0]], scale, offset, batch.shape[i])
+        return self._boxes(detections, scale, offset, batch.shape[i])
 
     def _yolo(self, output: Any, scale: Any, offset: Any, shape: Sequence[int]) -> Boxes:
         out = self.spec.output
-        said = out.model_fields_set  # ultralytics' limits are others than those of our own declarations
-        limits = out.min_score if "min_score" in said else yolo.MIN_SCORE, out.nms if "nms" in said else yolo.OVERLAP
-        found = yolo.yolo_boxes(output, out.names, out.head, *limits)
+        words = out.model_fields_set  # ultralytics' limits are others than those of our own declarations
+        limits = out.min_score if "min_score" in words else yolo.MIN_SCORE, out.nms if "nms" in words else yolo.OVERLAP
+        detections = yolo.yolo_boxes(output, out.names, out.head, *limits)
         if self.input.resize == "letterbox":  # ultralytics counts with the rounded size of the picture in its frame
             scale = np.array(letterbox(shape[1], shape[0], self.input)[1]) / [shape[1], shape[0]]
-        kept = LibraryBoxes(_in_picture(found.xyxy, scale, offset, shape), found.scores, found.labels).only(out.finds)
-        return Boxes(*kept)
+        remaining = LibraryBoxes(
+            _in_picture(detections.xyxy, scale, offset, shape), detections.scores, detections.labels
+        ).only(out.finds)
+        return Boxes(*remaining)
 
     def _boxes(
         self,
-        found: dict[str, Any],
+        detections: dict[str, Any],
         scale: NDArray[np.float64],
         offset: NDArray[np.float64],
         shape: Sequence[int],
     ) -> Boxes:
         out = self.spec.output
-        boxes = np.asarray(found[out.boxes or "boxes"], dtype=np.float64).reshape(-1, 4)
-        scores = np.asarray(found[out.scores or "scores"], dtype=np.float64).reshape(len(boxes), -1)
+        boxes = np.asarray(detections[out.boxes or "boxes"], dtype=np.float64).reshape(-1, 4)
+        scores = np.asarray(detections[out.scores or "scores"], dtype=np.float64).reshape(len(boxes), -1)
         score = scores[:, out.score_column or 0]
         if out.corners == "xywh":
             boxes = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
@@ -197,8 +199,8 @@ class OnnxModel:
             boxes = boxes * np.tile(np.asarray(self.spec.input.size, dtype=np.float64), 2)
         keep = score >= out.min_score
         boxes, score = boxes[keep], score[keep]
-        kept = suppress(boxes / np.tile(scale, 2), score, out.nms)
-        return Boxes(_in_picture(boxes[kept], scale, offset, shape), np.clip(score[kept], 0, 1))
+        remaining = suppress(boxes / np.tile(scale, 2), score, out.nms)
+        return Boxes(_in_picture(boxes[remaining], scale, offset, shape), np.clip(score[remaining], 0, 1))
 
 
 def _in_picture(boxes: Any, scale: Any, offset: Any, shape: Sequence[int]) -> Any:
@@ -207,10 +209,10 @@ def _in_picture(boxes: Any, scale: Any, offset: Any, shape: Sequence[int]) -> An
     return np.clip((boxes - np.tile(offset, 2)) / np.tile(scale, 2), 0, limits)
 
 
-def _labels(found: dict[str, Any], out: OutputSpec) -> Labels:
+def _labels(detections: dict[str, Any], out: OutputSpec) -> Labels:
     values, shares = {}, {}
     for name, classes in out.heads.items():
-        logits = np.asarray(found[name], dtype=np.float64).reshape(-1)
+        logits = np.asarray(detections[name], dtype=np.float64).reshape(-1)
         if len(logits) != len(classes):
             raise ValueError(f"output {name!r} has {len(logits)} numbers for {len(classes)} classes")
         attribute = out.attributes.get(name, name)

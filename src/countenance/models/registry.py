@@ -133,8 +133,8 @@ def _card(spec: ModelSpec) -> ModelCard:
             raise InputError(f"model {name!r} is {missing}")
         files = entry.weights()
         if entry.weights_by_path:
-            given = _weights(spec, name)
-            files = [given, *(path for pattern in entry.beside for path in sorted(given.parent.glob(pattern)))]
+            stated = _weights(spec, name)
+            files = [stated, *(path for pattern in entry.beside for path in sorted(stated.parent.glob(pattern)))]
         parts += [file_hash(path) for path in files]
         return ModelCard(
             name=name, version=countenance.__version__, description=entry.description, licence=entry.licence,

@@ -29,9 +29,9 @@ class SavedAnswers:
         return cls(read_answers(folder), str(folder))
 
     @classmethod
-    def of_file(cls, found: Predictions) -> "SavedAnswers":
+    def of_file(cls, predictions: Predictions) -> "SavedAnswers":
         """The predictions of a file in one of the formats of `answers.formats`."""
-        return cls(found.by_id, found.place, found.empty)
+        return cls(predictions.by_id, predictions.place, predictions.empty)
 
     def by_id(self, sample: str) -> Any:
         """The prediction for a sample; a sample without one is a failure of that sample."""
@@ -45,22 +45,27 @@ class SavedAnswers:
 def finds_of_saved(folder: Path) -> tuple[str, ...]:
     """What the model of a run found whose `answers/` folder this is; empty where the run does not say."""
     try:
-        found = json.loads(regular_file(folder.parent / "run.json").read_text(encoding="utf-8"))["model"].get("finds")
+        predictions = json.loads(regular_file(folder.parent / "run.json").read_text(encoding="utf-8"))["model"].get(
+            "finds"
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ()
-    return tuple(word for word in found if word in FINDS) if isinstance(found, list) else ()
+    return tuple(word for word in predictions if word in FINDS) if isinstance(predictions, list) else ()
 
 
-def card_of_predictions(found: Predictions, name: str | None = None) -> ModelCard:
+def card_of_predictions(predictions: Predictions, name: str | None = None) -> ModelCard:
     """The card of saved predictions: named after their file, hashed over their content."""
-    path = Path(found.place)
+    path = Path(predictions.place)
     if path.is_file():
         content = file_hash(path)
     else:
-        rows = {key: found.by_id[key].to_row() for key in sorted(found.by_id)}
+        rows = {key: predictions.by_id[key].to_row() for key in sorted(predictions.by_id)}
         content = hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()
-    content += f" {sorted(found.classes.items())}" if found.classes else ""
+    content += f" {sorted(predictions.classes.items())}" if predictions.classes else ""
     shown = name or (path.stem if path.is_file() else "predictions")
     return ModelCard(
-        name=shown, description=f"saved predictions ({found.format})", content=f"{found.format}:{content}", hashed=True
+        name=shown,
+        description=f"saved predictions ({predictions.format})",
+        content=f"{predictions.format}:{content}",
+        hashed=True,
     )

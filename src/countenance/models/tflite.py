@@ -40,7 +40,7 @@ class TfliteSession:
 
     def get_outputs(self) -> list[Any]:
         """The network's outputs, by name and shape."""
-        return [SimpleNamespace(name=one["name"], shape=[int(n) for n in one["shape"]]) for one in self.returned]
+        return [SimpleNamespace(name=item["name"], shape=[int(n) for n in item["shape"]]) for item in self.returned]
 
     def get_modelmeta(self) -> Any:
         """No metadata: what ultralytics appends to a TFLite file is not part of the network."""
@@ -50,7 +50,7 @@ class TfliteSession:
         """The outputs for an input."""
         self.interpreter.set_tensor(self.given["index"], quantised(inputs[self.given["name"]], self.given))
         self.interpreter.invoke()
-        return [real_numbers(self.interpreter.get_tensor(one["index"]), one) for one in self.returned]
+        return [real_numbers(self.interpreter.get_tensor(item["index"]), item) for item in self.returned]
 
 
 def quantised(values: Any, tensor: Mapping[str, Any]) -> Any:

@@ -51,13 +51,13 @@ class TimedModel:
         self.warm = False
 
     def __call__(self, images: Images, ids: Sequence[str]) -> list[TimedAnswer]:
-        given = (images, ids) if self.with_ids else (images,)
+        stated = (images, ids) if self.with_ids else (images,)
         if not self.warm:
-            list(self.model(*given))
+            list(self.model(*stated))
             self.warm = True
         _finished()
         started = time.perf_counter()
-        answers = list(self.model(*given))
+        answers = list(self.model(*stated))
         _finished()
         milliseconds = 1000 * (time.perf_counter() - started) / max(len(answers), 1)
         return [TimedAnswer(answer, milliseconds) for answer in answers]

@@ -97,10 +97,10 @@ class TorchModel:
         n, height, width, colours = values.shape
         planar, images = self.input.layout == "NCHW", max(n, self.batch) if n > 1 else n
         shape = (images, colours, height, width) if planar else (images, height, width, colours)
-        made = torch.empty(shape, dtype=self.kind, device=self.device)
-        made[n:] = 0
-        torch.div(values, self.std, out=made[:n].permute(0, 2, 3, 1) if planar else made[:n])
-        return made
+        output = torch.empty(shape, dtype=self.kind, device=self.device)
+        output[n:] = 0
+        torch.div(values, self.std, out=output[:n].permute(0, 2, 3, 1) if planar else output[:n])
+        return output
 
 
 def _to_host(outputs: Any) -> Any:

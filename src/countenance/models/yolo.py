@@ -111,10 +111,10 @@ def kind_found(names: Sequence[str], declared: str | None, place: str) -> str | 
 
 def declared_by(session: Any, place: str) -> dict[str, Any] | None:
     """The declaration that a YOLO network implies by its metadata and shapes; None for any other network."""
-    given, output = session.get_inputs()[0].shape, session.get_outputs()[0].shape
+    stated, output = session.get_inputs()[0].shape, session.get_outputs()[0].shape
     facts: Mapping[str, str] = session.get_modelmeta().custom_metadata_map
-    names, size = _literal(facts.get("names")), _literal(facts.get("imgsz")) or given[2:]
-    if len(given) != 4 or given[1] != 3 or len(output) != 3 or not _usual(size):
+    names, size = _literal(facts.get("names")), _literal(facts.get("imgsz")) or stated[2:]
+    if len(stated) != 4 or stated[1] != 3 or len(output) != 3 or not _usual(size):
         return None
     words = _in_order(names) or list(_unnamed(output, size))
     if not words:

@@ -7,7 +7,36 @@ from countenance.report.again import pages_again
 from countenance.report.evidence import write_evidence
 from countenance.report.page import write_report, write_table_report
 
-__all__ = ["pages_again", "write_evidence", "write_pdf", "write_report", "write_table_pdf", "write_table_report"]
+__all__ = [
+    "pages_again",
+    "write_audit_report",
+    "write_evidence",
+    "write_pdf",
+    "write_report",
+    "write_table_pdf",
+    "write_table_report",
+]
+
+
+def write_audit_report(source: Any, audit: Any, out: Path) -> Path:
+    """Write the page (or, by its name, the PDF) of an audit whose run, path or table is at hand."""
+    from countenance.auditing.source import Source
+    from countenance.run import Run
+    from countenance.scratch import temporary_folder
+
+    paper = out.suffix.lower() == ".pdf"
+    if isinstance(source, Run):
+        return write_pdf(source, out) if paper else write_report(source, out)
+    if isinstance(source, str | Path):
+        return write_table_pdf(source, audit, out) if paper else write_table_report(source, audit, out)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = Source(source)
+    with temporary_folder("table") as folder:
+        path = Path(folder) / "table.parquet"
+        pq.write_table(pa.table(columns.read([], columns.names)), path)
+        return write_table_pdf(path, audit, out) if paper else write_table_report(path, audit, out)
 
 
 def write_pdf(run: Any, out: Path | str, **options: Any) -> Path:

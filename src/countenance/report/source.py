@@ -159,7 +159,11 @@ class TableSource(Audited):
         import pyarrow as pa
 
         columns = Columns(self.table)
-        measured = {columns.resolve(metric.name, "m.", "metric") for metric in self.metrics}
+        ratios = {finding.metric for finding in self.audit.findings if finding.metric_kind == "ratio"}
+        of_rows = [
+            metric.name for metric in self.metrics if metric.name not in ratios
+        ]  # ratios are of groups, not rows
+        measured = {columns.resolve(name, "m.", "metric") for name in of_rows}
         texts = [name for name in columns.names if name not in measured and columns.kind(name) == "text"]
         read = columns.read(texts, [name for name in columns.names if name not in texts])
         return _audited_part(pa.table(read), self.audit, columns.label)

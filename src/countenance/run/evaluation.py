@@ -54,6 +54,8 @@ class Evaluation:
     """How the dataset was read, for the manifest."""
     people: tuple[str, ...] | None = None
     """Who withdrew, where a run from another machine is resumed."""
+    labels: tuple[Path, ...] = ()
+    """The label files beside the dataset."""
 
     def run(self) -> Run:
         """Do what is missing of the run and return it."""
@@ -260,7 +262,10 @@ class Evaluation:
         )
         manifest.dataset = manifest.dataset.model_copy(update=dict(self.read))
         here = Place(
-            source=located(self.plan.source), command=shlex.join(sys.argv), code=code_folder(self.plan.task.source)
+            source=located(self.plan.source),
+            command=shlex.join(sys.argv),
+            paths={f"labels:{path.name}": str(path.absolute()) for path in self.labels},
+            code=code_folder(self.plan.task.source),
         )
         self.store.write_local(here, manifest)
         self.store.write_manifest(manifest)

@@ -44,6 +44,9 @@ def evaluate(
     timed: bool = False,
     card: ModelCard | None = None,
     # the data
+    labels: str | Path | Sequence[str | Path] | None = None,
+    columns: str | None = None,
+    only_present: bool = False,
     categories: str | None = None,
     truth_boxes: Form | None = None,
     truth_units: Units | None = None,
@@ -97,6 +100,9 @@ def evaluate(
         timed: measure the time of each image, one image at a time, as the metric `latency_ms`.
         card: the model's card, where it differs from its own.
     Arguments of the data:
+        labels: a table of labels beside the pictures (CSV, TSV, JSON, Parquet, a tool's export), or several.
+        columns: what columns of the labels are, where their names do not say (`file=img,person=who`).
+        only_present: leave rows of the labels out whose picture is not there.
         categories: categories of COCO, YOLO or VOC files that are people or faces (`face=1,person=18`).
         truth_boxes, truth_units: what the dataset's boxes are, where its files do not say.
         source: where a dataset object comes from, for the manifest.
@@ -162,9 +168,23 @@ def evaluate_with(
         timed=model_settings.timed,
     )
     place = out if out is not None else scratch_folder("run")
-    read = {"categories": data_settings.categories, "notes": list(getattr(dataset, "notes", ()))}
+    read = {
+        "categories": data_settings.categories,
+        "reading": _recorded(data_settings),
+        "notes": list(getattr(dataset, "notes", ())),
+    }
     notes, people = run_settings.notes or the_task.notes, _people(data_settings.withdrawn)
-    return Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people).run()
+    files = tuple(data_settings.label_files())
+    return Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people, files).run()
+
+
+def _recorded(settings: DataSettings) -> dict[str, Any]:
+    """How the dataset was read, for the manifest: label files without their folders."""
+    files = settings.label_files()
+    plain = {
+        name: value for name, value in settings.reading().items() if value and name not in ("categories", "labels")
+    }
+    return plain | ({"labels": [path.name for path in files]} if files else {})
 
 
 def _one_at_a_time(settings: RunSettings) -> RunSettings:
@@ -176,9 +196,7 @@ def _one_at_a_time(settings: RunSettings) -> RunSettings:
 def _loaded(data: Any, settings: DataSettings) -> Dataset | SampleManifest:
     if isinstance(data, SampleManifest):
         return data
-    loaded = load_dataset(
-        data, categories=settings.categories, truth_boxes=settings.truth_boxes, truth_units=settings.truth_units
-    )
+    loaded = load_dataset(data, **settings.reading())
     return loaded.manifest if isinstance(loaded, IndexedDataset) else loaded
 
 

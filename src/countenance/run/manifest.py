@@ -34,6 +34,8 @@ class DatasetRecord(Part):
     skipped: int = 0
     categories: str | None = None
     """The categories of a COCO file that were chosen, as the user named them."""
+    reading: dict[str, Any] = Field(default_factory=dict)
+    """How its labels were read: the names of the label files, and what the user said of their columns and boxes."""
     notes: list[str] = Field(default_factory=list)
     """What its reader left out."""
 
@@ -121,7 +123,7 @@ class Place(BaseModel):
     source: str | None = None
     command: str = ""
     paths: dict[str, str] = Field(default_factory=dict)
-    """Further places that a suite needs to make its files again."""
+    """Further places that a suite needs to make its files again, and the folders of label files."""
     code: str | None = None
     """The folder that the code of a custom task was imported from."""
     salt: str = ""
@@ -136,7 +138,7 @@ class Place(BaseModel):
             "key": manifest.key,
             "task": [manifest.task, manifest.task_source, manifest.options],
             "suite": [manifest.suite, manifest.about],
-            "dataset": [dataset.source, dataset.categories],
+            "dataset": [dataset.source, dataset.categories, *([dataset.reading] if dataset.reading else [])],
             "local": [self.source, self.paths, self.code],
         }
 

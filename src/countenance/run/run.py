@@ -136,8 +136,19 @@ class Run:
         `source` says where it is when the run was made on another machine.
         """
         from countenance.data import load_dataset
+        from countenance.settings import ReadingSettings
 
-        return load_dataset(source or self._source(), categories=self.manifest.dataset.categories)
+        record = self.manifest.dataset
+        place = source or self._source()
+        reading = {name: record.reading[name] for name in ReadingSettings.names() if name in record.reading}
+        if "labels" in reading:
+            reading["labels"] = [self._label_file(str(name), place) for name in reading["labels"]]
+        return load_dataset(place, **(reading | {"categories": record.categories}))
+
+    def _label_file(self, name: str, source: str) -> Path:
+        """Where a label file is: as a run made here says, else in the dataset's folder."""
+        stated = self.local.paths.get(f"labels:{name}")
+        return Path(source) / Path(name).name if stated is None else Path(stated)
 
     def _source(self) -> str:
         """Where the dataset is: as this start was told, as a run made here says, or a part of this package."""

@@ -129,7 +129,7 @@ class Suite:
         text = str(data)
         if self.datasets and text.partition(":")[0] not in dataset_names() and Path(text).is_dir():
             text = f"{self.datasets[0]}:{text}" if self.datasets[0] in dataset_names() else text
-        reading = {name: options[name] for name in ("categories", "truth_boxes", "truth_units") if name in options}
+        reading = {name: options[name] for name in DataSettings().reading() if name in options}
         return load_dataset(text, **reading), text
 
     def _fitting(self, named: Any, dataset: Dataset, model: Any) -> list[SuiteTask]:

@@ -6,7 +6,7 @@ imports more than pydantic, so that `--help` is quick.
 """
 
 from countenance.settings.base import SettingsModel, default_of, option_error, refuse_unknown, setting, split
-from countenance.settings.data import DataSettings
+from countenance.settings.data import DataSettings, ReadingSettings
 from countenance.settings.engine import EngineSettings
 from countenance.settings.model import ModelSettings
 from countenance.settings.run import RunSettings
@@ -15,6 +15,7 @@ __all__ = [
     "DataSettings",
     "EngineSettings",
     "ModelSettings",
+    "ReadingSettings",
     "RunSettings",
     "SettingsModel",
     "default_of",

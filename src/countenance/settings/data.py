@@ -1,4 +1,4 @@
-"""What can be set of a dataset: which of its categories are people, and where it comes from."""
+"""What can be set of a dataset: its labels, which of its categories are people, and where it comes from."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,18 +10,34 @@ from countenance.settings.base import SettingsModel, setting
 from countenance.settings.box_words import Form, Units, form_named, units_named
 
 
-class DataSettings(SettingsModel):
+class ReadingSettings(SettingsModel):
     """The data."""
 
+    labels: str | Path | Sequence[str | Path] | None = setting(
+        None,
+        "A table of labels beside the pictures (CSV, TSV, JSON, Parquet, CVAT, VIA, Label Studio); may be repeated.",
+        repeated=True,
+    )
+    columns: str | None = setting(
+        None, "What columns of the labels are, where their names do not say: file=img,person=who,box=x+y+w+h."
+    )
+    only_present: bool = setting(
+        False, "Leave rows of the labels out whose picture is not there.", flag="--only-present"
+    )
     categories: str | None = setting(
-        None, "COCO, YOLO, VOC: categories that are people or faces, by id or name: face=1,person=18."
+        None, "COCO, YOLO, VOC, labels: categories that are people or faces, by id or name: face=1,person=18."
     )
     truth_boxes: Form | None = setting(None, "What the dataset's boxes are, where its files do not say.")
     truth_units: Units | None = setting(None, "What the dataset's boxes are measured in, where its files do not say.")
-    source: str | None = setting(None, "Where a dataset object comes from, for the manifest.", python_only=True)
-    withdrawn: str | Path | Sequence[str] | None = setting(
-        None, "Who withdrew (as for purge): asked for when a run from another machine goes on."
-    )
+
+    def reading(self) -> dict[str, Any]:
+        """The arguments of `load_dataset` that these settings are."""
+        return {name: getattr(self, name) for name in ReadingSettings.model_fields}
+
+    def label_files(self) -> list[Path]:
+        """The label files, whether one was named or several."""
+        files = [self.labels] if isinstance(self.labels, str | Path) else list(self.labels or ())
+        return [Path(file) for file in files]
 
     @field_validator("truth_boxes", mode="before")
     @classmethod
@@ -32,3 +48,12 @@ class DataSettings(SettingsModel):
     @classmethod
     def _units(cls, word: Any) -> Any:
         return units_named(word) if isinstance(word, str) else word
+
+
+class DataSettings(ReadingSettings):
+    """The data."""
+
+    source: str | None = setting(None, "Where a dataset object comes from, for the manifest.", python_only=True)
+    withdrawn: str | Path | Sequence[str] | None = setting(
+        None, "Who withdrew (as for purge): asked for when a run from another machine goes on."
+    )

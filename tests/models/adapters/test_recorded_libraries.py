@@ -11,6 +11,7 @@ from tests.models.adapters.recorded import recorded
 import countenance as ct
 from countenance.answers import Age, Boxes, Embedding, Keypoints, Labels, Masks
 from countenance.answers.libraries import library_of
+from countenance.data.adapters.coco import write_coco
 from countenance.errors import ModelError
 from countenance.models.adapters import Request, adapt
 from countenance.testing import small_dataset
@@ -85,6 +86,11 @@ def test_the_whole_program_of_a_user_of_yolo(tmp_path) -> None:
     assert run.manifest.model.finds == ("face",)
     with pytest.raises(ct.InputError, match="mine finds faces, and person_localization evaluates people"):
         ct.evaluate(yolo(results(fields)), "person_localization", DATA)
+    write_coco(small_dataset(4), tmp_path / "coco")
+    file = tmp_path / "coco" / "annotations.json"
+    file.write_text(file.read_text().replace('"face_box"', '"person_box"').replace('"person_box": null, ', ""))
+    run = ct.evaluate(yolo(results(fields | {"names": {0: "person"}})), "person_localization", f"coco:{tmp_path}/coco")
+    assert run.complete and run.manifest.dataset.images == 4
 
 
 def test_masked_faces_are_faces() -> None:

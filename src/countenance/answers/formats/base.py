@@ -78,23 +78,25 @@ EMPTY: Mapping[type[Any], Callable[[], Any]] = {
 """The prediction of an image that a file does not name, for kinds where that means that nothing was found."""
 
 
-def by_image(entries: Iterable[tuple[str, Any]], wanted: Wanted, place: str) -> tuple[dict[str, list[Any]], str | None]:
+def by_image(
+    entries: Iterable[tuple[str, Any]], request: Wanted, place: str
+) -> tuple[dict[str, list[Any]], str | None]:
     """The entries of each image of the dataset, and a sentence on the names that mean none of them."""
-    found: dict[str, list[Any]] = {}
+    result: dict[str, list[Any]] = {}
     unknown = []
     for name, entry in entries:
-        image = wanted.names.find(name)
+        image = request.names.find(name)
         if image is None:
             unknown.append(name)
         else:
-            found.setdefault(image, []).append(entry)
-    return found, wanted.names.unmatched(unknown, place)
+            result.setdefault(image, []).append(entry)
+    return result, request.names.unmatched(unknown, place)
 
 
-def absence(made: Mapping[str, Any], wanted: Wanted, place: str, means: str) -> str | None:
+def absence(answers: Mapping[str, Any], request: Wanted, place: str, means: str) -> str | None:
     """A sentence on images without an entry, where the kind has an empty prediction; `means` says what they are."""
-    left, total = len(wanted.names.ids) - len(made), len(wanted.names.ids)
-    return f"{place}: {left} of {total} images have {means}" if left and wanted.kind in EMPTY else None
+    left, total = len(request.names.ids) - len(answers), len(request.names.ids)
+    return f"{place}: {left} of {total} images have {means}" if left and request.kind in EMPTY else None
 
 
 @dataclass(frozen=True)

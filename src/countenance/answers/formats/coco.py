@@ -29,63 +29,63 @@ def _entries(path: Path) -> list[Any]:
     except (ValueError, RecursionError) as error:
         raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, list):
-        found = f"found {type(content).__name__} that is not FHIBE's model outputs either"
-        raise InputError(f"{path}: expected a list of results, {found}")
+        result = f"found {type(content).__name__} that is not FHIBE's model outputs either"
+        raise InputError(f"{path}: expected a list of results, {result}")
     return content
 
 
-def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
+def read_coco_results(path: Path, request: Wanted) -> Predictions:
     """Results by image; an image without a result counts as one in which nothing was found."""
-    entries, notes = _of_people(_entries(path), wanted, path)
-    classes = _classes(wanted, entries)
-    rows, unknown = by_image(((str(entry["image_id"]), entry) for entry in entries), wanted, str(path))
+    entries, notes = _of_people(_entries(path), request, path)
+    classes = _classes(request, entries)
+    rows, unknown = by_image(((str(entry["image_id"]), entry) for entry in entries), request, str(path))
     if unknown and not rows:
         raise InputError(f"{unknown}; image_id is the id of the image in the annotations, or its file name")
     labelled = {name: [row | {"category": _label(row, classes)} for row in own] for name, own in rows.items()}
-    reader = {Boxes: _boxes, Masks: _masks, Keypoints: _keypoints}[wanted.kind]
-    made = {name: reader(own) for name, own in labelled.items()}
+    reader = {Boxes: _boxes, Masks: _masks, Keypoints: _keypoints}[request.kind]
+    answers = {name: reader(own) for name, own in labelled.items()}
     notes += (unknown,) if unknown else ()
-    said = any(row["category"] is not None for own in labelled.values() for row in own)
-    notes += unlabelled_note(made, str(path)) if said else ()
-    absent = absence(made, wanted, str(path), "no result and count as images where nothing was found")
-    reading = wanted.reading("xywh")
-    return Predictions(str(path), "coco", made, absent, EMPTY[wanted.kind], notes, reading, classes)
+    words = any(row["category"] is not None for own in labelled.values() for row in own)
+    notes += unlabelled_note(answers, str(path)) if words else ()
+    absent = absence(answers, request, str(path), "no result and count as images where nothing was found")
+    reading = request.reading("xywh")
+    return Predictions(str(path), "coco", answers, absent, EMPTY[request.kind], notes, reading, classes)
 
 
-def _of_people(entries: list[Any], wanted: Wanted, path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+def _of_people(entries: list[Any], request: Wanted, path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """The results with their places; those of categories that the dataset knows as something else are left out."""
-    kept: list[dict[str, Any]] = []
+    remaining: list[dict[str, Any]] = []
     others: Counter[str] = Counter()
     for i, entry in enumerate(entries):
         if not isinstance(entry, Mapping) or "image_id" not in entry:
             raise InputError(f"{path}[{i}]: expected an object with image_id, bbox and score, found {entry!r:.60}")
         category = entry.get("category_id")
-        shown = wanted.categories.get(category, "person") if isinstance(category, int | str) else "person"
+        shown = request.categories.get(category, "person") if isinstance(category, int | str) else "person"
         others[shown] += 1
-        kept.append({**entry, "place": f"{path}[{i}]", "shown": shown})
+        remaining.append({**entry, "place": f"{path}[{i}]", "shown": shown})
     for kind in PEOPLE:
         others.pop(kind, None)
-    ids = Counter(_number(entry) for entry in kept if "category" not in entry and _number(entry) is not None)
-    if len(ids) > 1 and not wanted.categories and "classes" not in wanted.options:
+    ids = Counter(_number(entry) for entry in remaining if "category" not in entry and _number(entry) is not None)
+    if len(ids) > 1 and not request.categories and "classes" not in request.options:
         listed = ", ".join(f"{n:,} of {name}" for name, n in ids.most_common(MOST_NAMED))
         note = f"results of {len(ids)} categories ({listed}) count alike: the dataset names no categories"
-        return kept, (f"{path}: {note}",)
-    if not others or others.total() == len(kept):  # a detector of one class may number it as it likes
-        return kept, ()
+        return remaining, (f"{path}: {note}",)
+    if not others or others.total() == len(remaining):  # a detector of one class may number it as it likes
+        return remaining, ()
     named = ", ".join(f"{n:,} {name}" for name, n in others.most_common(MOST_NAMED))
     results = "1 result is" if others.total() == 1 else f"{others.total():,} results are"
     note = f"{path}: {results} of no person and no face and left out ({named})"
-    return [entry for entry in kept if entry["shown"] in PEOPLE], (note,)
+    return [entry for entry in remaining if entry["shown"] in PEOPLE], (note,)
 
 
-def _classes(wanted: Wanted, entries: list[dict[str, Any]]) -> Mapping[int, str]:
+def _classes(request: Wanted, entries: list[dict[str, Any]]) -> Mapping[int, str]:
     """The category numbers that say mask or no mask: as the user says, else as the dataset's own file does.
 
     Numbers none of which the dataset knows are those of a detector that does not judge.
     """
-    if "classes" in wanted.options:
-        return parse_classes(wanted.options["classes"])
-    known = {key: word for key, word in wanted.categories.items() if word in LABELS.values()}
+    if "classes" in request.options:
+        return parse_classes(request.options["classes"])
+    known = {key: word for key, word in request.categories.items() if word in LABELS.values()}
     return known if any(_number(entry) in known for entry in entries) else {}
 
 
@@ -139,8 +139,8 @@ def _masks(rows: list[Mapping[str, Any]]) -> Masks:
             raise InputError(
                 f"{row['place']}: segmentation of size {mask['size']}, and {masks[0]['size']} in the same image"
             )
-    made = [fill(lengths, *mask["size"]) for lengths, mask in zip(runs, masks, strict=True)]
-    return Masks(np.array(made), [_score(row) for row in rows])
+    answers = [fill(lengths, *mask["size"]) for lengths, mask in zip(runs, masks, strict=True)]
+    return Masks(np.array(answers), [_score(row) for row in rows])
 
 
 def _keypoints(rows: list[Mapping[str, Any]]) -> Keypoints:

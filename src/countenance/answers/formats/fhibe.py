@@ -148,7 +148,7 @@ def vector_of(value: list[Any], place: str) -> NDArray[np.float64]:
 
 def _masks(masks: list[Any], entry: Mapping[str, Any], place: str) -> Masks:
     runs, scores = mask_runs_of(masks, entry, place)
-    return Masks([fill(one, *mask["size"]) for one, mask in zip(runs, masks, strict=True)], scores)
+    return Masks([fill(item, *mask["size"]) for item, mask in zip(runs, masks, strict=True)], scores)
 
 
 READERS: dict[type[Any], Callable[[Any, Mapping[str, Any], str], Any]] = {
@@ -161,25 +161,25 @@ READERS: dict[type[Any], Callable[[Any, Mapping[str, Any], str], Any]] = {
 }
 
 
-def read_outputs(path: Path, wanted: Wanted) -> Predictions:
+def read_outputs(path: Path, request: Wanted) -> Predictions:
     """The outputs of each image; one without an answer counts as an image in which nothing was found."""
     entries = ((key, (f"{path}: {key}", entry)) for key, entry in read_entries(path))
-    found, unknown = by_image(entries, wanted, str(path))
-    about, made = FIELDS[wanted.kind], {}
-    for name, [(place, entry), *more] in found.items():
+    result, unknown = by_image(entries, request, str(path))
+    about, answers = FIELDS[request.kind], {}
+    for name, [(place, entry), *more] in result.items():
         if more:
             raise InputError(f"{more[0][0]}: a second answer for {name}; expected one for each image")
         value = about.read(entry, place)
         if value is not None and value != {}:
-            made[name] = READERS[wanted.kind](value, entry, place)
+            answers[name] = READERS[request.kind](value, entry, place)
         elif about.null == "answer":
-            made[name] = EMPTY[wanted.kind]()
-    if not made:
+            answers[name] = EMPTY[request.kind]()
+    if not answers:
         raise InputError(unknown or f"{path}: holds no predictions")
-    absent = absence(made, wanted, str(path), "no answer and count as images where nothing was found")
-    reading = wanted.reading("xyxy") if wanted.kind is Boxes else CORNERS
+    absent = absence(answers, request, str(path), "no answer and count as images where nothing was found")
+    reading = request.reading("xyxy") if request.kind is Boxes else CORNERS
     notes = (unknown,) if unknown else ()
-    return Predictions(str(path), "fhibe", made, absent, EMPTY.get(wanted.kind), notes, reading)
+    return Predictions(str(path), "fhibe", answers, absent, EMPTY.get(request.kind), notes, reading)
 
 
 def is_outputs(path: Path) -> bool:

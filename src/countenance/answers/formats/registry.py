@@ -40,19 +40,19 @@ def load_format(name: str, others: Mapping[str, EntryPoint] | None = None) -> Fo
     others = _plugins() if others is None else others
     if name in _HOME:
         module, _, attribute = _HOME[name].partition(":")
-        found = getattr(import_module(module), attribute)
+        result = getattr(import_module(module), attribute)
     elif name in others:
-        found = others[name].load()
+        result = others[name].load()
     elif is_code(name):
-        found = load_code("format", name)
+        result = load_code("format", name)
     else:
         known = _names(others)
         raise InputError(
             f"no format {name!r}{near(name, known)}; there are {', '.join(known)}, or give module:attr or path.py:attr"
         )
-    if not isinstance(found, Format):
-        raise InputError(f"format {name!r}: that is a {type(found).__name__}, expected a Format")
-    return found
+    if not isinstance(result, Format):
+        raise InputError(f"format {name!r}: that is a {type(result).__name__}, expected a Format")
+    return result
 
 
 def _formats() -> list[Format]:
@@ -60,47 +60,47 @@ def _formats() -> list[Format]:
     return [load_format(name, others) for name in _names(others)]
 
 
-def read_predictions(source: Any, wanted: Wanted, name: str | None = None) -> Predictions:
+def read_predictions(source: Any, request: Wanted, name: str | None = None) -> Predictions:
     """Predictions from a file, a DataFrame, an Arrow table or a mapping of columns.
 
     The format is recognised from the file; `name` says it where that is not enough.
     """
-    found = _of_file(Path(source), wanted, name) if isinstance(source, str | Path) else _of_columns(source, wanted)
-    elsewhere = wanted.names.other_folders(found.place)
-    return found if elsewhere is None else replace(found, notes=(*found.notes, elsewhere))
+    result = _of_file(Path(source), request, name) if isinstance(source, str | Path) else _of_columns(source, request)
+    elsewhere = request.names.other_folders(result.place)
+    return result if elsewhere is None else replace(result, notes=(*result.notes, elsewhere))
 
 
-def _of_columns(source: Any, wanted: Wanted) -> Predictions:
+def _of_columns(source: Any, request: Wanted) -> Predictions:
     from countenance.answers.formats.table import TABLE, read_rows, rows_of_columns
 
     rows = rows_of_columns(source)
     for form in _formats():
-        if form.read_rows is not None and wanted.kind in form.kinds and (found := form.read_rows(rows, wanted)):
-            return found
-    if wanted.kind not in TABLE.kinds:
-        raise InputError(f"predictions: a table holds no {wanted.kind.__name__.lower()}; give a file or a model")
-    return read_rows(rows, wanted)
+        if form.read_rows is not None and request.kind in form.kinds and (result := form.read_rows(rows, request)):
+            return result
+    if request.kind not in TABLE.kinds:
+        raise InputError(f"predictions: a table holds no {request.kind.__name__.lower()}; give a file or a model")
+    return read_rows(rows, request)
 
 
-def _of_file(path: Path, wanted: Wanted, name: str | None) -> Predictions:
+def _of_file(path: Path, request: Wanted, name: str | None) -> Predictions:
     if not path.exists():
         raise InputError(f"{path}: no such file; predictions:FILE names a file of saved predictions")
-    chosen = load_format(name) if name else _recognised(path, wanted)
-    if wanted.kind not in chosen.kinds:
+    chosen = load_format(name) if name else _recognised(path, request)
+    if request.kind not in chosen.kinds:
         holds = ", ".join(kind.__name__.lower() for kind in chosen.kinds)
-        raise InputError(f"{path}: {chosen.name} holds {holds}; the task needs {wanted.kind.__name__.lower()}")
-    unknown = [option for option in wanted.options if option not in chosen.options]
+        raise InputError(f"{path}: {chosen.name} holds {holds}; the task needs {request.kind.__name__.lower()}")
+    unknown = [option for option in request.options if option not in chosen.options]
     if unknown:
         has = ", ".join(chosen.options) or "none"
         raise InputError(f"{path}: format {chosen.name} has no option {unknown[0]!r}; it has {has}")
-    return chosen.read(path, wanted)
+    return chosen.read(path, request)
 
 
-def _recognised(path: Path, wanted: Wanted) -> Format:
+def _recognised(path: Path, request: Wanted) -> Format:
     formats = _formats()
-    fitting = [found for found in formats if found.detects(path)]
-    of_kind = [found for found in fitting if wanted.kind in found.kinds]
+    fitting = [result for result in formats if result.detects(path)]
+    of_kind = [result for result in fitting if request.kind in result.kinds]
     if of_kind or fitting:
         return (of_kind or fitting)[0]
-    known = "; ".join(f"{found.name}: {found.meaning}" for found in formats if wanted.kind in found.kinds)
-    raise InputError(f"{path}: in none of the formats that hold {wanted.kind.__name__.lower()} ({known})")
+    known = "; ".join(f"{result.name}: {result.meaning}" for result in formats if request.kind in result.kinds)
+    raise InputError(f"{path}: in none of the formats that hold {request.kind.__name__.lower()} ({known})")

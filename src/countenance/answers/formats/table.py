@@ -38,9 +38,9 @@ OTHER_SIZES = ("x", "y", "width", "height")
 SIZED = (SIZES, OTHER_SIZES)
 
 
-def read_table(path: Path, wanted: Wanted) -> Predictions:
+def read_table(path: Path, request: Wanted) -> Predictions:
     """Predictions of a CSV or Parquet file."""
-    return read_rows(rows_of_file(path), wanted)
+    return read_rows(rows_of_file(path), request)
 
 
 def rows_of_file(path: Path) -> TableRows:
@@ -78,7 +78,7 @@ def rows_of_columns(source: Any) -> TableRows:
     return TableRows("predictions", header, list(enumerate(named, 1)))
 
 
-def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
+def read_rows(table: TableRows, request: Wanted) -> Predictions:
     """Predictions of the rows of a table."""
     place, header = table.place, table.header
     image = _column(header, IMAGE_COLUMNS)
@@ -87,28 +87,31 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
             f"{place}: no column that names the image ({', '.join(IMAGE_COLUMNS[:5])}); it has {', '.join(header)}"
         )
     named = (("" if row[image] is None else str(row[image]).strip(), (number, row)) for number, row in table.rows)
-    rows, unknown = by_image(named, wanted, place)
+    rows, unknown = by_image(named, request, place)
     if not rows:
         raise InputError(unknown or f"{place}: holds no predictions")
-    reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age, Scalars: _scalars}[wanted.kind]
-    made = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in rows.items()}
-    made = {name: answer for name, answer in made.items() if not (isinstance(answer, Labels) and not answer.values)}
-    if not made:
+    readers = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age, Scalars: _scalars}
+    reader = readers[request.kind]
+    answers = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in rows.items()}
+    answers = {
+        name: answer for name, answer in answers.items() if not (isinstance(answer, Labels) and not answer.values)
+    }
+    if not answers:
         raise InputError(f"{place}: no row has a label; expected a column for each attribute")
     reading, means = CORNERS_IN_PIXELS, "no row and count as failures to enrol"
     notes: tuple[str, ...] = (unknown,) if unknown else ()
-    if wanted.kind is Boxes:
-        reading = wanted.reading("xywh" if _box_columns(header) in SIZED else "xyxy")
+    if request.kind is Boxes:
+        reading = request.reading("xywh" if _box_columns(header) in SIZED else "xyxy")
         label, means = _column(header, LABEL_COLUMNS), "no row and count as images without boxes"
-        said = label and any(not missing(row[label]) for some in rows.values() for _, row in some)
-        notes += unlabelled_note(made, place) if said else ()
+        words = label and any(not missing(row[label]) for some in rows.values() for _, row in some)
+        notes += unlabelled_note(answers, place) if words else ()
         score, every = _column(header, SCORE_COLUMNS), [row for some in rows.values() for _, row in some]
         first = _column(header, _box_columns(header) or ()) or image
         boxes = [row for row in every if not missing(row[first])]
         notes += unscored_note(sum(missing(row[score]) for row in boxes) if score else 0, len(boxes), place)
-    absent = absence(made, wanted, place, means)
-    empty = EMPTY.get(wanted.kind) if absent or wanted.kind is Boxes else None
-    return Predictions(place, "table", made, absent, empty, notes, reading)
+    absent = absence(answers, request, place, means)
+    empty = EMPTY.get(request.kind) if absent or request.kind is Boxes else None
+    return Predictions(place, "table", answers, absent, empty, notes, reading)
 
 
 def _column(header: Sequence[str], names: Sequence[str]) -> str | None:
@@ -137,8 +140,8 @@ def _only(rows: Sequence[tuple[int, Row]], image: str, place: str) -> tuple[str,
 
 def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Boxes:
     lower = {name.strip().lower(): name for name in header}
-    found = _box_columns(header)
-    if found is None:
+    result = _box_columns(header)
+    if result is None:
         raise InputError(
             f"{place.rsplit(' ', 1)[0]}: no columns x0, y0, x1, y1 (or x, y, w, h); it has {', '.join(header)}"
         )
@@ -147,10 +150,10 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
     scores: list[float] = []
     labels: list[str] = []
     for number, row in rows:
-        cells, here = [row[lower[name]] for name in found], f"{place} {number}"
+        cells, here = [row[lower[name]] for name in result], f"{place} {number}"
         if all(map(missing, cells)):
             continue  # looked at, nothing found
-        boxes.append([finite_number(cell, name, here) for cell, name in zip(cells, found, strict=True)])
+        boxes.append([finite_number(cell, name, here) for cell, name in zip(cells, result, strict=True)])
         scores.append(1.0 if score is None or missing(row[score]) else finite_number(row[score], score, here))
         labels += [] if label is None or missing(row[label]) else [str(row[label]).strip()]
     every = label is not None and len(labels) == len(boxes)

@@ -47,19 +47,19 @@ CARD = DatasetCard(
 def load(part: str | None) -> Dataset:
     """The dataset behind `bafmd:FOLDER`: annotated where the folder has the one CSV, else raw."""
     folder, options = folder_and_options("bafmd", part, (*OPTIONS, "labels"))
-    asked = AskedTruth.of_options(folder, options, f"bafmd:{part}")
+    request = AskedTruth.of_options(folder, options, f"bafmd:{part}")
     annotated = folder.is_file() or any(path.name != "attributes.csv" for path in folder.glob("*.csv"))
     kind = options.get("labels", "csv" if annotated else label_kind(folder) or "csv")
-    if kind == "csv" and (asked.classes or asked.attributes):
+    if kind == "csv" and (request.classes or request.attributes):
         raise InputError(f"bafmd:{part}: classes and attributes are for label files; the annotated CSV says both")
-    return read_bafmd(folder, kind, asked).split(asked.split)
+    return read_bafmd(folder, kind, request).split(request.split)
 
 
-def read_bafmd(source: Path, kind: str, asked: AskedTruth = AskedTruth()) -> Dataset:
+def read_bafmd(source: Path, kind: str, request: AskedTruth = AskedTruth()) -> Dataset:
     """BAFMD in one of its forms: `csv` (annotated), `yolo` or `voc` (raw)."""
     if kind not in ("csv", *KINDS):
         raise InputError(f"{source}: labels {kind!r}, expected csv, yolo or voc")
-    return read_annotated(source, asked) if kind == "csv" else read_raw(source, kind, asked)
+    return read_annotated(source, request) if kind == "csv" else read_raw(source, kind, request)
 
 
 def _annotation_file(source: Path) -> Path:
@@ -70,18 +70,18 @@ def _annotation_file(source: Path) -> Path:
     tables = sorted(source.glob("*.csv"))
     if len(tables) != 1:
         listed = ", ".join(path.name for path in tables[:4])
-        found = f"{len(tables)} CSV files ({listed})" if tables else "no CSV file"
-        raise InputError(f"{source}: holds {found}; name the annotation file itself")
+        result = f"{len(tables)} CSV files ({listed})" if tables else "no CSV file"
+        raise InputError(f"{source}: holds {result}; name the annotation file itself")
     return tables[0]
 
 
-def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
+def read_annotated(source: Path, request: AskedTruth) -> Dataset:
     """Read the annotated CSV `index, filename, x, y, dx, dy, mask, skincolor, sex` and the pictures beside it.
 
     Every further column is an attribute, or says who it is (`identity`, `person_id`). The reading of the boxes is
     checked, see `checked_corners`.
     """
-    table, reading = _annotation_file(source), asked.reading
+    table, reading = _annotation_file(source), request.reading
     header, rows = read_csv(table, needed=COLUMNS)
     person = person_column(header)
     known = (*COLUMNS, "index", person)
@@ -96,16 +96,17 @@ def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
         if name not in pictures:
             image = LazyImage(picture)
             pictures[name] = (image, *image.size())
-        about = {"masked": masked_word(row["mask"], place), **{key: row[key].strip() or None for key in further}}
+        own = cells.attributes({key: row[key].strip() for key in further}, place)
+        about = {"masked": masked_word(row["mask"], place), **own}
         who = Subject("", cells.identity(row[person], place) if person else None, attributes=about)
         faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], who))
     if not faces:
         raise InputError(f"{table}: no face below the header")
     boxes = np.array([box for _, box, _ in faces])
     sizes = np.array([pictures[name][1:] for name, _, _ in faces], dtype=np.float64)
-    found = checked_corners(boxes, sizes, reading, str(table), [name for name, _, _ in faces])
+    corners = checked_corners(boxes, sizes, reading, str(table), [name for name, _, _ in faces])
     people: dict[str, list[Subject]] = {name: [] for name in pictures}
-    for (name, _, who), box in zip(faces, found, strict=True):
+    for (name, _, who), box in zip(faces, corners, strict=True):
         people[name].append(replace(who, id=str(len(people[name])), face_box=box))
     samples = [Sample(name, *pictures[name], tuple(people[name])) for name in pictures]
     notes = [f"{len(faces)} faces in {len(samples)} pictures, boxes read as {reading} ({reading.numbers_are})"]
@@ -115,23 +116,25 @@ def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
     return Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
 
 
-def read_raw(root: Path, kind: str, asked: AskedTruth) -> Dataset:
+def read_raw(root: Path, kind: str, request: AskedTruth) -> Dataset:
     """Read raw BAFMD: pictures, and a `.txt` (YOLO) or `.xml` (Pascal VOC) of the same name anywhere in the folder.
 
     The published lists of train and test pictures become the attribute `split`. The faces have no attributes but
     `masked`, unless a CSV of attributes is named.
     """
-    data = labelled_pictures(root, kind, asked, CARD, masks=ORDER, copies=True)
+    data = labelled_pictures(root, kind, request, CARD, masks=ORDER, copies=True)
     dataset = _with_splits(_without_copies(data, root), root)
-    return dataset if asked.attributes is None else with_table(dataset, asked.attributes)
+    return dataset if request.attributes is None else with_table(dataset, request.attributes)
 
 
 def _without_copies(data: Dataset, root: Path) -> Dataset:
     """The download script copies labels (and some users pictures) to train_set and test_set: each picture once."""
     placed = {Path(s.id).name for s in data if Path(s.id).parts[0] in FOLDERS}
-    kept = [s for s in data if Path(s.id).parts[0] != "annotations" or Path(s.id).name not in placed]
-    copies = f"{root.resolve().name}: {len(data) - len(kept)} pictures in annotations are copies of those in train_set"
-    return data.of(kept, notes=[f"{copies} or test_set and are left out"] if len(kept) < len(data) else ())
+    remaining = [s for s in data if Path(s.id).parts[0] != "annotations" or Path(s.id).name not in placed]
+    copies = (
+        f"{root.resolve().name}: {len(data) - len(remaining)} pictures in annotations are copies of those in train_set"
+    )
+    return data.of(remaining, notes=[f"{copies} or test_set and are left out"] if len(remaining) < len(data) else ())
 
 
 def _with_splits(data: Dataset, root: Path) -> Dataset:
@@ -141,10 +144,10 @@ def _with_splits(data: Dataset, root: Path) -> Dataset:
         if (root / name).is_file():
             names = [line.strip() for line in read_text(root / name).splitlines() if line.strip()]
             listed |= {line.split(".")[0]: split for line in names}
-    found = [listed.get(Path(s.id).stem, FOLDERS.get(Path(s.id).parts[0])) for s in data]
-    if not any(found):
+    splits = [listed.get(Path(s.id).stem, FOLDERS.get(Path(s.id).parts[0])) for s in data]
+    if not any(splits):
         return data
-    lost = f"{found.count(None)} pictures are neither in {' nor '.join(SPLITS.values())} and have no split"
-    pairs = zip(data, found, strict=True)
+    lost = f"{splits.count(None)} pictures are neither in {' nor '.join(SPLITS.values())} and have no split"
+    pairs = zip(data, splits, strict=True)
     samples = [replace(sample, attributes={**sample.attributes, "split": split}) for sample, split in pairs]
-    return data.of(samples, notes=[f"{root.resolve().name}: {lost}"] if None in found else ())
+    return data.of(samples, notes=[f"{root.resolve().name}: {lost}"] if None in splits else ())

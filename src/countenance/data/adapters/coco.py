@@ -11,8 +11,9 @@ from countenance.data.attributes import Who, attribute_rows, with_attributes
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, choose, refuse_without_people
 from countenance.data.image import LazyImage, size_of
+from countenance.data.labels.finder import PictureFinder
 from countenance.data.layout import copy_image
-from countenance.data.paths import inside
+from countenance.data.paths import inside, pictures_below
 from countenance.data.reading import cells
 from countenance.data.run_lengths import segmentation_counts
 from countenance.data.sample import Dataset, Rle, Sample, truth
@@ -64,12 +65,17 @@ def read_coco(
             own.append((i, annotation))
     refuse_without_people(known_categories, len(annotated), str(annotations))
     samples = []
+    below = (
+        None if images is None else PictureFinder(path.relative_to(root).as_posix() for path in pictures_below(root))
+    )
     known: dict[Any, str] = {}
     for i, image in enumerate(_rows(content, "images", annotations)):
         place = f"{annotations} images[{i}]"
         image_id = _key(image.get("id"), f"{place}: id")
         if image_id in known:
             raise InputError(f"{place}: id {image_id!r} occurs twice; every image has its own")
+        if below is not None and isinstance(image.get("file_name"), str):  # the pictures are in a folder named apart
+            image = image | {"file_name": below.find(image["file_name"]) or image["file_name"]}
         samples.append(_sample(image, people.get(image_id, []), root, known_categories, place, annotations))
         known[image_id] = samples[-1].id
     stray = set(people) - set(known)
@@ -88,11 +94,13 @@ def read_coco(
     table = attributes or (beside if beside.exists() and masks is None else None)
     if table is None:
         return dataset
-    found = attribute_rows(dataset, table, _persons(annotated, people, known, table, annotations))
-    columns = attribute_columns(found.columns, card, (), table)
-    told = {who: ({own: row[name] for name, own in columns.items()}, place) for who, (place, row) in found.rows.items()}
-    said = {who: cells.attributes(values, place) for who, (values, place) in told.items()}
-    return with_attributes(dataset, said, found.people())
+    listed = attribute_rows(dataset, table, _persons(annotated, people, known, table, annotations))
+    columns = attribute_columns(listed.columns, card, (), table)
+    stated = {
+        who: ({own: row[name] for name, own in columns.items()}, place) for who, (place, row) in listed.rows.items()
+    }
+    about = {who: cells.attributes(values, place) for who, (values, place) in stated.items()}
+    return with_attributes(dataset, about, listed.people())
 
 
 def _persons(
@@ -109,11 +117,11 @@ def _persons(
         raise InputError(
             f"{annotations}: annotation id {twice} occurs twice, and {table.name} is keyed by annotation_id"
         )
-    found: dict[str, Who | None] = dict.fromkeys(ids)
+    result: dict[str, Who | None] = dict.fromkeys(ids)
     for image_id, name in known.items():
         for index, (_, annotation) in enumerate(people.get(image_id, [])):
-            found |= {str(annotation["id"]): (name, index)} if "id" in annotation else {}
-    return found
+            result |= {str(annotation["id"]): (name, index)} if "id" in annotation else {}
+    return result
 
 
 def _kind(annotation: dict[str, Any], categories: Categories, place: str) -> str | None:

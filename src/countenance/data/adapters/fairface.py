@@ -71,10 +71,10 @@ def _table(source: Path) -> Path:
     if not source.is_dir():
         raise InputError(f"{source}: no such folder; name the one with FairFace's label file")
     named = [source / name for name in ("fairface_label_val.csv", "fairface_label_train.csv")]
-    found = next((path for path in named if path.is_file()), None)
-    if found is None:
+    result = next((path for path in named if path.is_file()), None)
+    if result is None:
         raise InputError(f"{source}: holds no fairface_label_val.csv; or name the label file itself")
-    return found
+    return result
 
 
 def _picture_root(table: Path) -> Path:

@@ -26,6 +26,22 @@ JSON_COLUMNS = ("person_box", "face_box", "keypoints", "landmarks", "face_parts"
 PREFIX = "attr."
 
 
+def is_own_table(root: Path) -> bool:
+    """Whether `labels.csv` is as `data export` writes it: every column is one that `read_folder` knows.
+
+    Other tables of that name are read as any table of labels.
+    """
+    try:
+        header, _ = read_csv(root / "labels.csv")
+    except InputError:
+        return False
+    card = DatasetCard.read(root / "card.json") if (root / "card.json").exists() else DatasetCard(name="")
+    person = person_column(header)
+    known = {*FILE_COLUMNS, *SUBJECT_COLUMNS, *VOCABULARIES, *NUMERIC, *card.attributes, person}
+    exported = {"subject", "sample"} & set(header) or {"width", "height"} <= set(header)
+    return "file" in header and bool(exported) and all(n in known or n.startswith(PREFIX) for n in header)
+
+
 def read_folder(root: Path, *, attributes: Sequence[str] = ()) -> Dataset:
     """Read `root/labels.csv` (column `file`, then truth and attributes) and the pictures it names.
 

@@ -31,18 +31,20 @@ OF_CLASSES = (
 def load(part: str | None, scheme: str) -> Dataset:
     """The dataset behind `yolo:FOLDER?form=topleft&units=pixels` or `voc:FOLDER`."""
     folder, options = folder_and_options(scheme, part, (*OPTIONS, "categories"))
-    asked = AskedTruth.of_options(folder, options, f"{scheme}:{part}")
-    return read_labelled(folder, scheme, asked, categories=options.get("categories")).split(asked.split)
+    request = AskedTruth.of_options(folder, options, f"{scheme}:{part}")
+    return read_labelled(folder, scheme, request, categories=options.get("categories")).split(request.split)
 
 
 def label_kind(root: Path) -> str | None:
     """The kind of label files that pictures of a folder have; None where no picture has one of its name."""
     names = {same_stem(path) for path in pictures_below(root)}
-    found = (kind for kind, end in KINDS.items() if any(same_stem(path) in names for path in label_files(root, end)))
-    return next(found, None)
+    result = (kind for kind, end in KINDS.items() if any(same_stem(path) in names for path in label_files(root, end)))
+    return next(result, None)
 
 
-def read_labelled(root: Path, kind: str, asked: AskedTruth = AskedTruth(), *, categories: str | None = None) -> Dataset:
+def read_labelled(
+    root: Path, kind: str, request: AskedTruth = AskedTruth(), *, categories: str | None = None
+) -> Dataset:
     """Every picture under `root` that has a label file, with its people and faces as the words of its boxes say.
 
     `categories` chooses what is a person and what a face (`face=head`, `face=0`) where the words do not say so; boxes
@@ -51,16 +53,16 @@ def read_labelled(root: Path, kind: str, asked: AskedTruth = AskedTruth(), *, ca
     """
     card_file = root / "card.json"
     card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
-    dataset = labelled_pictures(root, kind, asked, card, categories=categories)
+    dataset = labelled_pictures(root, kind, request, card, categories=categories)
     beside = root / "attributes.csv"
-    table = asked.attributes or (beside if beside.is_file() else None)
+    table = request.attributes or (beside if beside.is_file() else None)
     return dataset if table is None else with_table(dataset, table)
 
 
 def labelled_pictures(
     root: Path,
     kind: str,
-    asked: AskedTruth,
+    request: AskedTruth,
     card: DatasetCard,
     *,
     categories: str | None = None,
@@ -72,16 +74,16 @@ def labelled_pictures(
     `masks` are the class numbers where neither a file beside the labels nor the settings say them. With `copies` copies
     of a picture may share their label file.
     """
-    found = _read(root, kind, asked, masks, copies)
-    known = _categories(found, root, categories, masks is not None)
+    result = _read(root, kind, request, masks, copies)
+    known = _categories(result, root, categories, masks is not None)
     keys = {name: key for key, name in known.names.items()}
-    samples = [replace(sample, subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in found.pictures]
-    refuse_without_people(known, sum(len(boxes) for _, boxes in found.pictures), str(root))
-    name, notes = root.resolve().name, found.notes  # notes are published: no path
-    orders = {(classes_in_words(o.words if masks is None else o.labels()), o.source): None for o in found.named}
+    samples = [replace(sample, subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in result.pictures]
+    refuse_without_people(known, sum(len(boxes) for _, boxes in result.pictures), str(root))
+    name, notes = root.resolve().name, result.notes  # notes are published: no path
+    orders = {(classes_in_words(o.words if masks is None else o.labels()), o.source): None for o in result.named}
     notes += [f"{name}: classes of the label files: {it} ({at.replace(str(root), name)})" for it, at in orders]
     shown = known.shown()
-    numbers = {number: shown[keys[word]] for number, word in found.named[0].words.items()} if found.alike else None
+    numbers = {number: shown[keys[word]] for number, word in result.named[0].words.items()} if result.alike else None
     return Dataset(card, samples, notes=[*notes, *known.notes(name)], categories=numbers)
 
 
@@ -105,58 +107,60 @@ class LabelFiles:
         return len({tuple(order.words.items()) for order in self.named}) == 1
 
 
-def _read(root: Path, kind: str, asked: AskedTruth, masks: ClassNames | None, copies: bool) -> LabelFiles:
+def _read(root: Path, kind: str, request: AskedTruth, masks: ClassNames | None, copies: bool) -> LabelFiles:
     """The label file of every picture."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; name the folder with pictures and label files")
     places = label_places(root, KINDS[kind], shared=copies)
-    found = LabelFiles(notes=places.notes)
+    result = LabelFiles(notes=places.notes)
     for path, label in places.pairs:
         image = LazyImage(path)
         width, height = image.size()
         if kind == "voc":
             boxes = read_voc(label, width, height)
         else:
-            if label.parent not in found.orders:
-                found.orders[label.parent] = _order(label.parent, root, asked.classes, masks)
-            boxes = read_yolo(label, width, height, found.orders[label.parent], asked.reading)
-        found.pictures.append((Sample(path.relative_to(root).as_posix(), image, width, height), boxes))
-    if not found.pictures:
+            if label.parent not in result.orders:
+                result.orders[label.parent] = _order(label.parent, root, request.classes, masks)
+            boxes = read_yolo(label, width, height, result.orders[label.parent], request.reading)
+        result.pictures.append((Sample(path.relative_to(root).as_posix(), image, width, height), boxes))
+    if not result.pictures:
         lacking = f"no picture has a {KINDS[kind]} file of its name, beside it or in another folder of it"
         raise InputError("; ".join((f"{root}: {lacking}", *places.notes)))
     if kind == "yolo":
-        _check_all(found.pictures, asked, root)
-    named = [(sample.id, box.corners) for sample, boxes in found.pictures for box in boxes]
-    found.notes += empty_boxes_note(named, root.resolve().name)
-    return found
+        _check_all(result.pictures, request, root)
+    named = [(sample.id, box.corners) for sample, boxes in result.pictures for box in boxes]
+    result.notes += empty_boxes_note(named, root.resolve().name)
+    return result
 
 
-def _order(folder: Path, root: Path, told: Mapping[int, str] | None, otherwise: ClassNames | None) -> ClassNames | None:
+def _order(
+    folder: Path, root: Path, stated: Mapping[int, str] | None, otherwise: ClassNames | None
+) -> ClassNames | None:
     """The class order of a folder of YOLO files: the file that names classes decides, else the user, else the set."""
     beside = classes_beside(folder, root)
     if beside is None:
-        return otherwise if told is None else ClassNames(told, "--classes")
-    beside.agree(told or {})
+        return otherwise if stated is None else ClassNames(stated, "--classes")
+    beside.agree(stated or {})
     return beside
 
 
-def _check_all(read: list[tuple[Sample, NamedBoxes]], asked: AskedTruth, root: Path) -> None:
+def _check_all(read: list[tuple[Sample, NamedBoxes]], request: AskedTruth, root: Path) -> None:
     """The boxes of all YOLO files together must fit their pictures."""
     pairs = [(sample, box.corners) for sample, boxes in read for box in boxes]
     if pairs:
         sizes = np.array([[s.width, s.height] for s, _ in pairs], dtype=np.float64)
-        numbers = asked.reading.numbers(np.array([box for _, box in pairs]), sizes)
-        checked_corners(numbers, sizes, asked.reading, str(root), [sample.id for sample, _ in pairs])
+        numbers = request.reading.numbers(np.array([box for _, box in pairs]), sizes)
+        checked_corners(numbers, sizes, request.reading, str(root), [sample.id for sample, _ in pairs])
 
 
-def _categories(found: LabelFiles, root: Path, chosen: str | None, masks: bool) -> Categories:
+def _categories(result: LabelFiles, root: Path, chosen: str | None, masks: bool) -> Categories:
     """What the words of the boxes show; a class that nothing names must be chosen by its number."""
-    seen = dict.fromkeys(box.word for _, boxes in found.pictures for box in boxes)
-    words = dict.fromkeys([*(word for order in found.named for word in order.words.values()), *seen])
+    seen = dict.fromkeys(box.word for _, boxes in result.pictures for box in boxes)
+    words = dict.fromkeys([*(word for order in result.named for word in order.words.values()), *seen])
     ids = {word: str(number) for number, word in enumerate(words)}
-    if found.alike:
-        ids |= {word: str(number) for number, word in reversed(list(found.named[0].words.items()))}
-    if None in found.orders.values():
+    if result.alike:
+        ids |= {word: str(number) for number, word in reversed(list(result.named[0].words.items()))}
+    if None in result.orders.values():
         if chosen is None and seen:
             raise InputError(
                 f"{root}: no file names the classes of its label files ({', '.join(seen)}); add a classes.txt, or say "
@@ -168,15 +172,15 @@ def _categories(found: LabelFiles, root: Path, chosen: str | None, masks: bool) 
     if not masks:
         return known
     nameless: dict[str, Kind] = {row["id"]: "face" for row in rows if not row["name"]}  # what they wear is not known
-    return replace(known, kinds={**known.kinds, **nameless}, asked=OF_CLASSES)
+    return replace(known, kinds={**known.kinds, **nameless}, wording=OF_CLASSES)
 
 
 def _subjects(boxes: NamedBoxes, known: Categories, keys: Mapping[str, str], place: str) -> tuple[Subject, ...]:
-    found: list[Subject] = []
+    subjects: list[Subject] = []
     for box, word, identity in boxes:
         kind = known.kind(keys[word], place)
         if kind is not None:
             about = {"masked": known.masked.get(keys[word])} if known.masked else {}
-            who = Subject(str(len(found)), identity, attributes=about)
-            found.append(replace(who, face_box=box) if kind == "face" else replace(who, person_box=box))
-    return tuple(found)
+            who = Subject(str(len(subjects)), identity, attributes=about)
+            subjects.append(replace(who, face_box=box) if kind == "face" else replace(who, person_box=box))
+    return tuple(subjects)

@@ -10,8 +10,8 @@ from countenance.data.adapters.coco import read_coco
 from countenance.data.adapters.fairface import read_fairface
 from countenance.data.adapters.labelled import label_kind, labelled_pictures
 from countenance.data.attributes import with_table
+from countenance.data.folders import coco_file
 from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
-from countenance.data.registry import coco_file
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError

@@ -34,14 +34,14 @@ def read(path: Path) -> tuple[Iterator[Sample], int | None]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(regular_file(path).read_text(encoding="utf-8"))
+        result = json.loads(regular_file(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: missing; save the dataset again with save_to_disk") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: expected an object, found {type(found).__name__}")
-    return found
+    if not isinstance(result, dict):
+        raise InputError(f"{path}: expected an object, found {type(result).__name__}")
+    return result
 
 
 def _files(folder: Path) -> list[Path]:
@@ -58,7 +58,7 @@ def _samples(folder: Path, split: str) -> Iterator[Sample]:
     import pyarrow as pa
 
     features = _features(folder)
-    labels = {name: one["names"] for name, one in features.items() if one.get("names") is not None}
+    labels = {name: item["names"] for name, item in features.items() if item.get("names") is not None}
     number = 0
     for file in _files(folder):
         if not file.is_file():
@@ -73,25 +73,25 @@ def _samples(folder: Path, split: str) -> Iterator[Sample]:
 
 def _features(folder: Path) -> dict[str, dict[str, Any]]:
     path = folder / "dataset_info.json"
-    found = _json(path).get("features") if path.is_file() else None
-    if not isinstance(found, Mapping):
+    result = _json(path).get("features") if path.is_file() else None
+    if not isinstance(result, Mapping):
         return {}
-    return {str(name): dict(one) for name, one in found.items() if isinstance(one, Mapping)}
+    return {str(name): dict(item) for name, item in result.items() if isinstance(item, Mapping)}
 
 
 def _image_column(features: Mapping[str, Mapping[str, Any]], schema: Any, folder: Path) -> str:
     import pyarrow as pa
 
-    found = [name for name, one in features.items() if one.get("_type") == "Image" and name in schema.names]
-    if not found:
-        found = [
+    result = [name for name, item in features.items() if item.get("_type") == "Image" and name in schema.names]
+    if not result:
+        result = [
             field.name
             for field in schema
             if pa.types.is_struct(field.type) and "bytes" in [field.type.field(i).name for i in range(len(field.type))]
         ]
-    if not found:
+    if not result:
         raise InputError(f"{folder}: no column of images; there are {', '.join(schema.names)}")
-    return str(found[0])
+    return str(result[0])
 
 
 def _sample(

@@ -52,12 +52,12 @@ def _picture_column(schema: Any, file: Path) -> str:
             return "bytes" in [kind.field(i).name for i in range(kind.num_fields)]
         return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
-    found = [field.name for field in schema if holds_pictures(field.type)]
-    usual = [name for name in found if name.lower() in NAMES]
-    if len(usual or found) != 1:
-        what = "no column" if not found else f"{len(found)} columns ({', '.join(found)})"
+    result = [field.name for field in schema if holds_pictures(field.type)]
+    usual = [name for name in result if name.lower() in NAMES]
+    if len(usual or result) != 1:
+        what = "no column" if not result else f"{len(result)} columns ({', '.join(result)})"
         raise InputError(f"{file}: {what} of pictures, expected one; name it image")
-    return str((usual or found)[0])
+    return str((usual or result)[0])
 
 
 def _sample(row: dict[str, Any], column: str, place: str, name: str) -> Sample:

@@ -37,11 +37,11 @@ def sample_of(
         if key not in TRUTH and key not in OTHER and key not in (SUBJECTS, used) and _plain(value)
     }
     if isinstance(people, list | tuple):
-        listed = [_person(one, k, width, height, f"{place}: subjects {k}") for k, one in enumerate(people)]
+        listed = [_person(item, k, width, height, f"{place}: subjects {k}") for k, item in enumerate(people)]
         subjects, about = cells.people(listed, about, place)
         return Sample(named, image, width, height, subjects, cells.attributes(about, place), sha256)
-    told = {column: values.get(column) for column in TRUTH}
-    subject = cells.subject({**told, "id": "0", "attributes": about}, width, height, place)
+    stated = {column: values.get(column) for column in TRUTH}
+    subject = cells.subject({**stated, "id": "0", "attributes": about}, width, height, place)
     return Sample(named, image, width, height, (subject,), {}, sha256)
 
 
@@ -52,8 +52,8 @@ def _person(values: Any, number: int, width: int, height: int, place: str) -> An
     about = {str(k).removeprefix("attr."): v for k, v in values.items() if k not in known and _plain(v)}
     about |= dict(values.get("attributes") or {})
     name = values.get("id", values.get("subject", number))
-    told = {column: values.get(column) for column in TRUTH}
-    return cells.subject({**told, "id": str(name), "attributes": about}, width, height, place)
+    stated = {column: values.get(column) for column in TRUTH}
+    return cells.subject({**stated, "id": str(name), "attributes": about}, width, height, place)
 
 
 def _plain(value: Any) -> bool:

@@ -4,11 +4,12 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from countenance.data.card import DatasetCard
 from countenance.data.index import huggingface, parquet, webdataset
 from countenance.data.manifest import INDEX, ManifestWriter, SampleManifest
-from countenance.data.registry import dataset_names, load_dataset
+from countenance.data.registry import is_reader_name, load_dataset
 from countenance.data.sample import Sample
 from countenance.errors import InputError
 from countenance.files import exists
@@ -29,21 +30,23 @@ class SampleSource:
     notes: tuple[str, ...] = ()
 
 
-def open_source(source: str | Path, *, categories: str | None = None) -> SampleSource:
+def open_source(source: str | Path, **reading: Any) -> SampleSource:
     """A dataset as a stream of samples: what Hugging Face `datasets` saved, WebDataset tars, Parquet files with
-    pictures, and whatever `load_dataset` reads.
+    pictures, and whatever `load_dataset` reads (`reading` are its arguments: categories, labels, …).
     """
     path = Path(source)
-    if str(source).partition(":")[0] not in dataset_names() and exists(path):
+    if not is_reader_name(source) and exists(path):
         for kind, module in (("Hugging Face", huggingface), ("WebDataset", webdataset), ("Parquet", parquet)):
             if module.recognised(path):
-                if categories is not None:
-                    raise InputError(f"{path}: --categories is for COCO files, and this is {kind}; leave it out")
+                for name, value in reading.items():
+                    if value:
+                        option = name.replace("_", "-")
+                        raise InputError(f"{path}: --{option} is for COCO files and tables, not {kind}; leave it out")
                 card = path / "card.json"
                 about = DatasetCard.read(card) if card.is_file() else DatasetCard(name=path.stem)
                 samples, images = module.read(path)
                 return SampleSource(kind, about, samples, images)
-    dataset = load_dataset(source, categories=categories)
+    dataset = load_dataset(source, **reading)
     return SampleSource("dataset", dataset.card, dataset, len(dataset), dataset.notes)
 
 

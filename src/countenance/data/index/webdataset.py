@@ -60,11 +60,11 @@ def _samples(archive: Path) -> Iterator[Sample]:
                 continue
             folder, _, name = member.name.removeprefix("./").rpartition("/")
             stem, _, ending = name.partition(".")
-            found = f"{folder}/{stem}" if folder else stem
-            if found != key and parts:
+            result = f"{folder}/{stem}" if folder else stem
+            if result != key and parts:
                 yield _sample(tar, archive, str(key), parts)
                 parts = {}
-            key = found
+            key = result
             parts[ending.lower()] = member
             end = member.offset_data + -(-member.size // BLOCK) * BLOCK
         _refuse_cut(archive, end)
@@ -84,8 +84,8 @@ def _sample(tar: tarfile.TarFile, archive: Path, key: str, parts: dict[str, tarf
     place = f"{archive}: {key}"
     pictures = [ending for ending in parts if f".{ending}".endswith(IMAGE_SUFFIXES)]
     if len(pictures) != 1:
-        found = "no picture" if not pictures else f"{len(pictures)} pictures ({', '.join(pictures)})"
-        raise InputError(f"{place}: {found}, expected one; the endings are {', '.join(parts)}")
+        result = "no picture" if not pictures else f"{len(pictures)} pictures ({', '.join(pictures)})"
+        raise InputError(f"{place}: {result}, expected one; the endings are {', '.join(parts)}")
     values: dict[str, Any] = {}
     for ending, member in parts.items():
         if ending not in pictures:
@@ -104,9 +104,9 @@ def _values(tar: tarfile.TarFile, member: tarfile.TarInfo, ending: str, place: s
         text = content.decode("utf-8")
         if ending != "json":
             return {ending: text.strip()}
-        found = json.loads(text)
+        result = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not readable as {ending} ({error})") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{place}: expected names with values, found {type(found).__name__}")
-    return found
+    if not isinstance(result, dict):
+        raise InputError(f"{place}: expected names with values, found {type(result).__name__}")
+    return result

@@ -22,15 +22,15 @@ def digest(*parts: object) -> str:
     >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a", 2)
     (True, False)
     """
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
-            found.update(f"{part.shape}{part.dtype}".encode())
-            found.update(np.ascontiguousarray(part).tobytes())
+            result.update(f"{part.shape}{part.dtype}".encode())
+            result.update(np.ascontiguousarray(part).tobytes())
         else:
-            found.update(part if isinstance(part, bytes) else repr(part).encode())
-        found.update(b"\0")
-    return found.hexdigest()
+            result.update(part if isinstance(part, bytes) else repr(part).encode())
+        result.update(b"\0")
+    return result.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -76,25 +76,25 @@ def load_arrays(path: Path, only: tuple[str, ...] = ()) -> Arrays:
         regular_file(path).open("rb") as stream,
         decoding(path, ".npz file", "; save plain arrays with numpy.savez"),
         limited_memory(most_memory(path)),
-        np.load(stream, allow_pickle=False) as kept,
+        np.load(stream, allow_pickle=False) as remaining,
     ):
-        found = {name: kept[name] for name in kept.files if not only or name in only}
-        for name, array in found.items():
+        result = {name: remaining[name] for name in remaining.files if not only or name in only}
+        for name, array in result.items():
             if not isinstance(array, np.ndarray) or array.ndim == 0:
                 raise InputError(f"{path}: {name} is a single value, expected an array with a row for each face")
-    return found
+    return result
 
 
 def read_arrays(path: Path, names: tuple[str, ...], remedy: str = "save it first") -> Arrays:
     """The arrays of these names in an .npz file; `remedy` says how to make a file that is missing."""
     try:
-        kept = load_arrays(path, names)
+        remaining = load_arrays(path, names)
     except (FileNotFoundError, IsADirectoryError):
         raise InputError(f"{path}: no such file; {remedy}") from None
-    missing = [name for name in names if name not in kept]
+    missing = [name for name in names if name not in remaining]
     if missing:
         raise InputError(f"{path}: no array {missing[0]!r}; expected {', '.join(names)}")
-    return kept
+    return remaining
 
 
 def read_tensors(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]]:
@@ -107,19 +107,19 @@ def read_tensors(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]
     plain = [reconstruct, np.ndarray, np.dtype, *(type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8"))]
     try:
         with torch.serialization.safe_globals(plain):
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            result = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises what it likes on foreign bytes
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{path}: not a .pth file of tensors ({first[:120]}); {REMEDY}") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: holds a {type(found).__name__}, expected a dict with {', '.join(names)}; {REMEDY}")
-    made = []
+    if not isinstance(result, dict):
+        raise InputError(f"{path}: holds a {type(result).__name__}, expected a dict with {', '.join(names)}; {REMEDY}")
+    output = []
     for name in names:
-        value = found.get(name)
+        value = result.get(name)
         if not isinstance(value, torch.Tensor | np.ndarray | list):
             raise InputError(f"{path}: {name!r} is {type(value).__name__}, expected a tensor; {REMEDY}")
         try:
-            made.append(np.asarray(value, dtype=np.float64))
+            output.append(np.asarray(value, dtype=np.float64))
         except (TypeError, ValueError):
             raise InputError(f"{path}: {name!r} holds something else than numbers; {REMEDY}") from None
-    return made
+    return output

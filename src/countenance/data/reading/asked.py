@@ -34,14 +34,14 @@ class AskedTruth:
         >>> AskedTruth(split="test").options(Path("faces"))
         {'form': 'cxcywh', 'units': 'rel', 'split': 'test'}
         """
-        found = {"form": str(self.reading.form), "units": str(self.reading.units)}
+        result = {"form": str(self.reading.form), "units": str(self.reading.units)}
         if self.attributes is not None:
             if not self.attributes.resolve().is_relative_to(folder.resolve()):
                 return None
-            found["attributes"] = str(self.attributes.resolve().relative_to(folder.resolve()))
-        found |= {"classes": ",".join(f"{k}={v}" for k, v in self.classes.items())} if self.classes else {}
-        found |= {"only_present": "yes"} if self.only_present else {}
-        return found | ({"split": self.split} if self.split else {})
+            result["attributes"] = str(self.attributes.resolve().relative_to(folder.resolve()))
+        result |= {"classes": ",".join(f"{k}={v}" for k, v in self.classes.items())} if self.classes else {}
+        result |= {"only_present": "yes"} if self.only_present else {}
+        return result | ({"split": self.split} if self.split else {})
 
     @classmethod
     def of_options(cls, folder: Path, options: Mapping[str, str], place: str) -> "AskedTruth":
@@ -73,7 +73,7 @@ def folder_and_options(scheme: str, part: str | None, known: Sequence[str]) -> t
         raise InputError(f"{scheme}: name its folder, as in {scheme}:FOLDER")
     pairs = parse_qsl(query, keep_blank_values=True)
     options = dict(pairs)
-    wrong = next((name for name, value in pairs if not value or [one for one, _ in pairs].count(name) > 1), None)
+    wrong = next((name for name, value in pairs if not value or [item for item, _ in pairs].count(name) > 1), None)
     if wrong is not None and wrong in known:
         raise InputError(f"{scheme}:{part}: expected one value of {wrong}, as in {scheme}:FOLDER?{wrong}=VALUE")
     unknown = next((name for name in options if name not in known), None)
@@ -88,7 +88,7 @@ def is_yes(options: Mapping[str, str], name: str) -> bool:
     >>> is_yes({"only_present": "yes"}, "only_present"), is_yes({"only_present": "no"}, "only_present")
     (True, False)
     """
-    said = options.get(name, "no").lower()
-    if said not in ("yes", "no"):
+    words = options.get(name, "no").lower()
+    if words not in ("yes", "no"):
         raise InputError(f"option {name}={options[name]}: expected yes or no")
-    return said == "yes"
+    return words == "yes"

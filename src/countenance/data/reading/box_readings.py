@@ -45,7 +45,7 @@ def checked_corners(
     Traceback (most recent call last):
     countenance.errors.InputError: faces.csv: read as cxcywh, rel, 100 % of 20 boxes leave their picture ...
     """
-    found = reading.corners(numbers, sizes)
+    result = reading.corners(numbers, sizes)
     others = fitting(numbers, sizes)
     fits = ", and no other reading fits"
     if others:
@@ -54,11 +54,11 @@ def checked_corners(
         )
     if reading.units == "px" and len(numbers) and guessed_units(numbers) == "rel":
         raise InputError(f"{place}: read as {reading}, but (almost) no number is above 1{fits}")
-    share = share_outside(found, sizes)
+    share = share_outside(result, sizes)
     if share <= LARGEST_SHARE_OUTSIDE:
-        return found
+        return result
     right = "" if others else "; are these the pictures that the boxes belong to?"
-    wrong = next((i for i in range(len(found)) if share_outside(found[i : i + 1], sizes[i : i + 1])), 0)
+    wrong = next((i for i in range(len(result)) if share_outside(result[i : i + 1], sizes[i : i + 1])), 0)
     first = f", the first in {images[wrong]}" if images else ""
     raise InputError(
         f"{place}: read as {reading}, {share * 100:.0f} % of {len(numbers)} boxes leave their picture or have no area "

@@ -13,6 +13,7 @@ from countenance.data.tables import finite_number
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
 from countenance.person_columns import person_column
+from countenance.words import is_missing, is_number, number_of
 
 
 def numbers(value: Any, shape: tuple[int, ...], place: str) -> Floats | None:
@@ -54,11 +55,15 @@ def rle(counts: Any, width: int, height: int, place: str) -> Rle:
 def attribute(name: str, value: Any, place: str) -> Value:
     """An attribute's value: numbers for the numeric attributes, words and lists of words for the rest.
 
-    >>> attribute("age", "31.5", "row 2"), attribute("hair", "", "row 2"), attribute("ancestry", ["a", "b"], "row 2")
+    >>> attribute("age", "31,5", "row 2"), attribute("age", "N/A", "row 2"), attribute("ancestry", ["a", "b"], "row 2")
     (31.5, None, ('a', 'b'))
     """
     if value is None or value == "":
         return None
+    if name in NUMERIC and isinstance(value, str):
+        if is_missing(value):
+            return None
+        return number_of(value) if is_number(value) else finite_number(value, name, place)
     if name in NUMERIC:
         return finite_number(value, name, place)
     if isinstance(value, (list, tuple)):
@@ -116,7 +121,7 @@ def people(
         return tuple(subjects), others
     if not alone(subjects):
         raise InputError(f"{place}: one identity ({who:.60}) and {len(subjects)} people; give each person their own")
-    return tuple(replace(one, identity=one.identity or who) for one in subjects), others
+    return tuple(replace(item, identity=item.identity or who) for item in subjects), others
 
 
 def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> Subject:

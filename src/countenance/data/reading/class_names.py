@@ -37,15 +37,15 @@ class ClassNames:
 
     def labels(self) -> dict[int, str]:
         """Those class numbers that say mask or no mask."""
-        return {number: LABELS[said] for number, word in self.words.items() if (said := says_masked(word))}
+        return {number: LABELS[words] for number, word in self.words.items() if (words := says_masked(word))}
 
-    def agree(self, told: Mapping[int, str]) -> None:
+    def agree(self, stated: Mapping[int, str]) -> None:
         """Raise where the user says otherwise than the file does about mask and no mask."""
         labels = self.labels()
-        if any(labels.get(number, label) != label for number, label in told.items()):
-            asked = ",".join(f"{number}={label}" for number, label in told.items())
+        if any(labels.get(number, label) != label for number, label in stated.items()):
+            request = ",".join(f"{number}={label}" for number, label in stated.items())
             raise InputError(
-                f"{self.source}: says {classes_in_words(labels)}, and --classes says {asked}; "
+                f"{self.source}: says {classes_in_words(labels)}, and --classes says {request}; "
                 "correct the file, or leave the option out"
             )
 

@@ -122,7 +122,7 @@ a dict, numbers, text); expressions are not run
         ) from None
 
 
-def read_columns(path: Path, wanted: Sequence[str], expected: str = "a table") -> dict[str, list[str]]:
+def read_columns(path: Path, target: Sequence[str], expected: str = "a table") -> dict[str, list[str]]:
     """Some columns of a CSV file, as text; `expected` says in errors what should be there.
 
     Files with long cells (polygons) are read whole, many times faster than row by row.
@@ -146,12 +146,12 @@ def read_columns(path: Path, wanted: Sequence[str], expected: str = "a table") -
         raise InputError(f"{path} line 1: not UTF-8 text; save it as UTF-8") from None
     except csv.Error as error:
         raise InputError(f"{path} line 1: {error}") from None
-    for name in wanted:
+    for name in target:
         if name not in header:
             raise InputError(f"{path}: column {name!r} is missing{near(name, header)}; found {', '.join(header)}")
         if header.count(name) > 1:
             raise InputError(f"{path} line 1: column {name!r} appears twice")
-    kinds = {name: pa.string() for name in wanted}
+    kinds = {name: pa.string() for name in target}
     try:
         table = arrow.read_csv(
             path,
@@ -163,11 +163,11 @@ def read_columns(path: Path, wanted: Sequence[str], expected: str = "a table") -
                 column_names=header,
             ),
             arrow.ParseOptions(newlines_in_values=True),
-            arrow.ConvertOptions(include_columns=list(wanted), column_types=kinds, strings_can_be_null=False),
+            arrow.ConvertOptions(include_columns=list(target), column_types=kinds, strings_can_be_null=False),
         )
     except pa.ArrowInvalid as error:
         raise InputError(f"{path}: {str(error).splitlines()[0][:160]}") from None
-    return {name: table.column(name).to_pylist() for name in wanted}
+    return {name: table.column(name).to_pylist() for name in target}
 
 
 def check_ages(table: TextTable, who: str = "subject_id", most: float = 5, *, strict: bool = False) -> None:
@@ -175,14 +175,14 @@ def check_ages(table: TextTable, who: str = "subject_id", most: float = 5, *, st
 
     With `strict` the larger ones are noted, too.
     """
-    found: dict[str, list[tuple[float, int]]] = {}
+    result: dict[str, list[tuple[float, int]]] = {}
     for i, (subject, age) in enumerate(zip(table.text(who), table.numbers("age").tolist(), strict=True)):
         if age == age and not 0 <= age <= 130:
             raise InputError(f"{table.place(i, 'age')}: {age:g}, expected 0 to 130 years")
         if age == age:
-            found.setdefault(subject, []).append((age, i))
-    for subject, ages in found.items():
-        (low, first), (high, second) = min(ages), max(ages, key=lambda one: one[0])
+            result.setdefault(subject, []).append((age, i))
+    for subject, ages in result.items():
+        (low, first), (high, second) = min(ages), max(ages, key=lambda item: item[0])
         if high > low:
             rows = f"{low:g} in row {table.line[first]} and {high:g} in row {table.line[second]}"
             line = f"{table.path}: subject {subject} is {rows}"

@@ -27,9 +27,9 @@ def read_entries(path: Path, missing: str = "expected a JSON object there") -> I
 
     def sign() -> str:
         nonlocal at
-        found = _SIGN.match(text, at)
-        at = found.end() if found else at
-        return found[1] if found else ""
+        result = _SIGN.match(text, at)
+        at = result.end() if result else at
+        return result[1] if result else ""
 
     try:
         if sign() != "{":
@@ -77,12 +77,12 @@ class EntryStream:
     A line for each entry, below a line that says what was asked for; another question begins again.
     """
 
-    def __init__(self, path: Path, asked: str) -> None:
-        self.path, self.asked = path.with_name(f"{path.stem}.partial.jsonl"), asked
+    def __init__(self, path: Path, request: str) -> None:
+        self.path, self.asked = path.with_name(f"{path.stem}.partial.jsonl"), request
         self.target = path
         self.done: dict[str, Any] = {}
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else []
-        if lines and lines[0] == json.dumps(asked):
+        if lines and lines[0] == json.dumps(request):
             for line in lines[1:]:
                 try:
                     name, value = json.loads(line)
@@ -93,8 +93,8 @@ class EntryStream:
     def write(self, entries: Iterable[tuple[str, Any]]) -> None:
         """Store the entries that are missing, then all of them as one JSON object."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        kept = [json.dumps(self.asked), *(json.dumps(entry) for entry in self.done.items())]
-        write_text(self.path, "\n".join(kept) + "\n")
+        remaining = [json.dumps(self.asked), *(json.dumps(entry) for entry in self.done.items())]
+        write_text(self.path, "\n".join(remaining) + "\n")
         with self.path.open("a", encoding="utf-8") as stream:
             for name, value in entries:
                 stream.write(json.dumps([name, value]) + "\n")
@@ -113,6 +113,6 @@ class EntryStream:
 def field(entry: Any, name: str, place: str) -> Any:
     """One field of an entry; an entry that is no object, or lacks it, is refused."""
     if not isinstance(entry, Mapping) or name not in entry:
-        found = f"fields {', '.join(map(str, entry))}" if isinstance(entry, Mapping) else type(entry).__name__
-        raise InputError(f"{place}: expected an object with {name!r}, found {found}")
+        result = f"fields {', '.join(map(str, entry))}" if isinstance(entry, Mapping) else type(entry).__name__
+        raise InputError(f"{place}: expected an object with {name!r}, found {result}")
     return entry[name]

@@ -63,6 +63,16 @@ def read_yolo(
     return [NamedBox(*pair) for pair in zip(reading.corners(array, sizes), words, strict=True)]
 
 
+def parse_xml(text: str, path: Path) -> ElementTree.Element:
+    """The root of an XML file; a document type, which could name other files or grow without end, is refused."""
+    if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
+        raise InputError(f"{path}: declares a document type or entities, which label files do not need; remove it")
+    try:
+        return ElementTree.fromstring(text)  # noqa: S314 - a document type was refused above
+    except (ElementTree.ParseError, RecursionError) as error:
+        raise InputError(f"{path}: not XML ({error})") from None
+
+
 def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
     """The boxes of a Pascal VOC file: `object` with `name`, `bndbox` in pixels, and who it is (`identity`) if it says.
 
@@ -71,16 +81,11 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
     text = read_text(path)
     if len(text) > LARGEST_XML:
         raise InputError(f"{path}: {len(text):,} characters, more than a label file of one picture can need")
-    if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
-        raise InputError(f"{path}: declares a document type or entities, which label files do not need; remove it")
-    try:
-        root = ElementTree.fromstring(text)  # noqa: S314 - a document type was refused above
-    except (ElementTree.ParseError, RecursionError) as error:
-        raise InputError(f"{path}: not XML ({error})") from None
+    root = parse_xml(text, path)
     if root.tag != "annotation":
         raise InputError(f"{path}: <{root.tag:.60}>, expected the <annotation> of Pascal VOC; export it in that form")
     scale = _scale(root, width, height, path)
-    found: NamedBoxes = []
+    result: NamedBoxes = []
     for number, item in enumerate(root.iter("object"), 1):
         place = f"{path} object {number}"
         box = item.find("bndbox")
@@ -90,29 +95,31 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
         if values[2] < values[0] or values[3] < values[1]:
             raise InputError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
         corners, word = np.array(values) * np.tile(scale, 2), (item.findtext("name") or "").strip()
-        found.append(NamedBox(corners, word, _identity(item, place)))
-    outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, *_ in found)
+        result.append(NamedBox(corners, word, _identity(item, place)))
+    outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, *_ in result)
     if outside:
-        shown = f"{outside} of {len(found)} boxes leave the {width}×{height} picture"
+        shown = f"{outside} of {len(result)} boxes leave the {width}×{height} picture"
         raise InputError(f"{path}: {shown}; is it another copy of it?")
-    return found
+    return result
 
 
 def _identity(item: ElementTree.Element, place: str) -> str | None:
     """Who an object is: an element of its own (`identity`), or among its `attributes` as some tools write them."""
-    listed = {(one.findtext("name") or ""): one.findtext("value") for one in item.iterfind("attributes/attribute")}
+    listed = {
+        (entry.findtext("name") or ""): entry.findtext("value") for entry in item.iterfind("attributes/attribute")
+    }
     own = {child.tag: child.text for child in item if not len(child)}
     return cells.identity_apart(own, place)[0] or cells.identity_apart(listed, place)[0]
 
 
 def _scale(root: ElementTree.Element, width: int, height: int, path: Path) -> Array:
     """From the picture size that the file names to the picture's own; 1 where it names none."""
-    told = [root.findtext(f"size/{name}") for name in ("width", "height")]
+    stated = [root.findtext(f"size/{name}") for name in ("width", "height")]
     try:
-        named_width, named_height = (float(text) if text else 0.0 for text in told)
+        named_width, named_height = (float(text) if text else 0.0 for text in stated)
     except ValueError:
         raise InputError(
-            f"{path}: size is {told[0]!r} × {told[1]!r}, expected the picture's width and height"
+            f"{path}: size is {stated[0]!r} × {stated[1]!r}, expected the picture's width and height"
         ) from None
     if not (0 < named_width < np.inf and 0 < named_height < np.inf):  # some tools write 0 × 0
         return np.ones(2)

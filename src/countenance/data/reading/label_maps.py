@@ -38,5 +38,5 @@ def outlines(mask: NDArray[np.bool_], what: str = "outlines of masks") -> list[N
     [[0, 0], [0, 1], [1, 1], [1, 0]]
     """
     cv2 = opencv(what)
-    found, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
-    return [outline[:, 0] for outline in found]
+    result, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    return [outline[:, 0] for outline in result]

@@ -42,13 +42,13 @@ def label_places(root: Path, suffix: str, *, shared: bool = False) -> LabelPlace
         labels.setdefault(same_stem(path), []).append(path)
 
     def alike(picture: Path, label: Path) -> float:
-        one, other = (path.relative_to(root).parts[:-1] for path in (picture, label))
-        if one == other:
+        item, other = (path.relative_to(root).parts[:-1] for path in (picture, label))
+        if item == other:
             return float("inf")
-        usual = any(part.lower() in PICTURE_FOLDERS for part in one)
-        return _common(one, other) + _common(one[::-1], other[::-1]) + usual / 2
+        usual = any(part.lower() in PICTURE_FOLDERS for part in item)
+        return _common(item, other) + _common(item[::-1], other[::-1]) + usual / 2
 
-    found, alone = LabelPlaces(), []
+    result, alone = LabelPlaces(), []
     claims: dict[Path, list[Path]] = {}
     pictures = pictures_below(root)
     for picture in pictures:
@@ -63,29 +63,29 @@ def label_places(root: Path, suffix: str, *, shared: bool = False) -> LabelPlace
             alone += [picture for picture in own if picture != best]
             claims[label] = [best]
     owned = {picture: label for label, own in claims.items() for picture in own}
-    found.pairs = [(picture, owned[picture]) for picture in pictures if picture in owned]
+    result.pairs = [(picture, owned[picture]) for picture in pictures if picture in owned]
     folders = {label.parent for label in claims}
     lost = [path for own in labels.values() for path in own if path not in claims and _is_label(path, folders)]
     links = [path for path in root.rglob("*") if path.is_symlink() and path.is_dir()]
-    found.notes = [
+    result.notes = [
         *_left_out(root, alone, f"picture has no {suffix} file and is", f"pictures have no {suffix} file and are"),
         *_left_out(root, lost, f"{suffix} file has no picture and is", f"{suffix} files have no picture and are"),
         *_left_out(root, links, "folder is a link (not followed) and is", "folders are links (not followed) and are"),
     ]
-    return found
+    return result
 
 
-def _left_out(root: Path, paths: Sequence[Path], one: str, many: str) -> list[str]:
+def _left_out(root: Path, paths: Sequence[Path], item: str, many: str) -> list[str]:
     """A note on what is left out, with its first; it is published, so it says no path of this machine."""
     if not paths:
         return []
     shown = min(paths).relative_to(root).as_posix() + (", …" if len(paths) > 1 else "")
-    return [f"{root.resolve().name}: {len(paths)} {one if len(paths) == 1 else many} left out ({shown})"]
+    return [f"{root.resolve().name}: {len(paths)} {item if len(paths) == 1 else many} left out ({shown})"]
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common(item: Sequence[str], other: Sequence[str]) -> int:
     """How many parts are the same from the beginning on."""
-    same = [a == b for a, b in zip(one, other, strict=False)]
+    same = [a == b for a, b in zip(item, other, strict=False)]
     return same.index(False) if False in same else len(same)
 
 

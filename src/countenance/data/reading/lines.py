@@ -31,7 +31,7 @@ class Lines:
     count: Ints
     line: Ints
 
-    def numbers(self, wanted: Bools) -> Floats | None:
+    def numbers(self, expected: Bools) -> Floats | None:
         """The wanted fields as numbers as Python reads them, nan and inf too; None if one of them is not a number.
 
         The other places of the array hold nothing to be relied on.
@@ -42,7 +42,7 @@ class Lines:
         import pyarrow as pa
 
         _, offsets, text = self.fields.buffers()
-        valid = pa.py_buffer(np.packbits(wanted, bitorder="little"))
+        valid = pa.py_buffer(np.packbits(expected, bitorder="little"))
         try:
             cast = pa.StringArray.from_buffers(len(self.fields), offsets, text, valid).cast(pa.float64())
         except pa.ArrowInvalid:
@@ -80,9 +80,9 @@ def cut(block: bytes, line: int) -> Lines | None:
         block, line = block[block.index(b"\n") + 1 :], line + 1
     lines = _split(block)
     if (b"#" in block and b"\n#" in block) or b"\n\n" in block:
-        kept = [(n, row) for n, row in enumerate(block.split(b"\n"), line) if row and row[0] != HASH]
-        lines = _split(b"".join(row + b"\n" for _, row in kept))
-        return replace(lines, line=np.array([n for n, _ in kept], dtype=np.int64))
+        remaining = [(n, row) for n, row in enumerate(block.split(b"\n"), line) if row and row[0] != HASH]
+        lines = _split(b"".join(row + b"\n" for _, row in remaining))
+        return replace(lines, line=np.array([n for n, _ in remaining], dtype=np.int64))
     return replace(lines, line=np.arange(line, line + len(lines.count)))
 
 
@@ -92,26 +92,28 @@ def _split(block: bytes) -> Lines:
     array = np.frombuffer(block, np.uint8)
     # One comparison finds both delimiters, and a few characters that numbers and most names do not have.
     end = np.flatnonzero(array < COMMA + 1)
-    found = array[end]
-    if (found == COMMA).sum() + (found == NEWLINE).sum() != len(end):
+    result = array[end]
+    if (result == COMMA).sum() + (result == NEWLINE).sum() != len(end):
         end = np.flatnonzero((array == NEWLINE) | (array == COMMA))
-        found = array[end]
+        result = array[end]
     offsets = np.zeros(len(end) + 1, np.int32)
     np.subtract(end, np.arange(len(end)), out=offsets[1:], casting="unsafe")
     text = pa.py_buffer(block.translate(None, b",\n"))
     fields = pa.StringArray.from_buffers(len(end), pa.py_buffer(offsets), text)
-    last = np.flatnonzero(found == NEWLINE)
+    last = np.flatnonzero(result == NEWLINE)
     first = np.concatenate([[0], last[:-1] + 1]) if last.size else np.empty(0, np.int64)
     return Lines(fields, first, last - first + 1, np.empty(0, np.int64))
 
 
-def joined(given: Sequence[tuple[int, list[str]]]) -> Lines:
+def joined(stated: Sequence[tuple[int, list[str]]]) -> Lines:
     """Lines that are cut up already, each with its number."""
     import pyarrow as pa
 
-    count = np.array([len(fields) for _, fields in given], dtype=np.int64)
-    line = np.array([line for line, _ in given], dtype=np.int64)
-    return Lines(pa.array([one for _, row in given for one in row], pa.string()), np.cumsum(count) - count, count, line)
+    count = np.array([len(fields) for _, fields in stated], dtype=np.int64)
+    line = np.array([line for line, _ in stated], dtype=np.int64)
+    return Lines(
+        pa.array([item for _, row in stated for item in row], pa.string()), np.cumsum(count) - count, count, line
+    )
 
 
 def rows(block: bytes, line: int, path: Path) -> Iterator[tuple[int, list[str]]]:

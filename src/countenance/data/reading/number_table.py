@@ -62,13 +62,13 @@ class LineLayout:
             raise InputError(f"{place}: {problem}")
         if not fields[self.name]:
             raise InputError(f"{place}: {NAME} is empty, expected an image's name")
-        made = [*fields, *[""] * (max(self.words, default=0) + 1 - len(fields))]
+        output = [*fields, *[""] * (max(self.words, default=0) + 1 - len(fields))]
         for name, at, whole_, positive in (*self.numbers, *self._pairs(len(fields))):
             value = (integer if whole_ else finite_number)(fields[at], name, place)
             if positive and value <= 0:
                 raise InputError(f"{place}: {name} is {value:g}, expected more than 0; {positive}")
-            made[at] = repr(value)
-        return made
+            output[at] = repr(value)
+        return output
 
     def _pairs(self, fields: int) -> Iterator[NumberColumn]:
         first, second = self.pairs or ("", "")
@@ -86,8 +86,8 @@ class LineLayout:
         if n < self.least:
             return f"{n} fields, expected at least {len(self.columns)} ({','.join(self.columns)})"
         if self.pairs and (n - self.least) % 2:
-            told = f"{n} fields; after the first {self.least} come pairs {','.join(self.pairs)}"
-            return f"{told}, and the last pair is not complete"
+            stated = f"{n} fields; after the first {self.least} come pairs {','.join(self.pairs)}"
+            return f"{stated}, and the last pair is not complete"
         return ""
 
 
@@ -138,16 +138,16 @@ def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable 
     listed = np.full(len(lines.fields), layout.pairs is not None)
     listed[at + np.arange(layout.least)] = False
     if layout.exact:  # all lines are alike, which is faster where there are a thousand similarities
-        wanted = np.tile(np.isin(np.arange(layout.least), places), n)
+        expected = np.tile(np.isin(np.arange(layout.least), places), n)
     else:
-        wanted = listed.copy()
-        wanted[at + places] = True
-    values = lines.numbers(wanted)
+        expected = listed.copy()
+        expected[at + places] = True
+    values = lines.numbers(expected)
     if values is None:
         return None
     numbers, pairs = values.reshape(n, -1)[:, places] if layout.exact else values[at + places], values[listed]
-    found = lines.texts(layout.name).dictionary_encode()
-    names = [word.strip() for word in found.dictionary.to_pylist()]
+    result = lines.texts(layout.name).dictionary_encode()
+    names = [word.strip() for word in result.dictionary.to_pylist()]
     whole_, positive = ([k for k, column in enumerate(layout.numbers) if column[which]] for which in (2, 3))
     good = np.isfinite(numbers).all() and np.isfinite(pairs).all() and (numbers[:, positive] > 0).all()
     if not (good and all(names) and whole(numbers[:, whole_]) and whole(pairs[::2])):
@@ -155,7 +155,7 @@ def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable 
     codes = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
     words = [[word.strip() for word in lines.texts(k).to_pylist()] for k in layout.words]
     each = (count - layout.least) // 2 if layout.pairs else np.zeros(n, np.int64)
-    table = FileTable(codes[found.indices.to_numpy()], lines.line, numbers, each, pairs.reshape(-1, 2), words)
+    table = FileTable(codes[result.indices.to_numpy()], lines.line, numbers, each, pairs.reshape(-1, 2), words)
     return _largest_only(table, layout) if len(layout.listed) else table
 
 
@@ -192,9 +192,9 @@ def header_of(path: Path, columns: Sequence[str]) -> tuple[int, list[str]]:
     return head[0], [name.strip().strip('"') for name in head[1].split(",")]
 
 
-def places_in(names: Sequence[str], columns: Sequence[str], place: str, told: str) -> list[int]:
+def places_in(names: Sequence[str], columns: Sequence[str], place: str, stated: str) -> list[int]:
     """Where each of the columns is in a header; one that is missing is an error with the nearest name."""
     missing = next((name for name in columns if name not in names), None)
     if missing is not None:
-        raise InputError(f"{place}: no column {missing}{near(missing, names)}; {told}")
+        raise InputError(f"{place}: no column {missing}{near(missing, names)}; {stated}")
     return [names.index(name) for name in columns]

@@ -42,8 +42,8 @@ class Request:
 
     def refusal(self, model: str, gives: str, remedy: str) -> ModelError:
         """The error for a model that cannot answer the task."""
-        wanted = in_words(self.needs) or self.answer.__name__
-        return ModelError(f"{model} gives {gives}, and {self.task} evaluates {wanted}; {remedy}")
+        expected = in_words(self.needs) or self.answer.__name__
+        return ModelError(f"{model} gives {gives}, and {self.task} evaluates {expected}; {remedy}")
 
 
 def words_of(data: Any) -> dict[str, tuple[str, ...]]:
@@ -164,7 +164,7 @@ class Classifier:
         Classifier(attribute='gender', words=('female', 'male'))
         """
         known = {name: {plain_word(word): word for word in words} for name, words in request.words.items()}
-        shared = {name: sum(plain_word(one) in words for one in names) for name, words in known.items()}
+        shared = {name: sum(plain_word(item) in words for item in names) for name, words in known.items()}
         best = max(shared, key=lambda name: shared[name], default="")
         if request.answer is not Labels or shared.get(best, 0) < 2:
             has = "; ".join(f"{name}: {', '.join(words[:4])}" for name, words in list(request.words.items())[:6])

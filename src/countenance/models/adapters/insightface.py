@@ -23,14 +23,14 @@ def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
         faces = model.get(base.bgr(image))
         if request.answer is Boxes:
             return _boxes(faces)
-        face = max(faces, key=lambda one: np.prod(one.bbox[2:] - one.bbox[:2]), default=None)
+        face = max(faces, key=lambda item: np.prod(item.bbox[2:] - item.bbox[:2]), default=None)
         if genders is not None:
             return Labels({}) if face is None else genders.named(int(face.gender))
         if request.answer is Age:
             return Age(None if face is None else float(face.age))
         return Embedding(None if face is None else np.asarray(face.normed_embedding, dtype=np.float64))
 
-    files = [Path(str(getattr(one, "model_file", ""))) for one in loaded.values()]
+    files = [Path(str(getattr(item, "model_file", ""))) for item in loaded.values()]
     content = " ".join(file_hash(path) for path in files if path.is_file())
     name = f"insightface {Path(str(getattr(model, 'model_dir', ''))).name}".strip()
     settings = {key: getattr(loaded["detection"], key, None) for key in ("input_size", "det_thresh", "nms_thresh")}
@@ -40,5 +40,5 @@ def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
 
 def _boxes(faces: list[Any]) -> Boxes:
     marks = [face.kps for face in faces]
-    landmarks = None if any(one is None for one in marks) else marks
+    landmarks = None if any(item is None for item in marks) else marks
     return Boxes([face.bbox for face in faces], [face.det_score for face in faces], landmarks=landmarks)

@@ -38,7 +38,7 @@ def _given(image: base.Pixels, schema: Any) -> Any:
     import pandas as pd
 
     content: Any = encode_png(image)
-    (kind,) = {str(one.type).rpartition(".")[2].lower() for one in schema.inputs}
+    (kind,) = {str(item.type).rpartition(".")[2].lower() for item in schema.inputs}
     cell = base64.b64encode(content).decode() if kind.startswith("str") else content
     return pd.DataFrame({schema.input_names()[0] if schema.input_names() else 0: [cell]})
 

@@ -26,9 +26,11 @@ def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
 
     call = base.each(lambda image: Embedding(embed(image)))
     if request.answer is Labels:
-        asked = sentences.sentences_of(request, name)
+        question = sentences.sentences_of(request, name)
         texts = {
-            sentence: _embedded(model, sentence, request, name) for own in asked.values() for sentence in own.values()
+            sentence: _embedded(model, sentence, request, name)
+            for own in question.values()
+            for sentence in own.values()
         }
         settings["template"] = sentences.TEMPLATE
         scale = float(model.logit_scale.exp())
@@ -40,7 +42,7 @@ def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
                 logits = [scale * float(texts[sentence] @ vector) for sentence in own]
                 return [float(share) for share in networks.softmax(logits)]
 
-            return sentences.labels_by_sentence(asked, shares)
+            return sentences.labels_by_sentence(question, shares)
 
         call = base.each(predict)
     return base.AdaptedModel("open_clip", name, call, request.needs, networks.torch_content(model), settings)

@@ -39,9 +39,9 @@ def labels_by_sentence(
     """The answer of a model that gives a share to each of some sentences; attributes are asked one after the other."""
     values, probabilities = {}, {}
     for attribute, by_word in sentences.items():
-        found = dict(zip(by_word, map(float, shares(list(by_word.values()))), strict=True))
-        values[attribute] = max(found, key=lambda word: found[word])
-        probabilities[attribute] = found
+        by_label = dict(zip(by_word, map(float, shares(list(by_word.values()))), strict=True))
+        values[attribute] = max(by_label, key=lambda word: by_label[word])
+        probabilities[attribute] = by_label
     return Labels(values, probabilities)
 
 
@@ -56,7 +56,7 @@ def labels_in_text(text: str, words: Mapping[str, Sequence[str]]) -> Labels:
         name: [word for word in own if f" {plain_word(word)} " in spoken and word not in SAYS_NOTHING]
         for name, own in words.items()
     }
-    return Labels({name: found[0] for name, found in named.items() if len(found) == 1})
+    return Labels({name: by_label[0] for name, by_label in named.items() if len(by_label) == 1})
 
 
 def _spoken(word: str) -> str:

@@ -22,7 +22,7 @@ COUNTS = (
 
 def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
     """The model in evaluation mode; a detector is called with pictures of one shape at a time."""
-    name, detector = type(model).__name__, any(".detection." in one.__module__ for one in type(model).__mro__)
+    name, detector = type(model).__name__, any(".detection." in item.__module__ for item in type(model).__mro__)
     if request.answer not in ((Boxes, Keypoints, Masks) if detector else (Labels,)):
         raise request.refusal(name, "boxes" if detector else "one of some classes", "take another model or task")
     model.eval()

@@ -12,13 +12,13 @@ Made = tuple[Callable[[Any], Any], tuple[str, ...], dict[str, Any]]
 
 def by_sentence(pipe: Any, request: base.Request, name: str) -> Made:
     """A zero-shot classifier, asked with one sentence for each word of each attribute."""
-    asked = sentences.sentences_of(request, name)
+    question = sentences.sentences_of(request, name)
 
     def predict(picture: Any) -> Labels:
         def ask(candidates: list[str]) -> list[float]:
             return shares(pipe(picture, candidate_labels=candidates, hypothesis_template="{}"), candidates)
 
-        return sentences.labels_by_sentence(asked, ask)
+        return sentences.labels_by_sentence(question, ask)
 
     return predict, ("labels",), {"template": sentences.TEMPLATE}
 
@@ -40,5 +40,5 @@ def shares(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[floa
     >>> shares([{"label": "b", "score": 0.75}], ["a", "b"])
     [0.0, 0.75]
     """
-    found = {row["label"]: float(row["score"]) for row in rows}
-    return [found.get(name, 0.0) for name in names]
+    scores = {row["label"]: float(row["score"]) for row in rows}
+    return [scores.get(name, 0.0) for name in names]

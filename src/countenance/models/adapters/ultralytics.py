@@ -18,7 +18,7 @@ def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
     name = Path(str(getattr(model, "ckpt_path", None) or getattr(model, "model_name", None) or "model")).stem
     gives = GIVES.get(kind, (Boxes,))
     if request.answer not in gives:
-        listed = " and ".join(one.__name__.lower() for one in gives)
+        listed = " and ".join(item.__name__.lower() for item in gives)
         raise request.refusal(f"{type(model).__name__} {name} ({kind})", listed, "take another model or task")
     read, finds = _reader([str(word) for word in model.names.values()], request, name)
 

@@ -66,7 +66,7 @@ class Aizoo:
         height, width = image.shape[:2]
         limits = np.array([width, height, width, height], dtype=np.float64)
         boxes = np.hstack([centre - size / 2, centre + size / 2])[keep] * limits
-        kept = suppress(boxes, scores[keep], self.nms)
-        chosen = keep[kept]
+        remaining = suppress(boxes, scores[keep], self.nms)
+        chosen = keep[remaining]
         labels = [CLASSES[i] for i in classes[chosen]]
-        return Boxes(np.clip(boxes[kept], 0, limits), np.clip(scores[chosen], 0, 1), labels)
+        return Boxes(np.clip(boxes[remaining], 0, limits), np.clip(scores[chosen], 0, 1), labels)

@@ -18,12 +18,12 @@ class Jpeg:
     def __call__(self, images: Images) -> list[Picture]:
         from PIL import Image
 
-        made = []
+        output = []
         for image in images:
             buffer = io.BytesIO()
             Image.fromarray(np.asarray(image)).save(buffer, "JPEG", quality=self.quality)
-            made.append(Picture(decode(buffer.getvalue())))
-        return made
+            output.append(Picture(decode(buffer.getvalue())))
+        return output
 
 
 class Bicubic:
@@ -35,11 +35,11 @@ class Bicubic:
     def __call__(self, images: Images) -> list[Picture]:
         from PIL import Image
 
-        made = []
+        output = []
         for image in images:
             picture = Image.fromarray(np.asarray(image))
             width, height = picture.size
             size = max(1, width // self.factor), max(1, height // self.factor)
             small = picture.resize(size, Image.Resampling.BOX)
-            made.append(Picture(np.asarray(small.resize((width, height), Image.Resampling.BICUBIC))))
-        return made
+            output.append(Picture(np.asarray(small.resize((width, height), Image.Resampling.BICUBIC))))
+        return output

@@ -74,15 +74,15 @@ class CountenanceMask:
         height, width = image.shape[:2]
         looks = [self._look(image, side) for side in sides(width, height)]
         boxes, scores, masks = (np.concatenate(parts) for parts in zip(*looks, strict=True))
-        kept = suppress(boxes, scores, self.nms, "smaller")  # one face seen at two sizes is a box in a box
-        clipped = np.clip(boxes[kept], 0, [width, height, width, height])
-        return Boxes(clipped, scores[kept], ["mask" if share >= 0.5 else "no_mask" for share in masks[kept]])
+        remaining = suppress(boxes, scores, self.nms, "smaller")  # one face seen at two sizes is a box in a box
+        clipped = np.clip(boxes[remaining], 0, [width, height, width, height])
+        return Boxes(clipped, scores[remaining], ["mask" if share >= 0.5 else "no_mask" for share in masks[remaining]])
 
     def _look(self, image: NDArray[np.uint8], side: int) -> tuple[Array, Array, Array]:
         """What is seen at one size: boxes in the picture's pixels, face scores, mask scores."""
         spec = InputSpec(size=(side, side), resize="letterbox", pad=114, scale=1 / 255)
         pixels, scale, offset = prepare(image, spec)
-        (found,) = self.session.run(None, {self.input: pixels})
-        boxes, faces, masks = decode(np.asarray(found, dtype=np.float64)[0])
+        (detections,) = self.session.run(None, {self.input: pixels})
+        boxes, faces, masks = decode(np.asarray(detections, dtype=np.float64)[0])
         keep = faces >= self.min_score
         return (boxes[keep] - np.tile(offset, 2)) / np.tile(scale, 2), faces[keep], masks[keep]

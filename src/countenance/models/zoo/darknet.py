@@ -51,8 +51,8 @@ class Darknet:
 
         # Pictures are RGB already, as darknet wants them, so channels stay as they are.
         self.net.setInput(cv2.dnn.blobFromImage(image, scalefactor=1 / 255, size=self.size, swapRB=False))
-        found = [np.asarray(part, dtype=np.float64) for part in self.net.forward(self.outputs)]
-        rows = np.concatenate([part.reshape(-1, part.shape[-1]) for part in found])
+        detections = [np.asarray(part, dtype=np.float64) for part in self.net.forward(self.outputs)]
+        rows = np.concatenate([part.reshape(-1, part.shape[-1]) for part in detections])
         if rows.shape[1] != 5 + len(self.labels):
             raise InputError(f"the network has {rows.shape[1] - 5} classes, the list of classes {len(self.labels)}")
         scores, classes = rows[:, 5:].max(axis=1), rows[:, 5:].argmax(axis=1)
@@ -61,15 +61,15 @@ class Darknet:
         limits = np.array([width, height, width, height], dtype=np.float64)
         centre, size = rows[keep, :2], rows[keep, 2:4]
         boxes = np.hstack([centre - size / 2, centre + size / 2]) * limits
-        kept = suppress(boxes, scores[keep], self.nms)
-        labels = [self.labels[classes[i]] for i in keep[kept]]
-        return Boxes(np.clip(boxes[kept], 0, limits), np.clip(scores[keep][kept], 0, 1), labels)
+        remaining = suppress(boxes, scores[keep], self.nms)
+        labels = [self.labels[classes[i]] for i in keep[remaining]]
+        return Boxes(np.clip(boxes[remaining], 0, limits), np.clip(scores[keep][remaining], 0, 1), labels)
 
 
-def read_classes(weights: Path, given: str | None) -> list[str]:
+def read_classes(weights: Path, stated: str | None) -> list[str]:
     """What the classes are called, as mask and no_mask; darknet keeps them in a file, one on each line."""
     usual = [weights.with_suffix(".names"), *(weights.with_name(name) for name in NAMES)]
-    path = Path(given) if given else next((path for path in usual if path.is_file()), usual[0])
+    path = Path(stated) if stated else next((path for path in usual if path.is_file()), usual[0])
     if not path.is_file():
         raise InputError(f"{path}: no such file; list the classes there, one on each line, such as mask and no_mask")
     labels = []
@@ -82,7 +82,7 @@ def read_classes(weights: Path, given: str | None) -> list[str]:
 
 
 def _number(layout: Path, name: str) -> int:
-    found = re.search(rf"^\s*{name}\s*=\s*(\d+)", read_text(layout), re.MULTILINE)
-    if found is None:
+    line = re.search(rf"^\s*{name}\s*=\s*(\d+)", read_text(layout), re.MULTILINE)
+    if line is None:
         raise InputError(f"{layout}: has no {name}=; expected a darknet .cfg, which begins with [net]")
-    return int(found.group(1))
+    return int(line.group(1))

@@ -51,8 +51,8 @@ class DlibFace:
         return np.asarray(vector / np.linalg.norm(vector))
 
     def _largest_face(self, image: NDArray[np.uint8]) -> NDArray[np.float64] | None:
-        found = list(self.detect(image, 1)) or [one.rect for one in self.search(image, 0)]
-        return self._embed(image, max(found, key=lambda r: r.area())) if found else None
+        detections = list(self.detect(image, 1)) or [item.rect for item in self.search(image, 0)]
+        return self._embed(image, max(detections, key=lambda r: r.area())) if detections else None
 
     def embed(self, image: NDArray[np.uint8], box: NDArray[np.float64]) -> NDArray[np.float64]:
         """The embedding of the face in a box x0, y0, x1, y1."""

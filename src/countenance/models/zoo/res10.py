@@ -44,7 +44,7 @@ class Res10Mask:
         self.net = open_caffe(weights, [Path(prototxt)] if prototxt else usual)
         path = classifier_of(weights) if classifier is None else Path(classifier)
         self.session = open_session(path, "cpu")
-        (self.input,), shape = [one.name for one in self.session.get_inputs()][:1], self.session.get_inputs()[0].shape
+        (self.input,), shape = [item.name for item in self.session.get_inputs()][:1], self.session.get_inputs()[0].shape
         if len(shape) != 4 or 3 not in (shape[1], shape[3]):
             raise InputError(f"{path}: takes {shape}, expected N × height × width × 3 or N × 3 × height × width")
         self.last = shape[3] == 3
@@ -83,8 +83,8 @@ class Res10Mask:
 
 def classifier_of(weights: Path) -> Path:
     """The classifier beside the SSD's weights: the only ONNX file in their folder."""
-    found = sorted(weights.parent.glob("*.onnx"))
-    if len(found) != 1:
-        what = f"{len(found)} ONNX files" if found else "no ONNX file"
+    files = sorted(weights.parent.glob("*.onnx"))
+    if len(files) != 1:
+        what = f"{len(files)} ONNX files" if files else "no ONNX file"
         raise InputError(f"{weights.parent}: holds {what}; put the mask classifier, one .onnx, beside {weights.name}")
-    return found[0]
+    return files[0]

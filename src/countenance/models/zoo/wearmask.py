@@ -34,8 +34,8 @@ class WearMask:
 
     def _one(self, image: NDArray[np.uint8]) -> Boxes:
         pixels, scale, offset = prepare(image, self.spec)
-        (found,) = self.session.run([self.output], {self.input: pixels})
-        rows = np.asarray(found, dtype=np.float64).reshape(-1, COLUMNS)
+        (detections,) = self.session.run([self.output], {self.input: pixels})
+        rows = np.asarray(detections, dtype=np.float64).reshape(-1, COLUMNS)
         shares = 1 / (1 + np.exp(-rows[:, 4:]))
         classes = shares[:, 1:].argmax(axis=1)
         scores = shares[:, 0] * shares[np.arange(len(rows)), 1 + classes]
@@ -43,10 +43,10 @@ class WearMask:
         centre, size = rows[keep, :2], rows[keep, 2:4]
         boxes = (np.hstack([centre - size / 2, centre + size / 2]) - np.tile(offset, 2)) / np.tile(scale, 2)
         scores, classes = scores[keep], classes[keep]
-        kept = per_class(boxes, scores, classes, self.nms)
+        remaining = per_class(boxes, scores, classes, self.nms)
         height, width = image.shape[:2]
-        clipped = np.clip(boxes[kept], 0, [width, height, width, height])
-        return Boxes(clipped, scores[kept], [CLASSES[i] for i in classes[kept]])
+        clipped = np.clip(boxes[remaining], 0, [width, height, width, height])
+        return Boxes(clipped, scores[remaining], [CLASSES[i] for i in classes[remaining]])
 
 
 def per_class(
@@ -58,6 +58,6 @@ def per_class(
     array([1, 0])
     """
     own = [np.flatnonzero(classes == c) for c in np.unique(classes)]
-    kept = [rows[suppress(boxes[rows], scores[rows], limit)] for rows in own]
-    found = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
-    return np.asarray(found[np.argsort(-scores[found], kind="stable")], dtype=np.intp)
+    remaining = [rows[suppress(boxes[rows], scores[rows], limit)] for rows in own]
+    detections = np.concatenate(remaining) if remaining else np.zeros(0, dtype=np.intp)
+    return np.asarray(detections[np.argsort(-scores[detections], kind="stable")], dtype=np.intp)

@@ -30,23 +30,23 @@ class YuNet:
         padded_h, padded_w = -(-height // 32) * 32, -(-width // 32) * 32
         pixels = np.zeros((1, 3, padded_h, padded_w), dtype=np.float32)
         pixels[0, :, :height, :width] = image[:, :, ::-1].transpose(2, 0, 1)
-        found = dict(zip(self.outputs, self.session.run(None, {self.input: pixels}), strict=True))
+        detections = dict(zip(self.outputs, self.session.run(None, {self.input: pixels}), strict=True))
         boxes, scores, points = [], [], []
         for stride in STRIDES:
             columns = padded_w // stride
-            cls = np.clip(found[f"cls_{stride}"].reshape(-1), 0, 1)
-            obj = np.clip(found[f"obj_{stride}"].reshape(-1), 0, 1)
+            cls = np.clip(detections[f"cls_{stride}"].reshape(-1), 0, 1)
+            obj = np.clip(detections[f"obj_{stride}"].reshape(-1), 0, 1)
             score = np.sqrt(cls * obj)
             keep = np.flatnonzero(score >= self.min_score)
             grid = np.stack([keep % columns, keep // columns], axis=1).astype(np.float64)
-            box = found[f"bbox_{stride}"].reshape(-1, 4)[keep].astype(np.float64)
+            box = detections[f"bbox_{stride}"].reshape(-1, 4)[keep].astype(np.float64)
             centre, size = (grid + box[:, :2]) * stride, np.exp(box[:, 2:]) * stride
             boxes.append(np.hstack([centre - size / 2, centre + size / 2]))
-            kps = found[f"kps_{stride}"].reshape(-1, 5, 2)[keep].astype(np.float64)
+            kps = detections[f"kps_{stride}"].reshape(-1, 5, 2)[keep].astype(np.float64)
             points.append((grid[:, None, :] + kps) * stride)
             scores.append(score[keep].astype(np.float64))
         all_boxes, all_scores, all_points = np.vstack(boxes), np.concatenate(scores), np.concatenate(points)
-        kept = suppress(all_boxes, all_scores, self.nms)
+        remaining = suppress(all_boxes, all_scores, self.nms)
         limits = np.array([width, height, width, height], dtype=np.float64)
-        clipped = np.clip(all_boxes[kept], 0, limits)
-        return Boxes(clipped, all_scores[kept], landmarks=all_points[kept])
+        clipped = np.clip(all_boxes[remaining], 0, limits)
+        return Boxes(clipped, all_scores[remaining], landmarks=all_points[remaining])

@@ -200,8 +200,8 @@ def panel(
         dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
         strong = " strong" if line.strong else ""
         if places and " " not in places:  # a line of one point is a dot
-            across, down = places.split(",")
-            out.append(f'<circle class="curve {line.colour}{strong}" cx="{across}" cy="{down}" r="3"/>')
+            cx, cy = places.split(",")
+            out.append(f'<circle class="curve {line.colour}{strong}" cx="{cx}" cy="{cy}" r="3"/>')
         out.append(f'<polyline class="curve {line.colour}{strong}"{dash} points="{places}"/>')
     for x, y, label in points:
         anchor, shift = ("end", -9) if px(x) > width * 0.6 else ("start", 9)

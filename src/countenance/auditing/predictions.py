@@ -1,0 +1,348 @@
+"""Tables with predictions: from the truth, the prediction and a score of each row to the columns that are audited.
+
+Rates are columns of 0 and 1 with a denominator (a true positive rate counts the rows whose truth is positive), so that
+each has the audit's intervals and verdicts. What is no mean over rows (the AUC, the ratio of selection rates) is
+computed for each group with its error and compared as a ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.auditing.computed import ComputedGroups
+from countenance.errors import InputError
+from countenance.words import is_missing, is_number, number_of, yes_or_no
+
+Array = NDArray[np.float64]
+CLASSES, NUMBERS = "classes", "numbers"
+MOST_CLASSES = 10
+"""Whole numbers with at most so many different values are classes where predictions have no others."""
+THRESHOLD = 0.5
+FOUR_FIFTHS = 1.25
+"""A ratio of selection rates of more than this (or less than .8) matters: the four-fifths rule."""
+AUC_RATIO = 1.05
+SMALLEST_CATEGORY = 0.02
+"""Local Law 144: categories with less than this share of the people may be left out of the impact ratio."""
+
+
+@dataclass
+class PredictionColumns:
+    """What a table with predictions is audited by."""
+
+    columns: dict[str, Array]
+    denominators: dict[str, str] = field(default_factory=dict)
+    better: dict[str, str | None] = field(default_factory=dict)
+    metrics: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    truth: Array | None = None
+    chosen: Array | None = None
+    """1 for rows that were predicted positive (or score above the median), NaN where nothing is known."""
+    score: Array | None = None
+
+    def add(self, name: str, values: Array, among: str, better: str | None) -> None:
+        """Add a metric whose rows are those in which the column `among` is 1."""
+        self.columns[name], self.denominators[name], self.better[name] = values, among, better
+        self.metrics.append(name)
+
+
+def prediction_columns(
+    truth: Sequence[Any] | None,
+    pred: Sequence[Any] | None,
+    score: Sequence[Any] | None = None,
+    *,
+    positive: str | None = None,
+    threshold: float = THRESHOLD,
+) -> PredictionColumns:
+    """The metrics of a table's predictions; which ones depends on what truth and prediction are.
+
+    >>> rates = prediction_columns(["yes", "no", "yes"], ["yes", "yes", "no"])
+    >>> rates.metrics[:2], rates.columns["true_positive_rate"].tolist()
+    (['accuracy', 'true_positive_rate'], [1.0, nan, 0.0])
+    >>> prediction_columns([30, 41.5, 20], [33, 40, 20]).metrics
+    ['error', 'absolute_error', 'bias']
+    >>> prediction_columns(None, None, [3.0, 1.0, 2.0]).metrics
+    ['scoring_rate']
+    """
+    values = None if score is None else _numbers(score, "score")
+    if truth is None and pred is None:
+        if values is None:
+            raise InputError("truth and pred, or score, must name columns of the table")
+        return _scoring(values)
+    if pred is None and values is not None:
+        pred = [None if math.isnan(value) else float(value >= threshold) for value in values.tolist()]
+    if pred is None:
+        raise InputError("truth alone says nothing of predictions; name the column of predictions: --pred")
+    if truth is None:
+        return _selection(_binary(_texts(pred), "pred", positive), values)
+    kind = _kind(truth, pred, positive)
+    if kind == NUMBERS:
+        return _regression(_numbers(truth, "truth"), _numbers(pred, "pred"))
+    return _classification(truth, pred, values, positive, threshold)
+
+
+def _texts(values: Sequence[Any]) -> list[str]:
+    """Cells as text: whole numbers without decimals, nothing for what is missing."""
+    texts = []
+    for value in values:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            texts.append("")
+        elif isinstance(value, bool | np.bool_):
+            texts.append("yes" if value else "no")
+        elif isinstance(value, float | np.floating) and float(value).is_integer():
+            texts.append(str(int(value)))
+        else:
+            texts.append(str(value).strip())
+    return ["" if is_missing(text) else text for text in texts]
+
+
+def _numbers(values: Sequence[Any], name: str) -> Array:
+    """Cells as numbers (85 % is .85, yes is 1); all that is none is refused with its count."""
+    texts = _texts(values)
+    words = yes_or_no([text for text in texts if text])
+    codes = {"yes": 1.0, "no": 0.0}
+    numbers, wrong = np.full(len(texts), np.nan), []
+    for i, text in enumerate(texts):
+        if not text:
+            continue
+        if words and text in words:
+            numbers[i] = codes[words[text]]
+        elif is_number(text):
+            numbers[i] = number_of(text)
+        else:
+            wrong.append((i, text))
+    if wrong:
+        cells = "1 cell is no number" if len(wrong) == 1 else f"{len(wrong):,} cells are no numbers"
+        raise InputError(f"{name}: {cells} (row {wrong[0][0] + 1}: {wrong[0][1]!r:.60})")
+    return numbers
+
+
+def _kind(truth: Sequence[Any], pred: Sequence[Any], positive: str | None) -> str:
+    """Whether truth and prediction are classes or numbers."""
+    true, answers = ([text for text in _texts(column) if text] for column in (truth, pred))
+    if positive is not None or not all(map(is_number, (*true, *answers))):
+        return CLASSES
+    classes = {number_of(text) for text in true}
+    if classes <= {0.0, 1.0}:
+        return CLASSES
+    whole = all(value == int(value) for value in classes)
+    predicted = {number_of(text) for text in answers}
+    return CLASSES if whole and len(classes) <= MOST_CLASSES and predicted <= classes else NUMBERS
+
+
+def _binary(texts: Sequence[str], name: str, positive: str | None) -> Array | None:
+    """1 for the positive class, 0 for the other, NaN for nothing; None where there are more than two classes."""
+    known = dict.fromkeys(text for text in texts if text)
+    if positive is not None:
+        return np.array([np.nan if not text else float(text == positive) for text in texts])
+    words = yes_or_no(list(known))
+    if words:
+        return np.array([np.nan if not text else float(words[text] == "yes") for text in texts])
+    if known and all(map(is_number, known)) and {number_of(text) for text in known} <= {0.0, 1.0}:
+        return np.array([np.nan if not text else number_of(text) for text in texts])
+    if len(known) > 2:
+        return None
+    listed = " or ".join(known)
+    raise InputError(
+        f"{name} holds {listed}: say which of them is the positive class: --positive {next(iter(known), '')}"
+    )
+
+
+def _classification(
+    truth: Sequence[Any], pred: Sequence[Any], score: Array | None, positive: str | None, threshold: float
+) -> PredictionColumns:
+    true_words, pred_words = _texts(truth), _texts(pred)
+    classes = {text for text in true_words if text}
+    if positive is not None and positive not in classes:
+        raise InputError(f"positive {positive!r} is no class of the truth; it has {', '.join(sorted(classes)[:10])}")
+    true = _binary(true_words, "truth", positive)
+    result = PredictionColumns({}, score=score)
+    if true is None:
+        _add_accuracy(result, true_words, pred_words)
+        result.notes.append(
+            f"the truth has {len(classes)} classes: accuracy alone; --positive CLASS gives the rates of one of them"
+        )
+        return result
+    real = [text for text in pred_words if text]
+    if positive is None and all(map(is_number, real)) and not {number_of(text) for text in real} <= {0.0, 1.0}:
+        values = _numbers(pred, "pred")
+        result.score = values if score is None else score
+        result.notes.append(f"the predictions are scores: {threshold:g} and above is positive")
+        predicted = np.where(np.isnan(values), np.nan, (values >= threshold).astype(float))
+    else:
+        binary = _binary(pred_words, "pred", positive)
+        if binary is None:
+            raise InputError("pred has more than two classes, and the truth has two; say --positive CLASS")
+        predicted = binary
+    _add_rates(result, true, predicted)
+    if result.score is not None:
+        _add_scores(result, true, result.score)
+    return result
+
+
+def _add_accuracy(result: PredictionColumns, true: Sequence[str], predicted: Sequence[str]) -> None:
+    known = np.array([bool(text) for text in true], dtype=float)
+    pairs = zip(true, predicted, strict=True)
+    right = np.array([np.nan if not (a and b) else float(a == b) for a, b in pairs])
+    result.columns["truth_known"] = known
+    result.add("accuracy", right, "truth_known", "higher")
+
+
+def _add_rates(result: PredictionColumns, true: Array, predicted: Array) -> None:
+    """The rates of a binary classifier."""
+    result.truth, result.chosen = true, predicted
+    known = ~np.isnan(true)
+    result.columns |= {
+        "truth_known": known.astype(float),
+        "truth_positive": (true == 1).astype(float),
+        "truth_negative": (true == 0).astype(float),
+        "predicted": (~np.isnan(predicted)).astype(float),
+        "predicted_positive": ((predicted == 1) & known).astype(float),
+    }
+    right = np.where(known & ~np.isnan(predicted), (true == predicted).astype(float), np.nan)
+    result.add("accuracy", right, "truth_known", "higher")
+    result.add("true_positive_rate", np.where(true == 1, predicted, np.nan), "truth_positive", "higher")
+    result.add("false_positive_rate", np.where(true == 0, predicted, np.nan), "truth_negative", "lower")
+    result.add("false_negative_rate", np.where(true == 1, 1 - predicted, np.nan), "truth_positive", "lower")
+    result.add("precision", np.where((predicted == 1) & known, true, np.nan), "predicted_positive", "higher")
+    result.add("selection_rate", predicted, "predicted", None)
+
+
+def _add_scores(result: PredictionColumns, true: Array, score: Array) -> None:
+    """How well probabilities are calibrated: their excess over the truth, and the Brier score."""
+    known = score[~np.isnan(score)]
+    if len(known) and (known.min() < 0 or known.max() > 1):
+        result.notes.append("the scores are not between 0 and 1: calibration is left out")
+        return
+    both = ~np.isnan(true) & ~np.isnan(score)
+    result.add("calibration_gap", np.where(both, score - true, np.nan), "truth_known", None)
+    result.add("brier_score", np.where(both, (score - true) ** 2, np.nan), "truth_known", "lower")
+
+
+def _selection(predicted: Array | None, score: Array | None) -> PredictionColumns:
+    """Predictions without a truth: who is selected."""
+    if predicted is None:
+        raise InputError("pred has more than two classes; say which one is the positive: --positive CLASS")
+    result = PredictionColumns({"predicted": (~np.isnan(predicted)).astype(float)}, chosen=predicted, score=score)
+    result.add("selection_rate", predicted, "predicted", None)
+    return result
+
+
+def _scoring(score: Array) -> PredictionColumns:
+    """Scores alone: the scoring rate of Local Law 144, the share above the median."""
+    known = ~np.isnan(score)
+    if not known.any():
+        raise InputError("score holds no number")
+    above = np.where(known, (score > np.median(score[known])).astype(float), np.nan)
+    result = PredictionColumns({"scored": known.astype(float)}, chosen=above)
+    result.add("scoring_rate", above, "scored", None)
+    result.notes.append(f"the median score is {np.median(score[known]):g}; the scoring rate is the share above it")
+    return result
+
+
+def _regression(true: Array, predicted: Array) -> PredictionColumns:
+    """Real-valued predictions: squared error, absolute error and bias (the mean of prediction less truth)."""
+    result = PredictionColumns({"truth_known": (~np.isnan(true)).astype(float)})
+    difference = predicted - true
+    result.add("error", difference**2, "truth_known", "lower")
+    result.add("absolute_error", np.abs(difference), "truth_known", "lower")
+    result.add("bias", difference, "truth_known", None)
+    result.notes.append("error is the squared error, bias the mean of prediction less truth")
+    return result
+
+
+def computed_groups(
+    result: PredictionColumns, attributes: Mapping[str, Sequence[Any]], people: Sequence[Any] | None
+) -> list[ComputedGroups]:
+    """The ratio of selection rates and the AUC of every attribute's groups, with errors that count people."""
+    codes = np.arange(len(next(iter(result.columns.values())))) if people is None else _codes(people)
+    numbers: list[ComputedGroups] = []
+    for name, values in attributes.items():
+        texts = np.array(_texts(values), dtype=object)
+        groups = sorted({text for text in texts if text})
+        if result.chosen is not None:
+            ratio_name = "impact_ratio" if "scoring_rate" in result.metrics else "selection_ratio"
+            rates = [_rate(result.chosen[texts == group], codes[texts == group]) for group in groups]
+            numbers += _computed(ratio_name, name, groups, rates, "higher", FOUR_FIFTHS)
+        if result.truth is not None and result.score is not None:
+            aucs = [_auc(result.truth[texts == g], result.score[texts == g], codes[texts == g]) for g in groups]
+            numbers += _computed("auc", name, groups, aucs, "higher", AUC_RATIO)
+    return numbers
+
+
+Number = tuple[float, float, int, int]
+"""A value, its standard error, its rows and its people."""
+
+
+def _computed(
+    metric: str, attribute: str, groups: Sequence[str], numbers: Sequence[Number], better: str | None, largest: float
+) -> list[ComputedGroups]:
+    """The groups with a number as a metric of an attribute; none where fewer than two have one."""
+    total = sum(n for _, _, n, _ in numbers)
+    usable = [
+        (group, number)
+        for group, number in zip(groups, numbers, strict=True)
+        if not math.isnan(number[0]) and (metric != "impact_ratio" or number[2] >= SMALLEST_CATEGORY * total)
+    ]
+    if len(usable) < 2:
+        return []
+    values = np.array([number[0] for _, number in usable])
+    errors = np.array([number[1] for _, number in usable])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where((values > 0) & (errors > 0), errors / values, np.nan)
+    reach = 1.959963984540054 * errors
+    return [
+        ComputedGroups(
+            metric, attribute, tuple(group for group, _ in usable), tuple(values.tolist()), tuple(logs.tolist()),
+            tuple(np.clip(values - reach, 0, 1).tolist()), tuple(np.clip(values + reach, 0, 1).tolist()),
+            tuple(number[2] for _, number in usable), tuple(number[3] for _, number in usable),
+            tuple(float(number[2]) for _, number in usable), better, largest, "rows",
+        )
+    ]  # fmt: skip
+
+
+def _codes(values: Sequence[Any]) -> NDArray[np.int64]:
+    """A number for each person; somebody whom nothing names is a person of their own."""
+    texts = [text or f"\0{i}" for i, text in enumerate(_texts(values))]
+    return np.unique(texts, return_inverse=True)[1].astype(np.int64)
+
+
+def _clustered(parts: Array, codes: NDArray[np.int64], scale: float) -> tuple[float, int]:
+    """The standard error of a sum of independent people's parts, and their number."""
+    _, who = np.unique(codes, return_inverse=True)
+    sums = np.bincount(who, parts)
+    people = len(sums)
+    if people < 2:
+        return math.nan, people
+    return float(np.sqrt(people / (people - 1) * (sums**2).sum())) * scale, people
+
+
+def _rate(chosen: Array, codes: NDArray[np.int64]) -> Number:
+    """The share of ones with a standard error over people."""
+    known = ~np.isnan(chosen)
+    n = int(known.sum())
+    if not n:
+        return math.nan, math.nan, 0, 0
+    rate = float(chosen[known].mean())
+    error, people = _clustered(chosen[known] - rate, codes[known], 1 / n)
+    return rate, error, n, people
+
+
+def _auc(true: Array, score: Array, codes: NDArray[np.int64]) -> Number:
+    """The area under the ROC curve with DeLong's standard error over people; NaN where a class is missing."""
+    known = ~np.isnan(true) & ~np.isnan(score)
+    labels, values, who = true[known] == 1, score[known], codes[known]
+    ones, zeros = np.sort(values[labels]), np.sort(values[~labels])
+    if not (len(ones) and len(zeros)):
+        return math.nan, math.nan, int(known.sum()), 0
+    below = (np.searchsorted(zeros, values, "left") + np.searchsorted(zeros, values, "right")) / 2 / len(zeros)
+    above = 1 - (np.searchsorted(ones, values, "left") + np.searchsorted(ones, values, "right")) / 2 / len(ones)
+    area = float(below[labels].mean())
+    parts = np.where(labels, (below - area) / len(ones), (above - area) / len(zeros))
+    error, people = _clustered(parts, who, 1.0)
+    return area, error, int(known.sum()), people

@@ -1,0 +1,247 @@
+"""A folder of any kind: which reader it is for, and the labels that lie beside its pictures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from countenance.data.labels.aliases import SPLIT_WORDS
+from countenance.data.labels.attach import attach_labels
+from countenance.data.labels.boxes import StatedBoxes
+from countenance.data.labels.build import Pictures, read_names, read_person_folders, read_pictures, read_utk_names
+from countenance.data.labels.columns import parse_columns
+from countenance.data.labels.files import TABLE_SUFFIXES, is_coco, read_label_file
+from countenance.data.labels.people import LabelOptions
+from countenance.data.sample import Dataset
+from countenance.errors import InputError, OptionError
+
+COCO_FILES = ("annotations.json", "_annotations.coco.json")
+NO_TABLES = frozenset({
+    "card.json", "dataset.json", "notes.json", "classes.txt", "attributes.csv", "labels.txt", "predefined_classes.txt",
+    "requirements.txt", "package.json", "_darknet.labels", "obj.names",
+})  # fmt: skip
+"""Files beside pictures that are no tables of labels."""
+SAMPLED = 200
+ENOUGH = 0.5
+MOST_NAMED = 4
+
+
+@dataclass(frozen=True)
+class FolderReading:
+    """How a folder is to be read, as the user says."""
+
+    categories: str | None = None
+    labels: tuple[Path, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    boxes: StatedBoxes = field(default_factory=StatedBoxes)
+    only_present: bool = False
+
+    @property
+    def label_options(self) -> LabelOptions:
+        return LabelOptions(self.categories, self.boxes, self.only_present)
+
+    def attached(self, dataset: Dataset, labels: Sequence[Path]) -> Dataset:
+        """The dataset with what label files say of it."""
+        for path in labels:
+            dataset = attach_labels(dataset, path, self.columns, replace_categories(self.label_options))
+        return dataset
+
+    @classmethod
+    def of(
+        cls,
+        categories: str | None,
+        labels: str | Path | Sequence[str | Path] | None,
+        columns: str | None,
+        boxes: StatedBoxes,
+        only_present: bool,
+    ) -> "FolderReading":
+        """The reading that the arguments of `load_dataset` mean."""
+        files = [labels] if isinstance(labels, str | Path) else list(labels or ())
+        return cls(categories, tuple(map(Path, files)), parse_columns(columns), boxes, only_present)
+
+
+def replace_categories(options: LabelOptions) -> LabelOptions:
+    """The options of a table beside a dataset, whose own categories were chosen when it was read."""
+    return replace(options, categories=None)
+
+
+def read_dir(root: Path, reading: FolderReading) -> Dataset:
+    """The dataset in a folder."""
+    dataset = _own_reader(root, reading)
+    if dataset is not None:
+        return reading.attached(dataset, [path for path in reading.labels if path.resolve() != _labels_csv(root)])
+    if reading.labels:
+        first, *others = reading.labels
+        if is_coco(first):
+            from countenance.data.adapters.coco import read_coco
+
+            return reading.attached(read_coco(first, images=root, categories=reading.categories), others)
+        pictures = Pictures.below(root)
+        return reading.attached(read_pictures(pictures, first, reading.columns, reading.label_options), others)
+    return _unlabelled(root, reading)
+
+
+def _labels_csv(root: Path) -> Path:
+    return (root / "labels.csv").resolve()
+
+
+def _own_reader(root: Path, reading: FolderReading) -> Dataset | None:
+    """The dataset of a folder that has a format; None for pictures alone, and for tables of labels."""
+    categories = reading.categories
+    if (root / "dataset.json").is_file():
+        from countenance.data.indexed import IndexedDataset
+        from countenance.data.manifest import read_manifest
+
+        return no_categories(IndexedDataset(read_manifest(str(root))), categories, str(root))
+    coco = coco_file(root)
+    if coco is not None and coco not in reading.labels:
+        from countenance.data.adapters.coco import read_coco
+
+        return read_coco(coco, categories=categories)
+    if (root / "labels.csv").exists() and not _is_other_table(root / "labels.csv", reading.labels):
+        from countenance.data.adapters.folder import is_own_table, read_folder
+
+        if is_own_table(root) and not (reading.columns or reading.boxes != StatedBoxes()):
+            return no_categories(read_folder(root), categories, str(root))
+        return read_pictures(Pictures.below(root), root / "labels.csv", reading.columns, reading.label_options)
+    if (root / "samples.parquet").exists():
+        from countenance.data.people import read_people
+
+        return no_categories(read_people(root), categories, str(root))
+    entries = list(root.iterdir())
+    inner = [child for child in entries if child.is_dir()]
+    if len(inner) == 1 and len(entries) == 1 and not inner[0].is_symlink():
+        return _own_reader(inner[0], reading)
+    from countenance.data.adapters.labelled import label_kind, read_labelled
+
+    kind = label_kind(root)
+    if kind is not None:
+        return read_labelled(root, kind, categories=categories)
+    return _split_folders(root, reading)
+
+
+def _is_other_table(path: Path, labels: Sequence[Path]) -> bool:
+    """Whether `labels.csv` is the table that the user names: its columns are then understood as any table's."""
+    return any(label.exists() and label.samefile(path) for label in labels)
+
+
+def no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
+    """A dataset that is no COCO file; categories chosen for it are a mistake."""
+    if categories is not None:
+        raise InputError(f"{name}: --categories is for COCO files, and this is none; leave it out")
+    return dataset
+
+
+def coco_file(root: Path) -> Path | None:
+    """The COCO file of a folder: a usual name, or the only one in COCO's own folder `annotations`."""
+    usual = next((root / name for name in COCO_FILES if (root / name).is_file()), None)
+    if usual is not None or (root / "labels.csv").exists():
+        return usual
+    inside = sorted((root / "annotations").glob("*.json"))
+    if len(inside) > 1:
+        raise InputError(
+            f"{root}: holds {len(inside)} COCO files ({', '.join(f'annotations/{path.name}' for path in inside[:4])}"
+            f"{', …' if len(inside) > 4 else ''}); name the one that is meant"
+        )
+    return inside[0] if inside else None
+
+
+def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
+    """The parts of a folder with train, valid and test, each with a COCO file or a table; None for other folders."""
+    folders = [path for path in sorted(root.iterdir()) if path.is_dir() and path.name.casefold() in SPLIT_WORDS]
+    if reading.labels or not folders:
+        return None
+    parts: list[tuple[Path, Dataset]] = []
+    for folder in folders:
+        tables = (
+            [] if coco_file(folder) or (folder / "labels.csv").exists() else _tables(folder, Pictures.below(folder))
+        )
+        if coco_file(folder) is None and not (folder / "labels.csv").exists() and len(tables) != 1:
+            return None
+        parts.append((folder, read_dir(folder, reading)))
+    samples, notes = [], []
+    for folder, dataset in parts:
+        split = SPLIT_WORDS[folder.name.casefold()]
+        for sample in dataset:
+            about = {"split": split, **sample.attributes}
+            samples.append(replace(sample, id=f"{folder.name}/{sample.id}", attributes=about))
+        notes += [f"{folder.name}/{note}" for note in dataset.notes]
+    first = parts[0][1]
+    card = first.card.model_copy(update={"name": root.resolve().name})
+    return Dataset(card, samples, notes=notes, categories=first.categories)
+
+
+def _tables(root: Path, pictures: Pictures) -> list[Path]:
+    """The files of a folder that are tables about its pictures."""
+    finder = pictures.finder
+    usable = []
+    for path in sorted(root.iterdir()):
+        if not path.is_file() or path.suffix.lower() not in TABLE_SUFFIXES or path.name in NO_TABLES:
+            continue
+        try:
+            if is_coco(path):
+                usable.append(path)
+                continue
+            table = read_label_file(path, finder.names_picture)
+        except InputError:
+            continue
+        for cells in table.columns.values():
+            known = [cell for cell in cells if cell][:SAMPLED]
+            if known and sum(map(finder.names_picture, known)) >= ENOUGH * len(known):
+                usable.append(path)
+                break
+    return usable
+
+
+def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
+    """A folder without a format: its only table, or what the names of its files and folders say."""
+    pictures = Pictures.below(root)
+    if reading.columns and pictures.ids:
+        tables = _tables(root, pictures)
+        if len(tables) == 1:
+            return read_dir(root, replace(reading, labels=(tables[0],)))
+        return read_names(pictures, reading.columns, {})
+    tables = _tables(root, pictures) if pictures.ids else []
+    if len(tables) == 1:
+        return read_dir(root, replace(reading, labels=(tables[0],)))
+    if len(tables) > 1:
+        names = [path.name for path in tables]
+        raise InputError(
+            f"{root}: holds {len(names)} tables about its pictures ({', '.join(names[:MOST_NAMED])}"
+            f"{', …' if len(names) > MOST_NAMED else ''}); say which is meant: --labels {tables[0]} (or several)"
+        )
+    dataset = read_utk_names(pictures) or read_person_folders(pictures)
+    if dataset is not None:
+        return dataset
+    raise InputError(_no_labels(root, pictures))
+
+
+def _no_labels(root: Path, pictures: Pictures) -> str:
+    """Why a folder cannot be read, and everything that would help."""
+    links = [path.name for path in root.iterdir() if path.is_dir() and path.is_symlink()]
+    linked = f"; {links[0]} is a link, which is not followed" if links else ""
+    if not pictures.ids:
+        return (
+            f"{root}: holds none of annotations.json (COCO), labels.csv (a folder of images), samples.parquet (people) "
+            f"or dataset.json (a manifest), and no picture{linked}; `countenance data index` makes a manifest of tars, "
+            "Parquet and Hugging Face data"
+        )
+    folders = list(dict.fromkeys(PurePosixPath(name).parent.name for name in pictures.ids if "/" in name))
+    groups = ""
+    if len(folders) > 1:
+        shown = ", ".join(folders[:3]) + (", …" if len(folders) > 3 else "")
+        groups = f", or say what its folders ({shown}) are: --columns person=folder or --columns gender=folder"
+    return (
+        f"{root}: {len(pictures.ids):,} pictures, and nothing says who they show: no annotations.json (COCO), "
+        "labels.csv, samples.parquet (people), dataset.json (a manifest) or other table, and no picture has a .txt "
+        f"(YOLO) or .xml (Pascal VOC) file of its name{linked}; name the table: --labels my.csv{groups}"
+    )
+
+
+def refuse_boxes(reading: FolderReading, source: object) -> None:
+    """Refuse what the user says of boxes where no table is read that could hold some."""
+    if reading.boxes != StatedBoxes():
+        raise OptionError(
+            "truth_boxes" if reading.boxes.form else "truth_units",
+            "truth_boxes and truth_units are for a dataset by name and folder (bafmd:FOLDER) or with labels, "
+            f"not for {source!s:.80}",
+        )

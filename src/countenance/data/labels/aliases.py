@@ -1,0 +1,94 @@
+"""The names that people give columns, and what each means."""
+
+import re
+
+from countenance.settings.box_words import Form
+
+FILE = frozenset({
+    "file", "files", "filename", "filenames", "fname", "filepath", "fullpath", "relativepath", "relpath", "path",
+    "paths", "image", "images", "imagename", "imagefile", "imagefilename", "imagepath", "imagefilepath", "img",
+    "imgname",
+    "imgpath", "imgfile", "picture", "picturename", "photo", "photoname", "frame", "framename", "framepath", "facefile",
+    "facepath", "faceimage", "datei", "dateiname", "bild", "bildname", "bilddatei", "fichier", "archivo",
+})  # fmt: skip
+"""Columns that name pictures; others are recognised by what they hold."""
+PERSON = (
+    "identity", "identityid", "person", "personid", "subjectid", "speaker", "speakerid", "patient", "patientid",
+    "participant", "participantid", "userid", "user", "individual", "individualid", "personname", "subjectname",
+    "celebrity", "celebrityid", "celebrityname", "celebid", "actor", "actorid", "proband", "probandid", "pid", "uid",
+    "whois",
+)  # fmt: skip
+"""Columns that say who it is, the preferred one first."""
+PERHAPS_PERSON = ("subject", "name", "id")
+"""Columns that say who it is where nothing else does and their values repeat."""
+CLASS = frozenset({
+    "class", "classname", "classes", "category", "categoryname", "label", "labelname", "labels", "object",
+    "objectclass", "objectname", "type", "name",
+})  # fmt: skip
+"""Columns that may say what a box shows."""
+SPLIT = frozenset({"split", "subset", "set", "partition", "fold", "usage"})
+SPLIT_WORDS = {
+    "train": "train", "training": "train", "trn": "train", "val": "validation", "valid": "validation",
+    "dev": "validation", "validation": "validation", "eval": "validation", "test": "test", "testing": "test",
+    "tst": "test",
+}  # fmt: skip
+SIZES = frozenset({
+    "width", "height", "imagewidth", "imageheight", "imgwidth", "imgheight", "imgw", "imgh", "originalwidth",
+    "originalheight", "depth", "channels", "imagesize", "filesize", "size",
+})  # fmt: skip
+NUMBERING = frozenset(
+    {"", "index", "idx", "row", "rownumber", "no", "nr", "lfdnr", "unnamed0", "column1", "level0", "indexlevel0"}
+)
+ONE_BOX = frozenset({
+    "bbox", "bboxes", "box", "boxes", "boundingbox", "boundingboxes", "bndbox", "rect", "rectangle", "roi", "coords",
+    "coordinates", "region", "location",
+})  # fmt: skip
+FACE_PREFIXES = ("face", "head")
+PERSON_PREFIXES = ("person", "body", "pedestrian", "ped", "human")
+PREFIXES = ("", *(
+    owner + word
+    for owner in ("", *FACE_PREFIXES, *PERSON_PREFIXES)
+    for word in ("", "bbox", "box", "boundingbox", "bndbox", "rect", "roi", "region")
+    if owner + word
+))  # fmt: skip
+XYXY = (
+    ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("x0", "y0", "x1", "y1"),
+    ("left", "top", "right", "bottom"), ("xtl", "ytl", "xbr", "ybr"), ("minx", "miny", "maxx", "maxy"),
+    ("xleft", "ytop", "xright", "ybottom"),
+    ("startx", "starty", "endx", "endy"), ("xstart", "ystart", "xend", "yend"), ("tlx", "tly", "brx", "bry"),
+    ("l", "t", "r", "b"),
+)  # fmt: skip
+CENTRES = (
+    ("cx", "cy"), ("xc", "yc"), ("xcenter", "ycenter"), ("centerx", "centery"), ("xcentre", "ycentre"),
+    ("centrex", "centrey"), ("xmid", "ymid"),
+)  # fmt: skip
+TOP_LEFTS = (("x", "y"), ("left", "top"), ("xmin", "ymin"), ("x1", "y1"), ("x0", "y0"), ("xtl", "ytl"))
+EXTENTS = (("w", "h"), ("width", "height"), ("dx", "dy"))
+SETS: tuple[tuple[Form, tuple[str, ...]], ...] = (
+    *(("xyxy", names) for names in XYXY),
+    *(("cxcywh", (*centre, *extent)) for centre in CENTRES for extent in EXTENTS),
+    *(("xywh", (*corner, *extent)) for extent in EXTENTS for corner in TOP_LEFTS),
+)
+"""Four columns that are a box, with the form of its numbers; the first that a table has counts."""
+
+
+def plain_name(name: str) -> str:
+    """A column's name as attributes are called: small letters, words joined by underscores.
+
+    >>> plain_name("Skin Tone"), plain_name("attr.Ward"), plain_name("Wearing-Hat")
+    ('skin_tone', 'Ward', 'wearing_hat')
+    """
+    stripped = name.strip()
+    if stripped.startswith("attr."):
+        return stripped.removeprefix("attr.")
+    joined = re.sub(r"[\s\-/.]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", stripped))
+    return re.sub(r"__+", "_", joined).strip("_").casefold()
+
+
+def squashed(name: str) -> str:
+    """A column's name for comparisons: letters and digits alone.
+
+    >>> squashed("Image_Path"), squashed("X-Min"), squashed("attr.person")
+    ('imagepath', 'xmin', 'person')
+    """
+    return "".join(letter for letter in name.strip().removeprefix("attr.").casefold() if letter.isalnum())

@@ -1,0 +1,227 @@
+"""A dataset from a folder of pictures and a label table, or from the names of its files and folders."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from countenance.data.balance import shown_people
+from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.image import LazyImage, size_of
+from countenance.data.labels.aliases import SPLIT_WORDS
+from countenance.data.labels.columns import Columns, understand
+from countenance.data.labels.files import read_label_file
+from countenance.data.labels.finder import PictureFinder
+from countenance.data.labels.people import LabelledPerson, LabelOptions, people_of
+from countenance.data.labels.rows import LabelTable
+from countenance.data.paths import inside, pictures_below
+from countenance.data.sample import Dataset, Sample
+from countenance.errors import InputError
+
+UTK = re.compile(r"(\d{1,3})_([01])_([0-4])_\d{8,20}(\.\w+)*")
+UTK_WORDS = {
+    "gender": {"0": "male", "1": "female"},
+    "race": {"0": "White", "1": "Black", "2": "Asian", "3": "Indian", "4": "Others"},
+}
+"""The codes in the names of UTKFace's files, in its own words."""
+NEARLY_ALL = 0.95
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The pictures of a folder."""
+
+    root: Path
+    ids: tuple[str, ...]
+
+    @classmethod
+    def below(cls, root: Path) -> "Pictures":
+        """Every picture in a folder and in the folders below it."""
+        return cls(root, tuple(path.relative_to(root).as_posix() for path in pictures_below(root)))
+
+    @property
+    def finder(self) -> PictureFinder:
+        return PictureFinder(self.ids)
+
+    def samples(self, names: Sequence[str]) -> dict[str, Sample]:
+        """A sample without people for each picture named."""
+        samples = {}
+        for name in names:
+            image = LazyImage(inside(self.root, name, str(self.root)))
+            samples[name] = Sample(name, image, *size_of(image))
+        return samples
+
+
+def read_pictures(pictures: Pictures, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
+    """The pictures of a folder with what a label table says of them."""
+    if not pictures.ids:
+        raise InputError(f"{pictures.root}: holds no picture, so that {path.name} is about nothing there")
+    finder = pictures.finder
+    table = read_label_file(path, finder.names_picture)
+    return labelled_dataset(pictures, table, understand_table(table, finder, stated, options), options, finder)
+
+
+def understand_table(
+    table: LabelTable, finder: PictureFinder, stated: Mapping[str, str], options: LabelOptions
+) -> Columns:
+    """The roles of a table's columns; a file without a header whose name says what it lists needs none."""
+    if table.headless and not stated and len(table.names) == 2:
+        files = [name for name, column in table.columns.items() if finder.names_picture(column[0])]
+        word = table.path.stem.casefold()
+        if len(files) == 1 and ("identity" in word or "person" in word):
+            other = next(name for name in table.names if name != files[0])
+            stated = {"file": files[0], "person": other}
+    return understand(table, finder.names_picture, stated, categories=options.categories is not None)
+
+
+def labelled_dataset(
+    pictures: Pictures,
+    table: LabelTable,
+    columns: Columns,
+    options: LabelOptions,
+    finder: PictureFinder,
+    card: DatasetCard | None = None,
+) -> Dataset:
+    """The dataset of a table whose columns are known; everything that is wrong is raised at once."""
+    if not len(table):
+        table.problems.add_whole("no row below the header")
+    listed = _named_pictures(table, columns, finder)
+    samples = pictures.samples(listed)
+    sizes = {name: (sample.width, sample.height) for name, sample in samples.items()}
+    people = people_of(table, columns, finder, sizes, options)
+    by_picture = _by_picture(table, people)
+    table.problems.refuse()
+    if not by_picture:
+        raise InputError(f"{table.path}: no row has its picture in {pictures.root}")
+    ready = [_sample(samples[name], rows) for name, rows in by_picture.items()]
+    notes = list(table.notes)
+    unlisted = len(pictures.ids) - len(listed)
+    if unlisted:
+        left = "1 picture has no row and is" if unlisted == 1 else f"{unlisted:,} pictures have no row and are"
+        notes.append(f"{table.path.name}: {left} left out")
+    dataset = Dataset(card or _card(pictures.root), ready)
+    count, named = shown_people(dataset)
+    notes.insert(0, f"{table.path.name}: {columns.sentence(len(ready), count, named)}")
+    if any(box.kind is None for box in columns.boxes) and table.kind is None and columns.category is None:
+        notes.append(
+            f"{table.path.name}: nothing says whether boxes are of faces or of people: they serve as either "
+            "(--columns face_box=COLUMN or person_box=COLUMN decides)"
+        )
+    return dataset.of(ready, notes=notes)
+
+
+def _named_pictures(table: LabelTable, columns: Columns, finder: PictureFinder) -> list[str]:
+    """The pictures that rows name, in the order of their first row."""
+    if columns.file is None:
+        return []
+    others = [column for name, column in table.columns.items() if name != columns.file]
+    cells = enumerate(table.columns[columns.file])
+    pictures = (finder.find(cell, (column[i] for column in others)) for i, cell in cells)
+    return list(dict.fromkeys(name for name in pictures if name is not None))
+
+
+def _by_picture(table: LabelTable, people: Sequence[LabelledPerson]) -> dict[str, list[LabelledPerson]]:
+    """The people of each picture; rows that stand twice are read once, rows that nothing tells apart are problems."""
+    by_picture: dict[str, list[LabelledPerson]] = {}
+    twice = 0
+    for row in people:
+        rows = by_picture.setdefault(row.picture, [])
+        if any(_same(row, other) for other in rows):
+            twice += 1
+            continue
+        alike = [other for other in rows if not (row.has_box or other.has_box) and row.identity == other.identity]
+        if alike and row.index is None:
+            table.problems.add(
+                "{} a picture that has a row already, and neither a box nor a person tells them apart", row.line,
+                row.picture, "row is about", "rows are about",
+            )  # fmt: skip
+        rows.append(row)
+    if twice:
+        rows_stand = "1 row stands" if twice == 1 else f"{twice:,} rows stand"
+        table.notes.append(f"{table.path.name}: {rows_stand} twice and count once")
+    return by_picture
+
+
+def _same(row: LabelledPerson, other: LabelledPerson) -> bool:
+    """Whether two rows say the same of the same picture."""
+
+    def facts(person: LabelledPerson) -> object:
+        boxes = [None if box is None else box.tolist() for box in (person.face_box, person.person_box)]
+        return [boxes, person.identity, person.index, dict(person.attributes), person.split]
+
+    return facts(row) == facts(other)
+
+
+def _sample(sample: Sample, rows: Sequence[LabelledPerson]) -> Sample:
+    subjects = tuple(row.subject(i, sample) for i, row in enumerate(rows))
+    split = next((row.split for row in rows if row.split is not None), None)
+    about = {} if split is None else {"split": split}
+    return Sample(sample.id, sample.image, sample.width, sample.height, subjects, about)
+
+
+def _card(root: Path) -> DatasetCard:
+    file = root / "card.json"
+    return DatasetCard.read(file) if file.is_file() else DatasetCard(name=root.resolve().name or "pictures")
+
+
+def names_table(pictures: Pictures) -> LabelTable:
+    """What the names of files and folders say, as a table: file, folder, folder2 (above it), name1, name2, …"""
+    rows: list[dict[str, str]] = []
+    for name in pictures.ids:
+        path = PurePosixPath(name)
+        folders = {f"folder{'' if i == 0 else i + 1}": part for i, part in enumerate(reversed(path.parts[:-1]))}
+        words = {f"name{i + 1}": part for i, part in enumerate(re.split(r"[_\-]+", path.name.partition(".")[0]))}
+        rows.append({"file": name, **folders, **words})
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return LabelTable(
+        pictures.root, {name: [row.get(name, "") for row in rows] for name in columns}, list(range(1, len(rows) + 1))
+    )
+
+
+def read_names(pictures: Pictures, stated: Mapping[str, str], words: Mapping[str, Mapping[str, str]]) -> Dataset:
+    """A dataset from the names of files and folders; `stated` says what each part is, `words` what codes mean."""
+    table = names_table(pictures)
+    parts = [part for name in stated.values() for part in name.split("+")]
+    unknown = next((part for part in parts if part not in table.columns), None)
+    if unknown is not None:
+        known = [name for name in table.names if name != "file"]
+        raise InputError(
+            f"{pictures.root}: --columns names {unknown!r}; the names of its files have {', '.join(known)} "
+            "(a folder's name, the folder above it, the words of a file's name), and --labels names a table"
+        )
+    top = {PurePosixPath(name).parts[0].casefold() for name in pictures.ids if "/" in name}
+    table.columns = {name: column for name, column in table.columns.items() if name == "file" or name in parts}
+    if top and top <= set(SPLIT_WORDS) and "split" not in stated:
+        table.columns["split"] = [PurePosixPath(name).parts[0] if "/" in name else "" for name in pictures.ids]
+    for attribute, codes in words.items():
+        column = stated[attribute]
+        table.columns[column] = [codes.get(cell, cell) for cell in table.columns[column]]
+    finder = pictures.finder
+    columns = understand(table, finder.names_picture, {"file": "file", **stated})
+    card = _card(pictures.root)
+    if words:
+        meanings = {name: AttributeCard(assigned_by="predicted", meaning="as UTKFace's names say") for name in words}
+        card = card.model_copy(update={"attributes": {**meanings, **card.attributes}})
+    return labelled_dataset(pictures, table, columns, LabelOptions(), finder, card)
+
+
+def read_utk_names(pictures: Pictures) -> Dataset | None:
+    """Pictures named as UTKFace names them (age_gender_race_date.jpg); None where they are not."""
+    matching = sum(UTK.fullmatch(PurePosixPath(name).name) is not None for name in pictures.ids)
+    if not pictures.ids or matching < NEARLY_ALL * len(pictures.ids):
+        return None
+    usable = Pictures(pictures.root, tuple(n for n in pictures.ids if UTK.fullmatch(PurePosixPath(n).name)))
+    dataset = read_names(usable, {"age": "name1", "gender": "name2", "race": "name3"}, UTK_WORDS)
+    other = len(pictures.ids) - len(usable.ids)
+    note = f"{dataset.name}: names as UTKFace writes them: age, gender, race and the date"
+    return dataset.of(dataset.samples, notes=[note + (f"; {other} others are left out" if other else "")])
+
+
+def read_person_folders(pictures: Pictures) -> Dataset | None:
+    """A folder for each person, whose files begin with its name (Labeled Faces in the Wild); None for others."""
+    paths = [PurePosixPath(name) for name in pictures.ids]
+    named = sum(len(path.parts) > 1 and path.name.startswith(f"{path.parent.name}_") for path in paths)
+    if not paths or named < NEARLY_ALL * len(paths):
+        return None
+    dataset = read_names(pictures, {"person": "folder"}, {})
+    return dataset.of(dataset.samples, notes=[f"{dataset.name}: a folder is a person, as its files' names say"])

@@ -1,0 +1,61 @@
+"""Which picture a cell means: by path, by the end of a path, by the bare name, by its number."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+
+from countenance.data.names import ImageNames
+
+
+class PictureFinder:
+    """The pictures of a folder (or a dataset) under every name that can only mean one of them.
+
+    >>> finder = PictureFinder(["train/a.jpg", "val/a.jpg", "val/000007.jpg"])
+    >>> finder.find("/data/val/a.jpg"), finder.find("7"), finder.find("a.jpg"), finder.candidates("a.jpg")
+    ('val/a.jpg', 'val/000007.jpg', None, ['train/a.jpg', 'val/a.jpg'])
+    >>> finder.find("a.jpg", ["val", "31"])
+    'val/a.jpg'
+    """
+
+    def __init__(self, ids: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
+        self.ids = list(ids)
+        self.names = ImageNames(self.ids, aliases or {})
+        self._by_file: dict[str, list[str]] = {}
+        numbers: dict[int, list[str]] = {}
+        for name in self.ids:
+            path = PurePosixPath(name)
+            for key in dict.fromkeys((path.name.casefold(), path.stem.casefold())):
+                self._by_file.setdefault(key, []).append(name)
+            if path.stem.isdecimal():
+                numbers.setdefault(int(path.stem), []).append(name)
+        self._numbers = {number: names[0] for number, names in numbers.items() if len(names) == 1}
+
+    def find(self, cell: str, row: Iterable[str] = ()) -> str | None:
+        """The picture that a cell means; the other cells of its row decide between equal names in several folders."""
+        if not cell or len(cell) > 4096:
+            return None
+        picture = self.names.find(cell)
+        if picture is not None:
+            return picture
+        candidates = self.candidates(cell)
+        if len(candidates) > 1:
+            words = {word.casefold().replace(" ", "_") for word in row if word}
+            candidates = [name for name in candidates if words & _folders(name)]
+        if len(candidates) == 1:
+            return candidates[0]
+        plain = cell.removesuffix(".0")
+        return self._numbers.get(int(plain)) if plain.isdecimal() and len(plain) < 19 else None
+
+    def candidates(self, cell: str) -> list[str]:
+        """Every picture whose file has the name in a cell."""
+        path = PurePosixPath(cell.replace("\\", "/"))
+        return self._by_file.get(path.name.casefold(), [])
+
+    def names_picture(self, cell: str) -> bool:
+        """Whether a cell names at least one picture; a bare number is taken for one only where its zeros are there."""
+        if not cell or len(cell) > 4096:
+            return False
+        return self.names.find(cell) is not None or bool(self.candidates(cell))
+
+
+def _folders(name: str) -> set[str]:
+    return {part.casefold() for part in PurePosixPath(name).parts[:-1]}

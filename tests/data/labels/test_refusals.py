@@ -1,0 +1,201 @@
+"""What is wrong or ambiguous in a table of labels is said at once, like things together, with what decides it."""
+
+import os
+from pathlib import Path
+
+import pytest
+from folders import BOX, picture, write_csv
+from typer.testing import CliRunner
+
+import countenance as ct
+from countenance.cli.app import app
+from countenance.data import load_dataset
+from countenance.errors import InputError
+from countenance.words import number_of
+
+
+def pictures(root: Path, n: int = 4) -> Path:
+    for i in range(n):
+        picture(root / f"{i}.jpg", i)
+    return root
+
+
+def refusal(root: Path, text: str, **options: object) -> str:
+    (root / "t.csv").write_text(text)
+    with pytest.raises(InputError) as error:
+        load_dataset(root, labels=root / "t.csv", **options)  # type: ignore[arg-type]
+    return str(error.value)
+
+
+def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path: Path) -> None:
+    root = pictures(tmp_path)
+    rows = [
+        "file,age,xmin,ymin,xmax,ymax", "0.jpg,31,30,20,70,60", "gone.jpg,31,30,20,70,60", "lost.jpg,31,30,20,70,60",
+        "1.jpg,old,30,20,70,60", "2.jpg,33,a,20,70,60", "3.jpg,33,1,20,,60", "3.jpg,31", ",31,1,2,3,4",
+    ]  # fmt: skip
+    message = refusal(root, "\n".join(rows))
+    assert "\n" not in message
+    for part in (
+        "2 rows name a picture that is not there; --only-present leaves such rows out (line 3: 'gone.jpg', line 4:",
+        "1 cell is of age no number (line 5: 'old')",
+        "1 cell is of xmin no number (line 6: 'a')",
+        "1 row has a box of fewer than four numbers (line 7)",
+        "1 row is of another number of fields than the header's 6 (line 8: '2 fields')",
+        "1 row names no picture (line 9)",
+    ):
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("text", "asked_for"),
+    [
+        ("img,bbox\n0.jpg,10 12 30 40\n1.jpg,5 6 30 40\n", "say --truth-boxes xyxy (x0, y0, x1, y1) or"),
+        ("a,b\n0.jpg,1.jpg\n2.jpg,3.jpg\n", "columns a and b both name pictures; say which one: --columns file=a"),
+        ("who,age\nanna,31\n", "no column names the pictures (there are who, age); say which one: --columns file="),
+        ("0.jpg,f\n1.jpg,m\n", "no header line, and nothing says what its 2 columns are"),
+        ("file,skin_tne\n0.jpg,x\n", "unknown column 'skin_tne' (did you mean skin_tone?)"),
+        ("file,sex,Sex\n0.jpg,f,x\n", "columns sex and Sex are both called sex; rename one"),
+        ('file,dose\n0.jpg,"1,234"\n1.jpg,"2,000"\n2.jpg,"1,500"\n', None),
+        ("file,sex\n0.jpg,f\n0.jpg,m\n", "has a row already, and neither a box nor a person tells them apart"),
+        ("file,xmin,ymin,xmax,ymax\n0.jpg,10,10,900,900\n", "leave their picture or have no area"),
+        ("file,sex\n", "no row below the header"),
+        ("", "the file is empty"),
+    ],
+)  # fmt: skip
+def test_what_is_ambiguous_is_asked_for(tmp_path: Path, text: str, asked_for: str | None) -> None:
+    root = pictures(tmp_path)
+    if asked_for is None:  # few codes of the same form are words
+        (root / "t.csv").write_text(text)
+        with pytest.raises(InputError, match=r"'1,234' may be 1\.234 or 1,234"):
+            load_dataset(root, labels=root / "t.csv")
+        return
+    assert asked_for in refusal(root, text)
+
+
+def test_the_answers_to_what_is_asked_decide_it(tmp_path: Path) -> None:
+    root = pictures(tmp_path)
+    (root / "t.csv").write_text("0.jpg,f,anna\n1.jpg,m,ben\n")
+    (anna, ben) = load_dataset(root, labels=root / "t.csv", columns="file=1,sex=2,person=3")
+    assert anna.subjects[0].identity == "anna" and ben.subjects[0].attributes == {"sex": "m"}
+    (root / "t.csv").write_text("img,bbox\n0.jpg,10 12 30 40\n1.jpg,5 6 30 40\n")
+    first, _ = load_dataset(root, labels=root / "t.csv", truth_boxes="xywh")
+    assert first.subjects[0].face_box is not None and first.subjects[0].face_box.tolist() == [10, 12, 40, 52]
+    (root / "t.csv").write_text("img,sex\n0.jpg,f\ngone.jpg,m\n")
+    dataset = load_dataset(root, labels=root / "t.csv", only_present=True)
+    assert len(dataset) == 1 and "t.csv: 1 row names a picture that is not there and left out" in dataset.notes
+    (root / "t.csv").write_text("img,a,b,c,d\n0.jpg,30,20,70,60\n")
+    (sample,) = load_dataset(root, labels=root / "t.csv", columns="face_box=a+b+c+d", truth_boxes="xyxy")
+    assert sample.subjects[0].face_box is not None and sample.subjects[0].person_box is None
+
+
+def test_equal_names_in_two_folders_are_told_apart_by_the_row_or_asked_for(tmp_path: Path) -> None:
+    for split in ("train", "val"):
+        picture(tmp_path / split / "a.jpg")
+    (tmp_path / "t.csv").write_text("file,split,sex\na.jpg,train,f\na.jpg,val,m\n")
+    dataset = load_dataset(tmp_path, labels=tmp_path / "t.csv")
+    assert [(s.id, s.attributes["split"]) for s in dataset] == [("train/a.jpg", "train"), ("val/a.jpg", "validation")]
+    assert "in several folders; write the folder, too" in refusal(tmp_path, "file,sex\na.jpg,f\n")
+
+
+def test_folders_that_nothing_explains_name_everything_that_would(tmp_path: Path) -> None:
+    for person in ("anna", "ben"):
+        picture(tmp_path / person / "x.jpg")
+    with pytest.raises(
+        InputError, match=r"--labels my.csv, or say what its folders \(anna, ben\) are: --columns person"
+    ):
+        load_dataset(tmp_path)
+    assert [s.subjects[0].identity for s in load_dataset(tmp_path, columns="person=folder")] == ["anna", "ben"]
+    for name in ("a.csv", "b.csv"):
+        write_csv(tmp_path / name, [["file", "sex"], ["anna/x.jpg", "f"]])
+    with pytest.raises(InputError, match=r"holds 2 tables about its pictures \(a.csv, b.csv\)"):
+        load_dataset(tmp_path)
+
+
+def test_a_name_that_leads_out_of_the_folder_is_no_picture(tmp_path: Path) -> None:
+    root = pictures(tmp_path / "set", 1)
+    picture(tmp_path / "secret.jpg")
+    assert "not there" in refusal(root, "file,sex\n../secret.jpg,f\n0.jpg,m\n")
+
+
+def test_labels_beside_any_reader_go_to_the_box_that_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "classes.txt").write_text("face\n")
+    picture(tmp_path / "a.jpg")
+    (tmp_path / "a.txt").write_text("0 0.2 0.5 0.2 0.4\n0 0.7 0.5 0.3 0.4\n")
+    rows = [["file", "person", "sex", "x", "y", "w", "h"], ["a.jpg", "ben", "m", 52, 24, 30, 32]]
+    write_csv(tmp_path / "who.csv", rows)
+    (sample,) = load_dataset(tmp_path, labels=tmp_path / "who.csv")
+    assert [subject.identity for subject in sample.subjects] == [None, "ben"]
+    write_csv(tmp_path / "who.csv", [["file", "face", "sex"], ["a.jpg", 0, "f"], ["a.jpg", 1, "m"]])
+    (sample,) = load_dataset(tmp_path, labels=tmp_path / "who.csv")
+    assert [subject.attributes["sex"] for subject in sample.subjects] == ["f", "m"]
+    write_csv(tmp_path / "who.csv", [["file", "person"], ["a.jpg", "ben"]])
+    with pytest.raises(InputError, match="one person for a picture of several"):
+        load_dataset(tmp_path, labels=tmp_path / "who.csv")
+    dataset = ct.load_dataset(tmp_path)
+    write_csv(tmp_path / "who.csv", [["file", "sex"], ["a.jpg", "f"]])
+    (sample,) = load_dataset(dataset, labels=tmp_path / "who.csv")
+    assert {subject.attributes["sex"] for subject in sample.subjects} == {"f"}
+
+
+def test_a_dataset_named_like_a_format_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = pictures(tmp_path / "yolo", 2)
+    write_csv(root / "t.csv", [["file", "sex"], ["0.jpg", "f"], ["1.jpg", "m"]])
+    monkeypatch.chdir(tmp_path)
+    assert len(load_dataset("yolo")) == len(load_dataset("yolo/")) == len(load_dataset("yolo/t.csv")) == 2
+    result = CliRunner().invoke(app, ["data", "check", "yolo", "-q"])
+    assert result.exit_code == 0, result.output
+
+
+def test_coco_by_name_and_beside_a_folder(tmp_path: Path) -> None:
+    picture(tmp_path / "deep" / "a.jpg")
+    text = """{"images": [{"id": 1, "file_name": "a.jpg"}], "categories": [{"id": 1, "name": "person"}],
+               "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [30, 20, 40, 40]}]}"""
+    (tmp_path / "mine.json").write_text(text)
+    (sample,) = load_dataset(tmp_path / "deep", labels=tmp_path / "mine.json")
+    assert sample.width == 96
+    (sample,) = load_dataset(tmp_path, labels=tmp_path / "mine.json")  # a bare name, in a folder below
+    assert sample.width == 96
+    (tmp_path / "deep" / "annotations.json").write_text(text)
+    assert len(load_dataset(f"coco:{tmp_path / 'deep'}")) == len(load_dataset(f"coco:{tmp_path}/deep/annotations.json"))
+    with pytest.raises(InputError, match="name a COCO file or its folder"):
+        load_dataset(f"coco:{tmp_path}/nowhere")
+
+
+def test_data_check_accepts_any_value_and_says_which_are_not_our_words(tmp_path: Path) -> None:
+    root = pictures(tmp_path)
+    write_csv(root / "t.csv", [["file", "gender"], *([f"{i}.jpg", "nb" if i else "female"] for i in range(4))])
+    result = CliRunner().invoke(app, ["data", "check", str(root), "--labels", str(root / "t.csv"), "-q"])
+    assert result.exit_code == 0, result.output
+    assert "gender: nb is not one of our words (female, male); it is a group of its own" in result.output
+
+
+def test_run_reads_the_labels_and_says_what_it_understood_once(tmp_path: Path) -> None:
+    root = pictures(tmp_path / "set", 8)
+    rows = [["filename", "person", "gender", "skin", "xmin", "ymin", "xmax", "ymax"]]
+    rows += [[f"{i}.jpg", f"p{i // 2}", "FM"[i % 2], "ab"[i // 2 % 2], *map(str, BOX)] for i in range(8)]
+    write_csv(tmp_path / "my.csv", rows)
+    words = ["run", "face_localization", "--model", "countenance.testing:DiscDetector", "--data", str(root)]
+    words += ["--labels", str(tmp_path / "my.csv"), "--out", str(tmp_path / "run"), "--by", "gender,skin", "-q"]
+    result = CliRunner().invoke(app, words, env={**os.environ})
+    assert result.exit_code == 0, result.output
+    assert (
+        result.output.count("read 8 pictures of 4 people; boxes from xmin, ymin, xmax, ymax; attributes gender, skin")
+        == 1
+    )
+    run = ct.Run(tmp_path / "run")
+    assert len(run.dataset()) == 8 and run.manifest.dataset.reading == {"labels": ["my.csv"]}
+    assert str(tmp_path) not in (tmp_path / "run" / "run.json").read_text()
+    again = ct.evaluate(lambda images: [[] for _ in images], "face_localization", root, labels=tmp_path / "my.csv")
+    assert len(again.dataset()) == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("12,5", 12.5), ("1 234", None), ("85%", 0.85), ("−3", -3.0), ("1e3", 1000.0), ("31 y.o.", 31.0)],
+)
+def test_numbers_as_people_write_them(text: str, value: float | None) -> None:
+    if value is None:
+        with pytest.raises(ValueError, match="1 234"):
+            number_of(text)
+    else:
+        assert number_of(text) == value

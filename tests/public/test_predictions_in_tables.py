@@ -1,0 +1,168 @@
+"""A table with predictions is audited by its truth and predictions; the numbers are those of scikit-learn."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+from typer.testing import CliRunner
+
+import countenance as ct
+from countenance.auditing.predictions import prediction_columns
+from countenance.cli.app import app
+from countenance.errors import InputError
+
+RANDOM = np.random.default_rng(7)
+N = 600
+GROUP = np.array(["a", "b", "c"])[RANDOM.integers(0, 3, N)]
+TRUTH = RANDOM.integers(0, 2, N)
+SCORE = np.clip(0.35 + 0.3 * TRUTH + RANDOM.normal(0, 0.2, N) - 0.1 * (GROUP == "b"), 0, 1).round(4)
+PRED = (SCORE >= 0.5).astype(int)
+
+
+def by_sklearn(rows: np.ndarray) -> dict[str, float]:
+    """The measures of some rows as scikit-learn computes them."""
+    truth, pred, score = TRUTH[rows], PRED[rows], SCORE[rows]
+    (tn, fp), (fn, tp) = sk.confusion_matrix(truth, pred)
+    return {
+        "accuracy": sk.accuracy_score(truth, pred),
+        "true_positive_rate": sk.recall_score(truth, pred),
+        "false_positive_rate": fp / (fp + tn),
+        "false_negative_rate": fn / (fn + tp),
+        "precision": sk.precision_score(truth, pred),
+        "selection_rate": pred.mean(),
+        "selection_ratio": pred.mean(),
+        "auc": sk.roc_auc_score(truth, score),
+        "brier_score": sk.brier_score_loss(truth, score),
+        "calibration_gap": float((score - truth).mean()),
+    }
+
+
+TABLE = {"group": GROUP, "y": TRUTH, "p": PRED, "s": SCORE}
+
+
+def test_every_number_is_that_of_sklearn_and_has_an_interval_and_a_verdict() -> None:
+    audit = ct.audit(TABLE, by="group", truth="y", pred="p", score="s", replicates=500)
+    seen = set()
+    for finding in audit.findings:
+        expected = by_sklearn(finding.group == GROUP)[finding.metric]
+        assert finding.estimate == pytest.approx(expected, abs=1e-12)
+        assert finding.low <= finding.estimate <= finding.high
+        assert finding.verdict in ("disparity", "insufficient evidence") or finding.verdict.startswith("no")
+        seen.add(finding.metric)
+    assert seen == set(by_sklearn(GROUP == "a"))
+
+
+def test_the_ratio_of_selection_rates_is_that_of_the_rates() -> None:
+    rows = GROUP != "c"
+    two = {name: column[rows] for name, column in TABLE.items()}
+    audit = ct.audit(two, by="group", truth="y", pred="p", replicates=500)
+    (finding,) = [f for f in audit.findings if f.metric == "selection_ratio"]
+    rates = [PRED[group == GROUP].mean() for group in "ab"]
+    assert finding.failure_ratio is not None
+    assert finding.failure_ratio.value == pytest.approx(rates[0] / rates[1])
+    assert finding.failure_ratio.low < finding.failure_ratio.value < finding.failure_ratio.high
+
+
+def test_the_interval_of_the_auc_covers_and_counts_people() -> None:
+    """DeLong's standard error against one from resampling, and rows of one person are no further evidence."""
+    rows = GROUP == "a"
+    single = ct.audit(TABLE, by="group", truth="y", pred="p", score="s", metrics=["auc"], replicates=500)
+    finding = next(f for f in single.findings if (f.metric, f.group) == ("auc", "a"))
+    index, draws = np.flatnonzero(rows), []
+    for _ in range(400):
+        chosen = RANDOM.choice(index, len(index))
+        draws.append(sk.roc_auc_score(TRUTH[chosen], SCORE[chosen]))
+    assert finding.high - finding.low == pytest.approx(2 * 1.96 * np.std(draws), rel=0.2)
+    twice = {name: np.repeat(column, 2) for name, column in TABLE.items()} | {"person": np.repeat(np.arange(N), 2)}
+    again = ct.audit(twice, by="group", truth="y", pred="p", score="s", metrics=["auc"], replicates=500)
+    repeated = next(f for f in again.findings if (f.metric, f.group) == ("auc", "a"))
+    assert repeated.high - repeated.low == pytest.approx(finding.high - finding.low, rel=1e-6)
+    assert repeated.clusters == finding.n
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"), [("1", "0"), ("yes", "no"), ("TRUE", "FALSE"), ("Ja", "Nein"), ("1.0", "0.0"), ("100 %", "0 %")]
+)
+def test_rates_in_any_words(yes: str, no: str) -> None:
+    truth, pred = ([yes if value else no for value in column] for column in (TRUTH, PRED))
+    rates = prediction_columns(truth, pred)
+    assert np.nanmean(rates.columns["true_positive_rate"]) == pytest.approx(sk.recall_score(TRUTH, PRED))
+
+
+def test_numbers_give_errors_and_bias() -> None:
+    truth = RANDOM.uniform(18, 70, N).round(2)
+    pred = (truth + RANDOM.normal(0, 3, N) + 2 * (GROUP == "c")).round(2)
+    audit = ct.audit({"group": GROUP, "y": truth, "p": pred}, by="group", truth="y", pred="p", replicates=500)
+    for finding in audit.findings:
+        rows = finding.group == GROUP
+        expected = {
+            "error": sk.mean_squared_error(truth[rows], pred[rows]),
+            "absolute_error": sk.mean_absolute_error(truth[rows], pred[rows]),
+            "bias": float((pred - truth)[rows].mean()),
+        }
+        assert finding.estimate == pytest.approx(expected[finding.metric])
+
+
+def test_classes_scores_and_gaps() -> None:
+    rates = prediction_columns(["cat", "dog", "cow", "N/A"], ["cat", "cow", "cow", "cat"])
+    assert rates.metrics == ["accuracy"] and np.nanmean(rates.columns["accuracy"]) == pytest.approx(2 / 3)
+    assert rates.columns["truth_known"].tolist() == [1, 1, 1, 0]
+    one = prediction_columns(["cat", "dog", "cow"], ["cat", "cat", "cow"], positive="cat")
+    assert np.nanmean(one.columns["precision"]) == 0.5
+    scored = prediction_columns([1, 0, 1], [0.9, 0.6, 0.2])
+    assert scored.metrics[-1] == "brier_score" and scored.columns["selection_rate"].tolist() == [1, 1, 0]
+    unanswered = prediction_columns([1, 1, 0], ["yes", "", "no"])
+    assert unanswered.columns["truth_positive"].tolist() == [1, 1, 0]
+    assert np.isnan(unanswered.columns["true_positive_rate"][1])
+
+
+@pytest.mark.parametrize(
+    ("truth", "pred", "problem"),
+    [
+        (["hired", "not"], ["hired", "hired"], "say which of them is the positive class: --positive hired"),
+        ([1.5, 2.5], [1.0, "many"], "cell is no number|positive class"),
+        ([1, 0], None, "name the column of predictions: --pred"),
+    ],
+)
+def test_what_is_ambiguous_is_asked_for(truth: list[object], pred: list[object] | None, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        prediction_columns(truth, pred)
+
+
+def test_the_command_reads_a_table_as_a_spreadsheet_saved_it(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    with path.open("w", newline="", encoding="cp1252") as stream:
+        writer = csv.writer(stream, delimiter=";")
+        writer.writerow(["Gruppe", "Wahrheit", "Vorhersage", "Wert"])
+        for group, truth, pred, score in zip(GROUP, TRUTH, PRED, SCORE, strict=True):
+            words = "Ja" if truth else "Nein", "ja" if pred else "nein", f"{100 * score:.2f} %".replace(".", ",")
+            writer.writerow([group, *words])
+    words = [
+        "audit",
+        str(path),
+        "--truth",
+        "Wahrheit",
+        "--pred",
+        "Vorhersage",
+        "--score",
+        "Wert",
+        "--by",
+        "Gruppe",
+        "-q",
+    ]
+    files = ["--json", str(tmp_path / "a.json"), "--report", str(tmp_path / "a.html")]
+    result = CliRunner().invoke(app, [*words, *files])
+    assert result.exit_code == 0, result.output
+    for name in by_sklearn(GROUP == "a"):
+        assert name in result.output
+    assert "auc" in (tmp_path / "a.json").read_text() and (tmp_path / "a.html").stat().st_size > 10_000
+
+
+def test_a_score_alone_gives_the_scoring_rate_and_its_impact_ratio(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("sex,score\n" + "".join(f"{'fm'[i % 2]},{i if i % 2 else i / 2}\n" for i in range(200)))
+    result = CliRunner().invoke(app, ["audit", str(path), "--score", "score", "--by", "sex", "-q"])
+    assert result.exit_code == 0, result.output
+    assert "scoring_rate" in result.output and "impact_ratio" in result.output
