@@ -26,7 +26,7 @@ def test_what_is_well_formed_and_absurd_costs_one_line(kind: str, good: Path, tm
     from fuzz_content import drawn, one_case
 
     options = argparse.Namespace(seed=0, kind=kind, case=None)
-    numbers = range({"run": 20, "policy": 12}.get(kind, 8))
-    assert len({drawn(number, 0, kind)[1] for number in numbers}) > (2 if kind != "policy" else 0)
+    numbers = range({"run": 10, "policy": 8}.get(kind, 5))
+    assert len({drawn(number, 0, kind)[1] for number in numbers}) > (1 if kind != "policy" else 0)
     findings = [line for number in numbers for line in one_case(number, options, good, tmp_path / f"case-{number}")]
     assert findings == []
