@@ -12,6 +12,8 @@ from countenance.auditing.condensed import rows_of
 from countenance.auditing.equity import equity_of
 from countenance.auditing.finding import Audit, Estimate, Finding
 from countenance.auditing.groups import GROUP
+from countenance.auditing.held_equal import given_findings
+from countenance.auditing.held_equal_warning import confounding_notes
 from countenance.auditing.ordering import checked
 from countenance.auditing.rows import Rows, depth_of
 from countenance.auditing.settings import AuditSettings, judged, named
@@ -53,12 +55,14 @@ def audited(work: Work, *, equity: bool = False) -> Audit:
     findings, min_n = work.findings(), work.settings.min_n
     excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
     verdict, reason = overall(findings, excluded, work.judged, work.named, work.widest)
+    given = given_findings(work, findings)
+    work.notes += confounding_notes(work)
     if not work.rows.total:
         reason = "the table has no rows"
     return Audit(
         verdict=verdict,
         reason=reason,
-        findings=findings,
+        findings=[*findings, *given],
         excluded=excluded,
         settings=_stored(work.rows, work.settings, work, findings) | {"equity": equity},
         groups=work.groups,
@@ -138,6 +142,7 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
         "by": by,
         "metrics": [*rows.metrics, *dict.fromkeys(one.computed.metric for one in work.computed)],
         "where": settings.conditions,
+        "given": settings.given_names,
         "cluster": settings.cluster if settings.cluster is None or isinstance(settings.cluster, str)
         else list(settings.cluster),
         "ways": list(rows.units.ways) if rows.units.codes else [],

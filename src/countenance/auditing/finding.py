@@ -258,6 +258,18 @@ class Audit(BaseModel):
     equity: list[Equity] = []
 
     @property
+    def given(self) -> list[Any]:
+        """The findings with conditions held equal."""
+        return [finding for finding in self.findings if finding.kind == "given"]
+
+    def without_given(self) -> Audit:
+        """The audit without the findings that hold conditions equal, for what speaks of raw comparisons."""
+        plain_findings = [finding for finding in self.findings if finding.kind != "given"]
+        return (
+            self if len(plain_findings) == len(self.findings) else self.model_copy(update={"findings": plain_findings})
+        )
+
+    @property
     def notes(self) -> list[str]:
         """What a reader should know about how sure the verdict is."""
         found: list[str] = self.settings.get("notes", [])
@@ -306,6 +318,7 @@ class Audit(BaseModel):
         import pyarrow.parquet as pq
 
         rest = {key: value for key, value in self.to_dict(groups=True).items() if key != "findings"}
+        rest["given"] = [plain(finding.model_dump()) for finding in self.given]
         table = self.to_arrow()
         table = table.replace_schema_metadata({"countenance.auditing": json.dumps(rest, ensure_ascii=False)})
         target = Path(path)
@@ -321,14 +334,13 @@ class Audit(BaseModel):
 
         table = pq.ParquetFile(path).read()
         rest = json.loads(table.schema.metadata[b"countenance.auditing"])
-        return cls.from_dict(rest | {"findings": table.to_pylist()})
+        rows = [row for row in table.to_pylist() if row["kind"] != "given"]
+        return cls.from_dict(rest | {"findings": [*rows, *rest.get("given", [])]})
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Audit:
         """The audit whose plain values these are."""
-        parts = {
-            name: [model(**_unplain(model, row)) for row in content.get(name, [])] for name, model in _PARTS.items()
-        }
+        parts = {name: [_part(model, row) for row in content.get(name, [])] for name, model in _PARTS.items()}
         return cls(**{key: value for key, value in content.items() if key in cls.model_fields} | parts)
 
     @property
@@ -360,7 +372,17 @@ _PARTS: dict[str, type[BaseModel]] = {
 }  # fmt: skip
 
 
-def _unplain(model: type[BaseModel], row: dict[str, Any]) -> dict[str, Any]:
+def _part(model: type[BaseModel], row: dict[str, Any]) -> BaseModel:
+    """A part of an audit from its plain values."""
+    from countenance.auditing.given_finding import read_given
+
+    if row.get("kind") == "given":
+        return read_given(row)
+    return model(**unplain(model, row))
+
+
+def unplain(model: type[BaseModel], row: dict[str, Any]) -> dict[str, Any]:
+    """Plain values with NaN in place of null where a number is expected."""
     floats = {name for name, field in model.model_fields.items() if field.annotation is float}
     return {key: NAN if value is None and key in floats else value for key, value in row.items()}
 

@@ -18,6 +18,7 @@ from countenance.cli.audit_options import (
     Denominator,
     Depth,
     Families,
+    Given,
     Metrics,
     Ordered,
     Quiet,
@@ -57,6 +58,7 @@ def audit(
     ] = None,
     pair: Annotated[str | None, typer.Option(help="Column(s) that match rows of a paired comparison.")] = None,
     where: Where = None,
+    given: Given = None,
     depth: Depth = None,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     delta: Delta = None,
@@ -92,8 +94,9 @@ def audit(
     check_writable([json, report, pdf])
     if pdf is not None and pdf.suffix.lower() != ".pdf":
         raise InputError(f"--pdf {pdf}: expected a name that ends in .pdf")
-    choices = Choices.of(by, where, depth, delta, better, adjust, families)
+    choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
     settings = {
+        "given": choices.given,
         "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
         "depth": depth, "alpha": alpha, "delta": delta, "better": better, "h0": h0, "power": power, "min_n": min_n,
         "adjust": adjust, "families": choices.families, "seed": seed, "equity": equity, "poor": poor,
@@ -182,6 +185,7 @@ def lines_of(found: "Audit") -> list[str]:
     from countenance.auditing.headline import headline
     from countenance.report.names import in_group_order
 
+    every, found = found, found.without_given()
     lines = [f"verdict  {found.verdict}", f"in short {headline(found)}", f"reason   {found.reason}"]
     lines += [*unit_lines(found), ""]
     shown = in_group_order([f for f in found.findings if f.depth == 1] or found.findings)
@@ -191,7 +195,33 @@ def lines_of(found: "Audit") -> list[str]:
     if hidden:
         further = "1 further finding" if hidden == 1 else f"{hidden:,} further findings"
         lines.append(f"{further} (intersections): --json, findings.parquet or the report has them")
-    return [*lines, *_left_out(found), *_equity_lines(found)]
+    return [*lines, *_left_out(found), *_equity_lines(found), *given_lines(every)]
+
+
+def given_lines(found: "Audit") -> list[str]:
+    """What the conditions held equal say, as a table; nothing where none were."""
+    from countenance.auditing.given_finding import PART_OF_GAP
+
+    if not found.given:
+        return []
+    head = ("metric", "attribute = group", "raw", "held equal", "p adj.", "verdict")
+    rows = [head, *(_given_row(finding) for finding in found.given)]
+    first = found.given[0]
+    lost = max(1 - f.overlap for f in found.given)
+    said = f"held equal: {', '.join(first.given)}; at most {100 * lost:.1f} % of rows have nobody to compare with"
+    if first.note == PART_OF_GAP:
+        said += f"; what is measured on the face {PART_OF_GAP}"
+    return ["", said, *columns_of(rows)]
+
+
+def _given_row(finding: Any) -> tuple[str, ...]:
+    from countenance.auditing.verdict import p_words
+
+    tested = finding.low == finding.low
+    ends = f"{finding.held_equal:+.3f} [{finding.low:+.3f}, {finding.high:+.3f}]" if tested else ""
+    p = p_words(finding.p_adjusted, 0.0) if tested else ""
+    group = f"{finding.attribute} = {finding.group}"
+    return finding.metric, group, f"{finding.raw:+.3f}", ends, p, finding.verdict
 
 
 def _equity_lines(found: "Audit") -> list[str]:
@@ -304,7 +334,7 @@ def run_lines(finished: "Run", found: "Audit") -> list[str]:
     """The verdict on a run in five lines."""
     from countenance.auditing.headline import headline
 
-    manifest = finished.manifest
+    every, found, manifest = found, found.without_given(), finished.manifest
     failed = f", {manifest['failed']} without an answer" if manifest["failed"] else ""
     counts = Counter(finding.verdict for finding in found.findings)
     tally = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
@@ -318,4 +348,5 @@ def run_lines(finished: "Run", found: "Audit") -> list[str]:
         f"model    {manifest['model']['name']} on {images}",
         f"unit     {found.settings['unit']}",
         f"findings {len(found.findings)}: {tally}; adjusted {adjustment(found.settings)}",
+        *given_lines(every),
     ]
