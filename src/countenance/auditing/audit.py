@@ -56,7 +56,7 @@ def audited(work: Work, *, equity: bool = False) -> Audit:
     excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
     verdict, reason = overall(findings, excluded, work.judged, work.named, work.widest)
     given = given_findings(work, findings)
-    work.notes += confounding_notes(work)
+    work.notes += [*notes_of_columns(work.rows), *confounding_notes(work)]
     if not work.rows.total:
         reason = "the table has no rows"
     return Audit(
@@ -72,6 +72,13 @@ def audited(work: Work, *, equity: bool = False) -> Audit:
         widest=work.widest,
         equity=equity_of(work) if equity else [],
     )
+
+
+def notes_of_columns(rows: Rows) -> list[str]:
+    """What is to be said of the compared columns: a slice that was searched for is known for some people only."""
+    source = getattr(rows, "source", None)
+    notes = [] if source is None else [source.note_of(choice.column) for choice in rows.chosen.attributes]
+    return [note for note in notes if note]
 
 
 def estimates(

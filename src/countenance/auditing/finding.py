@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from countenance.auditing.ratio import Ratio
 
@@ -256,18 +256,21 @@ class Audit(BaseModel):
     widest: list[Widest] = []
     """By attribute and metric, the largest difference between two groups."""
     equity: list[Equity] = []
+    _given: list[Any] = PrivateAttr(default_factory=list)
 
     @property
     def given(self) -> list[Any]:
-        """The findings with conditions held equal."""
-        return [finding for finding in self.findings if finding.kind == "given"]
+        """The findings with conditions held equal; those that `without_given` set aside are still here."""
+        return self._given or [finding for finding in self.findings if finding.kind == "given"]
 
     def without_given(self) -> Audit:
         """The audit without the findings that hold conditions equal, for what speaks of raw comparisons."""
-        plain_findings = [finding for finding in self.findings if finding.kind != "given"]
-        return (
-            self if len(plain_findings) == len(self.findings) else self.model_copy(update={"findings": plain_findings})
-        )
+        held = self.given
+        if not held:
+            return self
+        stripped = self.model_copy(update={"findings": [f for f in self.findings if f.kind != "given"]})
+        stripped._given = held
+        return stripped
 
     @property
     def notes(self) -> list[str]:

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,8 @@ class Slopes:
         assert self.terms is not None
         made = np.zeros((part.shape[0], self.count, *part.shape[2 : 2 + axes]))
         for place, number in enumerate(self.numbers):
-            np.add.at(made, (slice(None), self.terms[place]), part[..., number])
+            where: Any = (slice(None), self.terms[place])
+            np.add.at(made, where, part[..., number])
         return made
 
     def products(self, part: Array) -> Array:
@@ -113,7 +115,8 @@ class Slopes:
         made = np.zeros((part.shape[0], self.count, self.count))
         for i, one in enumerate(self.numbers):
             for j, other in enumerate(self.numbers):
-                np.add.at(made, (slice(None), self.terms[i], self.terms[j]), part[..., one, other])
+                where: Any = (slice(None), self.terms[i], self.terms[j])
+                np.add.at(made, where, part[..., one, other])
         return made
 
 

@@ -107,7 +107,8 @@ class Fit:
     def indicator(self, group: int) -> Array:
         """Whether a row is in a group, less what its conditions say of that."""
         codes = self.rows.strata.codes
-        return (self.rows.groups == group) - self.share[codes, group] - self.along(self.group_slopes[:, group])
+        inside = self.rows.groups == group
+        return np.asarray(inside - self.share[codes, group] - self.along(self.group_slopes[:, group]))
 
     @cached_property
     def people_in_cells(self) -> Array:

@@ -16,6 +16,7 @@ from countenance.cli import (
     cards,
     comparing,
     data,
+    discovering,
     doctor,
     fhibe,
     gating,
@@ -51,6 +52,7 @@ GOES_ON = "stopped; the same command goes on from here"
 spine.register(app)
 runs.register(app)
 comparing.register(app)
+discovering.register(app)
 gating.register(app)
 cards.register(app)
 viewing.register(app)

@@ -181,9 +181,9 @@ class RunEvidence:
             found = read_audit(self.run)
             same = found.settings.get("alpha", 0.05) == self.alpha
             if same and (found.settings.get("where") or {}) == self.policy.where:
-                return found
+                return found.without_given()
         settings = {"alpha": self.alpha, "seed": int(self.run.manifest["seed"])} | settings
-        return audit_run(self.run, by, metrics, self.policy.where or None, **settings)
+        return audit_run(self.run, by, metrics, self.policy.where or None, **settings).without_given()
 
     # people
 

@@ -15,7 +15,7 @@ from countenance.auditing.units import nouns as unit_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE, plural, shown
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
-from countenance.gating import kinds
+from countenance.gating import held_equal, kinds
 from countenance.gating.bounds import Lacking, Limits, Measurement
 from countenance.gating.evidence import RunEvidence, missing, too_many_missing
 from countenance.gating.needed import units_for_distance
@@ -44,6 +44,8 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
     """The difference of every group to the others against the largest that is allowed."""
     evidence.need_metric(rule.metric)
     evidence.need_attribute(rule.by)
+    if rule.given:
+        return held_equal.gap(rule, evidence)
 
     def found(alpha: float) -> list[Finding]:
         made = evidence.audit(
@@ -103,6 +105,8 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
 
     by = split_names(rule.by) if isinstance(rule.by, str) else rule.by
     metrics = [rule.metric] if isinstance(rule.metric, str) else rule.metric
+    if rule.given:
+        return held_equal.verdict(rule, evidence, by, metrics)
     audit = evidence.audit(by, metrics)
     nouns = unit_nouns(audit.settings.get("ways", []))
     named = audit.settings.get("named")

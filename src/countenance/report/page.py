@@ -13,7 +13,7 @@ import countenance
 from countenance.auditing import Audit
 from countenance.auditing.headline import by_weight, delta_words, headline
 from countenance.files import to_json
-from countenance.report import cannot_tell, charts, findings, method, render, words
+from countenance.report import cannot_tell, charts, findings, held_equal, method, render, words
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
 from countenance.report.source import Audited, ReportSource, TableSource
@@ -91,7 +91,7 @@ def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path
 def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSource, dict[str, Any]]:
     """What the report of a table says, as a page and on paper."""
     path = Path(table)
-    source = TableSource(audit, None, path)
+    source = TableSource(audit.without_given(), None, path)
     options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
     option = "--pdf" if out.suffix.lower() == ".pdf" else "--report"
     return source, audited(source) | {
@@ -166,6 +166,7 @@ def audited(source: Audited) -> dict[str, Any]:
         "tally": words.tally(audit),
         "tally_bar": tally.bar(words.tally(audit)),
         "numbers_on_top": charts.headline_numbers(source),
+        "held_equal": held_equal.section(audit),
         "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
         "cannot_tell": cannot_tell.cannot_tell(source),

@@ -19,7 +19,16 @@ from countenance.decoding import open_parquet
 from countenance.errors import InputError
 from countenance.report.names import CROSS, Names
 from countenance.report.unanswered import Unanswered
-from countenance.run.auditing import EVERYONE, WHOLE, audit_source, check_names, default_metrics, metrics_of, read_audit
+from countenance.run.auditing import (
+    EVERYONE,
+    WHOLE,
+    audit_source,
+    check_names,
+    comparable,
+    default_metrics,
+    metrics_of,
+    read_audit,
+)
 from countenance.run.hashes import FILES
 from countenance.run.ledger import noted
 from countenance.run.rows import check_scores
@@ -88,7 +97,7 @@ class OpenRun:
     def audit(self) -> Audit | None:
         """The stored audit; None where the run has none, or a damaged one."""
         try:
-            return read_audit(self.run)
+            return read_audit(self.run).without_given()
         except InputError:
             return None
 
@@ -139,7 +148,9 @@ class OpenRun:
         metrics = tuple(self.of_rows(default_metrics(self.run)))
         usual = Question(by=tuple(self.groupable[:3]) or (WHOLE,), metrics=metrics, depth=1)
         asked = Question.of(Parameters(parameters), self.audit, usual)
-        check_names(self.place, asked.by, [*self.columns.attributes, WHOLE], dict(asked.where))
+        known = comparable(self.columns.names)
+        check_names(self.place, asked.by, [*known, WHOLE], dict(asked.where))
+        check_names(self.place, asked.given, known)
         for name in asked.metrics:
             if name not in self.of_groups:
                 self.metric(name)
@@ -223,7 +234,7 @@ class OpenRun:
                 )  # fmt: skip
                 while len(self._audits) >= MOST_AUDITS:
                     del self._audits[next(iter(self._audits))]
-                self._audits[key] = noted(self.run, answer)
+                self._audits[key] = noted(self.run, answer).without_given()
             return self._audits[key]
 
     def _about(self, asked: Question) -> Columns:
@@ -241,7 +252,7 @@ class OpenRun:
         if isinstance(delta, Mapping):
             delta = {name: value for name, value in delta.items() if value is not None and name in asked.metrics}
         kept |= {"cluster": asked.cluster, "depth": asked.depth, "alpha": asked.alpha, "delta": delta or None}
-        return kept | {"adjust": asked.adjust or "minp"}
+        return kept | {"adjust": asked.adjust or "minp", "given": list(asked.given) or None}
 
     def names(self, groups: Sequence[Estimate]) -> Names:
         """What the groups of some estimates are called."""

@@ -285,7 +285,7 @@ class Decoders:
 
     @staticmethod
     def _prepared(block: Any, pictures: list[Outcome], found: list[dict[str, Any]]) -> Prepared:
-        fine = [i for i, picture in enumerate(pictures) if isinstance(picture, Decoded)]
+        fine = [i for i, picture in enumerate(pictures) if isinstance(picture, tuple)]
         told = [found[i] for i in fine]
         pixels = block if len(fine) == len(pictures) else block[fine]
         return Prepared(
