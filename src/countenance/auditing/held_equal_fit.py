@@ -129,8 +129,11 @@ class Fit:
         people[1::2] = self.people_in_cells[:, group]
         people[::2] = self.people_in_cells.sum(1) - people[1::2]
         factor = np.sqrt(people / np.maximum(people - 1, 1))
-        alone, both = people[cells] <= 1, n[cells ^ 1] > 0
-        residual = np.where(alone & both, values - mean[cells ^ 1], (values - mean[cells]) * factor[cells])
+        other = cells ^ 1
+        alone, both = people[cells] <= 1, n[other] > 0
+        # One person has no spread of their own: their distance from the other side, less what that side's mean varies.
+        distance = (values - mean[other]) * np.sqrt(people / (people + 1))[other]
+        residual = np.where(alone & both, distance, (values - mean[cells]) * factor[cells])
         return np.asarray(self.indicator(group) * residual / self.weight[group])
 
     def effective(self, group: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from countenance.auditing.held_equal_covariates import Covariate
 from countenance.auditing.held_equal_fit import ComparableRows, Gap, effective_people, measured_gap
 from countenance.auditing.table import Array
 
-RIDGE = 1.0
+RIDGE = 0.1
 STEPS = 50
 CLOSE = 1e-8
 
@@ -36,10 +36,7 @@ class PropensityFit:
         inside, people = self.rows.groups == self.group, self.rows.people
         weights = np.where(inside, 1 - self.probability, self.probability)
         totals = [float(weights[side].sum()) for side in (inside, ~inside)]
-        effective = (
-            effective_people(people, np.where(inside, weights, 0.0)),
-            effective_people(people, np.where(inside, 0.0, weights)),
-        )
+        effective = (_comparable(people[inside], weights[inside]), _comparable(people[~inside], weights[~inside]))
         if min(totals) <= 0:
             return Gap(math.nan, math.nan, math.nan, 0.0)
         means = [float((weights * self.residuals)[side].sum()) / total
@@ -50,6 +47,15 @@ class PropensityFit:
             -weights * (self.residuals - means[1]) / totals[1],
         )
         return measured_gap(means[0] - means[1], influence, inside, self.rows.units, effective)
+
+
+def _comparable(people: Array, weights: Array) -> float:
+    """Effective people of one side; weights near 0 mean that nobody of the other side is like them."""
+    if not len(people):
+        return 0.0
+    rows = np.bincount(people)
+    alike = 2 * float((np.bincount(people, weights) / np.maximum(rows, 1)).sum())
+    return min(effective_people(people, weights), alike)
 
 
 def design_of(covariates: Sequence[Covariate], rows: ComparableRows) -> Array:

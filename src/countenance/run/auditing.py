@@ -131,6 +131,8 @@ def audit_source(
     with complete_rows(run, source, columns) as (rows, answered):
         options = _of_card(run, rows.names) | {"answered": answered} | settings
         answer = audit(rows, by=by, metrics=columns, where=where, computed=computed, **options)
+        for name in answer.settings["by"]:
+            answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
         return _with_failures(_with_pairs(answer, run), run)
 
 
