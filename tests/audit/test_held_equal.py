@@ -59,7 +59,7 @@ def simpson():
 
 
 def test_the_estimate_is_that_of_the_slow_reference():
-    rows = why.tones(np.random.default_rng(3), 120, 6)
+    rows = why.tones(np.random.default_rng(3), 400, 6)
     found = audit(rows, ["group"], ["y"], given=["light", "size"], adjust="holm").given
     assert len(found) == 10
     for f in found:

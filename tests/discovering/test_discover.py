@@ -100,7 +100,7 @@ def test_vectors_come_from_files_of_the_right_shape(tmp_path):
     assert from_file(tmp_path / "v.npy", [None] * 3, 3).shape == (3, 2)
     with pytest.raises(InputError, match="expected 4 vectors"):
         from_file(tmp_path / "v.npy", [None] * 4, 4)
-    with pytest.raises(InputError, match="expected .npy or .parquet"):
+    with pytest.raises(InputError, match=r"expected \.npy or \.parquet"):
         from_file(tmp_path / "v.txt", [], 0)
     assert len(k_means(np.zeros((5, 2)), 3, np.random.default_rng(0))) == 1
 

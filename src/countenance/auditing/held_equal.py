@@ -116,7 +116,7 @@ class _Attribute:
         tested = [
             Tested(metric, group, propensity, gap.df)
             for (metric, group), (gap, propensity) in self.gaps.items()
-            if gap.effective >= FEWEST_PEOPLE and gap.error > 0
+            if gap.effective >= FEWEST_PEOPLE and gap.error >= 0
         ]
         self.columns = {(one.metric, one.group): i for i, one in enumerate(tested)}
         p, adjusted, how = Family(self.fits, tested, self.settings.seed, self.settings.alpha).adjusted()

@@ -73,7 +73,7 @@ class Gap:
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """Estimate ± t · se."""
-        if not (self.error > 0 and self.df > 0):
+        if not (self.error >= 0 and self.df > 0):
             return math.nan, math.nan
         reach = float(quantile(1 - alpha / 2, self.df)) * self.error
         return self.estimate - reach, self.estimate + reach
@@ -155,15 +155,15 @@ class Fit:
         effective = self.effective(group)
         if min(effective) < FEWEST_PEOPLE or not math.isfinite(self.gap[group]):
             return Gap(float(self.gap[group]), math.nan, math.nan, min(effective))
-        return measured_gap(
-            float(self.gap[group]), self.influence(group), self.rows.groups == group, self.rows.units, effective
-        )
+        weights = np.abs((self.rows.groups == group) - self.share[self.rows.strata.codes, group])
+        return measured_gap(float(self.gap[group]), self.influence(group), self.rows, group, weights, effective)
 
 
 def measured_gap(
-    estimate: float, influence: Array, inside: Array, units: Sequence[Array], effective: tuple[float, float]
+    estimate: float, influence: Array, rows: ComparableRows, group: int, weights: Array, effective: tuple[float, float]
 ) -> Gap:
     """A gap with the error that influence values summed per person give; of two ways that cross, both count."""
+    inside, units = rows.groups == group, rows.units
     variances = [_squares(codes, influence) for codes in units]
     variance = max(variances)
     if len(units) == 2:
@@ -172,7 +172,23 @@ def measured_gap(
     sides = [_squares(units[0], np.where(side, influence, 0.0)) for side in (inside, ~inside)]
     spread = sum(one**2 / max(people - 1, 1) for one, people in zip(sides, effective, strict=True))
     df = sum(sides) ** 2 / spread if spread > 0 else min(effective) - 1
+    variance += _near_the_ends(rows.values, inside, weights, effective)
     return Gap(estimate, math.sqrt(variance), df, min(effective))
+
+
+def _near_the_ends(values: Array, inside: Array, weights: Array, effective: tuple[float, float]) -> float:
+    """What one success and one failure more on each side add to the variance of a rate.
+
+    Without it, a side on which everybody was found would have no error at all.
+    """
+    if not np.isin(values, (0.0, 1.0)).all():
+        return 0.0
+    added = 0.0
+    for side, people in zip((inside, ~inside), effective, strict=True):
+        rate = float(values[side] @ weights[side]) / max(float(weights[side].sum()), 1e-12)
+        further = (people * rate + 1) / (people + 2)
+        added += max(further * (1 - further) - rate * (1 - rate), 0.0) / people
+    return added
 
 
 def _squares(codes: Array, values: Array) -> float:

@@ -37,7 +37,7 @@ class PropensityFit:
         weights = np.where(inside, 1 - self.probability, self.probability)
         totals = [float(weights[side].sum()) for side in (inside, ~inside)]
         effective = (_comparable(people[inside], weights[inside]), _comparable(people[~inside], weights[~inside]))
-        if min(totals) <= 0:
+        if min(totals) <= 0 or min(effective) <= 0:
             return Gap(math.nan, math.nan, math.nan, 0.0)
         means = [float((weights * self.residuals)[side].sum()) / total
                  for side, total in zip((inside, ~inside), totals, strict=True)]  # fmt: skip
@@ -46,7 +46,7 @@ class PropensityFit:
             weights * (self.residuals - means[0]) / totals[0],
             -weights * (self.residuals - means[1]) / totals[1],
         )
-        return measured_gap(means[0] - means[1], influence, inside, self.rows.units, effective)
+        return measured_gap(means[0] - means[1], influence, self.rows, self.group, weights, effective)
 
 
 def _comparable(people: Array, weights: Array) -> float:

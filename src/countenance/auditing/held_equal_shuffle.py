@@ -82,6 +82,7 @@ class Family:
         f = self.contributions()
         f = f[(f != 0).any(1)]
         scale = np.sqrt((f**2).sum(0))
+        scale = np.where(scale > 1e-12, scale, np.inf)
         null = np.concatenate(
             [np.abs(rng.choice([-1.0, 1.0], (AT_ONCE, len(f))) @ f) / scale for _ in range(-(-draws // AT_ONCE))]
         )[:draws]
@@ -90,8 +91,9 @@ class Family:
     def _limit(self, rng: Any, draws: int) -> tuple[Array, Array]:
         f = self.contributions()
         scale = np.sqrt((f**2).sum(0))
-        statistic = np.abs(f.sum(0)) / np.where(scale > 0, scale, 1)
-        correlation = (f.T @ f) / np.outer(scale, scale).clip(1e-300)
+        scale = np.where(scale > 1e-12, scale, np.inf)
+        statistic = np.abs(f.sum(0)) / scale
+        correlation = (f.T @ f) / np.outer(scale, scale)
         values, vectors = np.linalg.eigh(correlation)
         root = vectors * np.sqrt(values.clip(0))
         null = np.asarray(both(rng.standard_normal((MOST_DRAWS, len(values))) @ root.T))
