@@ -172,22 +172,26 @@ def measured_gap(
     sides = [_squares(units[0], np.where(side, influence, 0.0)) for side in (inside, ~inside)]
     spread = sum(one**2 / max(people - 1, 1) for one, people in zip(sides, effective, strict=True))
     df = sum(sides) ** 2 / spread if spread > 0 else min(effective) - 1
-    variance += _near_the_ends(rows.values, inside, weights, effective)
+    variance += _near_the_ends(rows.values, inside, weights, effective, sides)
     return Gap(estimate, math.sqrt(variance), df, min(effective))
 
 
-def _near_the_ends(values: Array, inside: Array, weights: Array, effective: tuple[float, float]) -> float:
+def _near_the_ends(
+    values: Array, inside: Array, weights: Array, effective: tuple[float, float], variances: Sequence[float]
+) -> float:
     """What one success and one failure more on each side add to the variance of a rate.
 
-    Without it, a side on which everybody was found would have no error at all.
+    Without it, a side on which everybody was found would have no error at all. A side counts as many rows as its
+    variance stands for, and at least its people.
     """
     if not np.isin(values, (0.0, 1.0)).all():
         return 0.0
     added = 0.0
-    for side, people in zip((inside, ~inside), effective, strict=True):
+    for side, people, variance in zip((inside, ~inside), effective, variances, strict=True):
         rate = float(values[side] @ weights[side]) / max(float(weights[side].sum()), 1e-12)
-        further = (people * rate + 1) / (people + 2)
-        added += max(further * (1 - further) - rate * (1 - rate), 0.0) / people
+        count = max(people, rate * (1 - rate) / variance if variance > 0 else 0.0)
+        further = (count * rate + 1) / (count + 2)
+        added += max(further * (1 - further) - rate * (1 - rate), 0.0) / count
     return added
 
 
