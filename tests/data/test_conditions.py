@@ -33,7 +33,7 @@ def test_each_condition_moves_what_it_is_called_after():
     assert measured(scene(200, 90, 3), [PERSON]).picture["img.brightness"] > usual.picture["img.brightness"] + 60
     assert measured(scene((180, 120, 90), 90), [PERSON]).picture["img.cast"] > 0.3
     assert measured(scene(120, 90, 20), [PERSON]).picture["img.noise"] > 3 * usual.picture["img.noise"]
-    sharp = scene(120, 20)
+    sharp = scene(120, 20, 12)
     soft = np.asarray(Image.fromarray(sharp).resize((12, 12)).resize((200, 200), Image.Resampling.BICUBIC))
     assert measured(soft, [PERSON]).picture["img.sharpness"] < measured(sharp, [PERSON]).picture["img.sharpness"]
     own = usual.people["ann"]
@@ -51,7 +51,7 @@ def test_every_column_is_documented_and_every_documented_one_is_there():
 def test_a_picture_filled_by_a_person_has_no_surroundings():
     whole = Subject("ann", person_box=np.array([0.0, 0, 200, 200]))
     found = measured(scene(120, 90), [whole]).picture
-    assert found["img.brightness"] is None and found["img.sharpness"] is not None
+    assert found["img.brightness"] is None and found["img.sharpness"] is None
     assert measured(np.zeros((2, 2, 3), np.uint8)).picture.keys() == {"img.jpeg_quality", "img.people"}
 
 
@@ -80,7 +80,7 @@ def test_only_the_face_changes_where_only_the_tone_does():
                   and s.subjects[0].attributes["skin_tone"] == "monk_10")  # fmt: skip
     base = twins[str(sample.attributes["base"])]
     one, two = (measured(s.load(), s.subjects) for s in (base, sample))
-    for name in set(OF_PICTURE) - {"img.sharpness", "img.jpeg_quality"}:
-        assert one.picture[name] == pytest.approx(two.picture[name], rel=0.02, abs=0.02)
+    for name in set(OF_PICTURE) - {"img.jpeg_quality"}:
+        assert one.picture[name] == pytest.approx(two.picture[name], rel=0.1, abs=0.02), name
     faces = [next(iter(m.people.values()))["img.face.brightness"] for m in (one, two)]
     assert abs(faces[0] - faces[1]) > 20

@@ -23,7 +23,7 @@ OF_PICTURE = {
     "img.brightness": "mean luminance of the surroundings, 0 to 255",
     "img.contrast": "standard deviation of the luminance of the surroundings",
     "img.cast": "colour cast of the surroundings: red less blue, over the luminance (0: neutral, above: warm)",
-    "img.sharpness": "variance of the Laplacian of the picture at a fixed size of 128 pixels",
+    "img.sharpness": "variance of the Laplacian of the surroundings, the picture taken at a fixed size of 128 pixels",
     "img.noise": "how much neighbouring pixels of the surroundings differ, typically (median second difference)",
     "img.jpeg_quality": "quality setting that the file's quantisation table stands for, 1 to 100; null for other files",
     "img.people": "people in the picture, as the truth has them",
@@ -114,8 +114,8 @@ def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), conten
     outside = _outside(luminance.shape, subjects, step, reach)
     edges, grain = _differences(pixels[:, :, 1], step, reach)
     picture |= _surroundings(luminance, warmth, outside)
-    picture["img.sharpness"] = _variance(edges)
-    picture["img.noise"] = _middle(grain[outside])
+    if picture["img.brightness"] is not None:
+        picture |= {"img.sharpness": _variance(edges[outside]), "img.noise": _middle(grain[outside])}
     people = {s.id: _person(s, luminance, edges, (height, width), (step, reach)) for s in subjects}
     return Conditions(picture, people)
 
@@ -167,7 +167,7 @@ def _points(low: float, high: float, step: int, reach: int, count: int) -> slice
 def _surroundings(luminance: Any, warmth: Any, outside: Any) -> dict[str, float | None]:
     there = luminance[outside]
     if len(there) < FEWEST:
-        return {"img.brightness": None, "img.contrast": None, "img.cast": None}
+        return dict.fromkeys(("img.brightness", "img.contrast", "img.cast", "img.sharpness", "img.noise"))
     brightness = float(np.add.reduce(there)) / len(there)
     warm = float(np.add.reduce(warmth[outside])) / len(there)
     contrast = math.sqrt(_variance(there) or 0.0)
