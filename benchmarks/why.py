@@ -48,9 +48,12 @@ def tones(r: np.random.Generator, people: int, rows: int, *, strength: float = 1
     size = r.integers(0, 3, len(who))
     chance = sigmoid(3.2 - light - 0.4 * (size == 0) + r.normal(0, 0.6, people)[who]) - effect * (t == 9)
     return {
-        "group": labels(t, "t"), "light": labels(light, "l"), "size": labels(size, "s"), "person_id": who,
+        "group": labels(t, "t"),
+        "light": labels(light, "l"),
+        "size": labels(size, "s"),
+        "person_id": who,
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 def two_groups(
@@ -62,9 +65,11 @@ def two_groups(
     light = (r.random(len(who)) < sigmoid(overlap * (2 * g - 1))).astype(int) + (r.random(len(who)) < 0.25)
     chance = sigmoid(2.0 - 0.9 * light + r.normal(0, 0.7, people)[who]) - effect * g
     return {
-        "group": labels(g, "g"), "light": labels(light, "l"), "person_id": who,
+        "group": labels(g, "g"),
+        "light": labels(light, "l"),
+        "person_id": who,
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 def interactions(r: np.random.Generator) -> Rows:
@@ -76,9 +81,12 @@ def interactions(r: np.random.Generator) -> Rows:
     light = (r.random(len(who)) < sigmoid(1.2 * (g - 1) * (2 * camera - 1))).astype(int)
     chance = sigmoid(2.2 - 2.0 * (light ^ camera) + r.normal(0, 0.6, people)[who])
     return {
-        "group": labels(g, "g"), "light": labels(light, "l"), "camera": labels(camera, "c"), "person_id": who,
+        "group": labels(g, "g"),
+        "light": labels(light, "l"),
+        "camera": labels(camera, "c"),
+        "person_id": who,
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 def continuous(r: np.random.Generator, people: int = 500, rows: int = 6, effect: float = 0.0) -> Rows:
@@ -89,9 +97,11 @@ def continuous(r: np.random.Generator, people: int = 500, rows: int = 6, effect:
     chance = sigmoid(1.4 + 1.1 * size - 0.35 * size**2 + r.normal(0, 0.5, people)[who])
     chance = np.clip(chance - effect * (g == 3), 0, 1)
     return {
-        "group": labels(g, "g"), "size": 60 * np.exp(0.4 * size), "person_id": who,
+        "group": labels(g, "g"),
+        "size": 60 * np.exp(0.4 * size),
+        "person_id": who,
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 def mixed(r: np.random.Generator) -> Rows:
@@ -104,9 +114,13 @@ def mixed(r: np.random.Generator) -> Rows:
     light = (r.random(len(who)) < sigmoid(0.8 * (2 * g - 1))).astype(int)
     chance = sigmoid(1.5 + 0.7 * size - 0.5 * np.abs(turn) - 0.6 * light + r.normal(0, 0.5, people)[who])
     return {
-        "group": labels(g, "g"), "size": size, "turn": turn, "light": labels(light, "l"), "person_id": who,
+        "group": labels(g, "g"),
+        "size": size,
+        "turn": turn,
+        "light": labels(light, "l"),
+        "person_id": who,
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 def crossed(r: np.random.Generator) -> Rows:
@@ -120,9 +134,12 @@ def crossed(r: np.random.Generator) -> Rows:
     light = (r.random(pictures) < sigmoid(1.5 * (np.bincount(picture, g) / 3 - 1))).astype(int)[picture]
     chance = sigmoid(2.0 - light + r.normal(0, 0.6, people)[who] + r.normal(0, 0.6, pictures)[picture] + 0 * mean)
     return {
-        "group": labels(g, "g"), "light": labels(light, "l"), "person_id": who, "sample": labels(picture, "p"),
+        "group": labels(g, "g"),
+        "light": labels(light, "l"),
+        "person_id": who,
+        "sample": labels(picture, "p"),
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 def within_person(r: np.random.Generator, effect: float = 0.0) -> Rows:
@@ -133,9 +150,11 @@ def within_person(r: np.random.Generator, effect: float = 0.0) -> Rows:
     mask = (r.random(len(who)) < sigmoid(0.8 * (light - 1) + r.normal(0, 1.0, people)[who])).astype(int)
     chance = np.clip(sigmoid(2.0 - 0.8 * light + r.normal(0, 0.7, people)[who]) - effect * mask, 0, 1)
     return {
-        "group": labels(mask, "m"), "light": labels(light, "l"), "person_id": who,
+        "group": labels(mask, "m"),
+        "light": labels(light, "l"),
+        "person_id": who,
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 def missing(r: np.random.Generator) -> Rows:
@@ -155,9 +174,12 @@ def heavy_tails(r: np.random.Generator) -> Rows:
     noise = r.standard_t(4, len(who)) * (1 + 0.6 * light) + r.normal(0, 0.8, people)[who]
     other = (r.random(len(who)) < sigmoid(1 - 0.5 * light)).astype(float)
     return {
-        "group": labels(g, "g"), "light": labels(light, "l"), "person_id": who, "y": 10 + 2.0 * light + noise,
+        "group": labels(g, "g"),
+        "light": labels(light, "l"),
+        "person_id": who,
+        "y": 10 + 2.0 * light + noise,
         "found": other,
-    }  # fmt: skip
+    }
 
 
 def of_persons(r: np.random.Generator) -> Rows:
@@ -167,9 +189,11 @@ def of_persons(r: np.random.Generator) -> Rows:
     glasses = (r.random(people) < 0.15 + 0.2 * group).astype(int)[who]
     chance = sigmoid(2.0 - 1.2 * glasses + r.normal(0, 0.7, people)[who])
     return {
-        "group": labels(group[who], "g"), "glasses": labels(glasses, "x"), "person_id": who,
+        "group": labels(group[who], "g"),
+        "glasses": labels(glasses, "x"),
+        "person_id": who,
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 def thin(r: np.random.Generator) -> Rows:
@@ -191,9 +215,11 @@ def people_of(r: np.random.Generator, effect: float = 0.0) -> Rows:
     light = (r.random(len(who)) < sigmoid((g - 2) / 1.5)).astype(int)
     chance = sigmoid(2.4 - 0.9 * light + r.normal(0, 0.6, 3000)[who]) - effect * (g == 5)
     return {
-        "group": labels(g, "g"), "light": labels(light, "l"), "person_id": who,
+        "group": labels(g, "g"),
+        "light": labels(light, "l"),
+        "person_id": who,
         "y": (r.random(len(who)) < chance).astype(float),
-    }  # fmt: skip
+    }
 
 
 WORLDS = [

@@ -136,10 +136,17 @@ def tallied(model: str, change: Change, against: str, truth: float, found: Seque
     raw = [f.raw_low <= truth <= f.raw_high for f in seen]
     held = [f.low <= truth <= f.high for f in seen]
     return Line(
-        model, change.name, against, truth, float(np.mean([f.raw for f in seen])) if seen else math.nan,
-        float(np.mean([f.held_equal for f in seen])) if seen else math.nan, float(np.mean(raw)) if seen else math.nan,
-        float(np.mean(held)) if seen else math.nan, len(seen), len(found) - len(seen),
-    )  # fmt: skip
+        model,
+        change.name,
+        against,
+        truth,
+        float(np.mean([f.raw for f in seen])) if seen else math.nan,
+        float(np.mean([f.held_equal for f in seen])) if seen else math.nan,
+        float(np.mean(raw)) if seen else math.nan,
+        float(np.mean(held)) if seen else math.nan,
+        len(seen),
+        len(found) - len(seen),
+    )
 
 
 def lines(model: str, draws: int, folder: Path) -> list[Line]:

@@ -230,10 +230,13 @@ def test_a_million_rows_take_less_than_ten_seconds_of_a_processor():
 
     r, n = np.random.default_rng(0), 200_000
     rows = {
-        "group": np.array(list("abcde"))[r.integers(0, 5, n)], "y": (r.random(n) < 0.8).astype(float),
-        "light": np.array(list("wxyz"))[r.integers(0, 4, n)], "camera": np.array(list("pq"))[r.integers(0, 2, n)],
-        "size": r.normal(size=n), "turn": r.normal(size=n),
-    }  # fmt: skip
+        "group": np.array(list("abcde"))[r.integers(0, 5, n)],
+        "y": (r.random(n) < 0.8).astype(float),
+        "light": np.array(list("wxyz"))[r.integers(0, 4, n)],
+        "camera": np.array(list("pq"))[r.integers(0, 2, n)],
+        "size": r.normal(size=n),
+        "turn": r.normal(size=n),
+    }
     start = time.process_time()
     found = audit(pa.table(rows), ["group"], ["y"], given=["light", "camera", "size", "turn"], cluster=None).given
     assert time.process_time() - start < 5 and found[0].test == "normal limit"

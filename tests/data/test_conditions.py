@@ -76,8 +76,11 @@ def test_a_row_about_a_picture_has_its_only_person_and_stored_rows_give_conditio
 def test_only_the_face_changes_where_only_the_tone_does():
     """The reason why what is measured on the face is apart."""
     twins = {sample.id: sample for sample in load_dataset("people:twins")}
-    sample = next(s for s in twins.values() if s.attributes["change"] == "skin_tone"
-                  and s.subjects[0].attributes["skin_tone"] == "monk_10")  # fmt: skip
+    sample = next(
+        s
+        for s in twins.values()
+        if s.attributes["change"] == "skin_tone" and s.subjects[0].attributes["skin_tone"] == "monk_10"
+    )
     base = twins[str(sample.attributes["base"])]
     one, two = (measured(s.load(), s.subjects) for s in (base, sample))
     for name in set(OF_PICTURE) - {"img.jpeg_quality"}:

@@ -26,10 +26,11 @@ def planted(seed, people=400, rows=8, lift=0.0, share=0.08):
     vectors[hat] += 6 * way / np.linalg.norm(way)
     chance = 1 / (1 + np.exp(2.4 - r.normal(0, 0.7, people)[who])) + lift * hat
     table = {
-        "missed": (r.random(len(who)) < chance).astype(float), "person_id": [f"p{i}" for i in who],
+        "missed": (r.random(len(who)) < chance).astype(float),
+        "person_id": [f"p{i}" for i in who],
         "light": np.array(["dim", "bright", "side"])[r.integers(0, 3, len(who))].tolist(),
         "sex": np.array(["f", "m"])[r.integers(0, 2, people)][who].tolist(),
-    }  # fmt: skip
+    }
     return table, vectors, hat
 
 

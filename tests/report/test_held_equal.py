@@ -21,10 +21,11 @@ def rows(seed=1):
     g = np.repeat(r.integers(0, 2, 300), 4)
     light = (r.random(len(g)) < np.where(g, 0.8, 0.2)).astype(int)
     return {
-        "tone": np.array(["dark", "pale"])[g].tolist(), "light": np.array(["bright", "dim"])[light].tolist(),
+        "tone": np.array(["dark", "pale"])[g].tolist(),
+        "light": np.array(["bright", "dim"])[light].tolist(),
         "person_id": np.repeat(np.arange(300), 4).tolist(),
         "found": (r.random(len(g)) < 0.95 - 0.4 * light).astype(float),
-    }  # fmt: skip
+    }
 
 
 def test_the_command_prints_writes_and_draws_it(tmp_path):

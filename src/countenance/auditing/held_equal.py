@@ -145,9 +145,7 @@ class _Attribute:
         label[people] = rows.groups
         cells = rows.strata.count * rows.count * (2 + rows.numbers.shape[1] * (3 + rows.numbers.shape[1]))
         blocks, count = blocks_of(label, self.settings.seed, cells)
-        sums = CellSums.of(
-            rows.values, rows.numbers, rows.strata, rows.groups, (rows.count, count), blocks[people]
-        )  # fmt: skip
+        sums = CellSums.of(rows.values, rows.numbers, rows.strata, rows.groups, (rows.count, count), blocks[people])
         return decomposed(sums, rows.strata, rows.numeric)
 
     def _finding(
@@ -160,19 +158,41 @@ class _Attribute:
         means = [float(fit.rows.values[side].mean()) if side.any() else math.nan for side in (inside, ~inside)]
         low, high = gap.interval(alpha)
         values: dict[str, Any] = {
-            "metric": name, "attribute": self.grouping.name, "group": self.grouping.cells[group], "kind": GIVEN,
-            "versus": self.grouping.cells[1 - group] if self.pair else REST, "comparison": self.settings.comparison,
-            "n": int(inside.sum()), "clusters": people[0], "n_versus": int((~inside).sum()),
-            "clusters_versus": people[1], "estimate": means[0], "estimate_versus": means[1], "low": low, "high": high,
-            "difference": gap.estimate, "diff_low": low, "diff_high": high, "se": gap.error, "df": gap.df,
-            "test": tested[2], "p": tested[0], "p_adjusted": tested[1], "depth": self.grouping.depth,
-            "metric_kind": self.work.rows.columns[metric].kind, "family": GIVEN, "family_size": len(self.columns),
+            "metric": name,
+            "attribute": self.grouping.name,
+            "group": self.grouping.cells[group],
+            "kind": GIVEN,
+            "versus": self.grouping.cells[1 - group] if self.pair else REST,
+            "comparison": self.settings.comparison,
+            "n": int(inside.sum()),
+            "clusters": people[0],
+            "n_versus": int((~inside).sum()),
+            "clusters_versus": people[1],
+            "estimate": means[0],
+            "estimate_versus": means[1],
+            "low": low,
+            "high": high,
+            "difference": gap.estimate,
+            "diff_low": low,
+            "diff_high": high,
+            "se": gap.error,
+            "df": gap.df,
+            "test": tested[2],
+            "p": tested[0],
+            "p_adjusted": tested[1],
+            "depth": self.grouping.depth,
+            "metric_kind": self.work.rows.columns[metric].kind,
+            "family": GIVEN,
+            "family_size": len(self.columns),
             "role": role_of(self.grouping.name.split(" × "), self.settings.roles or {}),
-            "given": [one.name for one in self.covariates], "held_equal": gap.estimate,
-            "overlap": fit.overlap(group), "unknown_conditions": self.unknown[metric],
-            "effective_people": gap.effective, "method": "strata" if propensity is None else "propensity",
+            "given": [one.name for one in self.covariates],
+            "held_equal": gap.estimate,
+            "overlap": fit.overlap(group),
+            "unknown_conditions": self.unknown[metric],
+            "effective_people": gap.effective,
+            "method": "strata" if propensity is None else "propensity",
             "strata": self._strata(fit, group),
-        }  # fmt: skip
+        }
         values |= self._decomposition(parts, group, alpha)
         asked = self.work.asked()
         values["counted"] = asked.counted(values["n"], people[0])
@@ -182,9 +202,15 @@ class _Attribute:
         if any(one.name.startswith(ON_THE_FACE) for one in self.covariates):
             values["note"] = PART_OF_GAP
         before = next(
-            (f for f in raw if f.kind == GROUP and (f.metric, f.attribute) == (name, self.grouping.name)
-             and (f.group == values["group"] or (self.pair and f.versus == values["group"]))), None,
-        )  # fmt: skip
+            (
+                f
+                for f in raw
+                if f.kind == GROUP
+                and (f.metric, f.attribute) == (name, self.grouping.name)
+                and (f.group == values["group"] or (self.pair and f.versus == values["group"]))
+            ),
+            None,
+        )
         verdict = verdict_of(values, before, alpha, judged.delta)
         return GivenFinding(**values, verdict=verdict, reason=_reason(values, verdict, self.work.nouns[1]))
 
@@ -196,17 +222,28 @@ class _Attribute:
                 own = parts.parts[place][:, group]
                 share, part = parts.interval(own / raw, alpha), parts.interval(own, alpha)
                 named[one.name] = Explained(
-                    share=_finite(share[0]), low=_finite(share[1]), high=_finite(share[2]), part=_finite(part[0]),
-                    part_low=_finite(part[1]), part_high=_finite(part[2]),
-                )  # fmt: skip
+                    share=_finite(share[0]),
+                    low=_finite(share[1]),
+                    high=_finite(share[2]),
+                    part=_finite(part[0]),
+                    part_low=_finite(part[1]),
+                    part_high=_finite(part[2]),
+                )
             every = [_finite(end) for end in parts.interval(composition / raw, alpha)]
         whole = [_finite(end) for end in parts.interval(composition, alpha)]
         ends = [_finite(end) for end in parts.interval(raw, alpha)]
         return {
-            "raw": ends[0], "raw_low": ends[1], "raw_high": ends[2], "composition": whole[0],
-            "composition_low": whole[1], "composition_high": whole[2], "explained": named,
-            "explained_share": every[0], "explained_low": every[1], "explained_high": every[2],
-        }  # fmt: skip
+            "raw": ends[0],
+            "raw_low": ends[1],
+            "raw_high": ends[2],
+            "composition": whole[0],
+            "composition_low": whole[1],
+            "composition_high": whole[2],
+            "explained": named,
+            "explained_share": every[0],
+            "explained_low": every[1],
+            "explained_high": every[2],
+        }
 
     def _strata(self, fit: Fit, group: int) -> list[Stratum]:
         size = fit.n.sum(1)
@@ -222,13 +259,15 @@ class _Attribute:
                     one.name: one.levels[int(level)]
                     for one, level in zip(self.covariates, fit.rows.strata.levels[s], strict=True)
                 },
-                n=int(inside[s]), n_versus=int(size[s] - inside[s]),
+                n=int(inside[s]),
+                n_versus=int(size[s] - inside[s]),
                 estimate=float(sums[2 * s + 1] / inside[s]) if inside[s] else math.nan,
                 estimate_versus=float(sums[2 * s] / (size[s] - inside[s])) if size[s] > inside[s] else math.nan,
                 weight=float(weight[s] / total),
             )
-            for s in order if weight[s] > 0
-        ]  # fmt: skip
+            for s in order
+            if weight[s] > 0
+        ]
 
 
 def _finite(value: Any) -> float:

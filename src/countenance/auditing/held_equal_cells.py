@@ -38,8 +38,9 @@ class CellSums:
     xx: Array
 
     @classmethod
-    def of(cls, values: Array, numbers: Array, strata: Strata, groups: Array, sizes: tuple[int, int], blocks: Array
-           ) -> CellSums:  # fmt: skip
+    def of(
+        cls, values: Array, numbers: Array, strata: Strata, groups: Array, sizes: tuple[int, int], blocks: Array
+    ) -> CellSums:
         """Sum rows up; `sizes` are the numbers of groups and of blocks."""
         (count, every), wide = sizes, numbers.shape[1]
         cells = (blocks * strata.count + strata.codes) * count + groups
@@ -64,8 +65,12 @@ class CellSums:
 
     def left_out(self) -> CellSums:
         """All blocks together, then all but each one."""
-        return CellSums(*(np.concatenate([part.sum(0)[None], part.sum(0)[None] - part])
-                          for part in (self.n, self.y, self.x, self.xy, self.xx)))  # fmt: skip
+        return CellSums(
+            *(
+                np.concatenate([part.sum(0)[None], part.sum(0)[None] - part])
+                for part in (self.n, self.y, self.x, self.xy, self.xx)
+            )
+        )
 
     def coarser(self, places: Array) -> CellSums:
         """The sums of coarser strata."""

@@ -35,9 +35,14 @@ class ComparableRows:
 
     @classmethod
     def of(
-        cls, values: Array, groups: Array, count: int, units: Sequence[Array], covariates: Sequence[Covariate],
+        cls,
+        values: Array,
+        groups: Array,
+        count: int,
+        units: Sequence[Array],
+        covariates: Sequence[Covariate],
         rows: Array,
-    ) -> ComparableRows:  # fmt: skip
+    ) -> ComparableRows:
         """The rows at some places; numbers are scaled, which changes no gap."""
         numeric = tuple(i for i, one in enumerate(covariates) if one.values is not None)
         numbers = np.zeros((len(rows), len(numeric)))
@@ -47,9 +52,14 @@ class ComparableRows:
             spread = float(own[rows].std()) if len(rows) else 0.0
             numbers[:, column] = (own[rows] - own[rows].mean()) / (spread or 1.0) if len(rows) else 0.0
         return cls(
-            values[rows], groups[rows].astype(np.int64), count, tuple(one[rows] for one in units),
-            Strata.of(covariates, rows), numbers, numeric,
-        )  # fmt: skip
+            values[rows],
+            groups[rows].astype(np.int64),
+            count,
+            tuple(one[rows] for one in units),
+            Strata.of(covariates, rows),
+            numbers,
+            numeric,
+        )
 
     @cached_property
     def slopes(self) -> Slopes:

@@ -39,8 +39,10 @@ class PropensityFit:
         effective = (_comparable(people[inside], weights[inside]), _comparable(people[~inside], weights[~inside]))
         if min(totals) <= 0 or min(effective) <= 0:
             return Gap(math.nan, math.nan, math.nan, 0.0)
-        means = [float((weights * self.residuals)[side].sum()) / total
-                 for side, total in zip((inside, ~inside), totals, strict=True)]  # fmt: skip
+        means = [
+            float((weights * self.residuals)[side].sum()) / total
+            for side, total in zip((inside, ~inside), totals, strict=True)
+        ]
         influence = np.where(
             inside,
             weights * (self.residuals - means[0]) / totals[0],

@@ -41,8 +41,9 @@ def confounding_notes(work: Work) -> list[str]:
         return []
     units = unit_codes(work)
     columns = rows.further(names)
-    conditions = [covariate(Choice(bare(name), name), columns[name], units[0], work.settings.max_groups)
-                  for name in names]  # fmt: skip
+    conditions = [
+        covariate(Choice(bare(name), name), columns[name], units[0], work.settings.max_groups) for name in names
+    ]
     predicts = {one.name: _predicts(work, one, units[0]) for one in conditions}
     return [
         note

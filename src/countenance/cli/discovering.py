@@ -113,8 +113,11 @@ def _looks(run: Any, path: Path | None) -> tuple[Any, Any, list[str]]:
     if vectors is not None:
         return dataset, vectors, [*notes, "embeddings of the model itself"]
     vectors = None if dataset is None else of_crops(dataset, samples, subjects)
-    return dataset, vectors, [*notes, *(["pictures described by colours and edges of each crop"] if vectors is not None
-                                        else [])]  # fmt: skip
+    return (
+        dataset,
+        vectors,
+        [*notes, *(["pictures described by colours and edges of each crop"] if vectors is not None else [])],
+    )
 
 
 def _lines(found: Any) -> list[str]:
@@ -127,10 +130,17 @@ def _lines(found: Any) -> list[str]:
     ]
     rows = [("slice", "n confirm", found.rows.metric, "interval", "rest", "p adj.", "confirmed")]
     rows += [
-        (one.description[:90], f"{one.n_confirm:,}", f"{one.estimate:.3f}", f"[{one.low:.3f}, {one.high:.3f}]",
-         f"{one.rest:.3f}", f"{one.p_adjusted:.3g}", "yes" if one.confirmed else "no")
+        (
+            one.description[:90],
+            f"{one.n_confirm:,}",
+            f"{one.estimate:.3f}",
+            f"[{one.low:.3f}, {one.high:.3f}]",
+            f"{one.rest:.3f}",
+            f"{one.p_adjusted:.3g}",
+            "yes" if one.confirmed else "no",
+        )
         for one in found.slices
-    ]  # fmt: skip
+    ]
     return lines + (columns_of(rows) if found.slices else [])
 
 

@@ -185,8 +185,9 @@ def _leaves(points: Array, badness: Array, here: Array) -> list[Array]:
         low = mask & (points[:, axis] <= cut)
         high = mask & (points[:, axis] > cut)
         leaves[place : place + 1] = [
-            (low, _split(points, badness, here & low)), (high, _split(points, badness, here & high)),
-        ]  # fmt: skip
+            (low, _split(points, badness, here & low)),
+            (high, _split(points, badness, here & high)),
+        ]
     return [mask for mask, _ in leaves] if len(leaves) > 1 else []
 
 

@@ -103,9 +103,13 @@ def discover(
     order = sorted(range(len(finished)), key=lambda i: (finished[i].p_adjusted, finished[i].p))
     looked = list(dict.fromkeys(literal.attribute for literal in rows.literals))
     return Discovered(
-        rows, [finished[i] for i in order], [chosen[i] for i in order], alpha,
-        [*looked, *(["embeddings"] if own is not None else [])], list(notes),
-    )  # fmt: skip
+        rows,
+        [finished[i] for i in order],
+        [chosen[i] for i in order],
+        alpha,
+        [*looked, *(["embeddings"] if own is not None else [])],
+        list(notes),
+    )
 
 
 def discover_run(run: Run, metric: str, **options: Any) -> Discovered:

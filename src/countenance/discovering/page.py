@@ -36,9 +36,13 @@ def write_page(found: Discovered, name: str, out: Path, dataset: Dataset | None 
         for number, one in enumerate(found.slices)
     ]
     text = render.page(
-        render.template(HERE / "templates", "discovered.html.j2"), name=name, found=found.to_dict(), slices=shown,
-        pictures=bool(samples), level=found.alpha,
-    )  # fmt: skip
+        render.template(HERE / "templates", "discovered.html.j2"),
+        name=name,
+        found=found.to_dict(),
+        slices=shown,
+        pictures=bool(samples),
+        level=found.alpha,
+    )
     return render.write(out / "discovered.html", text)
 
 

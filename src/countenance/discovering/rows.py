@@ -93,12 +93,22 @@ def search_rows(
         literal for n in names for literal in _literals(covariate(_choice(n, source), read[n], who, 1000), places)
     ]
     way = better if better is not None else inferred(name)
-    texts = {n: source.read([n], [])[n].to_pylist() if n in source.names else [None] * len(values)
-             for n in (IMAGE, "subject")}  # fmt: skip
+    texts = {
+        n: source.read([n], [])[n].to_pylist() if n in source.names else [None] * len(values)
+        for n in (IMAGE, "subject")
+    }
     return SearchRows(
-        name, values[places], way, people, half[people], literals, places,
-        [_text(texts[IMAGE][i]) for i in places], [_text(texts["subject"][i]) for i in places], unit,
-    )  # fmt: skip
+        name,
+        values[places],
+        way,
+        people,
+        half[people],
+        literals,
+        places,
+        [_text(texts[IMAGE][i]) for i in places],
+        [_text(texts["subject"][i]) for i in places],
+        unit,
+    )
 
 
 def _text(value: Any) -> str | None:

@@ -59,8 +59,15 @@ def verdict(
         said = f"{f.verdict}: {f.reason}" if failed or f.verdict.startswith(EXPLAINED) else f.reason
         made.append(
             RuleCheck(
-                about=_about(f), evidence=FAIL if failed else INSUFFICIENT if unsure else PASS, reason=said,
-                value=f.held_equal, low=f.low, high=f.high, n=f.n, units=f.clusters, unit=nouns[1],
+                about=_about(f),
+                evidence=FAIL if failed else INSUFFICIENT if unsure else PASS,
+                reason=said,
+                value=f.held_equal,
+                low=f.low,
+                high=f.high,
+                n=f.n,
+                units=f.clusters,
+                unit=nouns[1],
             )
-        )  # fmt: skip
+        )
     return made

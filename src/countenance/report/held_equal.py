@@ -74,12 +74,14 @@ def _fall(finding: GivenFinding) -> Fall:
         forest.axis(scale),
         [
             DrawnStep(
-                attribute_label(one.name) if one.kind == "part" else one.name, waterfall.bar(scale, one),
-                numbers.change(one.size, kind), numbers.change_span(one.low, one.high, kind),
+                attribute_label(one.name) if one.kind == "part" else one.name,
+                waterfall.bar(scale, one),
+                numbers.change(one.size, kind),
+                numbers.change_span(one.low, one.high, kind),
             )
             for one in made
         ],
         list(finding.given),
         list(finding.strata),
         kind,
-    )  # fmt: skip
+    )
