@@ -18,7 +18,6 @@ from countenance.data.sample import Floats, Sample, Subject
 from countenance.errors import InputError
 
 PREFIX = "img."
-ON_THE_FACE = "img.face."
 OF_PICTURE = {
     "img.brightness": "mean luminance of the surroundings, 0 to 255",
     "img.contrast": "standard deviation of the luminance of the surroundings",
