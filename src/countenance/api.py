@@ -48,6 +48,7 @@ def audit(
     paired_by: Mapping[str, str] | None = None,
     poor: float = 0.2,
     where: Any = None,
+    given: str | Sequence[str] | None = None,
     max_groups: int = 1000,
     power: float = 0.8,
     kinds: Mapping[str, str] | None = None,
@@ -97,6 +98,7 @@ def audit(
         paired_by: {"base": COLUMN, "change": COLUMN} of twins.
         poor: the share of failures among all rows above which the headline begins with it.
         where: rows to keep: {"change": ["none", "mask"]} or "change=none,mask".
+        given: conditions to hold equal, at most six: names, "size:quantiles4"; adds findings of kind "given".
         max_groups, power: the most groups of an attribute, and the power that sizes are given for.
         kinds, filled: what metrics are that are differences of two scores.
         equity: add equity measures, each with an interval and what a fair system of this size would show.

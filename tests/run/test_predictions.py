@@ -35,6 +35,7 @@ def boxes(data: Path) -> list[dict[str, object]]:
 
 def test_every_form_of_a_table_gives_the_model_s_own_scores(tmp_path: Path, data: Path) -> None:
     scores = evaluate(DiscDetector(), TASK, data, out=tmp_path / "model").scores()
+    scores = scores.select([name for name in scores.column_names if not name.startswith("img.")])  # no picture is read
     frame = pd.DataFrame(boxes(data))
     frame.to_csv(tmp_path / "p.csv", index=False)
     frame.to_parquet(tmp_path / "p.parquet")

@@ -12,6 +12,8 @@ from countenance.auditing.condensed import rows_of
 from countenance.auditing.equity import equity_of
 from countenance.auditing.finding import Audit, Estimate, Finding
 from countenance.auditing.groups import GROUP
+from countenance.auditing.held_equal import given_findings
+from countenance.auditing.held_equal_warning import confounding_notes
 from countenance.auditing.measured import MISSING
 from countenance.auditing.ordering import checked
 from countenance.auditing.rows import Rows, depth_of
@@ -54,12 +56,14 @@ def audited(work: Work, *, equity: bool = False) -> Audit:
     findings, min_n = work.findings(), work.settings.min_n
     excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
     verdict, reason = overall(findings, excluded, work.judged, work.named, work.widest)
+    given = given_findings(work, findings)
+    work.notes += [*notes_of_columns(work.rows), *confounding_notes(work)]
     if not work.rows.total:
         reason = "the table has no rows"
     return Audit(
         verdict=verdict,
         reason=reason,
-        findings=findings,
+        findings=[*findings, *given],
         excluded=excluded,
         settings=_stored(work.rows, work.settings, work, findings) | {"equity": equity},
         groups=work.groups,
@@ -69,6 +73,13 @@ def audited(work: Work, *, equity: bool = False) -> Audit:
         widest=work.widest,
         equity=equity_of(work) if equity else [],
     )
+
+
+def notes_of_columns(rows: Rows) -> list[str]:
+    """What is to be said of the compared columns: a slice that was searched for is known for some people only."""
+    source = getattr(rows, "source", None)
+    notes = [] if source is None else [source.note_of(choice.column) for choice in rows.chosen.attributes]
+    return [note for note in notes if note]
 
 
 def estimates(
@@ -141,6 +152,7 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
         "by": by,
         "metrics": [*rows.metrics, *dict.fromkeys(one.computed.metric for one in work.computed)],
         "where": settings.conditions,
+        "given": settings.given_names,
         "cluster": settings.cluster if settings.cluster is None or isinstance(settings.cluster, str)
         else list(settings.cluster),
         "ways": list(rows.units.ways) if rows.units.codes else [],

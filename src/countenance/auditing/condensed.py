@@ -46,7 +46,7 @@ def rows_of(
     """The rows of a table, or, where it is large and in Parquet files, sums of them."""
     source = table if isinstance(table, Source) else Source(table)
     large = source.parquet is not None and source.parquet.rows >= LARGE
-    if large and not equity and twins is None and has_duckdb():
+    if large and not equity and twins is None and not settings.given and has_duckdb():
         try:
             return CondensedRows(source, by, metrics, settings)
         except CannotCondense:

@@ -284,13 +284,29 @@ class Audit(BaseModel):
 
     def __repr__(self) -> str:
         """The audit in five lines; `print(audit.to_json())` prints all of it."""
-        return str(import_module("countenance.report.notebook").audit_lines(self))
+        return str(import_module("countenance.report.notebook").audit_lines(self.without_given()))
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
         """The first screen, for a notebook."""
-        return str(import_module("countenance.report.notebook").audit_html(self))
+        return str(import_module("countenance.report.notebook").audit_html(self.without_given()))
+
+    _given: list[Any] = PrivateAttr(default_factory=list)
+
+    @property
+    def given(self) -> list[Any]:
+        """The findings with conditions held equal; those that `without_given` set aside are still here."""
+        return self._given or [finding for finding in self.findings if finding.kind == "given"]
+
+    def without_given(self) -> Audit:
+        """The audit without the findings that hold conditions equal, for what speaks of raw comparisons."""
+        held = self.given
+        if not held:
+            return self
+        stripped = self.model_copy(update={"findings": [f for f in self.findings if f.kind != "given"]})
+        stripped._given = held
+        return stripped
 
     @property
     def notes(self) -> list[str]:
@@ -352,6 +368,7 @@ class Audit(BaseModel):
         import pyarrow.parquet as pq
 
         rest = {key: value for key, value in self.to_dict(groups=True).items() if key != "findings"}
+        rest["given"] = [plain(finding.model_dump()) for finding in self.given]
         table = self.to_arrow()
         table = table.replace_schema_metadata({"countenance.auditing": json.dumps(rest, ensure_ascii=False)})
         target = Path(path)
@@ -367,14 +384,13 @@ class Audit(BaseModel):
 
         table = pq.ParquetFile(path).read()
         rest = json.loads(table.schema.metadata[b"countenance.auditing"])
-        return cls.from_dict(rest | {"findings": table.to_pylist()})
+        rows = [row for row in table.to_pylist() if row["kind"] != "given"]
+        return cls.from_dict(rest | {"findings": [*rows, *rest.get("given", [])]})
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Audit:
         """The audit whose plain values these are."""
-        parts = {
-            name: [model(**_unplain(model, row)) for row in content.get(name, [])] for name, model in _PARTS.items()
-        }
+        parts = {name: [_part(model, row) for row in content.get(name, [])] for name, model in _PARTS.items()}
         return cls(**{key: value for key, value in content.items() if key in cls.model_fields} | parts)
 
     @property
@@ -424,7 +440,17 @@ _PARTS: dict[str, type[BaseModel]] = {
 }  # fmt: skip
 
 
-def _unplain(model: type[BaseModel], row: dict[str, Any]) -> dict[str, Any]:
+def _part(model: type[BaseModel], row: dict[str, Any]) -> BaseModel:
+    """A part of an audit from its plain values."""
+    from countenance.auditing.given_finding import read_given
+
+    if row.get("kind") == "given":
+        return read_given(row)
+    return model(**unplain(model, row))
+
+
+def unplain(model: type[BaseModel], row: dict[str, Any]) -> dict[str, Any]:
+    """Plain values with NaN in place of null where a number is expected."""
     floats = {name for name, field in model.model_fields.items() if field.annotation is float}
     return {key: NAN if value is None and key in floats else value for key, value in row.items()}
 

@@ -36,6 +36,7 @@ def headline(found: Audit) -> str:
     >>> headline(audit(rows, by=["sex"], metrics=["found"], poor=0.5))
     'sex = f does worse than sex = m: found is 0.500 against 0.950.'
     """
+    found = found.without_given()
     return f"{_poor(found)}{where_words(found.settings)}{_finding_words(found)}"
 
 

@@ -128,6 +128,7 @@ class Rows:
         if twins is not None and twins.apart is not None:
             mask = twins.apart if mask is None else mask & twins.apart
         kept = None if mask is None else pa.array(mask)
+        self.source, self._kept = source, kept
         # A source that is kept and used again need not be coded again.
         keep = source.keep if table is source and kept is None else lambda key, make: make()
         candidates = asked.candidates(source, settings)
@@ -176,6 +177,18 @@ class Rows:
             if one.rows is None and together(images.codes[0], one.codes):
                 return f"{one.name} is an attribute of images that several {self.units.nouns[1]} share"
         return ""
+
+    def further(self, names: Sequence[str]) -> dict[str, Any]:
+        """Other columns of the table: the same rows in the same order."""
+        import pyarrow as pa
+
+        texts = [name for name in names if self.source.kind(name) == "text"]
+        read = self.source.read(texts, [name for name in names if name not in texts])
+        order = pa.array(self.order)
+        return {
+            name: (column if self._kept is None else column.filter(self._kept)).take(order)
+            for name, column in read.items()
+        }
 
     @cached_property
     def ends(self) -> list[Ends | None]:

@@ -67,6 +67,8 @@ class AuditSettings:
     """The share of failures among all rows above which the headline begins with it."""
     where: Any = None
     """Rows to keep: {"change": ["none", "mask"]} or "change=none,mask"."""
+    given: str | Sequence[str] | None = None
+    """Conditions to hold equal, at most six: names of columns, "size:quantiles4", "age:18,40"."""
     max_groups: int = 1000
     power: float = 0.8
     kinds: Mapping[str, str] | None = None
@@ -113,6 +115,15 @@ class AuditSettings:
             raise InputError(f"paired_by {dict(self.paired_by)!r:.60}, expected the columns of base and change")
         if self.comparison == "paired" and self.pair is None:
             raise InputError("comparison 'paired' needs pair: the column(s) that tell which rows belong together")
+        if self.given_names and self.comparison != "rest":
+            raise InputError(f"given holds conditions equal between a group and the rest, not for {self.comparison!r}")
+
+    @property
+    def given_names(self) -> list[str]:
+        """The conditions to hold equal, each as it was named."""
+        from countenance.auditing.attributes import split_names
+
+        return split_names(self.given) if isinstance(self.given, str) else named(self.given, "given") or []
 
     @property
     def pair_names(self) -> list[str]:

@@ -82,6 +82,15 @@ class Source:
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the columns are {_some(self.names)}"
         raise InputError(f"{self.label}: no {what} {name!r}; {hint}")
 
+    def note_of(self, name: str) -> str:
+        """What whoever made a column has to say of it; empty where nothing is said."""
+        import pyarrow as pa
+
+        schema = self.parquet.schema if self.parquet is not None else getattr(self._table, "schema", None)
+        if not isinstance(schema, pa.Schema) or name not in schema.names:
+            return ""
+        return ((schema.field(name).metadata or {}).get(b"countenance.note") or b"").decode("utf-8", "replace")
+
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` gives, made once for each key."""
         if key not in self._kept:

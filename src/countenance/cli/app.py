@@ -16,6 +16,7 @@ from countenance.cli import (
     cards,
     comparing,
     data,
+    discovering,
     doctor,
     fhibe,
     gating,
@@ -52,6 +53,7 @@ GOES_ON = "stopped; the same command goes on from here"
 spine.register(app)
 runs.register(app)
 comparing.register(app)
+discovering.register(app)
 gating.register(app)
 cards.register(app)
 viewing.register(app)

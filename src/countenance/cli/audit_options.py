@@ -22,6 +22,14 @@ Metrics = Annotated[
 Where = Annotated[
     list[str] | None, typer.Option("--where", help="Only rows with these values: change=none,mask (may be repeated).")
 ]
+Given = Annotated[
+    str | None,
+    typer.Option(
+        "--given",
+        help="Conditions to hold equal, with commas, at most six: light,img.size_px:quantiles4,masked. Is the gap "
+        "still there between rows in which they are the same?",
+    ),
+]
 Depth = Annotated[
     int | None,
     typer.Option(min=1, help="Intersections of up to so many attributes (default: 2 where --by names attributes)."),
@@ -73,19 +81,21 @@ class Choices:
     better: str | None
     adjust: str
     families: Any
+    given: list[str] | None = None
 
     @classmethod
     def of(
         cls, by: str | None, where: list[str] | None, depth: int | None, delta: str | None, better: str | None,
-        adjust: str, families: str | None,
+        adjust: str, families: str | None, given: str | None = None,
     ) -> "Choices":  # fmt: skip
         """Read the texts."""
         from countenance.auditing.attributes import split_names
         from countenance.auditing.settings import parse_families
 
         return cls(
-            None if by is None else split_names(by), where, depth, delta, better, adjust, parse_families(families)
-        )
+            None if by is None else split_names(by), where, depth, delta, better, adjust, parse_families(families),
+            None if given is None else split_names(given),
+        )  # fmt: skip
 
 
 def by_name(texts: list[str] | None, what: str) -> dict[str, list[str]]:

@@ -19,6 +19,7 @@ from countenance.cli.audit_options import (
     Denominator,
     Depth,
     Families,
+    Given,
     Metrics,
     Ordered,
     Quiet,
@@ -67,6 +68,7 @@ def audit(
     ] = None,
     pair: Annotated[str | None, typer.Option(help="Column(s) that match rows of a paired comparison.")] = None,
     where: Where = None,
+    given: Given = None,
     depth: Depth = None,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     delta: Delta = None,
@@ -104,8 +106,9 @@ def audit(
     check_writable([json, report, pdf])
     if pdf is not None and pdf.suffix.lower() != ".pdf":
         raise InputError(f"--pdf {pdf}: expected a name that ends in .pdf")
-    choices = Choices.of(by, where, depth, delta, better, adjust, families)
+    choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
     settings = {
+        "given": choices.given,
         "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
         "depth": depth, "alpha": alpha, "delta": delta, "better": better, "h0": h0, "power": power, "min_n": min_n,
         "adjust": adjust, "families": choices.families, "seed": seed, "equity": equity, "poor": poor,
@@ -212,6 +215,7 @@ def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
     from countenance.report.names import in_group_order
     from countenance.report.words import mark
 
+    every, result = result, result.without_given()
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     lines: list[str] = [Line(["verdict  ", Cell(result.verdict, mark(result.verdict, worst))])]
     lines += wrapped("in short", headline(result), columns)
@@ -225,7 +229,33 @@ def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
     if hidden:
         further = "1 further finding" if hidden == 1 else f"{hidden:,} further findings"
         lines.append(f"{further} (intersections): --json, findings.parquet or the report has them")
-    return [*lines, *_left_out(result, columns), *_equity_lines(result, columns)]
+    return [*lines, *_left_out(result, columns), *_equity_lines(result, columns), *given_lines(every, columns)]
+
+
+def given_lines(result: "Audit", columns: int | None = None) -> list[str]:
+    """What the conditions held equal say, as a table; nothing where none were."""
+    from countenance.auditing.given_finding import PART_OF_GAP
+
+    if not result.given:
+        return []
+    head = ("metric", "attribute = group", "raw", "held equal", "p adj.", "verdict")
+    rows = [head, *(_given_row(finding) for finding in result.given)]
+    first = result.given[0]
+    lost = max(1 - finding.overlap for finding in result.given)
+    text = f"{', '.join(first.given)}; at most {100 * lost:.1f} % of rows have nobody to compare with"
+    if first.note == PART_OF_GAP:
+        text += f"; what is measured on the face {PART_OF_GAP}"
+    return ["", *wrapped("held equal", text, columns), *fitted(rows, columns)]
+
+
+def _given_row(finding: Any) -> tuple[str, ...]:
+    from countenance.auditing.verdict import p_words
+
+    tested = finding.low == finding.low
+    ends = f"{finding.held_equal:+.3f} [{finding.low:+.3f}, {finding.high:+.3f}]" if tested else ""
+    p = p_words(finding.p_adjusted, 0.0) if tested else ""
+    group = f"{finding.attribute} = {finding.group}"
+    return finding.metric, group, f"{finding.raw:+.3f}", ends, p, finding.verdict
 
 
 def overall_words(result: "Audit") -> str:
@@ -364,6 +394,7 @@ def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> l
     from countenance.auditing.headline import headline
     from countenance.report.words import mark
 
+    every, result = result, result.without_given()
     manifest = finished.manifest
     failed = f", {manifest['failed']} without a prediction" if manifest["failed"] else ""
     images = f"{manifest['dataset']['images']} images of {manifest['dataset']['card']['name']}{failed}"
@@ -378,4 +409,5 @@ def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> l
         *wrapped("model", f"{manifest['model']['name']} on {images}{scores}", columns),
         *wrapped("unit", result.settings["unit"], columns),
         *wrapped("findings", f"{tally(result)}; adjusted {adjustment(result.settings)}", columns),
+        *given_lines(every, columns),
     ]

@@ -16,6 +16,7 @@ EXAMPLES = {
     "verify": "countenance verify out/run",
     "purge": "countenance purge out/run --subjects withdrawn.txt --dry-run",
     "compare": "countenance compare out/old out/new --by skin_tone --report compare.html",
+    "discover": "countenance discover out/haar --metric recall@0.5 --out out/slices --json slices.json",
     "leaderboard": "countenance leaderboard out/a out/b out/c --out board.html",
     "gate": "countenance gate out/run --policy policy.yaml",
     "card": "countenance card out/run --out README.md",

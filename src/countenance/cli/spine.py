@@ -14,6 +14,7 @@ from countenance.cli.audit_options import (
     Delta,
     Depth,
     Families,
+    Given,
     Metrics,
     Quiet,
     Where,
@@ -56,6 +57,7 @@ def run(
     by: By = None,
     metric: Metrics = None,
     where: Where = None,
+    given: Given = None,
     depth: Depth = None,
     delta: Delta = None,
     better: Better = None,
@@ -92,7 +94,7 @@ def run(
     rules = None if policy is None else read_policy(policy)
     licences = (Allowed.of(run_settings.allow_licence), rules and rules.licences and rules.licences.allowed)
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
-    choices = Choices.of(by, where, depth, delta, better, adjust, families)
+    choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
     _check_before(task, data, names_of(metric), gallery, choices, data_settings)
     finished = evaluate_with(
         model,
@@ -141,13 +143,15 @@ def _check_before(
     """Refuse a typo now, not after every image was evaluated."""
     from countenance.auditing.settings import AuditSettings, parse_better, parse_delta
     from countenance.data import load_dataset
+    from countenance.data.conditions import COLUMNS as CONDITIONS
     from countenance.data.tables import near
     from countenance.run.auditing import check_names
     from countenance.tasks import load_task
 
     dataset = load_dataset(data, **data_settings.reading())
-    known = dataset.attribute_names()
+    known = [*dataset.attribute_names(), *CONDITIONS]
     check_names(data, choices.by, known, choices.where)
+    check_names(data, choices.given, known)
     _check_values(data, dataset, choices)
     declared = load_task(task).metrics
     measured = [metric.name for metric in declared]
@@ -155,7 +159,7 @@ def _check_before(
         if name not in measured and not any(name.startswith(f"{metric}.") for metric in measured):
             raise InputError(f"{task}: no metric {name!r}{near(name, measured)}; there are {', '.join(measured)}")
     audited = metrics or [metric.name for metric in declared if metric.headline] or measured
-    AuditSettings(depth=choices.depth, adjust=choices.adjust, families=choices.families)
+    AuditSettings(given=choices.given, depth=choices.depth, adjust=choices.adjust, families=choices.families)
     for what, named in (("delta", parse_delta(choices.delta)[1]), ("better", parse_better(choices.better))):
         for name in named:
             if name and name not in audited:
@@ -170,6 +174,7 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
     from countenance.auditing.conditions import kept_rows
     from countenance.auditing.settings import parse_where
     from countenance.auditing.source import Source
+    from countenance.data.conditions import PREFIX
 
     wanted = parse_where(choices.where)
     if (choices.by is None and not wanted) or len(dataset) > MOST_CHECKED:
@@ -183,8 +188,9 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
                 column.append(list(value) if isinstance(value, tuple) else value)
     source = Source(table, label=data)
     kept_rows(source, wanted)
-    if choices.by is not None:
-        for choice in choose(choices.by, source, []).attributes:
+    recorded = [text for text in choices.by or () if not text.startswith(PREFIX) and f"*{PREFIX}" not in text]
+    if recorded:
+        for choice in choose(recorded, source, []).attributes:
             coded(choice, source.read([choice.column], [])[choice.column], 1000)
 
 
@@ -198,7 +204,7 @@ def _audit_and_report(
         answer = audit_run(
             finished, choices.by, metrics, choices.where, seed=int(finished.manifest["seed"]), depth=choices.depth,
             delta=choices.delta, better=choices.better, adjust=choices.adjust, families=choices.families,
-            progress=progress,
+            given=choices.given, progress=progress,
         )  # fmt: skip
         found = noted(finished, answer)
     store_audit(finished, found)

@@ -100,12 +100,14 @@ class Sample:
 
     def load_checked(self) -> "tuple[NDArray[np.uint8], str]":
         """The pixels and the hash of the picture's file; InputError when it is not the file that the dataset names."""
+        content, found = self.read_checked()
+        return self.decoded(content), found
+
+    def decoded(self, content: bytes) -> NDArray[np.uint8]:
+        """The pixels of the picture's file, which was read before."""
         from countenance.data.image import ArrayImage, decode
 
-        content, result = self.read_checked()
-        if isinstance(self.image, ArrayImage):
-            return self.image.load(), result
-        return decode(content, self.place), result
+        return self.image.load() if isinstance(self.image, ArrayImage) else decode(content, self.place)
 
     def read_checked(self) -> tuple[bytes, str]:
         """The picture's file and its hash; InputError when it is not the file that the dataset names."""

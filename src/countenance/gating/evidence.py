@@ -24,7 +24,16 @@ from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
 from countenance.gating.bounds import Lacking, Measurement
 from countenance.gating.outcome import RuleCheck
-from countenance.run.auditing import WHOLE, audit_run, check_names, complete_rows, metrics_of, read_audit, with_everyone
+from countenance.run.auditing import (
+    WHOLE,
+    audit_run,
+    check_names,
+    comparable,
+    complete_rows,
+    metrics_of,
+    read_audit,
+    with_everyone,
+)
 from countenance.run.run import Run
 from countenance.run.store import AUDIT
 from countenance.tasks.results import Number
@@ -56,7 +65,7 @@ class RunEvidence:
 
     @staticmethod
     def _attributes(scores: Any) -> list[str]:
-        return [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
+        return comparable(scores.column_names)
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -193,9 +202,9 @@ class RunEvidence:
             found = read_audit(self.run)
             same = found.settings.get("alpha", 0.05) == self.alpha
             if same and (found.settings.get("where") or {}) == self.policy.where:
-                return found
+                return found.without_given()
         settings = {"alpha": self.alpha, "seed": int(self.run.manifest["seed"])} | settings
-        return audit_run(self.run, by, metrics, self.policy.where or None, **settings)
+        return audit_run(self.run, by, metrics, self.policy.where or None, **settings).without_given()
 
     # people
 

@@ -63,9 +63,17 @@ class GapRule(StrictRule):
     by: str
     at_most: Positive
     comparison: Literal["rest", "pairs"] = "rest"
+    given: list[str] | str | None = None
+    """Conditions to hold equal: the gap between rows in which they are the same is judged."""
+
+    @model_validator(mode="after")
+    def _held(self) -> GapRule:
+        if self.given and self.comparison != "rest":
+            raise ValueError("given holds conditions equal between a group and the rest; leave comparison out")
+        return self
 
     def words(self) -> str:
-        return f"gap of {self.metric} by {self.by} at most {self.at_most:g}"
+        return f"gap of {self.metric} by {self.by} at most {self.at_most:g}{_held_equal(self.given)}"
 
 
 class VerdictRule(StrictRule):
@@ -74,12 +82,15 @@ class VerdictRule(StrictRule):
     forbid: Literal["disparity", "severe"]
     by: list[str] | str | None = None
     metric: list[str] | str | None = None
+    given: list[str] | str | None = None
+    """Conditions to hold equal: only gaps that remain, or that the conditions hide, count as disparities."""
 
     def words(self) -> str:
         what = "severe disparity" if self.forbid == "severe" else "disparity"
         metric = [self.metric] if isinstance(self.metric, str) else self.metric or []
         by = [self.by] if isinstance(self.by, str) else self.by or []
-        return f"no {what}{' of ' + ', '.join(metric) if metric else ''}{' by ' + ', '.join(by) if by else ''}"
+        named = f"{' of ' + ', '.join(metric) if metric else ''}{' by ' + ', '.join(by) if by else ''}"
+        return f"no {what}{named}{_held_equal(self.given)}"
 
 
 TWO_RATES = ("fairness_discrepancy_rate", "inequity_rate", "garbe")
@@ -162,6 +173,11 @@ class RegressionRule(StrictRule):
 
     def words(self) -> str:
         return f"{self.metric}{_of(self.by)} worse than the baseline by at most {self.at_most:g}"
+
+
+def _held_equal(given: list[str] | str | None) -> str:
+    names = given if isinstance(given, str) else ", ".join(given or [])
+    return f" with {names} held equal" if names else ""
 
 
 def _of(by: str | None, group: str | None = None) -> str:

@@ -16,7 +16,7 @@ from countenance.auditing.units import nouns as unit_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE, plural, shown
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
-from countenance.gating import kinds
+from countenance.gating import held_equal, kinds
 from countenance.gating.any_time import any_time_estimates, any_time_gaps
 from countenance.gating.bounds import Lacking, Limits, Measurement
 from countenance.gating.evidence import RunEvidence, missing, too_many_missing
@@ -49,6 +49,8 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
     """The difference of every group to the others against the largest that is allowed."""
     evidence.need_metric(rule.metric)
     evidence.need_attribute(rule.by)
+    if rule.given:
+        return held_equal.gap(rule, evidence)
     if evidence.policy.any_time:
         limits, words = Limits(-rule.at_most, rule.at_most), f"a gap of at most {rule.at_most:g}"
         looked = any_time_gaps(evidence, rule.metric, rule.by, rule.comparison)
@@ -151,6 +153,8 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
 
     by = split_names(rule.by) if isinstance(rule.by, str) else rule.by
     metrics = [rule.metric] if isinstance(rule.metric, str) else rule.metric
+    if rule.given:
+        return held_equal.verdict(rule, evidence, by, metrics)
     audit = evidence.audit(by, metrics)
     nouns = unit_nouns(audit.settings.get("ways", []))
     named = audit.settings.get("named")

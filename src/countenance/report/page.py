@@ -12,7 +12,7 @@ import countenance
 from countenance.auditing import Audit
 from countenance.decoding import json_of
 from countenance.files import to_json
-from countenance.report import cannot_tell, charts, findings, method, render, words
+from countenance.report import cannot_tell, charts, findings, held_equal, method, render, words
 from countenance.report import gallery as pictures
 from countenance.report.album import Album
 from countenance.report.face_matrix import face_matrix
@@ -103,7 +103,7 @@ def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path
 def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSource, dict[str, Any]]:
     """What the report of a table says, as a page and on paper."""
     path = Path(table)
-    source = TableSource(audit, None, path)
+    source = TableSource(audit.without_given(), None, path)
     first = first_screen(source, "The model", Album("off", NO_PICTURES))
     options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
     option = "--pdf" if out.suffix.lower() == ".pdf" else "--report"
@@ -194,6 +194,7 @@ def audited(source: Audited) -> dict[str, Any]:
         "first_rows": FIRST_ROWS,
         "handles": sorted(handles(source), key=lambda handle: handle.metric != lead),
         "numbers_on_top": charts.headline_numbers(source),
+        "held_equal": held_equal.section(audit),
         "forests": sorted(charts.forests(source), key=lambda forest: forest.metric.name != lead),
         "heat_maps": charts.heat_maps(source),
         "cannot_tell": cannot_tell.cannot_tell(source),

@@ -89,7 +89,7 @@ class ReportSource(Audited):
         """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
         if not run.complete:
             raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")
-        return cls(read_audit(run), run.task(), run)
+        return cls(read_audit(run).without_given(), run.task(), run)
 
     @cached_property
     def scores(self) -> Any:

@@ -18,6 +18,7 @@ from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
 from countenance.auditing.source import Source
 from countenance.auditing.table import flat
+from countenance.data.conditions import PREFIX
 from countenance.data.tables import near
 from countenance.decoding import first_line, json_of
 from countenance.errors import InputError
@@ -67,14 +68,15 @@ def audit_run(
     from the task, unless `better` says otherwise; people of failed images are missing scores.
     """
     by, metrics = named(by, "by"), named(metrics, "metrics")
+    given = AuditSettings(given=settings.get("given")).given_names
     with run.store.score_paths() as paths:
         if paths is not None:
             with suppress(NothingToCompare):
                 files = ParquetFiles(tuple(paths))
-                measured = _measured(run, files.schema.names, by, metrics, where)
+                measured = _measured(run, files.schema.names, by, metrics, where, given)
                 return audit_source(run, Source(files, label=run.place), by, measured, where, **settings)
     scores = run.scores()
-    measured = _measured(run, scores.column_names, by, metrics, where)
+    measured = _measured(run, scores.column_names, by, metrics, where, given)
     try:
         return audit_source(run, Source(scores, label=run.place), by, measured, where, **settings)
     except NothingToCompare:
@@ -84,10 +86,12 @@ def audit_run(
 
 
 def _measured(
-    run: Run, columns: Sequence[str], by: Sequence[str] | None, metrics: Sequence[str] | None, where: Any
+    run: Run, columns: Sequence[str], by: Sequence[str] | None, metrics: Sequence[str] | None, where: Any, given: Any
 ) -> list[str]:
     """The metrics to audit; names of metrics and attributes that are not there are refused."""
-    check_names(run.place, by, [name.removeprefix("attr.") for name in columns if name.startswith("attr.")], where)
+    known = comparable(columns)
+    check_names(run.place, by, known, where)
+    check_names(run.place, given, known)
     measured = list(metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in columns if name.startswith("m.")]
     known += list(dict.fromkeys(one.metric for one in computed_of(run)))
@@ -125,6 +129,8 @@ def audit_source(
         options = _of_card(run, rows.names) | {"answered": answered}
         options |= {name: value for name, value in settings.items() if value is not None or name not in options}
         answer = audit(rows, by=by, metrics=columns, where=where, computed=computed, **options)
+        for name in answer.settings["by"]:
+            answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
         return _with_failures(_with_pairs(answer, run), run)
 
 
@@ -262,6 +268,15 @@ def _with_pairs(found: Audit, run: Run) -> Audit:
 def with_everyone(rows: pa.Table) -> pa.Table:
     """The table with an attribute that has one group, everyone."""
     return rows.append_column(f"attr.{WHOLE}", pa.array([EVERYONE] * rows.num_rows, pa.string()))
+
+
+def comparable(columns: Sequence[str]) -> list[str]:
+    """The attributes of a score table, and what was measured on its pictures.
+
+    >>> comparable(["sample", "attr.age", "img.brightness", "m.found"])
+    ['age', 'img.brightness']
+    """
+    return [name.removeprefix("attr.") for name in columns if name.startswith(("attr.", PREFIX))]
 
 
 def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], where: Any = None) -> None:

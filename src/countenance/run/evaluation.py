@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.answers import Boxes
+from countenance.data.conditions import Conditions, stored_conditions
 from countenance.data.manifest import ManifestWriter
 from countenance.errors import InputError
 from countenance.run.around import prepare_samples, remove_samples
@@ -32,7 +33,7 @@ from countenance.run.verify import verify
 from countenance.run.withdrawn import withdrawn_from
 from countenance.scratch import temporary_folder
 from countenance.settings.engine import EngineSettings, ProgressMaker
-from countenance.storage import is_url
+from countenance.storage import Missing, is_url
 from countenance.tasks import findable
 
 LONG = 10_000
@@ -209,15 +210,23 @@ class Evaluation:
         """The shards that count. Intact predictions without rows are scored again; damaged shards are given up."""
         whole = self.store.committed()
         pieces = {piece.number: piece for piece in self.plan.pieces()}
-        for number, marker in self.store.committed(rows=False).items():
-            if number not in whole and number in pieces:
-                score(self.plan, self.store, pieces[number], marker)
+        again = {n: one for n, one in self.store.committed(rows=False).items() if n not in whole and n in pieces}
+        conditions = self._conditions() if again else {}
+        for number, marker in again.items():
+            score(self.plan, self.store, pieces[number], marker, conditions)
         markers = self.store.committed()
         for entry in self.store.storage.entries("shards/"):
             stem = Path(entry.name).stem
             if not stem.isdigit() or int(stem) not in markers:
                 self.store.storage.delete(entry.name)
         return markers
+
+    def _conditions(self) -> dict[str, Conditions]:
+        """What an earlier score table says of the pictures; nothing where there is none."""
+        try:
+            return stored_conditions(self.store.scores())
+        except (InputError, Missing):
+            return {}
 
     def _check_model(self, engine: "_Lazy", markers: Mapping[int, Marker]) -> None:
         """Make a few stored predictions again where the model's hash does not cover all that it is."""

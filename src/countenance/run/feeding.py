@@ -6,17 +6,28 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import Sample
+from countenance.data.conditions import Conditions, load_measured
 from countenance.models.inputs import Prepared
 
 Pixels = NDArray[np.uint8]
-Decoded = tuple[Pixels | None, str]
-"""The pixels of a picture, or None where they are in the batch as the network's input, and the hash of its file."""
+
+
+class Decoded(NamedTuple):
+    """A picture that was read: its pixels (None where they are in the batch as the network's input), and more."""
+
+    pixels: Pixels | None
+    digest: str
+    """The hash of its file."""
+    conditions: Conditions | None = None
+    """How it was taken; None where its pixels were never in this memory."""
+
+
 Outcome = Decoded | Exception | None
 """A picture, or why it cannot be read; None for a model that needs no pixels."""
 AHEAD = 2
@@ -50,7 +61,7 @@ class FedBatch:
 
     def drop_pixels(self) -> None:
         """Forget the pixels, so that the next batch is decoded into their memory; hashes and failures stay."""
-        self.pictures = [(None, one[1]) if isinstance(one, tuple) else one for one in self.pictures]
+        self.pictures = [one._replace(pixels=None) if isinstance(one, Decoded) else one for one in self.pictures]
         self.prepared = None
         self.free()
 
@@ -98,7 +109,7 @@ def decode_all(samples: Sequence[Sample]) -> list[Outcome]:
 def decode_one(sample: Sample) -> Outcome:
     """A sample's picture, or why it cannot be read."""
     try:
-        return sample.load_checked()
+        return Decoded(*load_measured(sample))
     except Exception as error:  # one unreadable image is a failure of that image, not of the run
         return error
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes
 from countenance.answers.store import KINDS
 from countenance.data import Sample
+from countenance.data.conditions import Conditions, with_conditions
 from countenance.errors import CannotAnswer, InputError
 from countenance.models.model import told
 from countenance.models.timed import TimedAnswer, untimed
@@ -149,7 +150,7 @@ def feed_for(model: Any) -> Feed:
 def readable_of(batch: FedBatch) -> list[tuple[Sample, Pixels | None]]:
     """The samples of a batch whose pictures could be read, with their pixels."""
     together = zip(batch.group.samples, batch.pictures, strict=True)
-    return [(sample, found[0] if found else None) for sample, found in together if not isinstance(found, Exception)]
+    return [(sample, found.pixels if found else None) for sample, found in together if not isinstance(found, Exception)]
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,8 @@ class Predicted(NamedTuple):
     """The hash of its picture, where one was read."""
     milliseconds: float | None = None
     """The time of its answer, where that was measured."""
+    conditions: Conditions | None = None
+    """How its picture was taken, where one was read."""
 
 
 def validated(task: Task, batch: FedBatch, found: Sequence[Any], context: Context) -> list[Predicted]:
@@ -211,8 +214,11 @@ def validated(task: Task, batch: FedBatch, found: Sequence[Any], context: Contex
         else:
             raw = next(got)
             time = raw.milliseconds if isinstance(raw, TimedAnswer) else None
+            answer = valid(task, sample, untimed(raw), context)
             predicted.append(
-                Predicted(valid(task, sample, untimed(raw), context), picture[1] if picture else None, time)
+                Predicted(answer, picture.digest, time, picture.conditions)
+                if picture
+                else Predicted(answer, None, time)
             )
     return predicted
 
@@ -246,7 +252,7 @@ def settle(
     for unreadable in (True, False):  # images that could not be read come first
         for sample, one in together:
             if unreadable == (isinstance(one.answer, FailedImage) and one.answer.kind == "image"):
-                score_valid(task, sample, one.answer, result, limit, one.milliseconds)
+                score_valid(task, sample, one.answer, result, limit, one.milliseconds, one.conditions)
     if strict and result.failures:
         first = result.failures[0]
         raise Stop(f"{first['sample']}: {first['reason']}")
@@ -254,9 +260,16 @@ def settle(
     after(len(group.samples), failed)
 
 
-def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult, context: Context = CONTEXT) -> None:
+def score_one(
+    task: Task,
+    sample: Sample,
+    raw: Any,
+    result: ShardResult,
+    context: Context = CONTEXT,
+    conditions: Conditions | None = None,
+) -> None:
     """Validate and score one prediction; one that is not valid is a failure of its image."""
-    score_valid(task, sample, valid(task, sample, raw, context), result)
+    score_valid(task, sample, valid(task, sample, raw, context), result, conditions=conditions)
 
 
 def score_valid(
@@ -266,6 +279,7 @@ def score_valid(
     result: ShardResult,
     limit: float | None = None,
     milliseconds: float | None = None,
+    conditions: Conditions | None = None,
 ) -> None:
     """Score one valid answer, or note why there is none; `limit` is the time that it may take, in seconds."""
     if isinstance(answer, FailedImage):
@@ -282,7 +296,7 @@ def score_valid(
     except (TooSlow, MemoryError) as error:
         result.fail(sample, "answer", f"scoring {words(error) or 'took more memory than there is'}")
         return
-    result.rows += with_latency(rows, milliseconds)
+    result.rows += with_conditions(with_latency(rows, milliseconds), conditions)
     result.answers.append((sample.id, answer))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import Sample
+from countenance.data.conditions import Conditions, measured_again
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
 from countenance.run.manifest import Manifest
@@ -31,8 +32,11 @@ MOST_NOTED = 5000
 """Notes look at about so many images of a larger run."""
 
 
-def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker) -> None:
-    """Score the stored predictions of a shard again: no model is needed."""
+def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker, conditions: Mapping[str, Conditions]) -> None:
+    """Score the stored predictions of a shard again: no model is needed.
+
+    `conditions` are those that an earlier score table holds; a picture that was read and is not in it is read again.
+    """
     answers = store.shard_answers(piece.number)
     result = ShardResult(
         failures=store.shard_failures(piece.number), skipped=marker.skipped, read=marker.pictures,
@@ -40,7 +44,8 @@ def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker) -> None:
     )  # fmt: skip
     for sample in result.samples:
         if sample.id in answers:
-            score_one(plan.task, sample, answers[sample.id], result)
+            own = conditions.get(sample.id) or (measured_again(sample) if marker.pictures and not conditions else None)
+            score_one(plan.task, sample, answers[sample.id], result, conditions=own)
     store.forget_shard(piece.number)
     result.commit(store, piece.number, plan.task, columns_of(plan.task, plan.samples.attributes))
 

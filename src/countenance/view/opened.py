@@ -19,7 +19,16 @@ from countenance.decoding import open_parquet
 from countenance.errors import InputError
 from countenance.report.names import CROSS, Names
 from countenance.report.unanswered import Unanswered
-from countenance.run.auditing import EVERYONE, WHOLE, audit_source, check_names, default_metrics, metrics_of, read_audit
+from countenance.run.auditing import (
+    EVERYONE,
+    WHOLE,
+    audit_source,
+    check_names,
+    comparable,
+    default_metrics,
+    metrics_of,
+    read_audit,
+)
 from countenance.run.hashes import FILES
 from countenance.run.ledger import noted
 from countenance.run.rows import check_scores
@@ -88,7 +97,7 @@ class OpenRun:
     def audit(self) -> Audit | None:
         """The stored audit; None where the run has none, or a damaged one."""
         try:
-            return read_audit(self.run)
+            return read_audit(self.run).without_given()
         except InputError:
             return None
 
@@ -139,7 +148,9 @@ class OpenRun:
         metrics = tuple(self.of_rows(default_metrics(self.run)))
         usual = Question(by=tuple(self.groupable[:3]) or (WHOLE,), metrics=metrics, depth=1)
         question = Question.of(Parameters(parameters), self.audit, usual)
-        check_names(self.place, question.by, [*self.columns.attributes, WHOLE], dict(question.where))
+        known = comparable(self.columns.names)
+        check_names(self.place, question.by, [*known, WHOLE], dict(question.where))
+        check_names(self.place, question.given, known)
         for name in question.metrics:
             if name not in self.of_groups:
                 self.metric(name)
@@ -239,7 +250,7 @@ class OpenRun:
                 )
                 while len(self._audits) >= MOST_AUDITS:
                     del self._audits[next(iter(self._audits))]
-                self._audits[key] = noted(self.run, answer)
+                self._audits[key] = noted(self.run, answer).without_given()
             return self._audits[key]
 
     def _about(self, question: Question) -> Columns:
@@ -262,7 +273,7 @@ class OpenRun:
             "alpha": question.alpha,
             "delta": delta or None,
         }
-        return settings | {"adjust": question.adjust or "minp"}
+        return settings | {"adjust": question.adjust or "minp", "given": list(question.given) or None}
 
     def names(self, groups: Sequence[Estimate]) -> Names:
         """What the groups of some estimates are called."""

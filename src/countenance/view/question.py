@@ -14,7 +14,7 @@ from countenance.view.parameters import Parameters
 
 DEEPEST = 4
 """Attributes of an intersection."""
-KEYS = ("by", "metric", "where", "depth", "alpha", "delta", "adjust")
+KEYS = ("by", "metric", "where", "given", "depth", "alpha", "delta", "adjust")
 """The parts of an address that say what is compared and how."""
 
 
@@ -29,6 +29,8 @@ class Question:
     alpha: float = 0.05
     delta: str = ""
     adjust: str = ""
+    given: tuple[str, ...] = ()
+    """Conditions that are held equal."""
     stored: Mapping[str, Any] = field(default_factory=dict)
     """The settings of the run's stored audit: clusters, seed, denominators and whatever the address does not say."""
 
@@ -46,6 +48,7 @@ class Question:
                 depth=stored.get("depth"),
                 alpha=float(stored.get("alpha", 0.05)),
                 adjust=str(stored.get("adjust_asked") or ""),
+                given=tuple(stored.get("given") or ()),
             )
         by = [name for text in parameters.all("by") for name in split_names(text)]
         metrics = [name.strip() for text in parameters.all("metric") for name in text.split(",") if name.strip()]
@@ -59,6 +62,7 @@ class Question:
             alpha=parameters.share("alpha", base.alpha),
             delta=parameters.text("delta") or base.delta,
             adjust=parameters.choice("adjust", ("", *ADJUSTMENTS), base.adjust),
+            given=tuple(split_names(parameters.text("given"))) if parameters.has("given") else base.given,
         )
         parse_delta(question.delta or None)
         return question
@@ -89,17 +93,18 @@ class Question:
                 and self.depth == stored.get("depth")
                 and self.alpha == stored.get("alpha")
                 and self.adjust == (stored.get("adjust_asked") or "")
+                and list(self.given) == list(stored.get("given") or [])
             )
         )
 
     def key(self) -> tuple[Any, ...]:
         """What tells two questions apart."""
         where = tuple((name, tuple(values)) for name, values in sorted(self.where.items()))
-        return self.by, self.metrics, where, self.depth, self.alpha, self.delta, self.adjust
+        return self.by, self.metrics, where, self.depth, self.alpha, self.delta, self.adjust, self.given
 
     def figures(self) -> tuple[Any, ...]:
         """What the estimates depend on: not on how comparisons are judged. The attributes come first."""
-        return self.key()[:-2]
+        return self.key()[:-3]
 
     def query(self, **further: Any) -> str:
         """The question as the query of an address; `further` parts come after it, empty ones are left out."""
@@ -112,5 +117,7 @@ class Question:
         if self.alpha != 0.05:
             pairs.append(("alpha", f"{self.alpha:g}"))
         pairs += [(name, value) for name, value in (("delta", self.delta), ("adjust", self.adjust)) if value]
+        if self.given or self.stored.get("given"):
+            pairs.append(("given", ",".join(self.given)))
         pairs += [(name, str(value)) for name, value in further.items() if value not in (None, "")]
         return urlencode(pairs)

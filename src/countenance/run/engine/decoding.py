@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from countenance.data import Sample
+from countenance.data.conditions import outline
 from countenance.data.image import EncodedImage
 from countenance.data.jpeg import upright
 from countenance.data.manifest import StoredImage
@@ -26,7 +27,7 @@ from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
 from countenance.processes import child
 from countenance.run.engine.arena import Arena
-from countenance.run.feeding import FedBatch, FedGroup, Outcome, ahead, decode_one, pixel_bytes
+from countenance.run.feeding import Decoded, FedBatch, FedGroup, Outcome, ahead, decode_one, pixel_bytes
 
 ARENA = 512 * 2**20
 """Bytes of pictures that may wait for the model."""
@@ -280,7 +281,7 @@ class Decoders:
         if "large" in told:
             return decode_one(sample)
         pixels = None if self.spec is not None else self.arena.view(start, (*told["shape"], 3))
-        return pixels, told["digest"]
+        return Decoded(pixels, told["digest"], told["conditions"])
 
     @staticmethod
     def _prepared(block: Any, pictures: list[Outcome], found: list[dict[str, Any]]) -> Prepared:
@@ -296,8 +297,8 @@ class Decoders:
         pictures = [decode_one(sample) for sample in group.samples]
         if self.spec is None:
             return FedBatch(group, pictures)
-        fine = [picture[0] for picture in pictures if isinstance(picture, tuple) and picture[0] is not None]
-        hidden: list[Outcome] = [(None, one[1]) if isinstance(one, tuple) else one for one in pictures]
+        fine = [one.pixels for one in pictures if isinstance(one, Decoded) and one.pixels is not None]
+        hidden: list[Outcome] = [one._replace(pixels=None) if isinstance(one, Decoded) else one for one in pictures]
         made = [resized(pixels, self.spec) for pixels in fine]
         pixels = np.stack([one.pixels for one in made]) if made else np.zeros((0, *self.spec.shape()), np.uint8)
         shapes = [(int(one.shape[0]), int(one.shape[1])) for one in fine]
@@ -343,11 +344,13 @@ class Decoders:
 
 
 def _alone(sample: Sample) -> Sample | Exception:
-    """What a decode process needs of a sample: where its picture is, or, from a table, the picture's file."""
+    """What a decode process needs of a sample: its picture (from a table, the picture's file) and where people are."""
     image = sample.image
     if isinstance(image, StoredImage):
         try:
             image = EncodedImage(image.read_bytes(), image.name)
         except Exception as error:  # one unreadable image is a failure of that image
             return error
-    return Sample(sample.id, image, sample.width, sample.height, sha256=sample.sha256)
+    return Sample(
+        sample.id, image, sample.width, sample.height, subjects=outline(sample.subjects), sha256=sample.sha256
+    )

@@ -20,6 +20,7 @@ from countenance.errors import InputError
 from countenance.models.inputs import InputSpec, Prepared, letterbox
 from countenance.models.torch_model import import_torch
 from countenance.run.engine.decoding import Decoders, EncodedFile, FileBatch, FileOutcome, read_file
+from countenance.run.feeding import Decoded as DecodedPicture
 from countenance.run.feeding import FedBatch, FedGroup, Outcome
 
 AHEAD = 4
@@ -100,7 +101,7 @@ class GpuDecoder:
         for file in files:
             if isinstance(file, EncodedFile):
                 tensor = next(found)
-                pictures.append(tensor if isinstance(tensor, Exception) else (None, file.digest))
+                pictures.append(tensor if isinstance(tensor, Exception) else DecodedPicture(None, file.digest))
             else:
                 pictures.append(file)
         where = {shape: self._where(*shape) for shape in set(shapes)}

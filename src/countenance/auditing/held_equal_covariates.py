@@ -1,0 +1,113 @@
+"""The conditions that are held equal: coded, numbers cut into bins, and joined to strata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countenance.auditing.attributes import Choice, bin_labels, choose, coded, quantile_cuts
+from countenance.auditing.codes import size_of
+from countenance.auditing.source import Source
+from countenance.auditing.table import Array, numbers_of
+from countenance.errors import InputError
+
+MOST_COVARIATES = 6
+BINS = 4
+"""Quantile bins of a number for which no cut points are named."""
+FEW_VALUES = 6
+"""A column with at most so many different numbers is taken as categories."""
+FEWEST = 5
+"""A bin with fewer people is merged with its neighbour."""
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """One condition: the level of each row (-1: not recorded), and its numbers where it has some."""
+
+    name: str
+    levels: list[str]
+    codes: Array
+    values: Array | None = None
+
+
+def covariate_choices(given: Sequence[str], source: Source) -> list[Choice]:
+    """The columns that `given` names, with cut points or quantiles where it names some."""
+    if not given:
+        return []
+    if crossed := [text for text in given if "*" in text and text not in source.names]:
+        raise InputError(f"given: {crossed[0]!r}, expected single conditions; they are held equal together anyway")
+    chosen = choose(list(given), source, []).attributes
+    if len(chosen) > MOST_COVARIATES:
+        raise InputError(f"given: {len(chosen)} conditions, at most {MOST_COVARIATES} can be held equal together")
+    return chosen
+
+
+def covariate(choice: Choice, column: Any, units: Array, max_groups: int) -> Covariate:
+    """A condition as codes; numbers come in quantile bins, each with at least five people.
+
+    >>> import pyarrow as pa
+    >>> size = covariate(Choice("size", "size"), pa.array([float(i) for i in range(40)]), np.arange(40), 100)
+    >>> size.levels, np.bincount(size.codes).tolist()
+    (['<10', '10–19', '20–29', '30+'], [10, 10, 10, 10])
+    """
+    values = numbers_of(column)
+    numeric = values is not None and len(np.unique(values[~np.isnan(values)])) > FEW_VALUES
+    if values is None or not (numeric or choice.cuts or choice.quantiles):
+        one = coded(choice, column, max_groups)
+        if one.rows is not None:
+            raise InputError(f"given: {choice.name!r} has several values in a row, expected one")
+        return Covariate(choice.name, one.levels, np.asarray(one.codes, dtype=np.int64))
+    known = ~np.isnan(values)
+    cuts = choice.cuts or quantile_cuts(values[known], choice.quantiles or BINS)
+    codes = np.where(known, np.searchsorted(np.array(cuts), values, side="right"), -1).astype(np.int64)
+    cuts, codes = _merged(tuple(cuts), codes, units)
+    whole = bool((values[known] == np.floor(values[known])).all()) and all(cut == np.floor(cut) for cut in cuts)
+    return Covariate(choice.name, bin_labels(cuts, whole), codes, values)
+
+
+def _merged(cuts: tuple[float, ...], codes: Array, units: Array) -> tuple[tuple[float, ...], Array]:
+    """Bins with fewer than five people joined with their smaller neighbour."""
+    while cuts:
+        pairs = np.unique(codes[codes >= 0] * (int(units.max(initial=0)) + 1) + units[codes >= 0])
+        people = np.bincount(pairs // (int(units.max(initial=0)) + 1), minlength=len(cuts) + 1)
+        small = int(np.argmin(people))
+        if people[small] >= FEWEST:
+            break
+        left = small > 0 and (small == len(cuts) or people[small - 1] <= people[small + 1])
+        removed = small - 1 if left else small  # the cut between the two bins
+        cuts = cuts[:removed] + cuts[removed + 1 :]
+        codes = np.where(codes > removed, codes - 1, codes)
+    return cuts, codes
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The joint values of some covariates: a code for each row, and for each stratum the level of each covariate."""
+
+    codes: Array
+    levels: Array
+
+    @classmethod
+    def of(cls, covariates: Sequence[Covariate], rows: Array) -> Strata:
+        """The strata of some rows, in all of which every covariate is known."""
+        keys = np.zeros(len(rows), dtype=np.int64)
+        for one in covariates:
+            keys = keys * max(size_of(one.codes), 1) + one.codes[rows]
+        distinct, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+        levels = np.array([one.codes[rows][first] for one in covariates], dtype=np.int64).reshape(-1, len(distinct)).T
+        return cls(codes.astype(np.int64), levels)
+
+    @property
+    def count(self) -> int:
+        """How many strata there are."""
+        return len(self.levels)
+
+    def coarser(self, places: Sequence[int]) -> Array:
+        """For each stratum its code when only some of the covariates count."""
+        if not places:
+            return np.zeros(self.count, dtype=np.int64)
+        chosen = self.levels[:, list(places)]
+        return np.unique(chosen, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -1,0 +1,149 @@
+"""`countenance discover`: groups that nobody labelled, searched on half of the people and confirmed on the other."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from countenance.cli.lines import say, width
+from countenance.cli.places import is_run
+from countenance.cli.tables import fitted
+from countenance.cli.trust_options import Unverified
+from countenance.errors import InputError
+from countenance.storage import place_of
+
+
+def discover(
+    table: Annotated[
+        Any, typer.Argument(help="A run (folder or s3://…), or a table of rows (.parquet, .csv).", parser=place_of)
+    ],
+    metric: Annotated[str, typer.Option(help="The metric that is worse in a slice.")],
+    out: Annotated[Path, typer.Option(help="A folder for the page.")],
+    json: Annotated[Path | None, typer.Option(help="Write the slices here as JSON.")] = None,
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(help="Vectors: .npy with one for each row, or .parquet with sample and embedding."),
+    ] = None,
+    better: Annotated[str | None, typer.Option(help="Which way the metric is better: higher or lower.")] = None,
+    alpha: Annotated[float, typer.Option(min=0.001, max=0.5, help="Level of the tests.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of the split and of clusters.")] = 0,
+    gallery: Annotated[str, typer.Option(help="Pictures on the page: auto, off, blurred, full.")] = "auto",
+    save_attribute: Annotated[
+        str | None, typer.Option(help="Add the first confirmed slice as an attribute of this name.")
+    ] = None,
+    unverified: Unverified = False,
+) -> None:
+    """Find groups that nobody labelled: searched on half of the people, confirmed on the others."""
+    from countenance.auditing.source import Source
+    from countenance.cli.auditing import check_writable
+    from countenance.discovering import discover as search
+    from countenance.discovering import discover_run
+    from countenance.discovering.attribute import save_in_run, save_table
+    from countenance.discovering.page import write_page
+    from countenance.files import write_json
+    from countenance.report.gallery import mode_for
+    from countenance.run import Run
+    from countenance.run.store import MANIFEST
+
+    if better not in (None, "higher", "lower"):
+        raise InputError(f"--better {better}, expected higher or lower")
+    check_writable([json])
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out}: a file, expected a folder")
+    options: dict[str, Any] = {"better": better, "alpha": alpha, "seed": seed}
+    run = Run(table, verified=not unverified) if is_run(table) and _has_run(table, MANIFEST) else None
+    dataset, mode = None, "off"
+    if run is not None:
+        name, source = f"{run.model_name} on {run.dataset_name}", Source(run.scores(), label=run.place)
+        mode = mode_for(gallery, run.manifest.dataset.card.real_people)
+        dataset, vectors, notes = _looks(run, embeddings)
+        found = discover_run(run, metric, embeddings=vectors, notes=notes, **options)
+    else:
+        source, name = Source(Path(table)), Path(table).name
+        vectors = None if embeddings is None else _vectors(source, embeddings)
+        found = search(source, metric, embeddings=vectors, **options)
+    out.mkdir(parents=True, exist_ok=True)
+    page = write_page(found, name, out, dataset, mode)
+    if json is not None:
+        write_json(json, found.to_dict())
+    for line in _lines(found):
+        say(line)
+    say(f"page     {page.resolve()}")
+    if save_attribute is None:
+        return
+    if not found.slices or not found.slices[0].confirmed:
+        say(f"no slice was confirmed, so there is no attribute {save_attribute}")
+    elif run is not None:
+        save_in_run(run, found, save_attribute)
+        say(f"attribute {save_attribute} is in the run: countenance audit {table} --by {save_attribute}")
+    else:
+        say(f"attribute {save_attribute} is in {save_table(source, found, save_attribute, out).resolve()}")
+
+
+def _has_run(place: Any, manifest: str) -> bool:
+    from countenance.storage import is_url
+
+    return is_url(place) or (Path(place) / manifest).is_file()
+
+
+def _vectors(source: Any, path: Path) -> Any:
+    from countenance.discovering.embeddings import from_file
+
+    samples = source.read(["sample"], [])["sample"].to_pylist() if "sample" in source.names else []
+    rows = len(source.read([], source.names[:1])[source.names[0]])
+    return from_file(path, samples or [None] * rows, rows)
+
+
+def _looks(run: Any, path: Path | None) -> tuple[Any, Any, list[str]]:
+    """The dataset of a run, vectors of its rows, and what is to be said of both."""
+    from countenance.discovering.embeddings import from_file, of_crops, of_model
+
+    scores = run.scores()
+    samples = scores["sample"].to_pylist()
+    subjects = scores["subject"].to_pylist() if "subject" in scores.column_names else [None] * len(samples)
+    try:
+        dataset = run.dataset()
+    except (InputError, OSError) as error:
+        dataset, notes = None, [f"the dataset cannot be loaded again ({error}), so there are no pictures"]
+    else:
+        notes = []
+    if path is not None:
+        return dataset, from_file(path, samples, len(samples)), [*notes, f"embeddings from {path.name}"]
+    vectors = of_model(run, samples)
+    if vectors is not None:
+        return dataset, vectors, [*notes, "embeddings of the model itself"]
+    vectors = None if dataset is None else of_crops(dataset, samples, subjects)
+    return (
+        dataset,
+        vectors,
+        [*notes, *(["pictures described by colours and edges of each crop"] if vectors is not None else [])],
+    )
+
+
+def _lines(found: Any) -> list[str]:
+    confirmed = sum(one.confirmed for one in found.slices)
+    content = found.to_dict()
+    lines = [
+        f"slices   {confirmed} confirmed of {len(found.slices)} candidates",
+        f"halves   searched on {content['people_search']:,} {content['unit']}, confirmed on "
+        f"{content['people_confirm']:,} others",
+    ]
+    rows = [("slice", "n confirm", found.rows.metric, "interval", "rest", "p adj.", "confirmed")]
+    rows += [
+        (
+            one.description[:90],
+            f"{one.n_confirm:,}",
+            f"{one.estimate:.3f}",
+            f"[{one.low:.3f}, {one.high:.3f}]",
+            f"{one.rest:.3f}",
+            f"{one.p_adjusted:.3g}",
+            "yes" if one.confirmed else "no",
+        )
+        for one in found.slices
+    ]
+    return lines + (list(fitted(rows, width())) if found.slices else [])
+
+
+def register(app: typer.Typer) -> None:
+    """Put the command at the top level."""
+    app.command()(discover)

@@ -1,0 +1,282 @@
+"""How a picture was taken, measured while its pixels are at hand: the columns `img.*` of a run's scores.
+
+Light and colours are those of the surroundings, outside of everybody's box, so that they say nothing of how a person
+looks. What is measured on the face itself is apart, as `img.face.*`: it changes with skin tone, and a gap with such a
+column held equal may be explained by the very thing that is compared. Everything is taken from a grid of 24 points
+along the picture's longer side, so that it costs little beside decoding.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data.sample import Floats, Sample, Subject
+from countenance.errors import InputError
+
+PREFIX = "img."
+OF_PICTURE = {
+    "img.brightness": "mean luminance of the surroundings, 0 to 255",
+    "img.contrast": "standard deviation of the luminance of the surroundings",
+    "img.cast": "colour cast of the surroundings: red less blue, over the luminance (0: neutral, above: warm)",
+    "img.sharpness": "variance of the Laplacian of the surroundings, the picture taken at a fixed size of 128 pixels",
+    "img.noise": "how much neighbouring pixels of the surroundings differ, typically (median second difference)",
+    "img.jpeg_quality": "quality setting that the file's quantisation table stands for, 1 to 100; null for other files",
+    "img.people": "people in the picture, as the truth has them",
+}
+OF_PERSON = {
+    "img.size_px": "height of the face's box in pixels (of the person's, where there is no face)",
+    "img.size_share": "the same as a share of the picture's height",
+    "img.x": "how far the face's middle is from the picture's, to the side, as a share of the width",
+    "img.y": "the face's middle from top to bottom, 0 to 1",
+    "img.turn": "head turn: how far the nose is from the middle of the eyes, over their distance (0: frontal)",
+    "img.face.brightness": "mean luminance of the face",
+    "img.face.contrast": "standard deviation of the luminance of the face",
+    "img.face.sharpness": "variance of the Laplacian of the face at the same size",
+}
+COLUMNS = OF_PICTURE | OF_PERSON
+"""Every column with its meaning."""
+
+GRID = 24
+"""Points of the grid along the longer side."""
+SCALE = 128
+"""The Laplacian is that of the picture at so many pixels along the longer side."""
+WIDER = 0.5
+"""Where only a face's box is known, so much of it on each side, and everything below, is taken as the person."""
+FEWEST = 24
+"""Points of the surroundings that their light must be measured on."""
+MIXED = np.array([[0.299, 1.0], [0.587, 0.0], [0.114, -1.0]], np.float32)
+"""From red, green and blue to luminance, and to red less blue."""
+STANDARD_SUM = 3688
+"""Sum of the luminance table of the JPEG standard, which stands for quality 50."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What was measured on one picture, and on each person's face, by the person's id."""
+
+    picture: Mapping[str, float | None] = field(default_factory=dict)
+    people: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+
+    def columns(self, subject: str | None) -> dict[str, float | None]:
+        """The columns of a row about a person, or about the picture (with those of its only person)."""
+        if subject is None and len(self.people) == 1:
+            return {**self.picture, **next(iter(self.people.values()))}
+        return {**self.picture, **self.people.get(subject or "", {})}
+
+
+def outline(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
+    """People reduced to what measuring needs: where they are.
+
+    >>> outline([Subject("ann", attributes={"age": 30.0})])[0].attributes
+    {}
+    """
+    return tuple(
+        Subject(s.id, person_box=s.person_box, face_box=s.face_box, keypoints=s.keypoints, landmarks=s.landmarks)
+        for s in subjects
+    )
+
+
+def load_measured(sample: Sample) -> tuple[NDArray[np.uint8], str, Conditions]:
+    """A sample's pixels, the hash of its file, and its conditions; errors are those of `load_checked`."""
+    content, digest = sample.read_checked()
+    pixels = sample.decoded(content)
+    return pixels, digest, measured(pixels, sample.subjects, content)
+
+
+def measured_again(sample: Sample) -> Conditions | None:
+    """The conditions of a picture that was read before; None where it cannot be read any more."""
+    try:
+        return load_measured(sample)[2]
+    except InputError:
+        return None
+
+
+def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), content: bytes = b"") -> Conditions:
+    """The conditions of a picture.
+
+    >>> grey = measured(np.full((80, 80, 3), 100, np.uint8))
+    >>> round(grey.picture["img.brightness"]), grey.picture["img.noise"], grey.picture["img.people"]
+    (100, 0.0, 0.0)
+    """
+    height, width = pixels.shape[:2]
+    largest = max(height, width)
+    step, reach = -(-largest // GRID), max(round(largest / SCALE), 1)
+    picture: dict[str, float | None] = {"img.jpeg_quality": jpeg_quality(content), "img.people": float(len(subjects))}
+    if min(height, width) <= 2 * reach:
+        return Conditions(picture)
+    colours = pixels[reach:-reach:step, reach:-reach:step].astype(np.float32) @ MIXED
+    luminance, warmth = colours[:, :, 0], colours[:, :, 1]
+    outside = _outside(luminance.shape, subjects, step, reach)
+    edges, grain = _differences(pixels[:, :, 1], step, reach)
+    picture |= _surroundings(luminance, warmth, outside)
+    if picture["img.brightness"] is not None:
+        picture |= {"img.sharpness": _variance(edges[outside]), "img.noise": _middle(grain[outside])}
+    people = {s.id: _person(s, luminance, edges, (height, width), (step, reach)) for s in subjects}
+    return Conditions(picture, people)
+
+
+def _differences(green: Any, step: int, reach: int) -> tuple[Any, Any]:
+    """On the grid: the Laplacian at a fixed share of the picture's size, and second differences of neighbours."""
+    height, width = green.shape
+    inner, rows = slice(reach, -reach, step), green[reach:-reach:step]
+    middle = rows[:, inner].astype(np.float32)
+    edges = middle * np.float32(-4)
+    edges += green[: height - 2 * reach : step, inner]
+    edges += green[2 * reach :: step, inner]
+    edges += rows[:, : width - 2 * reach : step]
+    edges += rows[:, 2 * reach :: step]
+    middle *= np.float32(-2)
+    middle += rows[:, reach - 1 : width - reach - 1 : step]
+    middle += rows[:, reach + 1 : width - reach + 1 : step]
+    return edges, np.abs(middle, out=middle)
+
+
+def _middle(values: Any) -> float | None:
+    half = len(values) // 2
+    return float(np.partition(values, half)[half]) if half else None
+
+
+def _outside(shape: tuple[int, ...], subjects: Sequence[Subject], step: int, reach: int) -> NDArray[np.bool_]:
+    """Which points of the grid are outside of everybody."""
+    outside = np.ones(shape, bool)
+    for subject in subjects:
+        if subject.person_box is not None:
+            x0, y0, x1, y1 = subject.person_box.tolist()
+        elif subject.face_box is not None:
+            x0, y0, x1, y1 = subject.face_box.tolist()
+            wide, high = WIDER * (x1 - x0), WIDER * (y1 - y0)
+            x0, y0, x1, y1 = x0 - wide, y0 - high, x1 + wide, math.inf
+        else:
+            continue
+        outside[_points(y0, y1, step, reach, shape[0]), _points(x0, x1, step, reach, shape[1])] = False
+    return outside
+
+
+def _points(low: float, high: float, step: int, reach: int, count: int) -> slice:
+    """The points of the grid between two places of the picture."""
+    first = math.ceil((max(low, 0.0) - reach) / step) if low == low else 0
+    last = math.floor((min(high, reach + step * count) - reach) / step) if high == high else count
+    return slice(max(first, 0), max(last + 1, 0))
+
+
+def _surroundings(luminance: Any, warmth: Any, outside: Any) -> dict[str, float | None]:
+    there = luminance[outside]
+    if len(there) < FEWEST:
+        return dict.fromkeys(("img.brightness", "img.contrast", "img.cast", "img.sharpness", "img.noise"))
+    brightness = float(np.add.reduce(there)) / len(there)
+    warm = float(np.add.reduce(warmth[outside])) / len(there)
+    contrast = math.sqrt(_variance(there) or 0.0)
+    return {"img.brightness": brightness, "img.contrast": contrast, "img.cast": warm / max(brightness, 1.0)}
+
+
+def _variance(part: Any) -> float | None:
+    flat = part.reshape(-1)
+    if not len(flat):
+        return None
+    mean = float(np.add.reduce(flat)) / len(flat)
+    return max(float(flat @ flat) / len(flat) - mean * mean, 0.0)
+
+
+def _person(
+    subject: Subject, luminance: Any, edges: Any, size: tuple[int, int], grid: tuple[int, int]
+) -> dict[str, float | None]:
+    box = subject.face_box if subject.face_box is not None else subject.person_box
+    if box is None:
+        return {}
+    x0, y0, x1, y1 = box.tolist()
+    height, width = size
+    made: dict[str, float | None] = {
+        "img.size_px": y1 - y0,
+        "img.size_share": (y1 - y0) / height,
+        "img.x": abs((x0 + x1) / 2 / width - 0.5),
+        "img.y": (y0 + y1) / 2 / height,
+        "img.turn": turn_of(subject),
+    }
+    if subject.face_box is None:
+        return made
+    place = _points(y0, y1, *grid, len(luminance)), _points(x0, x1, *grid, luminance.shape[1])
+    face = luminance[place].reshape(-1)
+    if not len(face):
+        return made
+    made["img.face.brightness"] = float(np.add.reduce(face)) / len(face)
+    made["img.face.contrast"] = math.sqrt(_variance(face) or 0.0)
+    made["img.face.sharpness"] = _variance(edges[place])
+    return made
+
+
+def turn_of(subject: Subject) -> float | None:
+    """How far the nose is from the middle of the eyes, to the side, over the distance of the eyes; None: not known.
+
+    >>> turn_of(Subject("ann", landmarks=np.array([[40.0, 50], [60, 50], [55, 60], [42, 70], [58, 70]])))
+    0.25
+    """
+    points = _eyes_and_nose(subject.landmarks, subject.keypoints)
+    if points is None:
+        return None
+    (ax, ay), (bx, by), (nx, ny) = points
+    dx, dy = bx - ax, by - ay
+    length = dx * dx + dy * dy
+    if not length > 1e-6:
+        return None
+    return abs((nx - (ax + bx) / 2) * dx + (ny - (ay + by) / 2) * dy) / length
+
+
+def _eyes_and_nose(landmarks: Floats | None, keypoints: Floats | None) -> list[list[float]] | None:
+    if landmarks is not None and len(landmarks) >= 3:
+        points = landmarks[:3, :2].tolist()
+    elif keypoints is not None and len(keypoints) >= 3 and bool((keypoints[:3, 2] > 0).all()):
+        nose, left, right = keypoints[:3, :2].tolist()
+        points = [right, left, nose]
+    else:
+        return None
+    return points if all(math.isfinite(v) for point in points for v in point) else None
+
+
+def jpeg_quality(content: bytes) -> float | None:
+    """The quality setting that a JPEG file's first quantisation table stands for; None for other files.
+
+    >>> from countenance.data.jpeg import sample_file
+    >>> jpeg_quality(sample_file()), jpeg_quality(b"RIFF")
+    (60.0, None)
+    """
+    if content[:2] != b"\xff\xd8":
+        return None
+    place = content.find(b"\xff\xdb", 0, 65536)
+    if place < 0 or len(content) < place + 69 or content[place + 4] & 0xF0:
+        return None
+    scale = 100 * sum(content[place + 5 : place + 69]) / STANDARD_SUM
+    return float(round(min(max((200 - scale) / 2 if scale <= 100 else 5000 / scale, 1), 100)))
+
+
+def with_conditions(rows: Sequence[Mapping[str, Any]], conditions: Conditions | None) -> list[dict[str, Any]]:
+    """The rows of a picture with its conditions.
+
+    >>> with_conditions([{"subject": None}], Conditions({"img.people": 2.0}))
+    [{'subject': None, 'img.people': 2.0}]
+    """
+    if conditions is None:
+        return [dict(row) for row in rows]
+    return [{**row, **conditions.columns(row["subject"])} for row in rows]
+
+
+def stored_conditions(rows: Any) -> dict[str, Conditions]:
+    """By sample, the conditions that the rows of a score table hold; nothing where it has none.
+
+    >>> import pyarrow as pa
+    >>> stored_conditions(pa.table({"sample": ["a"], "subject": ["ann"], "img.people": [1.0]}))["a"].columns("ann")
+    {'img.people': 1.0}
+    """
+    names = [name for name in rows.column_names if name.startswith(PREFIX)]
+    pictures: dict[str, dict[str, float | None]] = {}
+    people: dict[str, dict[str, dict[str, float | None]]] = {}
+    for row in rows.select(["sample", "subject", *names]).to_pylist() if names else ():
+        sample, subject = str(row["sample"]), row["subject"]
+        values = {name: row[name] for name in names}
+        pictures.setdefault(sample, {name: row[name] for name in names if name in OF_PICTURE})
+        if subject is not None:
+            people.setdefault(sample, {})[str(subject)] = values
+    return {sample: Conditions(picture, people.get(sample, {})) for sample, picture in pictures.items()}

@@ -1,0 +1,151 @@
+"""Search on one half of the people, confirm on the other: slices in which a metric is worse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from countenance.auditing._dist import quantile
+from countenance.auditing.finding import plain
+from countenance.auditing.multiplicity import holm
+from countenance.auditing.source import Source
+from countenance.auditing.table import Array
+from countenance.discovering.candidates import Candidate, candidates, clustered, described
+from countenance.discovering.rows import FEWEST_PEOPLE, SearchRows, search_rows
+from countenance.run import Run
+from countenance.run.auditing import metrics_of
+
+
+class Slice(BaseModel):
+    """A slice with its numbers from the half that confirms; only the description comes from the search.
+
+    `estimate` is the metric in the slice, `low` and `high` its interval, `rest` the metric of everybody else.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    description: str
+    n_search: int
+    n_confirm: int
+    people_search: int
+    people_confirm: int
+    estimate: float
+    rest: float
+    low: float
+    high: float
+    difference: float
+    diff_low: float
+    diff_high: float
+    p: float
+    p_adjusted: float
+    confirmed: bool
+    found_by: str
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """What a search found, with what a page needs to show it."""
+
+    rows: SearchRows
+    slices: list[Slice]
+    members: list[Candidate]
+    alpha: float
+    looked_at: list[str]
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The slices as plain values."""
+        confirm = self.rows.confirm
+        content = {
+            "metric": self.rows.metric,
+            "better": self.rows.better,
+            "alpha": self.alpha,
+            "unit": self.rows.unit,
+            "people_search": len(np.unique(self.rows.people[~confirm])),
+            "people_confirm": len(np.unique(self.rows.people[confirm])),
+            "looked_at": self.looked_at,
+            "notes": self.notes,
+            "slices": [one.model_dump() for one in self.slices],
+        }
+        return {name: plain(value) for name, value in content.items()}
+
+
+def discover(
+    table: Any,
+    metric: str,
+    *,
+    better: str | None = None,
+    attributes: Sequence[str] | None = None,
+    embeddings: Array | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
+    notes: Sequence[str] = (),
+) -> Discovered:
+    """Slices of a table in which a metric is worse: at most ten, each tested on people that the search did not see.
+
+    `embeddings` has a vector for each row of the table (NaN: none). Where it is not known which way the metric is
+    better, slices that differ either way are looked for. The example of the package runs.
+    """
+    rows = search_rows(table, metric, better=better, attributes=attributes, seed=seed)
+    own = None if embeddings is None else np.asarray(embeddings, dtype=np.float64)[rows.places]
+    chosen = candidates(rows, own, seed)
+    made = [_tested(rows, one, described(rows, one, i + 1), alpha) for i, one in enumerate(chosen)]
+    adjusted = holm(np.array([one.p for one in made])) if made else np.empty(0)
+    finished = [
+        one.model_copy(update={"p_adjusted": float(p), "confirmed": bool(p < alpha)})
+        for one, p in zip(made, adjusted, strict=True)
+    ]
+    order = sorted(range(len(finished)), key=lambda i: (finished[i].p_adjusted, finished[i].p))
+    looked = list(dict.fromkeys(literal.attribute for literal in rows.literals))
+    return Discovered(
+        rows,
+        [finished[i] for i in order],
+        [chosen[i] for i in order],
+        alpha,
+        [*looked, *(["embeddings"] if own is not None else [])],
+        list(notes),
+    )
+
+
+def discover_run(run: Run, metric: str, **options: Any) -> Discovered:
+    """Slices of a run; which way the metric is better comes from its task."""
+    known = {one.name: one.better for one in metrics_of(run)}
+    better = options.pop("better", None) or known.get(metric)
+    return discover(Source(run.scores(), label=run.place), metric, better=better, **options)
+
+
+def _tested(rows: SearchRows, one: Candidate, description: str, alpha: float) -> Slice:
+    """A slice on the half that confirms."""
+    here = rows.confirm
+    inside, people, values = one.rows[here], rows.people[here], rows.values[here]
+    gap, error, p, owners = clustered(rows.badness[here], inside, people, one_sided=rows.better is not None)
+    sign = 1.0 if rows.better != "higher" else -1.0
+    enough = owners >= FEWEST_PEOPLE and not inside.all()
+    estimate = float(values[inside].mean()) if inside.any() else math.nan
+    rest = float(values[~inside].mean()) if not inside.all() else math.nan
+    reach = float(quantile(1 - alpha / 2, max(owners - 1, 1)))
+    own = np.bincount(people[inside], values[inside] - estimate) / max(inside.sum(), 1) if inside.any() else np.zeros(1)
+    wide = reach * math.sqrt(float((own**2).sum()) * owners / max(owners - 1, 1))
+    return Slice(
+        description=description,
+        n_search=int(one.rows[rows.search].sum()),
+        n_confirm=int(inside.sum()),
+        people_search=len(np.unique(rows.people[rows.search & one.rows])),
+        people_confirm=owners,
+        estimate=estimate,
+        rest=rest,
+        low=estimate - wide,
+        high=estimate + wide,
+        difference=sign * gap,
+        diff_low=sign * gap - reach * error if math.isfinite(error) else math.nan,
+        diff_high=sign * gap + reach * error if math.isfinite(error) else math.nan,
+        p=p if enough else 1.0,
+        p_adjusted=1.0,
+        confirmed=False,
+        found_by=one.found_by,
+    )

@@ -1,0 +1,107 @@
+"""What rows look like, as vectors: from a file, from the model itself, or a small descriptor of each crop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.answers import Embedding
+from countenance.data import Dataset
+from countenance.decoding import decoding
+from countenance.errors import InputError
+from countenance.run import Run
+
+Vectors = NDArray[np.float64]
+SIDE, CELLS, WAYS = 32, 4, 8
+MARGIN = 0.25
+"""How much of a face's box is added around it."""
+MOST_DESCRIBED = 50_000
+
+
+def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:
+    """Vectors of a file: .npy with one for each row, or .parquet with `sample` and `embedding` (or numbers)."""
+    if path.suffix.lower() == ".npy":
+        with decoding(path, "array"):
+            found = np.load(path, allow_pickle=False)
+        if found.ndim != 2 or len(found) != rows:
+            raise InputError(f"{path}: shape {found.shape}, expected {rows} vectors, one for each row of the table")
+        return np.asarray(found, dtype=np.float64)
+    if path.suffix.lower() != ".parquet":
+        raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .npy or .parquet")
+    import pyarrow.parquet as pq
+
+    with decoding(path, "Parquet table"):
+        table = pq.read_table(path)
+    if "sample" not in table.column_names or "embedding" not in table.column_names:
+        raise InputError(f"{path}: columns {', '.join(table.column_names)}, expected sample and embedding (lists)")
+    known = dict(zip(table["sample"].to_pylist(), table["embedding"].to_pylist(), strict=True))
+    return _together([known.get(sample) for sample in samples], str(path))
+
+
+def _together(vectors: list[Any], place: str) -> Vectors:
+    sizes = {len(vector) for vector in vectors if vector is not None}
+    if len(sizes) != 1:
+        raise InputError(f"{place}: vectors of {len(sizes)} lengths for these rows, expected one length")
+    (size,) = sizes
+    missing = np.full(size, np.nan)
+    return np.array([missing if vector is None else vector for vector in vectors], dtype=np.float64)
+
+
+def of_model(run: Run, samples: list[str | None]) -> Vectors | None:
+    """The model's own vectors; None where its answers are none."""
+    answers = run.answers()
+    vectors = {name: one.vector for name, one in answers.items() if isinstance(one, Embedding)}
+    if not any(vector is not None for vector in vectors.values()):
+        return None
+    return _together([vectors.get(sample or "") for sample in samples], run.place)
+
+
+def of_crops(dataset: Dataset, samples: list[str | None], subjects: list[str | None]) -> Vectors | None:
+    """A descriptor of each row's crop: colours of 8 × 8 fields and directions of edges in 4 × 4 cells."""
+    wanted = {sample for sample in samples if sample is not None}
+    if not wanted or len(wanted) > MOST_DESCRIBED:
+        return None
+    made: dict[tuple[str, str | None], NDArray[np.float64]] = {}
+    for sample in dataset:
+        if sample.id not in wanted:
+            continue
+        try:
+            pixels = sample.load()
+        except InputError:
+            continue
+        made[sample.id, None] = descriptor(pixels, None)
+        for subject in sample.subjects:
+            box = subject.face_box if subject.face_box is not None else subject.person_box
+            made[sample.id, subject.id] = descriptor(pixels, box)
+    vectors = [made.get((str(sample), subject)) for sample, subject in zip(samples, subjects, strict=True)]
+    return _together(vectors, dataset.name) if any(one is not None for one in vectors) else None
+
+
+def descriptor(pixels: NDArray[np.uint8], box: Any) -> NDArray[np.float64]:
+    """A picture, or a part of it with some margin, as 320 numbers.
+
+    >>> descriptor(np.zeros((40, 40, 3), np.uint8), None).shape
+    (320,)
+    """
+    from PIL import Image
+
+    height, width = pixels.shape[:2]
+    x0, y0, x1, y1 = (0.0, 0.0, float(width), float(height)) if box is None else (float(v) for v in box)
+    wide, high = MARGIN * (x1 - x0), MARGIN * (y1 - y0)
+    left, top = int(max(x0 - wide, 0)), int(max(y0 - high, 0))
+    right, bottom = int(min(x1 + wide, width)), int(min(y1 + high, height))
+    part = pixels[top : max(bottom, top + 1), left : max(right, left + 1)]
+    if not part.size:
+        part = pixels
+    small = np.asarray(Image.fromarray(part).resize((SIDE, SIDE), Image.Resampling.BOX), dtype=np.float64) / 255
+    colours = small.reshape(8, SIDE // 8, 8, SIDE // 8, 3).mean((1, 3)).reshape(-1)
+    grey = small @ np.array([0.299, 0.587, 0.114])
+    dy, dx = np.gradient(grey)
+    strength = np.hypot(dx, dy)
+    way = ((np.arctan2(dy, dx) % np.pi) / np.pi * WAYS).astype(int) % WAYS
+    row, column = np.indices(grey.shape) * CELLS // SIDE
+    edges = np.bincount(((row * CELLS + column) * WAYS + way).reshape(-1), strength.reshape(-1), CELLS * CELLS * WAYS)
+    return np.concatenate([colours, edges / (np.linalg.norm(edges) + 1e-6)])

@@ -1,0 +1,87 @@
+"""The section on gaps with conditions held equal: waterfalls, the table, and the strata behind a number."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from countenance.auditing import Audit
+from countenance.auditing.given_finding import PART_OF_GAP, GivenFinding
+from countenance.report import numbers
+from countenance.report.figures import forest, waterfall
+from countenance.report.names import attribute_label, value_label
+
+MOST_FIGURES = 6
+
+
+@dataclass(frozen=True)
+class DrawnStep:
+    """A step of a waterfall: its name, the bar, and its size with interval as text."""
+
+    name: str
+    bar: Markup
+    size: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class Fall:
+    """One gap drawn from raw to what remains."""
+
+    title: str
+    verdict: str
+    reason: str
+    axis: Markup
+    steps: list[DrawnStep]
+    conditions: list[str]
+    strata: list[Any]
+    kind: str
+
+
+@dataclass(frozen=True)
+class HeldEqual:
+    """Everything that the section says."""
+
+    given: list[str]
+    falls: list[Fall]
+    rows: list[GivenFinding]
+    part_of_gap: str
+
+
+def section(audit: Audit) -> HeldEqual | None:
+    """What an audit says with conditions held equal; None where nobody asked."""
+    given: list[GivenFinding] = audit.given
+    if not given:
+        return None
+    drawn = sorted((f for f in given if numbers.is_number(f.raw)), key=lambda f: -abs(f.raw))[:MOST_FIGURES]
+    names = given[0].given
+    noted = PART_OF_GAP if any(f.note == PART_OF_GAP for f in given) else ""
+    return HeldEqual([attribute_label(name) for name in names], [_fall(f) for f in drawn], given, noted)
+
+
+def _fall(finding: GivenFinding) -> Fall:
+    parts = [(name, one.part, one.part_low, one.part_high) for name, one in finding.explained.items()]
+    held = (finding.held_equal, finding.low, finding.high)
+    made = waterfall.steps((finding.raw, finding.raw_low, finding.raw_high), parts, held)
+    scale = waterfall.scale_of(made, finding.metric_kind)
+    kind = finding.metric_kind
+    group = value_label(finding.attribute, finding.group)
+    versus = "everybody else" if finding.versus == "rest" else value_label(finding.attribute, finding.versus)
+    return Fall(
+        f"{finding.metric}: {attribute_label(finding.attribute)} {group} against {versus}",
+        finding.verdict,
+        finding.reason,
+        forest.axis(scale),
+        [
+            DrawnStep(
+                attribute_label(one.name) if one.kind == "part" else one.name,
+                waterfall.bar(scale, one),
+                numbers.change(one.size, kind),
+                numbers.change_span(one.low, one.high, kind),
+            )
+            for one in made
+        ],
+        list(finding.given),
+        list(finding.strata),
+        kind,
+    )

@@ -1,0 +1,89 @@
+"""What is measured on a picture: outside of people, cheap, and where the pixels are."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from countenance.data import Subject, load_dataset
+from countenance.data.conditions import COLUMNS, OF_PICTURE, Conditions, jpeg_quality, measured, stored_conditions
+
+PERSON = Subject("ann", person_box=np.array([60.0, 20, 140, 200]), face_box=np.array([80.0, 30, 120, 80]))
+
+
+def scene(surroundings, person, noise=0.0):
+    r = np.random.default_rng(0)
+    pixels = np.full((200, 200, 3), surroundings, dtype=float)
+    pixels[20:200, 60:140] = person
+    return np.clip(pixels + r.normal(0, noise, pixels.shape), 0, 255).astype(np.uint8)
+
+
+def test_light_is_that_of_the_surroundings_and_not_of_the_person():
+    dark, light = (measured(scene(120, tone), [PERSON]).picture for tone in (30, 220))
+    for name in ("img.brightness", "img.contrast", "img.cast", "img.noise"):
+        assert dark[name] == pytest.approx(light[name], abs=1e-3)
+    assert dark["img.brightness"] == pytest.approx(120, abs=0.5)
+    faces = [measured(scene(120, tone), [PERSON]).people["ann"]["img.face.brightness"] for tone in (30, 220)]
+    assert faces == pytest.approx([30, 220], abs=1)
+
+
+def test_each_condition_moves_what_it_is_called_after():
+    usual = measured(scene(120, 90, 3), [PERSON])
+    assert measured(scene(200, 90, 3), [PERSON]).picture["img.brightness"] > usual.picture["img.brightness"] + 60
+    assert measured(scene((180, 120, 90), 90), [PERSON]).picture["img.cast"] > 0.3
+    assert measured(scene(120, 90, 20), [PERSON]).picture["img.noise"] > 3 * usual.picture["img.noise"]
+    sharp = scene(120, 20, 12)
+    soft = np.asarray(Image.fromarray(sharp).resize((12, 12)).resize((200, 200), Image.Resampling.BICUBIC))
+    assert measured(soft, [PERSON]).picture["img.sharpness"] < measured(sharp, [PERSON]).picture["img.sharpness"]
+    own = usual.people["ann"]
+    assert (own["img.size_px"], own["img.size_share"], own["img.x"]) == (50, 0.25, 0.0) and own["img.turn"] is None
+    assert usual.picture["img.people"] == 1
+
+
+def test_every_column_is_documented_and_every_documented_one_is_there():
+    landmarks = np.array([[90.0, 50], [110, 50], [100, 60], [92, 70], [108, 70]])
+    person = Subject("ann", face_box=PERSON.face_box, landmarks=landmarks)
+    found = measured(scene(120, 90), [person], b"").columns("ann")
+    assert set(found) == set(COLUMNS) and found["img.turn"] == 0
+
+
+def test_a_picture_filled_by_a_person_has_no_surroundings():
+    whole = Subject("ann", person_box=np.array([0.0, 0, 200, 200]))
+    found = measured(scene(120, 90), [whole]).picture
+    assert found["img.brightness"] is None and found["img.sharpness"] is None
+    assert measured(np.zeros((2, 2, 3), np.uint8)).picture.keys() == {"img.jpeg_quality", "img.people"}
+
+
+@pytest.mark.parametrize("quality", [30, 75, 95])
+def test_the_quality_of_a_jpeg_is_read_from_its_table(quality):
+    buffer = io.BytesIO()
+    Image.fromarray(scene(120, 90, 9)).save(buffer, "JPEG", quality=quality)
+    assert jpeg_quality(buffer.getvalue()) == pytest.approx(quality, abs=1)
+    assert jpeg_quality(b"\xff\xd8\xff\xdb") is None
+
+
+def test_a_row_about_a_picture_has_its_only_person_and_stored_rows_give_conditions_back():
+    import pyarrow as pa
+
+    one = Conditions({"img.people": 1.0}, {"ann": {"img.x": 0.1}})
+    assert one.columns(None) == one.columns("ann") == {"img.people": 1.0, "img.x": 0.1}
+    rows = pa.table({"sample": ["a", "a"], "subject": ["ann", "bob"], "img.people": [2.0, 2.0], "img.x": [0.1, 0.2]})
+    assert stored_conditions(rows)["a"].columns("bob") == {"img.people": 2.0, "img.x": 0.2}
+    assert stored_conditions(pa.table({"sample": ["a"], "subject": ["x"]})) == {}
+
+
+def test_only_the_face_changes_where_only_the_tone_does():
+    """The reason why what is measured on the face is apart."""
+    twins = {sample.id: sample for sample in load_dataset("people:twins")}
+    sample = next(
+        s
+        for s in twins.values()
+        if s.attributes["change"] == "skin_tone" and s.subjects[0].attributes["skin_tone"] == "monk_10"
+    )
+    base = twins[str(sample.attributes["base"])]
+    one, two = (measured(s.load(), s.subjects) for s in (base, sample))
+    for name in set(OF_PICTURE) - {"img.jpeg_quality"}:
+        assert one.picture[name] == pytest.approx(two.picture[name], rel=0.1, abs=0.02), name
+    faces = [next(iter(m.people.values()))["img.face.brightness"] for m in (one, two)]
+    assert abs(faces[0] - faces[1]) > 20

@@ -1,0 +1,139 @@
+"""Slices that nobody labelled: planted ones are found, fair tables are not called, pages and attributes say so."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from countenance.auditing import audit
+from countenance.cli.app import app
+from countenance.discovering import discover
+from countenance.discovering.attribute import with_attribute
+from countenance.discovering.candidates import clustered, k_means
+from countenance.discovering.embeddings import from_file
+from countenance.errors import InputError
+
+
+def planted(seed, people=400, rows=8, lift=0.0, share=0.08):
+    """Rows in which pictures with a hat fail more often; the hat is in no column, but in the vectors."""
+    r = np.random.default_rng(seed)
+    who = np.repeat(np.arange(people), rows)
+    hat = r.random(len(who)) < share
+    way = r.normal(size=48)
+    vectors = r.normal(size=(people, 48))[who] * 0.7 + r.normal(size=(len(who), 48))
+    vectors[hat] += 6 * way / np.linalg.norm(way)
+    chance = 1 / (1 + np.exp(2.4 - r.normal(0, 0.7, people)[who])) + lift * hat
+    table = {
+        "missed": (r.random(len(who)) < chance).astype(float),
+        "person_id": [f"p{i}" for i in who],
+        "light": np.array(["dim", "bright", "side"])[r.integers(0, 3, len(who))].tolist(),
+        "sex": np.array(["f", "m"])[r.integers(0, 2, people)][who].tolist(),
+    }
+    return table, vectors, hat
+
+
+def test_a_planted_slice_is_found_and_confirmed_by_others():
+    table, vectors, hat = planted(1, people=600, lift=0.25)
+    found = discover(table, "missed", embeddings=vectors)
+    first, rows = found.slices[0], found.members[0].rows
+    assert first.confirmed and hat[rows].mean() > 0.5 and first.estimate > first.rest
+    confirm = found.rows.confirm
+    assert first.n_confirm == (rows & confirm).sum() and first.n_search == (rows & ~confirm).sum()
+    assert not set(found.rows.people[confirm]) & set(found.rows.people[~confirm])
+    assert first.estimate == pytest.approx(found.rows.values[rows & confirm].mean())
+    assert first.low < first.estimate < first.high and len(found.slices) <= 10
+
+
+def test_a_slice_of_two_attributes_is_described_by_them():
+    table, _, _ = planted(2)
+    both = np.array([light == "dim" and sex == "f" for light, sex in zip(table["light"], table["sex"], strict=True)])
+    table["missed"] = np.maximum(table["missed"], both & (np.arange(len(both)) % 2 == 0)).astype(float)
+    first = discover(table, "missed").slices[0]
+    assert first.confirmed and {"light = dim", "sex = f"} == set(first.description.split(" and "))
+
+
+def test_fair_tables_are_hardly_ever_called():
+    called = sum(any(one.confirmed for one in discover(*_fair(seed)).slices) for seed in range(20))
+    assert called <= 4  # more: p < .003 at .05
+
+
+def _fair(seed):
+    table, _, _ = planted(seed, people=200)
+    return table, "missed"
+
+
+@pytest.mark.slow
+def test_false_alarms_and_power_keep_their_promises():
+    for lift, people, low, high in ((0.0, 400, 0.0, 0.05 + 2 * 0.0154), (0.15, 600, 0.8, 1.0)):
+        hits = 0
+        for seed in range(200):
+            table, vectors, _ = planted(1000 + seed, people=people, lift=lift)
+            hits += any(one.confirmed for one in discover(table, "missed", embeddings=vectors, seed=seed).slices)
+        assert low <= hits / 200 <= high
+
+
+def test_the_test_is_clustered_by_person():
+    r = np.random.default_rng(0)
+    people, inside = np.repeat(np.arange(100), 5), np.repeat(r.random(100) < 0.4, 5)
+    values = np.repeat(r.normal(size=100), 5)
+    gap, error, p, owners = clustered(values, inside, people, one_sided=True)
+    once = clustered(values[::5], inside[::5], people[::5], one_sided=True)
+    assert (gap, error, p, owners) == pytest.approx(once)
+
+
+def test_both_directions_are_looked_at_where_better_is_not_known():
+    table, _, _ = planted(3)
+    table["size"] = [5.0 + 3 * (light == "dim") + (i % 5) for i, light in enumerate(table["light"])]
+    del table["missed"]
+    found = discover(table, "size")
+    assert found.rows.better is None and found.slices[0].description == "light = dim" and found.slices[0].confirmed
+
+
+def test_too_few_people_are_refused():
+    with pytest.raises(InputError, match="fewer than 40"):
+        discover({"missed": [0.0, 1.0] * 10, "light": ["a", "b"] * 10}, "missed")
+
+
+def test_vectors_come_from_files_of_the_right_shape(tmp_path):
+    np.save(tmp_path / "v.npy", np.zeros((3, 2)))
+    assert from_file(tmp_path / "v.npy", [None] * 3, 3).shape == (3, 2)
+    with pytest.raises(InputError, match="expected 4 vectors"):
+        from_file(tmp_path / "v.npy", [None] * 4, 4)
+    with pytest.raises(InputError, match=r"expected \.npy or \.parquet"):
+        from_file(tmp_path / "v.txt", [], 0)
+    assert len(k_means(np.zeros((5, 2)), 3, np.random.default_rng(0))) == 1
+
+
+def test_the_command_writes_page_slices_and_an_attribute_known_for_one_half(tmp_path):
+    import pyarrow as pa
+
+    table, vectors, _ = planted(4, people=300, lift=0.3)
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    np.save(tmp_path / "v.npy", vectors)
+    words = ["discover", str(tmp_path / "t.parquet"), "--metric", "missed", "--embeddings", str(tmp_path / "v.npy")]
+    words += ["--out", str(tmp_path / "out"), "--json", str(tmp_path / "s.json"), "--save-attribute", "odd"]
+    answer = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert answer.exit_code == 0 and "confirmed of" in answer.stdout
+    first = json.loads((tmp_path / "s.json").read_text())["slices"][0]
+    names = {"description", "n_search", "n_confirm", "estimate", "rest", "low", "high", "p", "p_adjusted", "confirmed"}
+    assert names <= first.keys() and first["confirmed"] is True
+    page = (tmp_path / "out" / "discovered.html").read_text()
+    assert first["description"].partition(" ")[0] in page and "http" not in page.partition("<body>")[2]
+    made = pq.read_table(tmp_path / "out" / "with_odd.parquet")
+    assert set(made["attr.odd"].to_pylist()) == {"yes", "no", None}
+    found = audit(tmp_path / "out" / "with_odd.parquet", ["odd"], ["missed"], adjust="holm")
+    assert any("only they are compared" in note for note in found.notes)
+    n = sum(e.n for e in found.groups if e.attribute == "odd" and e.group != "(unknown)")
+    assert n == sum(value is not None for value in made["attr.odd"].to_pylist())
+
+
+def test_an_attribute_that_is_there_is_not_overwritten():
+    import pyarrow as pa
+
+    table, _, _ = planted(5, lift=0.0)
+    found = discover(table, "missed")
+    for name, words in (("light", "choose another name"), ("a b", "expected letters")):
+        with pytest.raises(InputError, match=words):
+            with_attribute(pa.table(table), found, name)
