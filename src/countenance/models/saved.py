@@ -54,13 +54,14 @@ def finds_of_saved(folder: Path) -> tuple[str, ...]:
 def card_of_predictions(found: Predictions, name: str | None = None) -> ModelCard:
     """The card of saved predictions: named after their file, hashed over their content."""
     path = Path(found.place)
-    if path.is_file():
-        content = file_hash(path)
+    if path.is_file() or found.files:
+        hashes = [file_hash(file) for file in ((path,) if path.is_file() else ()) + found.files]
+        content = hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
     else:
         rows = {key: found.by_id[key].to_row() for key in sorted(found.by_id)}
         content = hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()
     content += f" {sorted(found.classes.items())}" if found.classes else ""
-    shown = name or (path.stem if path.is_file() else "predictions")
+    shown = name or (path.stem if path.is_file() or path.is_dir() else "predictions")
     return ModelCard(
         name=shown, description=f"saved predictions ({found.format})", content=f"{found.format}:{content}", hashed=True
     )

@@ -104,7 +104,8 @@ def wanted_by(
     task: Task, data: Dataset | SampleManifest, options: Mapping[str, str], units: Units | None = None
 ) -> Wanted:
     """What a task asks of a file of predictions on a dataset."""
-    return Wanted(task.answer, names_of(data), options, units, getattr(data, "categories", {}))
+    people = {} if isinstance(data, SampleManifest) else {s.id: ([one.id for one in s.subjects],) for s in data}
+    return Wanted(task.answer, names_of(data), options, units, people, getattr(data, "categories", {}))
 
 
 def names_of(data: Dataset | SampleManifest) -> ImageNames:

@@ -38,6 +38,8 @@ class Metric:
     own name: every row without a value is. None: a row without a value is outside the metric's denominator."""
     among: tuple[str, tuple[str, ...]] | None = None
     """An attribute and its values: whom the metric is about. Images that failed are missing for these people alone."""
+    published: str | None = None
+    """The name that a protocol published it under: used in its files and on its page, understood in `--metric`."""
     of_groups: bool = False
     """Rows do not have it: the task's reducer gives it for groups, as numbers that say how they are `audited`."""
 

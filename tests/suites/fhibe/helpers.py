@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from countenance.suites.fhibe import FhibeRun, evaluate_task
+from countenance import Run
+from countenance.suites.fhibe import evaluate_task
 
 TOLERANCE = 1e-9
 
@@ -29,7 +30,7 @@ def assert_same(found: Any, expected: Any, place: str = "") -> None:
         assert found == expected, place
 
 
-def strict(root: Path, **changes: Any) -> FhibeRun:
+def strict(root: Path, **changes: Any) -> Run:
     """Evaluate a vector in strict mode, as its README says it was run."""
     about = json.loads((root / "expected" / "expected.json").read_text())
     settings: dict[str, Any] = {
@@ -47,7 +48,7 @@ def strict(root: Path, **changes: Any) -> FhibeRun:
     )
 
 
-def read(run: FhibeRun, name: str) -> Any:
+def read(run: Run, name: str) -> Any:
     """One of the files beside the run directory."""
     return json.loads((run.path.parent / name).read_text())
 

@@ -31,7 +31,7 @@ def test_every_task_runs_from_made_data_to_its_report(made, task):
     assert "Disparities by size" in page
     assert "tiny people as fhibe" in page
     assert "<img" not in page  # nobody's face
-    assert FhibeRun(run.path).fhibe["gallery"] == "off"
+    assert Run(run.path).fhibe["gallery"] == "off"
     for column in run.scores().column_names:
         if column.startswith("m."):
             values = [v for v in run.scores().column(column).to_pylist() if v is not None]
@@ -58,7 +58,7 @@ def test_a_picture_is_shown_only_when_asked_for(made):
     for gallery in ("blurred", "full"):
         page = run.report(gallery=gallery).read_text()
         assert "data:image" in page
-        assert FhibeRun(run.path).fhibe["gallery"] == gallery
+        assert Run(run.path).fhibe["gallery"] == gallery
     with pytest.raises(InputError, match="expected off, blurred or full"):
         run.report(gallery="some")
 

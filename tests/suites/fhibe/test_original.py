@@ -12,7 +12,7 @@ import pytest
 import countenance.suites.fhibe.original
 from countenance.data import Dataset
 from countenance.errors import InputError
-from countenance.suites.fhibe import FhibeRun
+from countenance import Run
 from countenance.suites.fhibe.make_data import make_data
 from countenance.suites.fhibe.original.__main__ import main
 from countenance.suites.fhibe.vocabulary import TASKS
@@ -89,7 +89,7 @@ def test_a_published_script_runs_unchanged(root, tmp_path, monkeypatch, task):
     config = configure(tmp_path, root, task)
     assert main([str(SCRIPTS / f"{task}.py")]) == 0
     folder = results_of(config)
-    run = FhibeRun(folder / "run")
+    run = Run(folder / "run")
     assert run.model_name == config["model_name"]
     for metric, expected in MEANS[task].items():
         values = [v for v in run.scores().column(f"m.{metric}").to_pylist() if v is not None]

@@ -6,7 +6,7 @@ import pytest
 
 from countenance.errors import InputError
 from countenance.run.subjects import read_subjects
-from countenance.suites.fhibe import FhibeRun
+from countenance import Run
 from countenance.suites.fhibe.purge import purge
 
 from . import small
@@ -35,7 +35,7 @@ def test_a_withdrawn_person_leaves_a_run(tmp_path):
     done = purge(finished.path, {"s7", "nobody"})
     assert (done.people, done.images, done.rows, done.unknown) == (1, 1, 1, ("nobody",))
     assert traces(folder, lost, '"s7"') == []
-    again = FhibeRun(finished.path)
+    again = Run(finished.path)
     assert len(again.scores()) == 59
     assert again.manifest["purged"] == 1
     assert again.fhibe["problems"] == []
@@ -57,8 +57,8 @@ def test_the_strict_run_of_the_same_outputs_is_purged_too(tmp_path):
     done = purge(default.path, {"s7"})
     assert (done.people, done.images, done.rows, len(done.runs)) == (1, 2, 2, 2)  # an image of each run
     assert traces(default.path.parent, rows[7]["filepath"], '"s7"') == []
-    assert [len(FhibeRun(one.path).scores()) for one in (default, strict)] == [59, 59]
-    assert FhibeRun(strict.path).fhibe["compat"] == "strict"
+    assert [len(Run(one.path).scores()) for one in (default, strict)] == [59, 59]
+    assert Run(strict.path).fhibe["compat"] == "strict"
     assert "run-strict/scores.parquet" in done.made_again
     assert not (default.path.parent / "bias_report.pdf").exists()
     assert mine.exists()
@@ -74,7 +74,7 @@ def test_whoever_was_removed_before_does_not_come_back(tmp_path):
         first, second, *_ = finished.scores().column("identity").to_pylist()
         purge(finished.path, {first})
         purge(finished.path, {second})
-        again = FhibeRun(finished.path)
+        again = Run(finished.path)
         found = again.scores()
         assert len(found) == size - 2
         assert not {first, second} & set(found.column("identity").to_pylist())
@@ -101,7 +101,7 @@ def test_an_image_of_two_goes_whole(tmp_path):
     finished = run(tmp_path)
     done = purge(finished.path, {"s0"})
     assert (done.images, done.rows) == (1, 2)
-    assert len(FhibeRun(finished.path).scores()) == 6
+    assert len(Run(finished.path).scores()) == 6
 
 
 def rates(finished):
@@ -115,7 +115,7 @@ def test_pictures_and_embeddings_go_too(tmp_path):
     finished = run(tmp_path, "face_verification")
     before = rates(finished)
     purge(finished.path, {"s1"})
-    assert len(before) == 2 and rates(FhibeRun(finished.path)) == before[1:]  # one person alone makes no pairs
+    assert len(before) == 2 and rates(Run(finished.path)) == before[1:]  # one person alone makes no pairs
     outputs = json.loads((finished.path.parent / "model_outputs.json").read_text())
     assert len(outputs) == 12
 
@@ -192,7 +192,7 @@ def test_a_copy_without_its_outputs_is_purged_as_far_as_it_goes(tmp_path):
     (copy / "local.json").unlink()
     assert purge(copy, ["s7"]).images == 1
     assert traces(copy, rows[7]["filepath"], '"s7"') == []
-    again = FhibeRun(copy)
+    again = Run(copy)
     assert len(again.scores()) == 59 and again.results() == []
     assert "was not made here" in again.manifest.notes[-1] and (copy / "report.html").exists()
 
@@ -210,7 +210,7 @@ def test_a_purge_that_was_killed_while_it_scored_goes_on(tmp_path, monkeypatch):
     assert (finished.path / "purge.json").exists()
     purge(finished.path, ["s7"])
     assert not (finished.path / "purge.json").exists()
-    assert len(FhibeRun(finished.path).scores()) == 59 and FhibeRun(finished.path).results()[0].n == 59
+    assert len(Run(finished.path).scores()) == 59 and Run(finished.path).results()[0].n == 59
 
 
 def test_nobody_known_changes_nothing(tmp_path):

@@ -10,7 +10,8 @@ import pytest
 from countenance.errors import InputError, MissingExtra
 from countenance.report.plots.forest import forest_figures, rows_of
 from countenance.report.source import ReportSource
-from countenance.suites.fhibe import FhibeRun, evaluate_task
+from countenance import Run
+from countenance.suites.fhibe import evaluate_task
 from countenance.suites.fhibe.make_data import ATTRIBUTES
 
 from . import small
@@ -45,7 +46,7 @@ def test_a_strict_evaluation_leaves_the_default_run_and_its_report(evaluated):
     assert strict.path.parent == default.path.parent
     assert {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()} == before
     assert page.exists()
-    assert FhibeRun(default.path).fhibe["compat"] == "default"
+    assert Run(default.path).fhibe["compat"] == "default"
     assert strict.replaced == ()
     strict.report()
     assert {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()} == before
@@ -185,7 +186,7 @@ def test_the_dataset_version_is_on_page_and_pdf(made, evaluated, tmp_path):
     assert "version fhibe.20250708" in pdf_text(tmp_path / "page.pdf")
     call("report", finished.path, "--out", tmp_path / "two.html", "--dataset-version", "second")
     assert "version second" in page_text(tmp_path / "two.html")
-    assert FhibeRun(finished.path).manifest["dataset"]["card"]["version"] == "second"
+    assert Run(finished.path).manifest["dataset"]["card"]["version"] == "second"
     call("evaluate", "--data", made, "--task", "person_localization", "--dataset-version", "third", "--quiet")
     assert "version third" in page_text(finished.path / "report.html")
 
@@ -214,7 +215,7 @@ def test_ancestry_by_continent(tmp_path):
     found = json.loads((finished.path / "audit.json").read_text())
     assert {group["group"] for group in found["groups"]} == {"11. Asia", "0. Africa"}
     assert {group["n"] for group in found["groups"]} == {60, 30}
-    assert "12. Central Asia" in str(FhibeRun(finished.path).scores()["attr.ancestry"].to_pylist())
+    assert "12. Central Asia" in str(Run(finished.path).scores()["attr.ancestry"].to_pylist())
 
 
 def test_disparities_are_marked_in_the_plots_of_the_pdf(unfair, tmp_path):

@@ -9,6 +9,7 @@ FHIBE = Suite(
     name="fhibe",
     question="Does a model serve everybody alike in nine tasks on consented photographs of people?",
     datasets=("fhibe",),
+    formats=("fhibe",),
     tasks=tuple(SuiteTask(name) for name in TASKS),
     sections=sections,
     files=files_again,

@@ -1,6 +1,8 @@
 """The annotation table of FHIBE and FHIBE-Face: one row per person, read safely, with every problem's place."""
 
+import csv
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """The columns that each task reads beside filepath, image_id, subject_id, age and the attributes."""
 
+USEFUL = ("image_height", "image_width")
+"""Columns that are read where the table has them: otherwise every picture is opened to learn its size."""
 MINI_SEED = 42
 
 
@@ -76,7 +80,7 @@ def processed(root: Path, dataset: str) -> Path:
 
 
 def read_table(
-    root: str | Path, dataset: str, task: str, attributes: tuple[str, ...], *, strict: bool = False
+    root: str | Path, dataset: str, task: str | Sequence[str], attributes: tuple[str, ...], *, strict: bool = False
 ) -> FhibeTable:
     """Read the columns that a task and its attributes need from `{root}/data/processed/{dataset}/{dataset}.csv`.
 
@@ -86,8 +90,11 @@ def read_table(
     """
     base = Path(root)
     path = processed(base, dataset) / f"{dataset}.csv"
-    wanted = ("filepath", "image_id", "subject_id", *COLUMNS[task], *attributes)
-    columns = read_columns(path, tuple(dict.fromkeys(wanted)), "FHIBE's annotation table")
+    tasks = (task,) if isinstance(task, str) else tuple(task)
+    needed = ("filepath", "image_id", "subject_id", *(name for one in tasks for name in COLUMNS[one]), *attributes)
+    given_boxes = ("person_bbox",) if {"keypoint_estimation", "body_parts_detection"} & set(tasks) else ()
+    useful = [name for name in (*USEFUL, *given_boxes) if name in _header(path)]
+    columns = read_columns(path, tuple(dict.fromkeys((*needed, *useful))), "FHIBE's annotation table")
     rows = len(columns["filepath"])
     if rows == 0:
         raise InputError(f"{path}: no rows below the header")
@@ -101,6 +108,15 @@ def read_table(
     if "ancestry" in columns and not strict:
         check_ancestries(table)
     return table
+
+
+def _header(path: Path) -> list[str]:
+    """The names of a table's columns; none where it cannot be read, which its reader says."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            return next(csv.reader(stream), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
 
 
 def without_repeats(table: FhibeTable, *, strict: bool = False) -> FhibeTable:

@@ -111,10 +111,14 @@ MEANINGS: dict[str, str] = {name: about.meaning for name, about in _ATTRIBUTES.i
 MULTIPLE = frozenset(name for name, about in _ATTRIBUTES.items() if about.several)
 UNNUMBERED = frozenset(name for name, about in _ATTRIBUTES.items() if not about.numbered)
 ASSIGNED: dict[str, AssignedBy] = {
-    "head_pose": "annotated", "camera_distance": "predicted", "apparent_skin_color_hue_lum": "predicted",
+    "head_pose": "annotated",
+    "camera_distance": "predicted",
+    "apparent_skin_color_hue_lum": "predicted",
     "user_hour_captured": "predicted",
-}  # fmt: skip
+}
 """Who assigned an attribute, where the people did not do so themselves."""
+MODEL_CARD = "model_card.json"
+"""Beside model_outputs.json: what the model is, where somebody wrote it down."""
 CARD = "card.json"
 """Beside a dataset's table: what the data is, where somebody wrote it down."""
 NOT_ON_FACES = ("action_subject_subject_interaction",)

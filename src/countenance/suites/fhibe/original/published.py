@@ -7,29 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
+from countenance.run.run import Run
 from countenance.suites.fhibe.evaluate import evaluate_task as evaluate
 from countenance.suites.fhibe.original.helpers import LOG, get_project_root
-from countenance.suites.fhibe.rundir import FOLDERS, FhibeRun
-from countenance.suites.fhibe.settings import model_folder
+from countenance.suites.fhibe.report import write_bias_report
+from countenance.suites.fhibe.settings import RUNS, model_folder
 from countenance.suites.fhibe.table import dataset_folder
 
 
-def evaluate_task(*given: Any, **named: Any) -> FhibeRun:
+def evaluate_task(*positional: Any, **named: Any) -> Run:
     """Evaluate a wrapped model as the published function does, with its parameters, and return the run.
 
     The original's files (`intersectional_results_*.json` and the like) are where it writes them and hold its numbers,
     quirks included; the run directory beside them holds the corrected ones, and reports are made from it.
     """
-    asked: dict[str, Any] = inspect.signature(evaluate).bind(*given, **named).arguments
-    asked |= asked.pop("further", {})
-    if asked.get("results_rootdir") is None:
-        asked["results_rootdir"] = Path(get_project_root(), "results")
-    run = evaluate(**asked, step=_progress(asked["task_name"]))
-    for problem in run.fhibe["problems"]:
+    arguments: dict[str, Any] = inspect.signature(evaluate).bind(*positional, **named).arguments
+    arguments |= arguments.pop("further", {})
+    if arguments.get("results_rootdir") is None:
+        arguments["results_rootdir"] = Path(get_project_root(), "results")
+    run = evaluate(**arguments, step=_progress(arguments["task_name"]))
+    for problem in (*run.manifest.dataset.notes, *run.notes):
         LOG.warning("note: %s", problem)
     try:
         published = {"model": None, "reuse_model_outputs": True, "compat": "strict", "fhibe_layout": True}
-        evaluate(**asked | published)
+        evaluate(**arguments | published)
     except InputError as error:
         LOG.warning("note: the original's files were not written: %s", error)
     LOG.info("run      %s", run.path)
@@ -74,14 +75,14 @@ class BiasReport:
         self.dataset_name = dataset_folder(dataset_name, task_name, downsampled)
         folder = model_folder(results_base_dir, task_name, self.dataset_name, model_name, use_mini_dataset)
         self.results_dir = folder if results_dir is None else Path(results_dir)
-        path = self.results_dir / FOLDERS["default"]
+        path = self.results_dir / RUNS["default"]
         if not path.is_dir():
             raise InputError(
                 f"{self.results_dir}: no results of {model_name} for {task_name}; call evaluate_task first (with "
                 "reuse_model_outputs=True if the outputs are there), and give it the same downsampled and "
                 "use_mini_dataset"
             )
-        self.run = FhibeRun(path)
+        self.run = Run(path)
 
     def generate_pdf_report(
         self,
@@ -90,11 +91,12 @@ class BiasReport:
         show_significance_on_plots: bool = True,
         report_savename: str = "bias_report.pdf",
     ) -> Path:
-        """Write the PDF beside the results and return its path; ancestry and nationality by continent if asked."""
+        """Write the PDF beside the results and return its path; ancestry and nationality by continent if arguments."""
         path = self.results_dir / report_savename
         if path.suffix.lower() != ".pdf" or path.parent != self.results_dir:
             raise InputError(f"report_savename {report_savename!r}: expected a file name that ends in .pdf")
-        self.run.report(
+        write_bias_report(
+            self.run,
             path,
             by=list(attributes),
             dataset_version=self.dataset_version,
