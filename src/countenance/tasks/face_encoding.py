@@ -1,6 +1,6 @@
 """Does the face survive being encoded? The restored picture against the original."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from countenance.answers import Picture
 from countenance.data import Sample
 from countenance.metrics.images import psnr, psnr_float32, ssim
-from countenance.tasks.reduce import With
-from countenance.tasks.task import Context, Metric, Options, Row, Task, subject_row
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With, added
+from countenance.tasks.task import Metric, Options, Row, Task, subject_row
 from countenance.tasks.thresholds import Compat
 
 SIDE = 256
@@ -103,17 +103,17 @@ def sizes(original: Sequence[int], answer: Sequence[int]) -> str:
     return f"a picture of {answer[1]}×{answer[0]}, the original is {original[1]}×{original[0]}"
 
 
-def size_notes(samples: Sequence[Sample], answers: Mapping[str, Picture], context: Context) -> list[str]:
+def other_sizes(shard: Shard) -> State:
+    """How many pictures are of another size than their original, and of how many."""
+    pairs = [(answer.pixels.shape[:2], (sample.height, sample.width)) for sample, answer in shard.answered()]
+    return {"other": np.array([sum(one != two for one, two in pairs)]), "pictures": np.array([len(pairs)])}
+
+
+def size_notes(state: State, whole: Whole) -> Reduced:
     """A sentence on pictures of another size than their original."""
-    other = [
-        f"{sample.id}: {sizes((sample.height, sample.width), answers[sample.id].pixels.shape)}"
-        for sample in samples
-        if sample.id in answers and answers[sample.id].pixels.shape[:2] != (sample.height, sample.width)
-    ]
-    if not other:
-        return []
-    share = f"{len(other)} of {len(samples)} pictures differ from their original in size"
-    return [f"{other[0]}; {share}, and all are compared at {SIDE}×{SIDE}"]
+    other, pictures = int(state["other"][0]), int(state["pictures"][0])
+    share = f"{other:,} of {pictures:,} pictures differ from their original in size"
+    return Reduced(notes=[f"{share}; all are compared at {SIDE}×{SIDE}"] if other else [])
 
 
 def asks(sample: Sample) -> bool:
@@ -140,7 +140,7 @@ def make(options: PictureOptions) -> Task:
         score=With(score, options),
         asks=asks,
         needs=("picture",),
-        notes=size_notes,
+        reduce=Reduce(other_sizes, size_notes, added),
         options=options,
         make=make,
     )

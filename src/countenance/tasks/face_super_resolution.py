@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from countenance.tasks import face_encoding
-from countenance.tasks.face_encoding import PictureOptions, restored, size_notes
+from countenance.tasks.face_encoding import PictureOptions, restored
 from countenance.tasks.reduce import With
 from countenance.tasks.task import Task
 
@@ -15,7 +15,6 @@ def make(options: PictureOptions) -> Task:
         name="face_super_resolution",
         question="Is the face restored from a small picture?",
         score=With(restored, options),
-        notes=size_notes,
         make=make,
     )
 

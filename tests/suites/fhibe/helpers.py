@@ -48,6 +48,17 @@ def strict(root: Path, **changes: Any) -> Run:
     )
 
 
+def people(run: Run) -> list[dict[str, Any]]:
+    """The rows of people, in the order of the table."""
+    rows = [row for row in run.scores().to_pylist() if row["subject"] is not None]
+    return sorted(rows, key=lambda row: int(row["subject"]))
+
+
+def problems(run: Run) -> list[str]:
+    """What a reader of the numbers should know, of the data and of the answers."""
+    return [*run.manifest.dataset.notes, *run.notes]
+
+
 def read(run: Run, name: str) -> Any:
     """One of the files beside the run directory."""
     return json.loads((run.path.parent / name).read_text())

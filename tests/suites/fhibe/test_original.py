@@ -150,7 +150,7 @@ def test_the_published_names_give_the_published_files(vector, name):
         attributes=["pronoun", "age", "apparent_skin_color", "ancestry"], reuse_model_outputs=True,
         results_rootdir=str(where / "results-in"), **options,
     )  # fmt: skip
-    assert run.fhibe["compat"] == "default"
+    assert run.manifest.about["compat"] == "default"
     files = [p for p in (where / "expected").glob("*.json") if p.name not in NOT_FILES and ".HEAD" not in p.name]
     assert files
     for path in files:

@@ -58,7 +58,7 @@ def test_the_strict_run_of_the_same_outputs_is_purged_too(tmp_path):
     assert (done.people, done.images, done.rows, len(done.runs)) == (1, 2, 2, 2)  # an image of each run
     assert traces(default.path.parent, rows[7]["filepath"], '"s7"') == []
     assert [len(Run(one.path).scores()) for one in (default, strict)] == [59, 59]
-    assert Run(strict.path).fhibe["compat"] == "strict"
+    assert Run(strict.path).manifest.about["compat"] == "strict"
     assert "run-strict/scores.parquet" in done.made_again
     assert not (default.path.parent / "bias_report.pdf").exists()
     assert mine.exists()

@@ -46,7 +46,7 @@ def test_a_strict_evaluation_leaves_the_default_run_and_its_report(evaluated):
     assert strict.path.parent == default.path.parent
     assert {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()} == before
     assert page.exists()
-    assert Run(default.path).fhibe["compat"] == "default"
+    assert Run(default.path).manifest.about["compat"] == "default"
     assert strict.replaced == ()
     strict.report()
     assert {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()} == before

@@ -240,14 +240,14 @@ class Reader:
         """Whom each answer is about: as the entry's own `rows` say, else in the order that fits their number."""
         everyone = orders[-1]
         surplus = self.wanted.options.get("surplus") == "yes"
+        named = [str(row) for row in rows] if isinstance(rows, list) else []
+        if len(named) == answers and all(one in named for one in orders[0]):
+            return named
         if surplus and answers >= len(everyone):  # published: the i-th answer for the i-th person, whatever follows
             return everyone
         if rows is not None and not surplus:
-            named = [str(row) for row in rows] if isinstance(rows, list) else []
-            if len(named) != answers or not all(one in named for one in orders[0]):
-                numbers = [int(one) if one.isdecimal() else one for one in orders[0]]
-                raise InputError(f"{place}: rows {rows!r:.60} do not name the rows {numbers} of its {answers} answers")
-            return named
+            numbers = [int(one) if one.isdecimal() else one for one in orders[0]]
+            raise InputError(f"{place}: rows {rows!r:.60} do not name the rows {numbers} of its {answers} answers")
         for order in orders if not surplus else ():
             if len(order) == answers:
                 return order

@@ -60,8 +60,8 @@ def evaluate_task(
     Further keywords: `compat` ("strict" reproduces the original's numbers, quirks included; the default is the right
     number, docs/suites/fhibe.md lists the differences), `fhibe_layout`, `depth` (how many attributes are crossed in
     its files), `without` (images that must not be used), `out` (the run, elsewhere), `dataset_version`, `workers`
-    (processes, for a model by name), `step` (called as images are done), `say` (called with each line worth knowing),
-    and the options of the task. `cuda` changes nothing: a wrapper decides itself where it runs.
+    (processes, for a model by name), `step` (called as images are done), `progress` and `say` (as for `evaluate`), and
+    the options of the task. `cuda` changes nothing: a wrapper decides itself where it runs.
     """
     if model is None and not reuse_model_outputs:
         raise InputError("model is None: give a model, or reuse_model_outputs=True to score stored outputs")
@@ -69,6 +69,7 @@ def evaluate_task(
     work: dict[str, Any] = {"workers": further.pop("workers", 1), "say": further.pop("say", lambda line: None)}
     if (step := further.pop("step", None)) is not None:
         work["progress"] = progress_of(step)
+    work |= {"progress": further.pop("progress")} if "progress" in further else {}
     chosen = {name: further.pop(name) for name in ("compat", "depth", "without") if name in further}
     settings = FhibeSettings(
         Path(data_rootdir),
@@ -138,7 +139,7 @@ def runnable(model: Any, settings: FhibeSettings) -> tuple[Any, dict[str, Any]]:
             | wrapper_settings(settings),
         )
     else:
-        if not callable(model):
+        if not is_wrapper(model) and not callable(model):
             raise InputError(
                 f"model is a {type(model).__name__}; expected data_preprocessor and __call__ (FHIBE's wrapper), "
                 "or something callable on a list of images"

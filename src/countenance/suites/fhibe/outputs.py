@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
 from countenance.answers.formats import Predictions, Wanted, read_predictions
-from countenance.answers.formats.fhibe import NOT_THERE
+from countenance.answers.formats.fhibe import MISSING, NOT_THERE
 from countenance.data import Sample
 from countenance.data.image import encode_png
 from countenance.data.names import ImageNames
@@ -37,6 +37,8 @@ def read_outputs(settings: FhibeSettings, dataset: FhibeDataset, task: Task) -> 
         if not (folder / ENCODINGS).is_dir():
             raise InputError(f"{folder / ENCODINGS}: no such folder; run the model first or put its pictures there")
         return read_predictions(folder / ENCODINGS, wanted, "pictures")
+    if not (folder / FILE).is_file():
+        raise InputError(f"{folder / FILE}: no such file; {MISSING}")
     options = {}
     if settings.task == "keypoint_estimation" and settings.options.get("custom_keypoints"):
         options["keypoints"] = ",".join(settings.scoring_options["custom_keypoints"])
