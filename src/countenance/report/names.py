@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from markupsafe import Markup, escape
 
 from countenance.auditing import Audit
-from countenance.data.vocabulary import UNKNOWN, in_order
+from countenance.data.vocabulary import FITZPATRICK, UNKNOWN, in_order
 
 CROSS = " × "
 REST = "rest"
@@ -69,16 +69,30 @@ def value_label(attribute: str, value: str) -> str:
 
     >>> value_label("skin_tone", "monk_10"), value_label("age_group", "0_17"), value_label("hair", "pony_tail")
     ('Monk 10', '0–17', 'pony tail')
+    >>> value_label("pronoun", "0. She/her/hers"), value_label("apparent_skin_color", "0. [102, 78, 65]")
+    ('She/her/hers', 'VI dark')
     """
     if said := phrase(attribute, value):
         return said
     if tone := re.fullmatch(r"monk_(\d+)", value):
         return f"Monk {tone[1]}"
+    if numbered := re.fullmatch(r"\d+\. (.+)", value):  # FHIBE numbers its options
+        return FITZPATRICK.get(tone_colour(value) or (), numbered[1])
     if attribute.startswith("age") and (years := re.fullmatch(r"(\d+)_(\d+)", value)):
         return f"{years[1]}–{years[2]}"
     if re.fullmatch(r"[a-z]+(_[a-z]+)+", value):
         return value.replace("_", " ")
     return "unknown" if value == UNKNOWN else value
+
+
+def tone_colour(value: str) -> tuple[int, ...] | None:
+    """The colour that names a skin tone; None for any other value.
+
+    >>> tone_colour("0. [102, 78, 65]"), tone_colour("0. Africa")
+    ((102, 78, 65), None)
+    """
+    found = re.fullmatch(r"\d+\. \[(\d+), (\d+), (\d+)\]", value)
+    return None if found is None else tuple(int(number) for number in found.groups())
 
 
 def in_group_order(found: "Iterable[G]") -> "list[G]":

@@ -11,10 +11,11 @@ import pytest
 
 from countenance.cli.app import run as command
 from countenance.run import Run
-from countenance.suites.fhibe import evaluate_task
+from countenance.suites.fhibe import evaluate_task, write_bias_report
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE
 
 from . import small
+from .helpers import people
 
 PEOPLE = 120
 
@@ -57,11 +58,10 @@ def test_images_without_an_answer_count_as_not_found_and_the_page_says_so(tree, 
     assert re.search(r"AR_IOU +0\.9000 +120 rows", capsys.readouterr().out)
     page = page_of(root)
     assert "in none of the numbers" not in page and "in no number" not in page and "leave them out" not in page
-    assert "12 images of 120 (10.0 %)" in page and "They count as wrong in the numbers above" in page
-    women = sum("She" in row["pronoun"][0] for row in rows)
-    lost = sum("She" in row["pronoun"][0] for row in rows[:12])
-    assert f"pronoun 0. She/her/hers {lost} {women} {100 * lost / women:.1f} %" in page
-    assert "the numbers count them as wrong" in page  # more than the limit of 5 %
+    assert "12 of 120 images have no answer and count as images where nothing was found" in page
+    run = Run(root / "results/person_localization/fhibe_downsampled/m/run")
+    assert run.manifest.dataset.images == len(rows) == 120 and run.manifest.failed == 0
+    assert len(run.answers()) == 120  # an empty answer for each image that has none
 
 
 def test_keys_of_which_none_is_an_image_are_refused(tree, capsys):
@@ -70,7 +70,7 @@ def test_keys_of_which_none_is_an_image_are_refused(tree, capsys):
     assert evaluate(root) == 2
     said = capsys.readouterr().err.strip()
     assert len(said.splitlines()) == 1
-    assert "/elsewhere/picture0.jpg" in said and key(root, rows[0]) in said and "model_outputs.json" in said
+    assert "/elsewhere/picture0.jpg" in said and rows[0]["filepath"] in said and "model_outputs.json" in said
 
 
 @pytest.mark.parametrize("compat", ["default", "strict"])
@@ -78,14 +78,14 @@ def test_outputs_without_an_entry_are_refused(tree, capsys, compat):
     root, rows = tree
     outputs(root, {})
     assert evaluate(root, "--compat", compat) == 2
-    assert key(root, rows[0]) in capsys.readouterr().err
+    assert rows[0]["filepath"] in capsys.readouterr().err
 
 
 def test_entries_that_are_no_image_are_counted(tree, capsys):
     root, rows = tree
     outputs(root, {key(root, row): boxes(row) for row in rows} | {"/elsewhere/other/picture.jpg": boxes(rows[0])})
     assert evaluate(root, "--no-report") == 0
-    assert "1 entry is of no image of the dataset (/elsewhere/other/picture.jpg)" in capsys.readouterr().err
+    assert "names 1 image that the dataset does not have (/elsewhere/other/picture.jpg)" in capsys.readouterr().err
 
 
 def test_the_thresholds_that_were_used_are_the_ones_that_are_named(tree):
@@ -94,7 +94,7 @@ def test_the_thresholds_that_were_used_are_the_ones_that_are_named(tree):
         root, "fhibe", None, "m", "person_localization", metrics={"AR_IOU": {"thresholds": [0.3, 0.425]}},
         attributes=["pronoun"], reuse_model_outputs=True, results_rootdir=root / "results",
     )  # fmt: skip
-    run.report()
+    write_bias_report(run)
     page = page_of(root)
     assert "0.5 to 0.95" not in page and "share of the overlap thresholds 0.3, 0.425 that the best box passes" in page
     assert "0.3, 0.425" in page[page.index("Better Thresholds") :]
@@ -185,7 +185,7 @@ def test_an_ancestry_is_joined_by_its_words_not_by_its_number(tmp_path, capsys):
     assert evaluate(tmp_path, "--attributes", "ancestry", "--no-report") == 0
     assert "row 2: ancestry: '5. Western Europe' is no ancestry of FHIBE" in capsys.readouterr().err
     run = Run(tmp_path / "results/person_localization/fhibe_downsampled/m/run")
-    found = run.scores()["attr.ancestry"].to_pylist()[:3]
+    found = [row["attr.ancestry"] for row in people(run)[:3]]
     assert found == [["0. Africa", "5. Western Africa"], ["5. Western Europe"], ["11. Asia"]]
 
 
@@ -208,7 +208,7 @@ def test_average_precision_of_random_groups_is_everyones(tmp_path):
             tmp_path, "fhibe", None, "m", "person_localization", attributes=["pronoun"], reuse_model_outputs=True,
             results_rootdir=tmp_path / "results",
         )  # fmt: skip
-        found = {one.group: one.value for one in run.results() if one.name == "AP@0.5"}
+        found = {one.group: one.value for one in run.results() if one.name == "average_precision@0.5"}
         for name, gap in gaps.items():
             gap.append(found[name] - found[None])
     for name, gap in gaps.items():

@@ -10,7 +10,8 @@ from countenance.data import Dataset
 from countenance.data.layout import face_crop
 from countenance.errors import InputError
 from countenance.report.source import ReportSource
-from countenance.suites.fhibe import TASKS, FhibeRun, demo, evaluate_task
+from countenance import Run
+from countenance.suites.fhibe import TASKS, demo, evaluate_task
 from countenance.suites.fhibe.demo import baseline
 from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, make_data
 
@@ -25,13 +26,13 @@ def test_every_task_runs_from_made_data_to_its_report(made, task):
         made, dataset, None, baseline(task), task,
         attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
     )  # fmt: skip
-    assert run.fhibe["problems"] == []
+    assert run.manifest.dataset.notes == []
     page = run.report(gallery="off").read_text()
     assert "FHIBE: the task and its metrics" in page
     assert "Disparities by size" in page
     assert "tiny people as fhibe" in page
     assert "<img" not in page  # nobody's face
-    assert Run(run.path).fhibe["gallery"] == "off"
+    assert Run(run.path).manifest.about["gallery"] == "off"
     for column in run.scores().column_names:
         if column.startswith("m."):
             values = [v for v in run.scores().column(column).to_pylist() if v is not None]
@@ -58,7 +59,7 @@ def test_a_picture_is_shown_only_when_asked_for(made):
     for gallery in ("blurred", "full"):
         page = run.report(gallery=gallery).read_text()
         assert "data:image" in page
-        assert Run(run.path).fhibe["gallery"] == gallery
+        assert Run(run.path).manifest.about["gallery"] == gallery
     with pytest.raises(InputError, match="expected off, blurred or full"):
         run.report(gallery="some")
 
@@ -146,7 +147,7 @@ def test_the_report_knows_which_way_fhibes_metrics_are_better(made):
         made, "fhibe_face_crop_align", None, baseline("face_verification"), "face_verification",
         attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
     )  # fmt: skip
-    run.audit(run.fhibe["attributes"], depth=2)
+    run.audit(run.manifest.about["attributes"], depth=2)
     source = ReportSource.of(run)
     assert source.better["FMR"] == "lower"
     assert all(metric.meaning for metric in source.metrics)

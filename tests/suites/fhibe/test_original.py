@@ -98,7 +98,7 @@ def test_a_published_script_runs_unchanged(root, tmp_path, monkeypatch, task):
     said = pdf_text(folder / "bias_report.pdf")
     assert f"{config['model_name']} on tiny people as" in said
     assert "version fhibe.20250708" in said
-    computed = [name for name in run.fhibe["metrics"] if name not in run.fhibe["skipped"]]
+    computed = [name for name in run.manifest.about["metrics"] if name not in run.manifest.about["skipped"]]
     for metric in computed:
         assert (folder / f"intersectional_results_{metric}.json").exists()
     if task == "face_super_resolution":  # the one published metric cannot be computed here
@@ -107,7 +107,7 @@ def test_a_published_script_runs_unchanged(root, tmp_path, monkeypatch, task):
     else:
         assert computed
     if task == "face_encoding":
-        assert "30 of 30 pictures differ from their original in size" in run.fhibe["problems"][0]
+        assert "30 of 30 pictures differ from their original in size" in run.manifest.about["problems"][0]
 
 
 @pytest.mark.parametrize("task", ["body_parts_detection", "keypoint_estimation", "person_localization"])

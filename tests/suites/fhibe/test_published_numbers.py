@@ -16,7 +16,6 @@ from countenance.suites.fhibe import report as pages
 from countenance.suites.fhibe.dataset import _size
 from countenance.suites.fhibe.original import helpers, published
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
-from countenance.suites.fhibe.recording import failures
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, OWN_METRICS, UNNUMBERED, age_bin
 
 from .test_rules import table_of
@@ -139,17 +138,6 @@ def test_the_published_files_of_rows():
         "pck_scores_threshold.json"
     ]
     assert points["thresholds"] == [0.1] and list(points["results"]) == ["0", "1", "2"]
-
-
-def test_images_without_an_answer_say_who_is_in_them():
-    labels = [SimpleNamespace(attribute="pronoun", cells=lambda: [("0. a", "1. b"), (), ("0. a",)]),
-              SimpleNamespace(attribute="age", cells=lambda: ["young", None, "old"])]  # fmt: skip
-    job = SimpleNamespace(table=table_of(**TABLE), labels=labels, missing=[[1, 2], [0]])
-    first, second = failures(job)
-    assert (first["sample"], first["people"]) == ("b.png", ["t", "u"]) and second["sample"] == "a.png"
-    assert first["attributes"] == {"pronoun": [None, "0. a"], "age": [None, "old"]}
-    assert second["attributes"] == {"pronoun": ["0. a, 1. b"], "age": ["young"]}
-    assert failures(SimpleNamespace(table=table_of(**TABLE), labels=[], missing=[])) == []
 
 
 def test_progress_is_told_every_ten_seconds(monkeypatch, caplog):

@@ -6,8 +6,7 @@ import pytest
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.metrics.readings import READINGS, Reading
-from countenance.suites.fhibe.evaluate import score
-from countenance.suites.fhibe.settings import FhibeSettings
+from countenance.suites.fhibe import evaluate_task
 
 from .small import SIDE, body, outputs, perfect_boxes
 
@@ -25,14 +24,22 @@ def scored(tmp_path, reading: Reading, task: str = "person_localization", per_im
         corners = np.array(entry["detections"], dtype=float)
         entry["detections"] = reading.numbers(corners, np.array([[SIDE, SIDE]], dtype=float)).tolist()
     outputs(tmp_path, task, answers)
-    given = {"attributes": ("pronoun",), "results": tmp_path / "results"}
-    return score(FhibeSettings(tmp_path, "fhibe", "m", task, **given))
+    return evaluate_task(
+        tmp_path,
+        "fhibe",
+        None,
+        "m",
+        task,
+        attributes=["pronoun"],
+        reuse_model_outputs=True,
+        results_rootdir=tmp_path / "results",
+    )
 
 
-def said_of(tmp_path, reading: Reading, *task: str, **given) -> str:
+def said_of(tmp_path, reading: Reading, *task: str, **options) -> str:
     """The note on a reading, or the refusal of boxes that are none in it."""
     try:
-        (told,) = scored(tmp_path, reading, *task, **given).problems
+        told = scored(tmp_path, reading, *task, **options).notes[-1]
     except InputError as error:
         told = str(error)
         assert "has x1 < x0 or y1 < y0" in told
@@ -43,7 +50,7 @@ def said_of(tmp_path, reading: Reading, *task: str, **given) -> str:
 @pytest.mark.parametrize("reading", READINGS, ids=str)
 def test_every_other_reading_is_named_with_what_it_would_find(tmp_path, reading, task):
     if reading == CORNERS:
-        assert scored(tmp_path, reading, task).problems == []
+        assert scored(tmp_path, reading, task).notes == []
     else:
         told = said_of(tmp_path, reading, task)
         assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 12 of 12" in told

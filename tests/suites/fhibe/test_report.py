@@ -47,28 +47,25 @@ def test_a_strict_evaluation_leaves_the_default_run_and_its_report(evaluated):
     assert {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()} == before
     assert page.exists()
     assert Run(default.path).manifest.about["compat"] == "default"
-    assert strict.replaced == ()
     strict.report()
     assert {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()} == before
 
 
-def test_what_an_evaluation_removes_is_said(made, evaluated):
-    finished = evaluated("face_localization")
-    finished.report(pdf=True)
-    assert set(evaluated("face_localization").replaced) == {
-        "findings.parquet", "audit.json", "report.html", "report.pdf",
-    }  # fmt: skip
-    finished.report(pdf=True)
-    arguments = ("evaluate", "--data", made, "--task", "face_localization", "--quiet")
-    _, said = call(*arguments)
-    assert "note: removed report.pdf of the earlier run here" in said
-    _, said = call(*arguments, "--no-report")
-    assert "note: removed findings.parquet, audit.json, report.html of the earlier run here" in said
-    _, said = call(*arguments)
-    assert "removed" not in said
-    _, said = call(*arguments, "--compat", "strict", "--no-report")
-    assert "removed" not in said
-    assert (finished.path / "report.html").exists()
+def test_an_evaluation_of_other_outputs_keeps_the_earlier_run(tmp_path):
+    rows = small.body(tmp_path, people=40)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    first = run(tmp_path)
+    first.report(pdf=True)
+    again = run(tmp_path)  # nothing changed: the run and its pages stay
+    assert again.path == first.path and (first.path / "report.pdf").exists()
+    other = {name: {"detections": None, "scores": None} for name in small.perfect_boxes(rows)}
+    small.outputs(tmp_path, "person_localization", other)
+    lines = []
+    latest = run(tmp_path, say=lines.append)
+    assert latest.path == first.path and not (latest.path / "report.html").exists()
+    (line,) = [line for line in lines if "held another run" in line]
+    (earlier,) = [path for path in first.path.parent.glob("run-*") if path.name != "run-strict"]
+    assert str(earlier) in line and (earlier / "report.pdf").exists()
 
 
 def test_out_writes_the_kind_of_file_that_it_names(evaluated, tmp_path):
@@ -222,7 +219,7 @@ def test_disparities_are_marked_in_the_plots_of_the_pdf(unfair, tmp_path):
     marked = unfair.report(tmp_path / "a.pdf").read_bytes()
     plain = unfair.report(tmp_path / "b.pdf", show_significance=False)
     assert marked != plain.read_bytes()
-    unfair.audit(unfair.fhibe["attributes"], depth=2)
+    unfair.audit(unfair.manifest.about["attributes"], depth=2)
     source = ReportSource.of(unfair)
     metric = next(metric for metric in source.metrics if metric.name == "AR_IOU")
     kinds = {row.label: row.kind for row in rows_of(source, metric)}

@@ -65,7 +65,7 @@ def test_times_are_kept_with_three_digits_and_rates_with_two(monkeypatch, tmp_pa
     assert run.folders() == (tmp_path, tmp_path / "results", run.path.parent) and run.replaced == ()
     again = settings_of(run)
     assert (again.dataset, again.attributes, again.compat) == ("fhibe_downsampled", ("pronoun", "age"), "default")
-    assert again.thresholds["AR_IOU"].tolist() == run.fhibe["thresholds"]["AR_IOU"] and again.without == frozenset()
+    assert again.thresholds["AR_IOU"].tolist() == run.manifest.about["thresholds"]["AR_IOU"] and again.without == frozenset()
 
 
 def report(run, out=None, **options):

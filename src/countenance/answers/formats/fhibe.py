@@ -197,7 +197,7 @@ class Reader:
         """A box with its corners the wrong way round overlaps nobody: it is kept as a point, and noted."""
         answer = boxes_of(boxes, entry, place)
         wrong = (answer.xyxy[:, 2:] < answer.xyxy[:, :2]).any(axis=1) & (self.wanted.reading("xyxy") == CORNERS)
-        if wrong.any():
+        if wrong.any() and self.wanted.options.get("turned") != "raw":
             box = ", ".join(f"{number:g}" for number in answer.xyxy[wrong][0])
             self.turned += [f"{place}: box [{box}]"] * int(wrong.sum())
             flat = np.where(wrong[:, None], answer.xyxy[:, [0, 1, 0, 1]], answer.xyxy)
@@ -213,13 +213,14 @@ class Reader:
         self.lazy[name] = lambda: Masks([fill(one, *shape) for one, shape in zip(runs, shapes, strict=True)], scores)
 
     def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
-        """Keypoints that the file leaves out are far outside; people whom `rows` does not find in the image go."""
+        """Keypoints that the file leaves out are far outside; `rows` names the image's people, and others go."""
         chosen = self.wanted.options.get("keypoints")
         places = [COCO_KEYPOINTS.index(one) for one in chosen.split(",")] if chosen else list(range(17))
         rows = entry.get("rows")
         if isinstance(rows, list) and len(rows) == len(people) and name in self.wanted.people:
-            here = {one for order in self.wanted.people[name] for one in order}
-            people = [points for points, row in zip(people, rows, strict=True) if str(row) in here]
+            order = list(self.wanted.people[name][-1])
+            named = [(order.index(str(row)), i) for i, row in enumerate(rows) if str(row) in order]
+            people = [people[i] for _, i in sorted(named)]
         points = np.full((len(people), 17, 2), NOT_THERE)
         points[:, places] = points_of(people, len(places), place)
         self.made[name] = Keypoints(points)

@@ -20,7 +20,7 @@ from countenance.run.manifest import Manifest
 from countenance.run.run import Run
 from countenance.run.store import MANIFEST
 from countenance.suites.fhibe.dataset import FhibeDataset, read_dataset
-from countenance.suites.fhibe.outputs import read_outputs, write_outputs
+from countenance.suites.fhibe.outputs import read_outputs, reading_notes, write_outputs
 from countenance.suites.fhibe.pictures import task_of
 from countenance.suites.fhibe.published import write_published
 from countenance.suites.fhibe.settings import RUNS, FhibeSettings
@@ -100,6 +100,7 @@ def evaluate_task(
         by=list(settings.attributes),
         suite="fhibe",
         about=about(settings, skipped),
+        notes=reading_notes(settings.task),
         **work,
         **how,
     )

@@ -1,7 +1,8 @@
 """model_outputs.json: what a model answered, written as the original does, and read again."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,15 @@ from countenance.data.reading.entries import write_entries
 from countenance.data.run_lengths import rle_of
 from countenance.errors import InputError
 from countenance.files import write_atomically, write_text
+from countenance.run.stages import Notes
 from countenance.suites.fhibe.dataset import FhibeDataset
 from countenance.suites.fhibe.settings import ENCODINGS, FILE, FhibeSettings
-from countenance.tasks import Task
+from countenance.tasks import Context, Task
+from countenance.tasks.box_notes import FACES, PEOPLE, Readings
 from countenance.tasks.keypoint_estimation import KEYPOINTS
+from countenance.tasks.task import CONTEXT
+
+REMEDY = "write detections as [x0, y0, x1, y1] in pixels"
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -46,8 +52,26 @@ def read_outputs(settings: FhibeSettings, dataset: FhibeDataset, task: Task) -> 
         options |= {"surplus": "yes", "turned": "kept"}
     if settings.task == "face_super_resolution":
         options["roots"] = f"{settings.data}\n{settings.results}"
-    wanted = Wanted(wanted.kind, wanted.names, options, people=wanted.people)
-    return read_predictions(folder / FILE, wanted, "fhibe")
+    try:
+        return read_predictions(folder / FILE, replace(wanted, options=options), "fhibe")
+    except InputError as error:
+        if task.answer is not Boxes or "has x1 < x0" not in str(error):
+            raise
+        as_they_are = read_predictions(folder / FILE, replace(wanted, options={"turned": "raw"}), "fhibe")
+        notes = reading_notes(settings.task)(list(dataset), as_they_are.by_id, CONTEXT)
+        raise InputError("; ".join([str(error).partition("; ")[0], *(notes or [REMEDY])])) from None
+
+
+def reading_notes(task: str) -> Notes | None:
+    """A sentence when boxes look as if they were given in another reading, with what to do in FHIBE's files."""
+    if task not in ("person_localization", "face_localization"):
+        return None
+    target = PEOPLE if task == "person_localization" else FACES
+
+    def notes(samples: Sequence[Sample], answers: Mapping[str, Any], context: Context) -> list[str]:
+        return target.notes_on(samples, answers, Readings(context.reading, remedy=lambda trial: REMEDY))
+
+    return notes
 
 
 def _orders(settings: FhibeSettings, dataset: FhibeDataset) -> dict[str, tuple[list[str], ...]]:

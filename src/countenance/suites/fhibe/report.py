@@ -1,24 +1,30 @@
 """The bias report: the report of every run, with what FHIBE's readers look for on top."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from countenance.auditing import Finding
 from countenance.auditing.groups import CROSS
 from countenance.errors import InputError
 from countenance.report import numbers, render, write_pdf
 from countenance.report.findings import by_size, finding_words
+from countenance.report.names import REST, Names, tone_colour, value_label
 from countenance.report.page import context, write_page
 from countenance.report.plots.style import check_installed
 from countenance.report.source import ReportSource
+from countenance.report.words import DISPARITY
 from countenance.run.run import Run
 from countenance.run.store import REPORT
 from countenance.run.suite import Section
 from countenance.suites.fhibe.evaluate import amended
+from countenance.suites.fhibe.pairs import published_pairs
 from countenance.suites.fhibe.places import LARGEST, is_largest
-from countenance.suites.fhibe.vocabulary import EXPLAINED, MEANINGS, UNKNOWN
+from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, MEANINGS, MULTIPLE, UNKNOWN
 from countenance.tasks import Metric
+from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.results import Number, Result, Table
 from countenance.tasks.validation_rate import RATES
 
@@ -139,14 +145,14 @@ def write_pages(run: Run, path: Path, *, gallery: str, pdf: bool, show_significa
     """Write the page of the last audit, the PDF beside it, or the PDF alone, as `path` and `pdf` say."""
     only_pdf = path.suffix.lower() == ".pdf"
     source = ReportSource.of(run)
-    said = context(source, gallery)
-    compared = {n: about for n, about in said["card"]["attributes"].items() if n in source.names.by}
-    said["card"] = said["card"] | {"attributes": compared}
+    page = context(source, gallery)
+    compared = {n: about for n, about in page["card"]["attributes"].items() if n in source.names.by}
+    page["card"] = page["card"] | {"attributes": compared}
     if not only_pdf:
-        write_page(source, path, gallery, said)
+        write_page(source, path, gallery, page)
     if pdf or only_pdf:
         beside = path if only_pdf else path.with_suffix(".pdf")
-        write_pdf(source, beside, said=said, verdicts=show_significance)
+        write_pdf(source, beside, said=page, verdicts=show_significance)
         if beside.parent.resolve() == run.path.resolve():
             run.store.seal([beside.name])  # it is the run's, so a purge removes it
 
@@ -159,20 +165,62 @@ def sections(source: ReportSource) -> list[Section]:
 
 
 def _section(run: Run, source: ReportSource) -> dict[str, Any]:
-    about, names, listed = fhibe_facts(run), source.names, by_size(source.audit.findings)
-    card = run.manifest.dataset.card  # it may say another meaning than FHIBE's (rendered people)
-    said = {name: one.meaning for name, one in card.attributes.items() if one.meaning}
+    about, names, card = fhibe_facts(run), source.names, run.manifest.dataset.card
+    disparities = [f for f in by_size(source.audit.findings) if f.verdict == DISPARITY]
+    pairs = published_pairs(source)
     return {
         "task": EXPLAINED[str(about["task"])],
         "about": about,
         "by": names.by,
         "version": card.version,
+        "dataset": DATASET_TEXTS.get(str(about["dataset"]), card.description) if card.real_people else card.description,
+        "evaluated": _evaluated(run),
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
+        "problems": run.manifest.dataset.notes,
         "metrics": [_metric(run, metric, source) for metric in source.metrics],
-        "disparities": [finding_words(f, names) for f in listed[:LISTED]],
-        "tested": len(listed),
-        "attributes": [(name, said.get(name, MEANINGS.get(name, ""))) for name in names.by],
+        "disparities": [
+            finding_words(f, names) | {"mirror": mirrored(f, disparities, names)} for f in disparities[:LISTED]
+        ],
+        "tested": len(disparities),
+        "pairs": [pair.words(names) for pair in pairs[:LISTED]],
+        "all_pairs": len(pairs),
+        "attributes": [_attribute(name, card, names) for name in names.by],
     }
+
+
+def _evaluated(run: Run) -> str:
+    """Which keypoints or body parts count, in words; nothing for other tasks."""
+    facts = fhibe_facts(run)
+    if facts["task"] == "keypoint_estimation":
+        return f"Keypoints: {', '.join(facts['options'].get('custom_keypoints') or KEYPOINTS)}."
+    if facts["task"] == "body_parts_detection":
+        columns = [name.partition(" ")[2] for name in run.scores().column_names if name.startswith("m.ACC_DET ")]
+        return f"Body parts: {', '.join(columns)}."
+    return ""
+
+
+def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
+    """An attribute with what it means, who said it, and its values in this run; skin tones with their colours."""
+    known = card.attributes.get(name)  # it may say another meaning than FHIBE's (rendered people)
+    meaning = known.meaning if known is not None and known.meaning else MEANINGS.get(name, "")
+    return {
+        "name": name,
+        "meaning": meaning,
+        "assigned": "" if known is None else known.assigned_by,
+        "several": name in MULTIPLE,
+        "options": [
+            {"label": value_label(name, value), "colour": tone_colour(value)} for value in names.levels.get(name, ())
+        ],
+    }
+
+
+def mirrored(finding: Finding, disparities: Sequence[Finding], names: Names) -> str:
+    """The one group whose failing makes the others of its attribute look favoured; nothing where there is none."""
+    if finding.direction != "better" or finding.versus != REST:
+        return ""
+    alike = [f for f in disparities if (f.metric, f.attribute) == (finding.metric, finding.attribute)]
+    failing = {f.group for f in alike if f.direction == "worse"}
+    return names.who(finding.attribute, failing.pop()) if len(failing) == 1 else ""
 
 
 def _metric(run: Run, metric: Metric, source: ReportSource) -> dict[str, str]:
@@ -181,7 +229,8 @@ def _metric(run: Run, metric: Metric, source: ReportSource) -> dict[str, str]:
         limits = numbers.span(whole.low, whole.high, whole.metric_kind)
         shown = f"{numbers.value(whole.estimate, whole.metric_kind)} ({limits})"
         n = numbers.count(whole.n)
-    levels = fhibe_facts(run)["thresholds"].get(metric.name.split(" ")[0], ())
+    name = metric.published or metric.name
+    levels = fhibe_facts(run)["thresholds"].get(name.split(" ")[0], ())
     thresholds = ", ".join(f"{level:g}" for level in levels) or "none"
-    about = {"name": metric.name, "meaning": metric.meaning, "better": metric.better or ""}
+    about = {"name": name, "meaning": metric.meaning, "better": metric.better or ""}
     return about | {"overall": shown, "n": n, "thresholds": thresholds}

@@ -2,7 +2,7 @@
 
 from countenance.run.suite import Suite, SuiteTask
 from countenance.suites.fhibe.purge import files_again, related, rescore
-from countenance.suites.fhibe.report import sections
+from countenance.suites.fhibe.report import sections, write_bias_report
 from countenance.suites.fhibe.vocabulary import TASKS
 
 FHIBE = Suite(
@@ -12,6 +12,7 @@ FHIBE = Suite(
     formats=("fhibe",),
     tasks=tuple(SuiteTask(name) for name in TASKS),
     sections=sections,
+    report=write_bias_report,
     files=files_again,
     rescore=rescore,
     related=related,
