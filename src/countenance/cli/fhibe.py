@@ -173,7 +173,7 @@ def _print_run(finished: "Run") -> None:
             say(f"  {number.published or number.name:16} {number.value:10.4f}   {span}")
     for metric, reason in facts["skipped"].items():
         say(f"  {metric:16} skipped: {reason}")
-    for line in finished.notes:
+    for line in (*facts["notes"], *finished.notes):
         say(f"note: {line}", err=True)
     say(f"run      {finished.path.resolve()}")
 

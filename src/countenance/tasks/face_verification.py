@@ -143,8 +143,8 @@ def finish(state: State, whole: Whole, options: VerificationOptions) -> Reduced:
         as_they_are = options.validation_rate == "dot"
         norm = 1.0 if as_they_are else np.linalg.norm(found.vectors, axis=1, keepdims=True)
         vectors[found.rows] = found.vectors / norm
-        rates = Pictures(vectors, found.people)
-        results += [*rates.by_group(groups), *([rates.table(crossed_groups(groups))] if as_they_are else [])]
+        rates, every = Pictures(vectors, found.people), {name: groups_of(table, name) for name in whole.attributes}
+        results += [*rates.by_group(groups), *([rates.table(crossed_groups(every))] if as_they_are else [])]
     columns = _columns(table.num_rows, pictures, compared, counts, how.score)
     return Reduced(results, columns, [how.said, *report.notes(compared, found, here)])
 

@@ -15,7 +15,7 @@ from countenance.suites.fhibe import TASKS, demo, evaluate_task
 from countenance.suites.fhibe.demo import baseline
 from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, make_data
 
-from .helpers import call, pdf_text
+from .helpers import call, pdf_text, people
 from .people import CARD, SIZE, body, portrait
 
 
@@ -45,7 +45,7 @@ def test_the_demo_is_worse_for_dark_skin_as_its_card_says(made):
         made, "fhibe", None, "demo", "person_localization",
         attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
     )  # fmt: skip
-    rows = run.scores().to_pylist()
+    rows = people(run)
     dark = [r["m.AR_IOU"] for r in rows if r["attr.apparent_skin_color"][:2] in ("0.", "1.")]
     light = [r["m.AR_IOU"] for r in rows if r["attr.apparent_skin_color"][:2] not in ("0.", "1.")]
     assert np.mean(dark) < np.mean(light) - 0.1

@@ -107,7 +107,7 @@ def test_a_published_script_runs_unchanged(root, tmp_path, monkeypatch, task):
     else:
         assert computed
     if task == "face_encoding":
-        assert "30 of 30 pictures differ from their original in size" in run.manifest.about["problems"][0]
+        assert "30 of 30 pictures differ from their original in size" in run.notes[0]
 
 
 @pytest.mark.parametrize("task", ["body_parts_detection", "keypoint_estimation", "person_localization"])

@@ -31,6 +31,8 @@ from countenance.tasks.thresholds import EXACT
 Step = Callable[[int], None]
 ABOUT = ("dataset", "task", "model_name", "compat", "mini", "depth", "layout")
 """Settings that a manifest keeps as they are."""
+INSTEAD = ("PSNR", "SSIM")
+"""Metrics of pictures that need no network."""
 SECONDS = 60.0
 """Time that one image may take in a wrapper that runs in a worker process."""
 
@@ -106,7 +108,7 @@ def evaluate_task(
     )
     if not reuse_model_outputs:
         write_outputs(settings, dataset, run.store.answers(), by_person="batch" in how)
-    run = placed(run, settings, about(settings, skipped))
+    run = placed(run, settings, about(settings, skipped), version)
     if settings.layout:
         write_published(run, dataset, settings)
     return run
@@ -176,9 +178,13 @@ def stored_card(settings: FhibeSettings, read_from: ModelCard) -> ModelCard:
 def about(settings: FhibeSettings, skipped: dict[str, str]) -> dict[str, Any]:
     """What the manifest says of FHIBE's protocol; no path of this machine is in it."""
     plain = (str, int, float, bool, list, tuple, type(None))
+    computed = [name for name in settings.metrics if name not in skipped]
     return {name: getattr(settings, name) for name in ABOUT} | {
         "attributes": list(settings.attributes),
-        "metrics": [name for name in settings.metrics if name not in skipped],
+        "metrics": computed or list(INSTEAD),
+        "notes": []
+        if computed
+        else [f"none of the metrics asked for could be computed; {' and '.join(INSTEAD)} are reported instead"],
         "thresholds": {name: settings.scoring.levels(name).tolist() for name in settings.metrics if name in EXACT},
         "skipped": skipped,
         "options": {
@@ -187,12 +193,13 @@ def about(settings: FhibeSettings, skipped: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def placed(run: Run, settings: FhibeSettings, facts: dict[str, Any]) -> Run:
+def placed(run: Run, settings: FhibeSettings, facts: dict[str, Any], version: str | None = None) -> Run:
     """The run with where its data and outputs are, and with the facts that this call states (none is in the key)."""
     paths = {"data": settings.data, "results": settings.results, "outputs": settings.outputs}
     return amended(
         run,
         {name: os.path.abspath(path) for name, path in paths.items()},  # noqa: PTH100 - links stay as they are
+        version,
         **facts,
     )
 

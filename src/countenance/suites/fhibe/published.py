@@ -62,7 +62,7 @@ class PublishedScores:
     @property
     def metrics(self) -> list[str]:
         """The metrics that were asked for and computed."""
-        return [name for name in self.settings.metrics if name in {*self.rows, *self.parts, *self.of_group}]
+        return list({**self.of_group, **self.parts, **self.rows})
 
 
 def published_scores(run: Run, dataset: FhibeDataset, settings: FhibeSettings) -> PublishedScores:
@@ -152,7 +152,11 @@ def _add_parsing(scored: PublishedScores, run: Run, dataset: FhibeDataset, colum
 
 
 def _add_pictures(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
-    computed = [name for name in scored.settings.metrics if f"m.{name}" in run.scores().column_names]
+    computed = [
+        name
+        for name in run.manifest.about.get("metrics", scored.settings.metrics)
+        if f"m.{name}" in run.scores().column_names
+    ]
     for name in computed:
         scored.rows[name] = column(name)
         scored.files[PICTURES[name]] = dict(zip(scored.table.keys(), scored.rows[name].tolist(), strict=True))

@@ -30,6 +30,8 @@ from countenance.tasks.validation_rate import RATES
 
 LISTED = 60
 PDF = "report.pdf"
+EQUITY = "equity within groups: "
+"""How the tables begin that are about one attribute, which follows."""
 
 
 class ReportedRun(Run):
@@ -62,7 +64,7 @@ class ReportedRun(Run):
         return shown
 
     def _is_about(self, result: Result) -> bool:
-        attribute = getattr(result, "attribute", None)
+        attribute = getattr(result, "attribute", None) or result.name.partition(EQUITY)[2] or None
         if isinstance(result, Number):
             return not result.group or self.compares(attribute, result.group)
         return attribute is None or self.compared is None or set(attribute.split(CROSS)) <= set(self.compared)
@@ -176,7 +178,7 @@ def _section(run: Run, source: ReportSource) -> dict[str, Any]:
         "dataset": DATASET_TEXTS.get(str(about["dataset"]), card.description) if card.real_people else card.description,
         "evaluated": _evaluated(run),
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
-        "problems": run.manifest.dataset.notes,
+        "problems": [*run.manifest.dataset.notes, *about.get("notes", ())],
         "metrics": [_metric(run, metric, source) for metric in source.metrics],
         "disparities": [
             finding_words(f, names) | {"mirror": mirrored(f, disparities, names)} for f in disparities[:LISTED]
