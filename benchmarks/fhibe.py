@@ -174,9 +174,10 @@ def make_keypoints(root: Path, n: int) -> None:
 
 def measure_boxes(root: str, compat: str) -> dict[str, float]:
     """Person localisation, with the time that reading takes told apart."""
+    from countenance.suites.fhibe.reading import bodies
+
     import countenance.suites.fhibe.evaluate as evaluate
     from countenance.suites.fhibe.published import grouped_results
-    from countenance.suites.fhibe.reading import bodies
     from countenance.suites.fhibe.settings import FhibeSettings
     from countenance.suites.fhibe.table import FhibeTable
 

@@ -25,7 +25,7 @@ from countenance.tasks.face_encoding import FACE_ENCODING, picture_scores
 from countenance.tasks.face_localization import FACE_LOCALIZATION
 from countenance.tasks.face_parsing import FACE_PARSING
 from countenance.tasks.face_verification import FACE_VERIFICATION
-from countenance.tasks.localization import BoxBlock, false_positives_per_image, overlap_curve
+from countenance.tasks.localization import overlap_curve
 from countenance.tasks.person_localization import PERSON_LOCALIZATION
 from countenance.tasks.reduce import Shard
 from countenance.tasks.stored_threshold import threshold_of
@@ -240,18 +240,6 @@ def test_the_interval_of_average_precision_is_that_of_200_draws():
         values.append([average_precision(score[at], found[at], n) for at, n in zip(often, people, strict=True)])
     spans = np.nanpercentile(values, [2.5, 97.5], axis=0).T
     np.testing.assert_allclose([(one.low, one.high) for one in result.results], spans)
-
-
-def test_false_positives_of_each_image():
-    box = np.array([0.0, 0, 10, 10])
-    block = BoxBlock.of([([box], ct.Boxes([box, box])), ([], ct.Boxes([box] * 3)), ([box], ct.Boxes([]))])
-    assert block.false_positives(block.hits()).tolist() == [1, 3, 0]
-    found = false_positives_per_image(np.array([1, 3, 0, 4]))
-    half = 1.96 * np.std([1, 3, 0, 4], ddof=1) / 2
-    assert (found.value, found.low, found.high, found.n) == pytest.approx((2, 2 - half, 2 + half, 4))
-    one = false_positives_per_image(np.array([2]))
-    assert one.value == 2 and np.isnan(one.high)
-    assert false_positives_per_image(np.array([0, 1])).low == 0 and found.better == "lower"
 
 
 @pytest.mark.parametrize("task", [FACE_LOCALIZATION, PERSON_LOCALIZATION], ids=lambda task: task.name)

@@ -4,15 +4,40 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from countenance.answers import Boxes
 from countenance.data import ArrayImage, Sample, Subject
+from countenance.metrics.detection import RankedDetections
 from countenance.tasks import load_task
-from countenance.tasks.precision import precisions
+from countenance.tasks.precision import Group, numbers_of
+from countenance.tasks.reduce import State
+from countenance.tasks.results import Number
 from countenance.testing import reduced
 
 SHARES = {"half": 0.5, "tenth": 0.1, "few": 0.02}
 TASKS = {"face_localization": "face_box", "person_localization": "person_box"}
+
+
+def precisions(
+    state: State,
+    groups: Mapping[Group, NDArray[np.bool_]],
+    *,
+    name: str = "average_precision@0.5",
+    seed: int = 0,
+) -> list[Number]:
+    """Average precision of everybody and of each group: for an attribute and a value, the true boxes that have it.
+
+    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count for every group.
+    """
+    order = np.argsort(-state["score"], kind="stable")
+    image, truth, owner = state["image"][order], state["truth"][order], state["owner"]
+    members = np.array([np.ones(len(owner), bool), *groups.values()])
+    found = RankedDetections(
+        int(state["images"].sum()), lambda: iter([(image, truth)]), lambda: iter([(owner, np.arange(len(owner)))]),
+        members,
+    )  # fmt: skip
+    return numbers_of(found, list(groups), name=name, seed=seed)
 
 
 def labelled(random: np.random.Generator) -> dict[str, str]:

@@ -30,7 +30,7 @@ VOCABULARIES: dict[str, tuple[str, ...]] = {
 }
 """The attributes this package knows by name. A dataset's card may declare further ones."""
 
-FITZPATRICK = {
+FITZPATRICK: dict[tuple[int, ...], str] = {
     (102, 78, 65): "VI dark",
     (136, 105, 81): "V brown",
     (164, 131, 103): "IV tan",

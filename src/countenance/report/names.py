@@ -77,7 +77,7 @@ def value_label(attribute: str, value: str) -> str:
     if tone := re.fullmatch(r"monk_(\d+)", value):
         return f"Monk {tone[1]}"
     if numbered := re.fullmatch(r"\d+\. (.+)", value):  # FHIBE numbers its options
-        return FITZPATRICK.get(tone_colour(value) or (), numbered[1])
+        return FITZPATRICK.get(tone_colour(value) or (), str(numbered[1]))
     if attribute.startswith("age") and (years := re.fullmatch(r"(\d+)_(\d+)", value)):
         return f"{years[1]}–{years[2]}"
     if re.fullmatch(r"[a-z]+(_[a-z]+)+", value):

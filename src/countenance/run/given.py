@@ -105,7 +105,7 @@ def wanted_by(
 ) -> Wanted:
     """What a task asks of a file of predictions on a dataset."""
     people = {} if isinstance(data, SampleManifest) else {s.id: ([one.id for one in s.subjects],) for s in data}
-    return Wanted(task.answer, names_of(data), options, units, people, getattr(data, "categories", {}))
+    return Wanted(task.answer, names_of(data), options, units, getattr(data, "categories", {}), people)
 
 
 def names_of(data: Dataset | SampleManifest) -> ImageNames:

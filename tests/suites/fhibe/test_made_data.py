@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
+from countenance import Run
 from countenance.data import Dataset
 from countenance.data.layout import face_crop
 from countenance.errors import InputError
 from countenance.report.source import ReportSource
-from countenance import Run
 from countenance.suites.fhibe import TASKS, demo, evaluate_task
 from countenance.suites.fhibe.demo import baseline
 from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, make_data

@@ -1,4 +1,4 @@
-"""One pipeline: the same predictions through `fhibe evaluate` and through `run` make runs that `compare` calls the same."""
+"""The same predictions through `fhibe evaluate` and through `run` make runs that `compare` calls the same."""
 
 import json
 

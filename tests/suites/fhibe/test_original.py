@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import countenance.suites.fhibe.original
+from countenance import Run
 from countenance.data import Dataset
 from countenance.errors import InputError
-from countenance import Run
 from countenance.suites.fhibe.make_data import make_data
 from countenance.suites.fhibe.original.__main__ import main
 from countenance.suites.fhibe.vocabulary import TASKS

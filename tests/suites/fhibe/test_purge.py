@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from countenance.errors import InputError
-from countenance.run.subjects import read_subjects
 from countenance import Run
+from countenance.errors import InputError
 from countenance.report import pages_again
 from countenance.run.purge import purge as purge_run
+from countenance.run.subjects import read_subjects
 from countenance.suites.fhibe import write_bias_report
 
 from . import small

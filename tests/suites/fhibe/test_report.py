@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
+from countenance import Run
 from countenance.errors import InputError, MissingExtra
 from countenance.report.plots.forest import forest_figures, rows_of
 from countenance.report.source import ReportSource
-from countenance import Run
 from countenance.suites.fhibe import evaluate_task
 from countenance.suites.fhibe.make_data import ATTRIBUTES
 

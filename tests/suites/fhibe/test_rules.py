@@ -12,7 +12,7 @@ from countenance.suites.fhibe.places import ANCESTRIES, CONTINENTS, continents, 
 from countenance.suites.fhibe.settings import FhibeSettings, check_options, model_folder
 from countenance.suites.fhibe.table import FhibeTable, dataset_folder, everyone_in, mini, processed, read_table
 from countenance.suites.fhibe.truth import FAR, coco_keypoints, face_diagonals, person_runs, usable, visible_parts
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES, METRICS, MULTIPLE, TASKS, UNNUMBERED
+from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, TASKS, UNNUMBERED
 
 
 def table_of(**columns: list[str]) -> FhibeTable:

@@ -1,4 +1,4 @@
-"""Outputs of a few people: what is found, what is missing, and what is said of it, in the run and in the published files."""
+"""Outputs of a few people: what is found, missing and said, in the run and in the published files."""
 
 import json
 
@@ -61,7 +61,11 @@ def test_a_face_without_a_label_map_has_failed_and_is_0_as_published(tmp_path):
     skin = 2 * 1500 / (1500 + 1600)  # the nose was taken for skin
     assert column(finished, "F1") == pytest.approx([(1 + skin + 0) / 3] * 2)
     assert [row["sample"] for row in finished.failures().to_pylist()] == [rows[2]["filepath"]]
-    assert list(published(finished, "F1_scores.json")[f"{tmp_path}/{rows[0]['filepath']}"]) == ["background", "skin", "nose"]
+    assert list(published(finished, "F1_scores.json")[f"{tmp_path}/{rows[0]['filepath']}"]) == [
+        "background",
+        "skin",
+        "nose",
+    ]
     strict = scored(tmp_path, "face_parsing", compat="strict")
     assert published(strict, "F1_scores.json")[f"{tmp_path}/{rows[2]['filepath']}"] == dict.fromkeys(
         ["background", "skin", "nose"], 0.0

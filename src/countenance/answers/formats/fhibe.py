@@ -43,8 +43,22 @@ MOST_TURNED = 0.05
 """More boxes than this share with their corners the wrong way round are not boxes in this reading."""
 MISSING = "run the model first (reuse_model_outputs=False) or put its outputs there"
 COCO_KEYPOINTS = (
-    "Nose", "Left eye", "Right eye", "Left ear", "Right ear", "Left shoulder", "Right shoulder", "Left elbow",
-    "Right elbow", "Left wrist", "Right wrist", "Left hip", "Right hip", "Left knee", "Right knee", "Left ankle",
+    "Nose",
+    "Left eye",
+    "Right eye",
+    "Left ear",
+    "Right ear",
+    "Left shoulder",
+    "Right shoulder",
+    "Left elbow",
+    "Right elbow",
+    "Left wrist",
+    "Right wrist",
+    "Left hip",
+    "Right hip",
+    "Left knee",
+    "Right knee",
+    "Left ankle",
     "Right ankle",
 )
 _HEAD = re.compile(
@@ -196,8 +210,8 @@ class Reader:
     def read_boxes(self, name: str, boxes: list[Any], entry: Mapping[str, Any], place: str) -> None:
         """A box with its corners the wrong way round overlaps nobody: it is kept as a point, and noted."""
         answer = boxes_of(boxes, entry, place)
-        wrong = (answer.xyxy[:, 2:] < answer.xyxy[:, :2]).any(axis=1) & (self.wanted.reading("xyxy") == CORNERS)
-        if wrong.any() and self.wanted.options.get("turned") != "raw":
+        wrong = np.asarray((answer.xyxy[:, 2:] < answer.xyxy[:, :2]).any(axis=1))
+        if self.wanted.reading("xyxy") == CORNERS and wrong.any() and self.wanted.options.get("turned") != "raw":
             box = ", ".join(f"{number:g}" for number in answer.xyxy[wrong][0])
             self.turned += [f"{place}: box [{box}]"] * int(wrong.sum())
             flat = np.where(wrong[:, None], answer.xyxy[:, [0, 1, 0, 1]], answer.xyxy)
@@ -314,7 +328,7 @@ class Reader:
             EMPTY.get(kind),
             tuple(notes),
             self.wanted.reading("xyxy") if kind is Boxes else CORNERS,
-            tuple(sorted(self.files)),
+            files=tuple(sorted(self.files)),
         )
 
     def notes(self) -> list[str]:

@@ -58,8 +58,9 @@ def read_outputs(settings: FhibeSettings, dataset: FhibeDataset, task: Task) -> 
         if task.answer is not Boxes or "has x1 < x0" not in str(error):
             raise
         as_they_are = read_predictions(folder / FILE, replace(wanted, options={"turned": "raw"}), "fhibe")
-        notes = reading_notes(settings.task)(list(dataset), as_they_are.by_id, CONTEXT)
-        raise InputError("; ".join([str(error).partition("; ")[0], *(notes or [REMEDY])])) from None
+        notes = reading_notes(settings.task)
+        hints = notes(list(dataset), as_they_are.by_id, CONTEXT) if notes is not None else []
+        raise InputError("; ".join([str(error).partition("; ")[0], *(hints or [REMEDY])])) from None
 
 
 def reading_notes(task: str) -> Notes | None:

@@ -116,7 +116,7 @@ def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column:
     """AR_DET and ACC_DET of each part, from the stored probabilities; somebody without an answer has none."""
     chances: dict[str, Mapping[str, float]] = {}
     present: dict[str, tuple[str, ...]] = {}
-    answers = run.answers()
+    answers: Mapping[str, Any] = run.answers()
     for sample in dataset:
         people = answers[sample.id].probabilities if sample.id in answers else ()
         chances.update(zip((subject.id for subject in sample.subjects), people, strict=False))
@@ -164,7 +164,8 @@ def _add_pictures(scored: PublishedScores, run: Run, dataset: FhibeDataset, colu
 
 def _add_verification(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
     """VAL of any group of rows, from the stored embeddings; NaN: the face could not be aligned."""
-    table, answers = scored.table, run.answers()
+    table = scored.table
+    answers: Mapping[str, Any] = run.answers()
     answered = [answers.get(name, Embedding(None)).vector for name in table.text("filepath")]
     length = next((len(vector) for vector in answered if vector is not None), 1)
     vectors = np.array([np.full(length, np.nan) if vector is None else vector for vector in answered])

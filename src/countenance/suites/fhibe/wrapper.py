@@ -49,7 +49,7 @@ class FhibeWrapper:
         dataset: str,
         custom_keypoints: Sequence[str] | None = None,
     ) -> None:
-        self.model = ModelSpec(model).load() if isinstance(model, str) else model
+        self.model: Any = ModelSpec(model).load() if isinstance(model, str) else model
         self.task, self.root, self.folder, self.dataset = task, root, Path(folder), dataset
         self.custom_keypoints = None if custom_keypoints is None else list(custom_keypoints)
         if task in METHODS and not callable(getattr(self.model, METHODS[task], None)):
@@ -178,7 +178,7 @@ class FhibeWrapper:
         if len(success) != len(paths):
             raise InputError(f"align_faces said {len(success)} times whether it worked, for {len(paths)} images")
         usable = [path for path, good in zip(aligned, success, strict=True) if good]
-        keywords = {
+        keywords: dict[str, Any] = {
             "aligned": True,
             "aligned_img_filepaths": aligned,
             "success": success,
