@@ -228,7 +228,7 @@ def make_data(
     bodies: Annotated[str, typer.Option(help="The dataset of full bodies.")] = "people:bodies",
     portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
     faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,
-    side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 256,
+    side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 512,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the demo's noise.")] = 0,
     reports: Annotated[bool, typer.Option(help="Evaluate all nine tasks and write their reports at once.")] = False,
     quiet: Quiet = False,

@@ -59,7 +59,7 @@ _PARTS = {
 
 
 def make_data(
-    out: Path, bodies: Dataset, portraits: Dataset, *, side: int = 256, step: Callable[[], None] = lambda: None
+    out: Path, bodies: Dataset, portraits: Dataset, *, side: int = 512, step: Callable[[], None] = lambda: None
 ) -> dict[str, int]:
     """Write `out/data/...` from full bodies and portraits; returns how many rows each dataset has."""
     layout = FolderWriter(out)
