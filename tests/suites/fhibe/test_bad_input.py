@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import parameters
 from hypothesis import strategies as st
 
 from countenance.data.image import encode_png
@@ -119,8 +119,8 @@ def test_an_image_without_outputs_is_not_found_and_reported(tmp_path):
     scores = {row["sample"]: row["m.AR_IOU"] for row in people(finished)}
     assert scores.pop(lost) == 0.0
     assert set(scores.values()) == {1.0}
-    said = "1 of 6 images have no answer and count as images where nothing was found"
-    assert any(said in line for line in problems(finished))
+    printed = "1 of 6 images have no answer and count as images where nothing was found"
+    assert any(printed in line for line in problems(finished))
 
 
 @pytest.mark.parametrize("count", [0, 5, 16, 18])
@@ -199,9 +199,16 @@ def test_outputs_that_are_not_json_are_refused(tmp_path, text, words):
 
 @pytest.mark.parametrize(
     "entry",
-    [{}, [], {"detections": 5}, {"detections": [[1, 2, 3]]}, {"detections": [["a", 1, 2, 3]]},
-     {"detections": [[0, 0, 1, float("inf")]]}, {"detections": [[0, 0, 1, 1]], "scores": [0.1, 0.2]}],
-)  # fmt: skip
+    [
+        {},
+        [],
+        {"detections": 5},
+        {"detections": [[1, 2, 3]]},
+        {"detections": [["a", 1, 2, 3]]},
+        {"detections": [[0, 0, 1, float("inf")]]},
+        {"detections": [[0, 0, 1, 1]], "scores": [0.1, 0.2]},
+    ],
+)
 def test_answers_of_the_wrong_shape_are_refused(tmp_path, entry):
     rows = small.body(tmp_path)
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows) | {rows[2]["filepath"]: entry})
@@ -278,7 +285,7 @@ values = st.recursive(
 )
 
 
-@given(values)
+@parameters(values)
 def test_every_literal_that_python_writes_is_read_back(value):
     assert literal(repr(value), "here") == value
 

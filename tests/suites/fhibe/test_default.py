@@ -106,11 +106,14 @@ def test_a_draw_keeps_each_person_with_their_own_parts(tmp_path):
         people.append({"Face": i / 100})
     small.outputs(tmp_path, "body_parts_detection", entries)
     finished = run(
-        tmp_path, "body_parts_detection", use_mini_dataset=True, mini_dataset_size=7,
+        tmp_path,
+        "body_parts_detection",
+        use_mini_dataset=True,
+        mini_dataset_size=7,
         metrics={"ACC_DET": {"thresholds": [0.05]}},
-    )  # fmt: skip
-    found = {row["identity"]: row["m.ACC_DET"] for row in finished.scores().to_pylist()}
-    assert found == {name: float(int(name[1:]) >= 5) for name in found}
+    )
+    actual = {row["identity"]: row["m.ACC_DET"] for row in finished.scores().to_pylist()}
+    assert actual == {name: float(int(name[1:]) >= 5) for name in actual}
 
 
 def test_ears_become_skin_on_request(tmp_path):
@@ -212,9 +215,9 @@ def test_groups_cover_every_row_of_every_value():
         {"pronoun": ["['0. She/her/hers', '2. They/them/their']", "['1. He/him/his']"], "age": ["20", "70"]}
     )
     groups = all_groups([label(table, "pronoun"), label(table, "age")])
-    found = {(g.attributes_key, g.values_key): g.rows.tolist() for g in groups}
-    assert found["['pronoun', 'age']", "['2. They/them/their', '[18, 30)']"] == [0]
-    assert found["['age']", "['[60, +]']"] == [1]
+    actual = {(g.attributes_key, g.values_key): g.rows.tolist() for g in groups}
+    assert actual["['pronoun', 'age']", "['2. They/them/their', '[18, 30)']"] == [0]
+    assert actual["['age']", "['[60, +]']"] == [1]
     assert len(groups) == 3 + 2 + 3
     assert len(all_groups([label(table, "pronoun"), label(table, "age")], depth=1)) == 5
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, parameters, settings
 from hypothesis import strategies as st
 
 from countenance.errors import InputError
@@ -40,7 +40,7 @@ coordinate = st.integers(0, 30)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
+@parameters(
     st.lists(st.tuples(coordinate, coordinate), min_size=12, max_size=12),
     st.permutations(range(12)),  # no two alike: equal scores would be ranked in the order of the images
     st.integers(1, 11),
@@ -74,9 +74,9 @@ def test_keypoints_of_somebody_who_was_not_drawn_stay_theirs(tmp_path):
     entries = {name: {"detections": [points_of(rows[i]) for i in pair]} for name, pair in crowd.items()}
     entries[rows[seen]["filepath"]] = {"detections": [points_of(rows[unseen])]}
     small.outputs(tmp_path, "keypoint_estimation", entries)
-    found = {r["identity"]: r["m.PCK"] for r in people(drawn_mini(tmp_path, "keypoint_estimation"))}
-    assert found.pop(f"s{seen}") == 0.0
-    assert set(found.values()) == {1.0}
+    actual = {r["identity"]: r["m.PCK"] for r in people(drawn_mini(tmp_path, "keypoint_estimation"))}
+    assert actual.pop(f"s{seen}") == 0.0
+    assert set(actual.values()) == {1.0}
 
 
 class Parts(Wrapper):
@@ -100,8 +100,12 @@ def test_a_wrapper_that_answers_what_it_was_given_keeps_everybody_apart(tmp_path
     given_boxes = sum(map(len, model.seen["img_filepath_gt_bboxes"].values()))
     assert given_boxes == 7 if compat == "strict" else given_boxes > 7
     second = run(
-        tmp_path, "body_parts_detection", model="w", compat=again, **options,
-    )  # fmt: skip
+        tmp_path,
+        "body_parts_detection",
+        model="w",
+        compat=again,
+        **options,
+    )
     expected = {row["subject_id"]: float(row["person_bbox"][0] >= 20) for row in rows}
     for finished in (first, second):
         for row in people(finished):
@@ -118,8 +122,8 @@ def test_published_outputs_of_a_draw_are_in_its_order(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(entries))
     finished = drawn_mini(tmp_path, "body_parts_detection", metrics={"ACC_DET": {"thresholds": [0.06]}})
-    found = {row["subject"]: row["m.ACC_DET"] for row in finished.scores().to_pylist()}
-    assert found == {str(line): float(line >= 6) for line in drawn.line}
+    actual = {row["subject"]: row["m.ACC_DET"] for row in finished.scores().to_pylist()}
+    assert actual == {str(line): float(line >= 6) for line in drawn.line}
     assert rows
 
 

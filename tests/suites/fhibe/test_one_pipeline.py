@@ -56,8 +56,8 @@ def test_the_same_predictions_make_the_same_run_either_way(tree, task, capsys):
         for run in (ours, spine)
     ]
     assert numbers[0] == numbers[1] and "average_precision@0.5" in numbers[0]
-    found = compare(ours, spine, names=["fhibe", "run"])
-    assert {change.difference for change in found.overall} == {0.0}
+    actual = compare(ours, spine, names=["fhibe", "run"])
+    assert {change.difference for change in actual.overall} == {0.0}
     capsys.readouterr()
     assert command(["compare", str(ours.path), str(spine.path), "--names", "fhibe,run"]) == 0
     assert "not comparable" not in capsys.readouterr().out

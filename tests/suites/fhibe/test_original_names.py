@@ -34,9 +34,9 @@ from .helpers import pdf_text
     ],
 )
 def test_the_names_are_there(module, names):
-    found = import_module(f"fhibe_eval_api.{module}")
+    actual = import_module(f"fhibe_eval_api.{module}")
     for name in names:
-        assert getattr(found, name) is not None
+        assert getattr(actual, name) is not None
 
 
 def test_constants_have_the_published_values():
@@ -56,10 +56,10 @@ def test_metrics_by_their_published_names():
     metrics = import_module("fhibe_eval_api.common.metrics")
     assert metrics.bbox_intersection_over_union_score((0, 0, 2, 2), (0, 0, 2, 1)) == 0.5
     assert metrics.best_iou_scores_for_gt_boxes([], [(0, 0, 1, 1)]) == [0.0]
-    one, two = np.array([[1, 1]]), np.array([[1, 0]])
-    assert metrics.segmentation_intersection_over_union_score(one, two) == 0.5
-    assert metrics.best_iou_scores_for_gt_masks([one, two], [two]) == [1.0]
-    assert metrics.f1_score(one, two) == pytest.approx(2 / 3)
+    item, two = np.array([[1, 1]]), np.array([[1, 0]])
+    assert metrics.segmentation_intersection_over_union_score(item, two) == 0.5
+    assert metrics.best_iou_scores_for_gt_masks([item, two], [two]) == [1.0]
+    assert metrics.f1_score(item, two) == pytest.approx(2 / 3)
     assert metrics.percentage_correct_keypoints_score([[0, 0]], [[0, 1]], (0, 0, 3, 4), [0.1, 0.3], [True]) == [
         0.0,
         1.0,

@@ -62,7 +62,7 @@ def test_the_strict_run_of_the_same_outputs_is_purged_too(tmp_path):
     done = purge(default.path, {"s7"})
     assert (done.people, done.images, done.rows, len(done.runs)) == (1, 2, 4, 2)  # an image of each run
     assert traces(default.path.parent, rows[7]["filepath"], '"s7"') == []
-    assert [len(people(Run(one.path))) for one in (default, strict)] == [59, 59]
+    assert [len(people(Run(item.path))) for item in (default, strict)] == [59, 59]
     assert Run(strict.path).manifest.about["compat"] == "strict"
     assert not (default.path.parent / "bias_report.pdf").exists()
     assert mine.exists()
@@ -92,10 +92,10 @@ def test_the_command_counts_in_plain_words(tmp_path):
     finished = run(tmp_path)
     (tmp_path / "gone.txt").write_text("s1\nnobody\n")
     (finished.path / "note.txt").write_text("of the user")
-    _, said = call("purge", finished.path, "--subjects", tmp_path / "gone.txt")
-    assert f"left     {finished.path}/note.txt (not ours" in said and (finished.path / "note.txt").exists()
-    assert said.startswith("removed 1 person, 1 image and 2 rows from ")
-    assert "not in this run: 1 id" in said
+    _, text = call("purge", finished.path, "--subjects", tmp_path / "gone.txt")
+    assert f"left     {finished.path}/note.txt (not ours" in text and (finished.path / "note.txt").exists()
+    assert text.startswith("removed 1 person, 1 image and 2 rows from ")
+    assert "not in this run: 1 id" in text
 
 
 def test_an_image_of_two_goes_whole(tmp_path):
@@ -108,7 +108,7 @@ def test_an_image_of_two_goes_whole(tmp_path):
 
 
 def rates(finished):
-    (table,) = (one for one in finished.results() if one.name == "Validation rate of each group")
+    (table,) = (item for item in finished.results() if item.name == "Validation rate of each group")
     return [row for row in table.rows if row[0] == "pronoun"]
 
 

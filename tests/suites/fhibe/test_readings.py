@@ -39,11 +39,11 @@ def scored(tmp_path, reading: Reading, task: str = "person_localization", per_im
 def said_of(tmp_path, reading: Reading, *task: str, **options) -> str:
     """The note on a reading, or the refusal of boxes that are none in it."""
     try:
-        told = scored(tmp_path, reading, *task, **options).notes[-1]
+        message = scored(tmp_path, reading, *task, **options).notes[-1]
     except InputError as error:
-        told = str(error)
-        assert "has x1 < x0 or y1 < y0" in told
-    return told
+        message = str(error)
+        assert "has x1 < x0 or y1 < y0" in message
+    return message
 
 
 @pytest.mark.parametrize("task", ["person_localization", "face_localization"])
@@ -52,11 +52,11 @@ def test_every_other_reading_is_named_with_what_it_would_find(tmp_path, reading,
     if reading == CORNERS:
         assert scored(tmp_path, reading, task).notes == []
     else:
-        told = said_of(tmp_path, reading, task)
-        assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 12 of 12" in told
-        assert told.endswith("write detections as [x0, y0, x1, y1] in pixels")
+        message = said_of(tmp_path, reading, task)
+        assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 12 of 12" in message
+        assert message.endswith("write detections as [x0, y0, x1, y1] in pixels")
 
 
 def test_pictures_of_one_person_are_read_alike(tmp_path):
-    told = said_of(tmp_path, Reading("cxcywh", "rel"), per_image=1)
-    assert "the same predictions would localise 12 of 12" in told
+    message = said_of(tmp_path, Reading("cxcywh", "rel"), per_image=1)
+    assert "the same predictions would localise 12 of 12" in message

@@ -21,13 +21,20 @@ from .test_default import embeddings
 
 
 @pytest.fixture
-def evaluated(made):
+def evaluated(rendered):
     def make(task="person_localization", model="demo", **options):
         dataset = "fhibe_face_crop_align" if task.startswith("face_ver") else "fhibe"
         return evaluate_task(
-            made, dataset, None, model, task, attributes=ATTRIBUTES, reuse_model_outputs=True,
-            results_rootdir=made / "results", **options,
-        )  # fmt: skip
+            rendered,
+            dataset,
+            None,
+            model,
+            task,
+            attributes=ATTRIBUTES,
+            reuse_model_outputs=True,
+            results_rootdir=rendered / "results",
+            **options,
+        )
 
     return make
 
@@ -79,9 +86,9 @@ def test_out_writes_the_kind_of_file_that_it_names(evaluated, tmp_path):
     page = finished.report(tmp_path / "y.HTML", pdf=True)
     assert page.read_text().startswith("<!doctype html>")
     assert pdf_text(tmp_path / "y.pdf") == pdf_text(pdf)
-    code, said = call("report", finished.path, "--out", tmp_path / "z.PDF")
+    code, printed = call("report", finished.path, "--out", tmp_path / "z.PDF")
     assert code == 0
-    assert "z.PDF" in said
+    assert "z.PDF" in printed
     assert (tmp_path / "z.PDF").read_bytes().startswith(b"%PDF-")
 
 
@@ -100,9 +107,7 @@ def test_out_of_another_kind_is_refused_by_name(evaluated, tmp_path, name):
 @pytest.mark.parametrize("task", ["person_localization", "face_verification"])
 def test_a_report_by_some_attributes_is_about_these_alone(evaluated, tmp_path, task):
     finished = evaluated(task)
-    code, _ = call(
-        "report", finished.path, "--attributes", "pronoun,age", "--out", tmp_path / "page.html", "--pdf"
-    )  # fmt: skip
+    code, _ = call("report", finished.path, "--attributes", "pronoun,age", "--out", tmp_path / "page.html", "--pdf")
     assert code == 0
     page, pdf = page_text(tmp_path / "page.html"), pdf_text(tmp_path / "page.pdf")
     assert page.count("apparent skin color, lighting not named") == 1  # who was not compared is said
@@ -124,8 +129,8 @@ def test_an_attribute_that_was_not_evaluated_is_refused(evaluated):
 def strongest(page) -> list[str]:
     box = re.search(r'<ul class="strongest">(.*?)</ul>', page.read_text(), re.S)
     assert box is not None
-    found = re.findall(r"<li>(.*?)</li>", box.group(1), re.S)
-    return [" ".join(html.unescape(re.sub(r"<[^>]+>", "", item)).split()) for item in found]
+    actual = re.findall(r"<li>(.*?)</li>", box.group(1), re.S)
+    return [" ".join(html.unescape(re.sub(r"<[^>]+>", "", item)).split()) for item in actual]
 
 
 @pytest.fixture
@@ -146,9 +151,9 @@ def unfair(tmp_path):
 def same_lead(finished, folder) -> list[str]:
     """The sentences that page and PDF begin with."""
     page = finished.report(folder / "page.html", pdf=True)
-    said = pdf_text(folder / "page.pdf")
+    printed = pdf_text(folder / "page.pdf")
     first = strongest(page)
-    lead, place = said[: said.index("images without an answer")], 0
+    lead, place = printed[: printed.index("images without an answer")], 0
     headline = re.search(r'<h2 id="verdict">(.*?)</h2>', page.read_text(), re.S)
     assert headline is not None
     assert " ".join(html.unescape(re.sub(r"<[^>]+>", "", headline[1])).split()) in lead
@@ -158,7 +163,7 @@ def same_lead(finished, folder) -> list[str]:
     listed = re.search(r'<tbody>\s*<tr><td>(.*?)</td><th scope="row">(.*?)</th><td>(.*?)</td>', table)
     assert listed is not None
     words = " ".join(html.unescape(" ".join(listed.groups())).split())
-    assert words in said.split("Disparities by size")[1]
+    assert words in printed.split("Disparities by size")[1]
     return first
 
 
@@ -175,7 +180,7 @@ def test_pdf_and_page_agree_also_where_little_is_known(evaluated, tmp_path, task
     assert same_lead(evaluated(task), tmp_path)
 
 
-def test_the_dataset_version_is_on_page_and_pdf(made, evaluated, tmp_path):
+def test_the_dataset_version_is_on_page_and_pdf(rendered, evaluated, tmp_path):
     finished = evaluated(dataset_version="fhibe.20250708")
     page = finished.report(tmp_path / "page.html", pdf=True)
     assert "version fhibe.20250708" in page_text(page)
@@ -183,7 +188,7 @@ def test_the_dataset_version_is_on_page_and_pdf(made, evaluated, tmp_path):
     call("report", finished.path, "--out", tmp_path / "two.html", "--dataset-version", "second")
     assert "version second" in page_text(tmp_path / "two.html")
     assert Run(finished.path).manifest["dataset"]["card"]["version"] == "second"
-    call("evaluate", "--data", made, "--task", "person_localization", "--dataset-version", "third", "--quiet")
+    call("evaluate", "--data", rendered, "--task", "person_localization", "--dataset-version", "third", "--quiet")
     assert "version third" in page_text(finished.path / "report.html")
 
 
@@ -208,9 +213,9 @@ def test_ancestry_by_continent(tmp_path):
         assert "Africa" in text
         assert "Central Asia" not in text
         assert "by continent" in text
-    found = json.loads((finished.path / "audit.json").read_text())
-    assert {group["group"] for group in found["groups"]} == {"11. Asia", "0. Africa"}
-    assert {group["n"] for group in found["groups"]} == {60, 30}
+    actual = json.loads((finished.path / "audit.json").read_text())
+    assert {group["group"] for group in actual["groups"]} == {"11. Asia", "0. Africa"}
+    assert {group["n"] for group in actual["groups"]} == {60, 30}
     assert "12. Central Asia" in str(Run(finished.path).scores()["attr.ancestry"].to_pylist())
 
 
@@ -241,13 +246,13 @@ def test_without_the_extra_a_pdf_is_refused_in_one_line_before_any_work(evaluate
 
 
 def test_the_roc_is_logarithmic_with_its_band_and_the_rate_of_val_marked(evaluated):
-    (roc,) = (one for one in evaluated("face_verification").results() if one.name == "ROC")
+    (roc,) = (single for single in evaluated("face_verification").results() if single.name == "ROC")
     (line,) = roc.lines
     assert roc.x.log and roc.marks == [0.001] and len(line.low) == len(line.high) == len(line.x)
     assert all(low <= y <= high for low, y, high in zip(line.low, line.y, line.high, strict=True))
 
 
-def test_a_mini_report_says_that_it_is_one(made, evaluated):
+def test_a_mini_report_says_that_it_is_one(rendered, evaluated):
     finished = evaluated(use_mini_dataset=True, mini_dataset_size=50)
     assert "a mini dataset of 50 rows" in page_text(finished.report())
 

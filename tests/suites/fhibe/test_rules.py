@@ -103,9 +103,9 @@ def test_single_values_and_what_is_unknown():
 def test_groups_come_in_the_order_of_their_numbers():
     scene = AttributeLabels("scene", [("10. x",), ("2. y",), ("(unknown)",), ("word",), ("2. y",)])
     age = AttributeLabels("age", [("[30, 40)",), ("[18, 30)",), ("[18, 30)",), (None,), ("[30, 40)",)])
-    found = all_groups([scene, age], depth=1)
-    assert [g.values[0] for g in found] == ["2. y", "10. x", "word", "(unknown)", "[18, 30)", "[30, 40)", None]
-    assert found[0].rows.tolist() == [1, 4]
+    actual = all_groups([scene, age], depth=1)
+    assert [g.values[0] for g in actual] == ["2. y", "10. x", "word", "(unknown)", "[18, 30)", "[30, 40)", None]
+    assert actual[0].rows.tolist() == [1, 4]
     both = [g for g in all_groups([scene, age]) if len(g.attributes) == 2]
     assert [g.values_key for g in both][:2] == ["['2. y', '[18, 30)']", "['2. y', '[30, 40)']"]
     assert both[0].attributes_key == "['scene', 'age']" and len(all_groups([scene, age], depth=2)) == 7 + len(both)
@@ -116,8 +116,11 @@ def test_groups_come_in_the_order_of_their_numbers():
 def test_keypoints_are_visible_hidden_or_not_there():
     points = {"0. Nose": [1, 2, 1], "5. Left eye": [3, 4, 0], "2. Right eye": [5, 6, 2], "99. Tail": ["no point"]}
     assert coco_keypoints(points, ("Nose", "Left eye", "Right eye", "Left ear"), "here") == [
-        [1, 2, 2], [3, 4, 0], [5, 6, 2], [0, 0, 0],
-    ]  # fmt: skip
+        [1, 2, 2],
+        [3, 4, 0],
+        [5, 6, 2],
+        [0, 0, 0],
+    ]
     for wrong in ({"0. Nose": [1, 2]}, {"0. Nose": None}, {"0. Nose": [1, 2, float("inf")]}):
         with pytest.raises(InputError, match=r"here: '0. Nose' is .*, expected \[x, y, visible\]"):
             coco_keypoints(wrong, ("Nose",), "here")

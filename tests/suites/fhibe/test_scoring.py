@@ -126,27 +126,27 @@ def parts(*chances):
 def test_parts_pair_with_people_by_rows_or_by_order(tmp_path):
     rows = small.body(tmp_path, people=4, per_image=2)
     first, second = dict.fromkeys(row["filepath"] for row in rows)
-    one, two = {"Face": 0.9, "Hand": 0.2}, {"Face": 0.6, "Hand": 0.7}
-    entries = {first: parts(one, two), second: parts(one, two) | {"rows": [4, 3]}}
+    item, two = {"Face": 0.9, "Hand": 0.2}, {"Face": 0.6, "Hand": 0.7}
+    entries = {first: parts(item, two), second: parts(item, two) | {"rows": [4, 3]}}
     finished = scored(tmp_path, "body_parts_detection", entries)
     assert column(finished, "AR_DET Face") == pytest.approx([0.9, 0.3, 0.3, 0.9])
     assert column(finished, "ACC_DET Hand") == [1, 0, 0, 1]
     assert column(finished, "AR_DET Hand") == [None] * 4  # no hand is there to be found
     assert column(finished, "ACC_DET") == [1, 0.5, 0.5, 1]
-    assert [answer.probabilities for answer in finished.answers().values()] == [(one, two), (two, one)]
+    assert [answer.probabilities for answer in finished.answers().values()] == [(item, two), (two, item)]
     entry = published(finished, "intersectional_results_ACC_DET.json")["['pronoun']"]["['1. He/him/his']"]
     assert list(entry) == ["Face", "Hand", "All"] and entry["All"]["ACC_DET"] == 0.75
     for wrong, words in [
-        (parts(one), "1 answers for 2 people; parts pair with people by order"),
-        (parts(one, two, two), "3 answers for 2 people"),
-        (parts(one, two) | {"rows": [3]}, r"rows \[3\] do not name the rows \[3, 4\] of its 2 answers"),
-        (parts(one, two) | {"rows": [3, 5]}, "do not name the rows"),
-        (parts(one, {"Face": 0.6}), "part 'Hand' is missing, other people have it"),
+        (parts(item), "1 answers for 2 people; parts pair with people by order"),
+        (parts(item, two, two), "3 answers for 2 people"),
+        (parts(item, two) | {"rows": [3]}, r"rows \[3\] do not name the rows \[3, 4\] of its 2 answers"),
+        (parts(item, two) | {"rows": [3, 5]}, "do not name the rows"),
+        (parts(item, {"Face": 0.6}), "part 'Hand' is missing, other people have it"),
     ]:
         with pytest.raises(InputError, match=words):
             scored(tmp_path, "body_parts_detection", entries | {second: wrong})
-    three = scored(tmp_path, "body_parts_detection", entries | {second: parts(two, one, one)}, compat="strict")
-    assert published(three, "body_part_detections.json") == [one, two, two, one]
+    three = scored(tmp_path, "body_parts_detection", entries | {second: parts(two, item, item)}, compat="strict")
+    assert published(three, "body_part_detections.json") == [item, two, two, item]
 
 
 def test_keypoints_of_people_whom_nobody_sees_have_no_score(tmp_path):

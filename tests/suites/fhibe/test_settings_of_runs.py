@@ -21,13 +21,17 @@ from .test_default import embeddings
 
 def test_faces_fill_their_pictures_and_a_source_names_its_table(tmp_path):
     small.faces(tmp_path, people=2, each=2)
-    made = read_dataset(tmp_path, "fhibe_face_crop_align", "face_parsing", ("age",))
-    (subject,) = made.samples[0].subjects
+    rendered = read_dataset(tmp_path, "fhibe_face_crop_align", "face_parsing", ("age",))
+    (subject,) = rendered.samples[0].subjects
     assert subject.face_box.tolist() == [0, 0, 64, 64] and list(subject.face_parts) == ["skin", "nose"]
     assert int(subject.face_parts["nose"].decode().sum()) == 100 and subject.id == "1" and subject.identity == "s0"
-    assert (made.samples[0].width, made.samples[0].height, len(made)) == (64, 64, 4) and made.card.real_people is True
+    assert (rendered.samples[0].width, rendered.samples[0].height, len(rendered)) == (
+        64,
+        64,
+        4,
+    ) and rendered.card.real_people is True
     again = load(f"{tmp_path}?dataset=fhibe_face_crop_align&task=face_parsing&attributes=age,pronoun")
-    assert again.fingerprint() == made.fingerprint() and set(again.samples[0].subjects[0].attributes) == {
+    assert again.fingerprint() == rendered.fingerprint() and set(again.samples[0].subjects[0].attributes) == {
         "age",
         "pronoun",
     }
@@ -58,21 +62,23 @@ def test_every_row_is_one_step_and_two_attributes_are_crossed(tmp_path):
     }
     for task, metrics in (("face_parsing", None), ("face_super_resolution", ["PSNR", "SSIM"])):
         steps = []
-        made = evaluate_task(tmp_path, "fhibe_face_crop_align", None, "m", task, metrics, step=steps.append, **usual)
-        assert sum(steps) == len(rows) == 18 and made.manifest.failed == 0
+        rendered = evaluate_task(
+            tmp_path, "fhibe_face_crop_align", None, "m", task, metrics, step=steps.append, **usual
+        )
+        assert sum(steps) == len(rows) == 18 and rendered.manifest.failed == 0
     run = evaluate_task(tmp_path, "fhibe_face_crop_align", None, "m", "face_verification", **usual)
-    table = next(one for one in run.results() if isinstance(one, Table) and one.name == RATES)
+    table = next(item for item in run.results() if isinstance(item, Table) and item.name == RATES)
     assert {str(row[0]).count(CROSS) for row in table.rows} == {0, 1}
 
 
 def test_the_demo_s_embeddings_have_64_numbers_and_its_seed_is_zero(tmp_path, monkeypatch):
     small.faces(tmp_path, people=3, each=2)
     table = read_table(tmp_path, "fhibe_face_crop_align", "face_verification", ("apparent_skin_color", "age"))
-    made = dict(demo._noisy_embeddings("face_verification", table, np.random.default_rng(0)))
-    assert len(made) == 6 and {len(one["detections"]) for one in made.values()} == {64}
+    rendered = dict(demo._noisy_embeddings("face_verification", table, np.random.default_rng(0)))
+    assert len(rendered) == 6 and {len(item["detections"]) for item in rendered.values()} == {64}
     seeds = []
     monkeypatch.setattr(demo, "TASKS", ("person_parsing", "face_parsing"))
-    monkeypatch.setattr(demo, "read_table", lambda *given: None)
+    monkeypatch.setattr(demo, "read_table", lambda *parameters: None)
     monkeypatch.setattr(demo, "_noisy", lambda task, table, draw: [])
     monkeypatch.setattr(demo, "write_entries", lambda path, entries: None)
     monkeypatch.setattr(demo.np.random, "default_rng", seeds.append)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, parameters, settings
 from hypothesis import strategies as st
 
 from countenance.data import ArrayImage, Sample, Subject
@@ -53,7 +53,7 @@ POINTS = [[1.0, 2.0]] * 17
         ("body_parts_detection", [{"Face": [0.1, 0.2]}], "part 'Face': list is not a number"),
         ("body_parts_detection", [{"Face": 2.0}], "part 'Face' has probability 2.0, expected 0 to 1"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_answer_is_named_with_its_image(tmp_path, task, answer, words):
     small.body(tmp_path)
     with pytest.raises(InputError, match=words) as caught:
@@ -120,7 +120,7 @@ class Faulty(Wrapper):
         return self.call(batch)
 
 
-def found(path):
+def actual(path):
     return {"bboxes": [BOX], "scores": [1.0], "labels": [0]}
 
 
@@ -131,11 +131,11 @@ def broken(images):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (Faulty(call=lambda batch: found("")), "returned a dict with bboxes, scores, labels for a batch"),
+        (Faulty(call=lambda batch: actual("")), "returned a dict with bboxes, scores, labels for a batch"),
         (Faulty(call=lambda batch: None), "returned None for a batch"),
         (Faulty(call=lambda batch: 7), "returned int for a batch"),
         (Faulty(call=lambda batch: batch[9]), "main_0.png: the model raised IndexError: list index out of range"),
-        (Faulty(call=lambda batch: [found(p) for p in batch] * 2), "more than 1 times for 1 images"),
+        (Faulty(call=lambda batch: [actual(p) for p in batch] * 2), "more than 1 times for 1 images"),
         (Faulty(loader=lambda paths: None), r"data_preprocessor\(\) returned None, expected batches"),
         (Faulty(loader=broken), "the model raised OSError: cannot identify image"),
         (Faulty(loader=lambda paths: (1 / 0 for _ in paths)), "the model raised ZeroDivisionError"),
@@ -153,7 +153,7 @@ def test_one_wrong_answer_is_a_failure_of_its_image(tmp_path):
     small.body(tmp_path)
 
     def call(batch):
-        return [{"bboxes": [BOX], "scores": [1.0]} if "main_2" in path else found(path) for path in batch]
+        return [{"bboxes": [BOX], "scores": [1.0]} if "main_2" in path else actual(path) for path in batch]
 
     finished = evaluate(tmp_path, "person_localization", Faulty(call=call))
     (failed,) = finished.failures().to_pylist()
@@ -222,7 +222,7 @@ def test_thresholds_may_be_an_array(tmp_path):
     small.body(tmp_path)
     levels = np.arange(0.5, 1, 0.05)
     finished = evaluate(
-        tmp_path, "person_localization", Wrapper(found), metrics={"AR_IOU": {"thresholds": levels}}, compat="strict"
+        tmp_path, "person_localization", Wrapper(actual), metrics={"AR_IOU": {"thresholds": levels}}, compat="strict"
     )
     assert finished.manifest.about["thresholds"]["AR_IOU"] == levels.tolist()
 
@@ -239,21 +239,28 @@ def test_a_model_of_ours_that_goes_wrong_is_named_too(tmp_path):
 SAMPLE = Sample("a.png", ArrayImage(np.zeros((4, 4, 3), np.uint8)), 4, 4, (Subject("1"),))
 FIELDS = ("bboxes", "masks", "detections", "keypoints", "scores", "labels", "embeddings", "encoding", "Face")
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=2)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.binary(max_size=2)
     | st.sampled_from([np.zeros((2, 2)), np.array(3), np.ones((1, 4)), np.array([None]), 1j, object()]),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(FIELDS),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(FIELDS),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=10,
-)  # fmt: skip
+)
 
 
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
-@given(st.sampled_from(TASKS), anything)
+@parameters(st.sampled_from(TASKS), anything)
 def test_whatever_a_model_answers_is_stored_or_refused(task, answer):
     try:
         if task in ("face_encoding", "face_super_resolution"):
@@ -262,12 +269,12 @@ def test_whatever_a_model_answers_is_stored_or_refused(task, answer):
         if task == "face_verification":
             json.dumps(embedding_of(answer, "a.png"), allow_nan=False)
             return
-        made = FhibeWrapper(Wrapper(None), task, "", "", "")._answer(answer, SAMPLE, "a.png")
+        rendered = FhibeWrapper(Wrapper(None), task, "", "", "")._answer(answer, SAMPLE, "a.png")
     except InputError as error:
         assert str(error).startswith("a.png: ")
         assert "\n" not in str(error)
     else:
-        json.dumps(entry_of(made, SAMPLE), allow_nan=False)
+        json.dumps(entry_of(rendered, SAMPLE), allow_nan=False)
 
 
 def test_a_model_that_was_stopped_goes_on_where_it_stopped(tmp_path):

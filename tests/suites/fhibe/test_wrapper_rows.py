@@ -71,8 +71,8 @@ def test_ears_become_skin_where_the_model_says_so():
     ears = {"detections": np.array([[8, 9, 0]])}
     for says, classes in ((True, [1, 1, 0]), (False, [8, 9, 0])):
         model.map_ears_to_skin = says
-        found = FhibeWrapper(model, "face_parsing", "root", "out", "x")._answer(ears, SAMPLES[0], "a")
-        assert isinstance(found, LabelMap) and found.classes.tolist() == [classes]
+        actual = FhibeWrapper(model, "face_parsing", "root", "out", "x")._answer(ears, SAMPLES[0], "a")
+        assert isinstance(actual, LabelMap) and actual.classes.tolist() == [classes]
 
 
 def test_embeddings_and_pictures_have_their_fields():
@@ -103,9 +103,9 @@ def test_a_wrapper_is_told_what_the_original_tells_it():
     assert keywords("person_localization") == {"gt_column_name": "person_bbox"}
     assert keywords("face_localization") == {"gt_column_name": "face_bbox"}
     assert keywords("body_parts_detection") == {"gt_column_name": None, "img_filepath_gt_bboxes": by_image}
-    told = keywords("keypoint_estimation", custom_keypoints=["Nose", "Left eye"])
+    message = keywords("keypoint_estimation", custom_keypoints=["Nose", "Left eye"])
     nose, eye = COCO_SIGMAS[KEYPOINTS.index("Nose")], COCO_SIGMAS[KEYPOINTS.index("Left eye")]
-    assert told["kpt_oks_sigmas"].tolist() == [nose, eye] and told["img_filepath_gt_bboxes"] == by_image
+    assert message["kpt_oks_sigmas"].tolist() == [nose, eye] and message["img_filepath_gt_bboxes"] == by_image
     assert len(keywords("keypoint_estimation")["kpt_oks_sigmas"]) == 17
     model = Wrapper(None)
     model.save_encoding = model.save_array = lambda *arguments: None
@@ -122,13 +122,13 @@ class Aligned:
     def __init__(self, success=(True, False)):
         self.success, self.told = success, {}
 
-    def align_faces(self, **told):
-        self.told = told
+    def align_faces(self, **message):
+        self.told = message
         return self.success
 
-    def data_preprocessor(self, img_filepaths, model_name=None, **told):
-        self.told |= told
-        return [told["success_aligned_img_filepaths"]]
+    def data_preprocessor(self, img_filepaths, model_name=None, **message):
+        self.told |= message
+        return [message["success_aligned_img_filepaths"]]
 
     def __call__(self, batch):
         return [{"embeddings": [1.0, 2.0]} for _ in batch]
@@ -139,8 +139,8 @@ def test_faces_that_were_not_aligned_have_no_embedding():
     first, second = FhibeWrapper(model, "face_verification", "root", "out", "x").by_samples(SAMPLES)
     assert first.vector.tolist() == [1.0, 2.0] and second.vector is None
     assert model.told["success_aligned_img_filepaths"] == ["root/data/processed/a.png"]
-    told = {name: model.told[name] for name in ("batch_size", "num_workers", "cuda", "aligned")}
-    assert told == {"batch_size": 1, "num_workers": 0, "cuda": False, "aligned": True}
+    message = {name: model.told[name] for name in ("batch_size", "num_workers", "cuda", "aligned")}
+    assert message == {"batch_size": 1, "num_workers": 0, "cuda": False, "aligned": True}
     more = FhibeWrapper(Aligned((True, True, False)), "face_verification", "root", "out", "x")
     with pytest.raises(InputError, match="align_faces said 3 times whether it worked, for 2 images"):
         more.by_samples(SAMPLES)

@@ -216,20 +216,20 @@ def _possible(root: Path, dataset: str) -> tuple[str, ...]:
 def load(part: str | None) -> FhibeDataset:
     """The dataset of a source `fhibe:ROOT?…`, without its scheme."""
     root, _, query = (part or "").partition("?")
-    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    options = {name: values[0] for name, values in parse_qs(query).items()}
     known = ("dataset", "task", "attributes", "compat", "mini")
-    unknown = [name for name in asked if name not in known]
-    if not root or unknown or (asked.get("mini") and not asked["mini"].isdecimal()):
+    unknown = [name for name in options if name not in known]
+    if not root or unknown or (options.get("mini") and not options["mini"].isdecimal()):
         raise InputError(f"fhibe:{part}: {EXPECTED}")
-    task = asked.get("task")
+    task = options.get("task")
     if task is not None and task not in TASKS:
         raise InputError(f"fhibe:{part}: task {task!r} is not one of {', '.join(TASKS)}")
     there = [name for name in FOLDERS if (processed(Path(root), name) / f"{name}.csv").is_file()]
     fitting = [name for name in there if task is None or ("face" in name) == (task in FACE_TASKS)]
-    dataset = asked.get("dataset") or next(iter(fitting), None)
+    dataset = options.get("dataset") or next(iter(fitting), None)
     if dataset is None:
         raise InputError(f"fhibe:{part}: no data/processed/DATASET/DATASET.csv of {', '.join(FOLDERS)}; {EXPECTED}")
-    named = tuple(asked["attributes"].split(",")) if asked.get("attributes") else DEFAULT_ATTRIBUTES
-    compat: Compat = "strict" if asked.get("compat") == "strict" else "default"
-    size = int(asked["mini"]) if asked.get("mini") else None
+    named = tuple(options["attributes"].split(",")) if options.get("attributes") else DEFAULT_ATTRIBUTES
+    compat: Compat = "strict" if options.get("compat") == "strict" else "default"
+    size = int(options["mini"]) if options.get("mini") else None
     return read_dataset(root, dataset, task, check_attributes(named, "face" in dataset), compat=compat, size=size)

@@ -207,16 +207,16 @@ def placed(run: Run, settings: FhibeSettings, facts: dict[str, Any], version: st
 def amended(run: Run, paths: dict[str, str] | None = None, version: str | None = None, **facts: Any) -> Run:
     """The run with further facts of the protocol, and another version of its dataset, in its manifest."""
     here, manifest = run.local, run.store.manifest()
-    told = Manifest.model_validate(manifest.model_dump())
-    told.about |= facts
+    changed = Manifest.model_validate(manifest.model_dump())
+    changed.about |= facts
     card = manifest.dataset.card
-    told.dataset.card = card.model_copy(update={"version": version or card.version})
+    changed.dataset.card = card.model_copy(update={"version": version or card.version})
     local = here if paths is None else here.model_copy(update={"paths": paths})
-    if told != manifest:
+    if changed != manifest:
         with run.store.replacing(MANIFEST):
-            run.store.write_manifest(told)
-    if here.mark and (told != manifest or local != here):  # the mark is over these facts too
-        run.store.write_local(local, told)
+            run.store.write_manifest(changed)
+    if here.mark and (changed != manifest or local != here):  # the mark is over these facts too
+        run.store.write_local(local, changed)
     return Run(run.place, data=run.data, trust_code=run.trust_code)
 
 

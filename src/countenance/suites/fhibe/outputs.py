@@ -38,11 +38,11 @@ def write_json(path: Path, value: Any) -> None:
 def read_outputs(settings: FhibeSettings, dataset: FhibeDataset, task: Task) -> Predictions:
     """The stored outputs of a model, for the images of the dataset."""
     folder = settings.outputs
-    wanted = Wanted(task.answer, ImageNames(dataset.images), people=_orders(settings, dataset))
+    request = Wanted(task.answer, ImageNames(dataset.images), people=_orders(settings, dataset))
     if settings.task == "face_encoding":
         if not (folder / ENCODINGS).is_dir():
             raise InputError(f"{folder / ENCODINGS}: no such folder; run the model first or put its pictures there")
-        return read_predictions(folder / ENCODINGS, wanted, "pictures")
+        return read_predictions(folder / ENCODINGS, request, "pictures")
     if not (folder / FILE).is_file():
         raise InputError(f"{folder / FILE}: no such file; {MISSING}")
     options = {}
@@ -53,11 +53,11 @@ def read_outputs(settings: FhibeSettings, dataset: FhibeDataset, task: Task) -> 
     if settings.task == "face_super_resolution":
         options["roots"] = f"{settings.data}\n{settings.results}"
     try:
-        return read_predictions(folder / FILE, replace(wanted, options=options), "fhibe")
+        return read_predictions(folder / FILE, replace(request, options=options), "fhibe")
     except InputError as error:
         if task.answer is not Boxes or "has x1 < x0" not in str(error):
             raise
-        as_they_are = read_predictions(folder / FILE, replace(wanted, options={"turned": "raw"}), "fhibe")
+        as_they_are = read_predictions(folder / FILE, replace(request, options={"turned": "raw"}), "fhibe")
         notes = reading_notes(settings.task)
         hints = notes(list(dataset), as_they_are.by_id, CONTEXT) if notes is not None else []
         raise InputError("; ".join([str(error).partition("; ")[0], *(hints or [REMEDY])])) from None

@@ -87,12 +87,12 @@ def replaced_p(pair: GroupPair, p: float) -> GroupPair:
 def groups_of(scores: Any, metric: str, attribute: str) -> dict[str, Array]:
     """The scores of each group of an attribute; a row of several values is in each of its groups."""
     values = scores[f"m.{metric}"].to_pylist()
-    found: dict[str, list[float]] = {}
+    scores_by_group: dict[str, list[float]] = {}
     for value, cell in zip(values, scores[f"attr.{attribute}"].to_pylist(), strict=True):
         for group in (cell if isinstance(cell, list) else [cell]) if value is not None else ():
             if group is not None and group != UNKNOWN:
-                found.setdefault(str(group), []).append(value)
-    return {group: np.array(one) for group, one in found.items() if len(one) >= FEWEST}
+                scores_by_group.setdefault(str(group), []).append(value)
+    return {group: np.array(scores) for group, scores in scores_by_group.items() if len(scores) >= FEWEST}
 
 
 def pairs_of(
@@ -108,11 +108,11 @@ def pairs_of(
     from scipy.stats import mannwhitneyu
 
     pairs = []
-    for one, two in itertools.combinations(groups, 2):
-        a, b = groups[one], groups[two]
+    for first, second in itertools.combinations(groups, 2):
+        a, b = groups[first], groups[second]
         measure = "median" if np.median(a) != np.median(b) else "mean"
-        centre = {name: float(getattr(np, measure)(groups[name])) for name in (one, two)}
-        low, high = sorted((one, two), key=centre.__getitem__)
+        centre = {name: float(getattr(np, measure)(groups[name])) for name in (first, second)}
+        low, high = sorted((first, second), key=centre.__getitem__)
         worse, better = (high, low) if lower_is_better else (low, high)
         if np.array_equal(np.unique(np.concatenate([a, b])).shape, (1,)):
             u, p = len(a) * len(b) / 2, 1.0

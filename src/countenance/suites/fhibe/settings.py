@@ -125,8 +125,8 @@ class FhibeSettings:
     def outputs(self) -> Path:
         """Where the model's outputs are. For the mini dataset, those of the whole dataset serve when it has none."""
         whole = model_folder(self.results, self.task, self.dataset, self.model_name)
-        wanted = ENCODINGS if self.task == "face_encoding" else FILE
-        return whole if not (self.folder / wanted).exists() and (whole / wanted).exists() else self.folder
+        output_name = ENCODINGS if self.task == "face_encoding" else FILE
+        return whole if not (self.folder / output_name).exists() and (whole / output_name).exists() else self.folder
 
 
 def model_folder(results: str | Path, task: str, dataset: str, model_name: str, mini: bool = False) -> Path:

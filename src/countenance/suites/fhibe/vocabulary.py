@@ -59,8 +59,8 @@ _FACE = {
 }
 BODY_TASKS, FACE_TASKS = tuple(_BODY), tuple(_FACE)
 TASKS = BODY_TASKS + FACE_TASKS
-METRICS: dict[str, tuple[str, ...]] = {name: asked.metrics for name, asked in (_BODY | _FACE).items()}
-EXPLAINED: dict[str, str] = {name: asked.explained for name, asked in (_BODY | _FACE).items()}
+METRICS: dict[str, tuple[str, ...]] = {name: task.metrics for name, task in (_BODY | _FACE).items()}
+EXPLAINED: dict[str, str] = {name: task.explained for name, task in (_BODY | _FACE).items()}
 DATASET_TEXTS = {
     "fhibe": "About 10,000 pictures at full size (3,000 to 10,000 pixels a side), each of one or two people.",
     "fhibe_downsampled": "About 10,000 pictures of one or two people, the longer side 2,048 pixels.",

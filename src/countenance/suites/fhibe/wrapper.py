@@ -64,9 +64,9 @@ class FhibeWrapper:
         if self.task == "face_verification":
             return self._embeddings(samples)
         paths = [self._path(sample) for sample in samples]
-        found = answers_by_path(self.model, paths, **self._keywords(samples, paths))
+        answered = answers_by_path(self.model, paths, **self._keywords(samples, paths))
         return [
-            self._answer(answer, sample, path) for sample, (path, answer) in zip(samples, _each(found), strict=False)
+            self._answer(answer, sample, path) for sample, (path, answer) in zip(samples, _each(answered), strict=False)
         ]
 
     def _path(self, sample: Sample) -> str:
@@ -101,7 +101,7 @@ class FhibeWrapper:
         where = f"{path}: scores"  # they are stored, no metric uses them
         scores = [raw.numbers(s, where, "a list of numbers").ravel() for s in raw.items(answer.get("scores"), where)]
         points = placed_points([raw.points(points, path) for points in people], self.custom_keypoints, path)
-        if len(scores) == len(points) and all(len(one) == 17 for one in scores):
+        if len(scores) == len(points) and all(len(keypoint_scores) == 17 for keypoint_scores in scores):
             points = np.concatenate([points, np.array(scores).reshape(len(points), 17, 1)], axis=2)
         return Keypoints(points)
 
@@ -187,8 +187,8 @@ class FhibeWrapper:
         vectors = {
             path: embedding_of(answer, path) for path, answer in answers_by_path(self.model, paths, usable, **keywords)
         }
-        found = (vectors.get(path) for path in aligned)
-        return [Embedding(None if vector is None else np.array(vector)) for vector in found]
+        answered = (vectors.get(path) for path in aligned)
+        return [Embedding(None if vector is None else np.array(vector)) for vector in answered]
 
 
 def _each(answers: Any) -> list[tuple[str, Any]]:

@@ -22,7 +22,9 @@ def people_of(answer: Any, name: str, convert: Callable[[Any, str], Any], place:
     countenance.errors.InputError: a.png: the model returned a dict with bboxes, scores; 'labels' is missing
     """
     values, scores, labels = raw.fields(answer, (name, "scores", "labels"), place)
-    people = [i for i, one in enumerate(labels) if raw.number(one, f"{place}: labels", "a number (0: a person)") == 0]
+    people = [
+        i for i, label in enumerate(labels) if raw.number(label, f"{place}: labels", "a number (0: a person)") == 0
+    ]
     return (
         [convert(values[i], f"{place}: {name}") for i in people],
         [raw.number(scores[i], f"{place}: scores") for i in people],

@@ -26,7 +26,10 @@ def bbox_intersection_over_union_score(box_1: Sequence[float], box_2: Sequence[f
 
 def best_iou_scores_for_gt_boxes(pred_boxes: Sequence[Any], gt_boxes: Sequence[Any]) -> list[float]:
     """The largest overlap of each true box with a predicted one; 0 where nothing is predicted."""
-    return [max((bbox_intersection_over_union_score(one, box) for one in pred_boxes), default=0.0) for box in gt_boxes]
+    return [
+        max((bbox_intersection_over_union_score(predicted, box) for predicted in pred_boxes), default=0.0)
+        for box in gt_boxes
+    ]
 
 
 def segmentation_intersection_over_union_score(pred_mask: Any, gt_mask: Any) -> float:
@@ -37,7 +40,7 @@ def segmentation_intersection_over_union_score(pred_mask: Any, gt_mask: Any) -> 
 def best_iou_scores_for_gt_masks(pred_masks: Sequence[Any], gt_masks: Sequence[Any]) -> list[float]:
     """The largest overlap of each true mask with a predicted one; 0 where nothing is predicted."""
     score = segmentation_intersection_over_union_score
-    return [max((score(one, mask) for one in pred_masks), default=0.0) for mask in gt_masks]
+    return [max((score(predicted, mask) for predicted in pred_masks), default=0.0) for mask in gt_masks]
 
 
 def f1_score(pred_mask: Any, gt_mask: Any) -> float:
