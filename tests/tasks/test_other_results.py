@@ -24,6 +24,7 @@ from countenance.tasks.embeddings import to_embedding
 from countenance.tasks.face_encoding import FACE_ENCODING, picture_scores
 from countenance.tasks.face_localization import FACE_LOCALIZATION
 from countenance.tasks.face_parsing import FACE_PARSING
+from countenance.tasks.face_super_resolution import FACE_SUPER_RESOLUTION
 from countenance.tasks.face_verification import FACE_VERIFICATION
 from countenance.tasks.localization import overlap_curve
 from countenance.tasks.person_localization import PERSON_LOCALIZATION
@@ -213,7 +214,9 @@ def test_pictures_as_published_and_of_other_sizes():
     assert torch.get_num_threads() == threads
     sample = ct.Sample("s", ct.ArrayImage(one[:40, :30]), 30, 40, (ct.Subject("0", "p"),))
     with pytest.raises(ValueError, match="a picture of 5×4, the original is 30×40"):
-        FACE_ENCODING.score(sample, FACE_ENCODING.check(np.zeros((4, 5, 3), np.uint8), sample))
+        FACE_SUPER_RESOLUTION.score(sample, FACE_SUPER_RESOLUTION.check(np.zeros((4, 5, 3), np.uint8), sample))
+    (row,) = FACE_ENCODING.score(sample, FACE_ENCODING.check(np.zeros((4, 5, 3), np.uint8), sample))
+    assert row["m.PSNR"] < 20  # an encoding may be of any size: both are compared at 256 × 256
     assert not FACE_ENCODING.asks(scene("s", ct.Subject("0"), ct.Subject("1")))
 
 

@@ -28,16 +28,22 @@ def precisions(
 ) -> list[Number]:
     """Average precision of everybody and of each group: for an attribute and a value, the true boxes that have it.
 
-    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count for every group.
+    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count by the group's share of
+    the people in their image.
     """
     order = np.argsort(-state["score"], kind="stable")
     image, truth, owner = state["image"][order], state["truth"][order], state["owner"]
+    images = int(state["images"].sum())
     members = np.array([np.ones(len(owner), bool), *groups.values()])
-    found = RankedDetections(
-        int(state["images"].sum()), lambda: iter([(image, truth)]), lambda: iter([(owner, np.arange(len(owner)))]),
-        members,
-    )  # fmt: skip
-    return numbers_of(found, list(groups), name=name, seed=seed)
+    shares = np.array([np.bincount(owner, weights=member, minlength=images) for member in members])
+    people = np.bincount(owner, minlength=images)
+    company = np.where(people > 0, 1 + np.arange(images), 0)
+    shares = np.hstack([np.zeros((len(members), 1)), shares / np.maximum(people, 1)])
+    found = np.where(truth >= 0, truth, -1 - company[image] if len(image) else -1)
+    detections = RankedDetections(
+        images, lambda: iter([(image, found)]), lambda: iter([(owner, np.arange(len(owner)))]), members, shares
+    )
+    return numbers_of(detections, list(groups), name=name, seed=seed)
 
 
 def labelled(random: np.random.Generator) -> dict[str, str]:

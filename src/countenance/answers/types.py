@@ -341,7 +341,7 @@ class Parts:
     def to_row(self) -> dict[str, Any]:
         import json
 
-        return {"parts": [json.dumps(dict(person)) for person in self.probabilities]}
+        return {"parts": [json.dumps(dict(person), sort_keys=True) for person in self.probabilities]}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Parts":

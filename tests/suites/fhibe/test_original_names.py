@@ -140,5 +140,6 @@ def test_tones_have_names_and_swatches_and_a_mirror_is_said(tmp_path):
     page = run.report(depth=1).read_text()
     assert 'fill="rgb(102,78,65)"' in page and "VI dark" in page and "I very light" in page
     assert page.index("VI dark", page.index("In this run")) < page.index("I very light", page.index("In this run"))
+    assert ">AP@0.5<" in page  # the published name of average_precision@0.5
     section = page[page.index("Disparities by size") : page.index("Pairs of groups")]
     assert "it mirrors apparent skin color VI dark" in section

@@ -387,7 +387,9 @@ def read_outputs(path: Path, wanted: Wanted) -> Predictions:
         raise InputError(f"{others or f'{path}: holds no predictions'}; expected names such as {images[0]}")
     answered = {*reader.made, *reader.lazy}
     if not answered:
-        raise InputError(f"{path}: no answer for any of {len(images):,} images, the first {images[0]}")
+        raise InputError(
+            f"{path}: holds no predictions: no answer for any of {len(images):,} images, the first {images[0]}"
+        )
     return reader.predictions([name for name in images if name not in answered], [others] if others else [])
 
 

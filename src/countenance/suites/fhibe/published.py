@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Embedding
+from countenance.data.names import ImageNames
+from countenance.data.reading.entries import read_entries
 from countenance.run.run import Run
 from countenance.suites.fhibe.dataset import FhibeDataset
 from countenance.suites.fhibe.groups import AttributeLabels, all_groups, label
 from countenance.suites.fhibe.outputs import write_json
-from countenance.suites.fhibe.settings import FhibeSettings
+from countenance.suites.fhibe.settings import FILE, FhibeSettings
 from countenance.suites.fhibe.table import FhibeTable
 from countenance.tasks.body_parts_detection import FORMULAS, part_scores
 from countenance.tasks.face_parsing import FACE_LABELS
@@ -122,7 +124,8 @@ def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column:
         chances.update(zip((subject.id for subject in sample.subjects), people, strict=False))
         present.update({subject.id: subject.body_parts for subject in sample.subjects})
     table, options = scored.table, scored.settings.scoring
-    people = [dict(chances.get(str(line), {})) for line in table.line]
+    order = parts_in_order(scored.settings)
+    people = [_in_order(chances.get(str(line), {}), order) for line in table.line]
     # Published: the parts are those of the first row. By default: those of the first row that has any.
     names = list(people[0] if scored.strict else next((person for person in people if person), {}))
     values = np.array([[person.get(name, 0.0) for name in names] for person in people]).reshape(len(people), len(names))
@@ -133,6 +136,19 @@ def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column:
         if not scored.strict:
             scored.rows[metric] = each.mean
         scored.files.update(part_files(table, people, names, options.named(metric), metric))
+
+
+def parts_in_order(settings: FhibeSettings) -> list[str]:
+    """The body parts in the order of the first person in the model's outputs: the published files keep it."""
+    for _, entry in read_entries(settings.outputs / FILE):
+        answers = entry.get("detections") if isinstance(entry, dict) else None
+        if isinstance(answers, list) and answers and isinstance(answers[0], dict):
+            return list(answers[0])
+    return []
+
+
+def _in_order(person: Mapping[str, float], order: Sequence[str]) -> dict[str, float]:
+    return {name: person[name] for name in (*order, *(part for part in person if part not in order)) if name in person}
 
 
 def _add_parsing(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
@@ -179,10 +195,6 @@ def _add_verification(scored: PublishedScores, run: Run, dataset: FhibeDataset, 
 
 def outputs_named(settings: FhibeSettings, dataset: FhibeDataset, table: FhibeTable) -> NDArray[np.bool_]:
     """Which rows the model's outputs name at all: published, a face that was not aligned counts, a missing one not."""
-    from countenance.data.names import ImageNames
-    from countenance.data.reading.entries import read_entries
-    from countenance.suites.fhibe.settings import FILE
-
     names = ImageNames(dataset.images)
     there = {names.find(key) for key, _ in read_entries(settings.outputs / FILE)}
     return np.array([name in there for name in table.text("filepath")], dtype=bool)

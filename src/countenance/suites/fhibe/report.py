@@ -179,7 +179,10 @@ def _section(run: Run, source: ReportSource) -> dict[str, Any]:
         "evaluated": _evaluated(run),
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
         "problems": [*run.manifest.dataset.notes, *about.get("notes", ())],
-        "metrics": [_metric(run, metric, source) for metric in source.metrics],
+        "metrics": [
+            *(_metric(run, metric, source) for metric in source.metrics),
+            *(_number(result) for result in source.results if isinstance(result, Number) and _is_published(result)),
+        ],
         "disparities": [
             finding_words(f, names) | {"mirror": mirrored(f, disparities, names)} for f in disparities[:LISTED]
         ],
@@ -187,6 +190,22 @@ def _section(run: Run, source: ReportSource) -> dict[str, Any]:
         "pairs": [pair.words(names) for pair in pairs[:LISTED]],
         "all_pairs": len(pairs),
         "attributes": [_attribute(name, card, names) for name in names.by],
+    }
+
+
+def _is_published(result: Number) -> bool:
+    return bool(result.published) and result.group is None
+
+
+def _number(result: Number) -> dict[str, str]:
+    """A number of the whole run under its published name, as a row of the table of metrics."""
+    return {
+        "name": result.published,
+        "meaning": result.meaning,
+        "better": result.better,
+        "overall": result.text(),
+        "n": numbers.count(result.n),
+        "thresholds": "none",
     }
 
 
