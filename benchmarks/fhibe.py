@@ -14,6 +14,7 @@ import math
 import os
 import platform
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -172,79 +173,44 @@ def make_keypoints(root: Path, n: int) -> None:
     write_outputs(root, "keypoint_estimation", "fhibe_downsampled", entries)
 
 
-def measure_boxes(root: str, compat: str) -> dict[str, float]:
-    """Person localisation, with the time that reading takes told apart."""
-    import countenance.suites.fhibe.evaluate as evaluate
-    from countenance.suites.fhibe.published import grouped_results
-    from countenance.suites.fhibe.reading import bodies
-    from countenance.suites.fhibe.settings import FhibeSettings
-    from countenance.suites.fhibe.table import FhibeTable
+def evaluated(root: str, dataset: str, task: str, **options: object) -> dict[str, float]:
+    """One task from stored outputs to a finished run and the published files."""
+    from countenance.suites.fhibe import evaluate_task
 
-    reading = 0.0
-
-    def timed(function):  # type: ignore[no-untyped-def]
-        def call(*args, **options):  # type: ignore[no-untyped-def]
-            nonlocal reading
-            before = time.process_time()
-            found = function(*args, **options)
-            reading += time.process_time() - before
-            return found
-
-        return call
-
-    evaluate.read_table = timed(evaluate.read_table)
-    bodies._read_boxes = timed(bodies._read_boxes)
-    FhibeTable.boxes = timed(FhibeTable.boxes)  # type: ignore[method-assign]
-    start = time.process_time()
-    results_root = Path(root) / "results"
-    evaluation = evaluate.score(
-        FhibeSettings(root, "fhibe", "m", "person_localization", compat=compat, results=results_root)
+    shutil.rmtree(Path(root) / "run", ignore_errors=True)
+    before, start = memory(), time.process_time()
+    run = evaluate_task(
+        root,
+        dataset,
+        None,
+        "m",
+        task,
+        reuse_model_outputs=True,
+        results_rootdir=Path(root) / "results",
+        out=Path(root) / "run",
+        fhibe_layout=True,
+        **options,
     )
-    groups = sum(len(found) for found in grouped_results(evaluation, "AR_IOU").values())
-    total = time.process_time() - start
-    return {"cpu_s": total, "scoring_and_grouping_cpu_s": total - reading, "groups": groups}
+    cpu, images = time.process_time() - start, run.manifest.dataset.images
+    return {"cpu_s": cpu, "memory_mb": memory() - before, "images": images, "cpu_ms_per_image": 1000 * cpu / images}
 
 
 def measure(what: str, root: str, n: int) -> dict[str, float]:
     """One measurement, in this process."""
     start = time.process_time()
-    from countenance.suites.fhibe.evaluate import score
-    from countenance.suites.fhibe.published import grouped_results
-    from countenance.suites.fhibe.settings import FhibeSettings
+    import countenance.suites.fhibe.evaluate  # noqa: F401
 
-    imported = time.process_time() - start
-    common = {"results": Path(root) / "results"}
     if what == "import":
-        return {"cpu_s": imported}
+        return {"cpu_s": time.process_time() - start}
+    compat = "strict" if what.endswith("strict") else "default"
     if what in ("boxes", "boxes-strict"):
-        return measure_boxes(root, "strict" if what.endswith("strict") else "default")
+        return evaluated(root, "fhibe", "person_localization", compat=compat)
     if what in ("val", "val-strict"):
-        import scipy.interpolate  # noqa: F401 - the original's own import, kept out of the difference
-
-        before = memory()
-        t0 = time.process_time()
-        compat = "strict" if what.endswith("strict") else "default"
-        asked = {"attributes": ["pronoun"], "compat": compat} | common
-        evaluation = score(FhibeSettings(root, "fhibe_face_crop_align", "m", "face_verification", **asked))
-        results = grouped_results(evaluation, "VAL")["['pronoun']"]
-        out = {"cpu_s": time.process_time() - t0, "memory_mb": memory() - before}
-        return out | {f"VAL {name}": entry["VAL"] for name, entry in results.items()}
+        return evaluated(root, "fhibe_face_crop_align", "face_verification", attributes=["pronoun"], compat=compat)
     if what == "parsing":
-        import cv2
-
-        before = memory()
-        t0 = time.process_time()
-        asked = {"attributes": ["pronoun"], "compat": "strict"} | common
-        evaluation = score(FhibeSettings(root, "fhibe_face_crop_align", "m", "face_parsing", **asked))
-        cpu = time.process_time() - t0
-        rows = len(evaluation.table)
-        return {"cpu_ms_per_image": 1000 * cpu / rows, "memory_mb": memory() - before, "images": rows}
+        return evaluated(root, "fhibe_face_crop_align", "face_parsing", attributes=["pronoun"], compat="strict")
     if what == "keypoints-whole":
-        import cv2  # noqa: F401
-
-        t0 = time.process_time()
-        evaluation = score(FhibeSettings(root, "fhibe", "m", "keypoint_estimation", **common))
-        return {"cpu_ms_per_image": 1000 * (time.process_time() - t0) / len(evaluation.table)}
+        return evaluated(root, "fhibe", "keypoint_estimation")
     rng = np.random.default_rng(0)
     from countenance.metrics.keypoints import correct_keypoints, oks_rows
     from countenance.tasks.thresholds import EXACT

@@ -31,7 +31,8 @@ def test_every_task_is_on_the_page_with_its_files() -> None:
     told = {task: row for row in TABLE for task in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert set(told) == set(task_names())
     words = {"table": "CSV, Parquet", "coco": "COCO results", "uccs": "UCCS", "bias_bounty": "bounty's CSV",
-             "mask_fairness": "mask study's CSV", "fhibe": "FHIBE's JSON"}  # fmt: skip
+             "mask_fairness": "mask study's CSV", "fhibe": "FHIBE's JSON",
+             "pictures": "a folder of pictures"}  # fmt: skip
     formats = [load_format(name) for name in format_names()]
     for name, row in told.items():
         kind = load_task(name).answer

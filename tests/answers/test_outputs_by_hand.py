@@ -62,7 +62,7 @@ def test_numbers_boxes_and_points():
 @pytest.mark.parametrize("kind", [bool, np.uint8, np.int64, np.float32])
 def test_a_mask_is_of_0_and_1(kind):
     given = np.array([[0, 1], [1, 1]]).astype(kind)
-    assert raw.mask(given, "p")["size"] == [2, 2]
+    assert raw.mask(given, "p").tolist() == [[False, True], [True, True]]
     for wrong in (2 * given.astype(np.int64), given - 0.5, given[0], np.array([["a"]]), None):
         with pytest.raises(InputError, match="p: "):
             raw.mask(wrong, "p")

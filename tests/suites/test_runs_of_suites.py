@@ -159,7 +159,14 @@ def fhibe(folder: Path) -> Case:
     (outputs / "model_outputs.json").write_text(json.dumps(found))
     arguments = ["fhibe", "evaluate", "--data", str(folder), "--task", "person_localization", "--model-name", "mine"]
     arguments += ["--attributes", "pronoun,age", "--no-report", "--quiet", "--out", "{out}"]
-    return Case(arguments, "pronoun", "s8", "", ("AP@0.5", "FPPI", "AR_IOU"), ("FHIBE: the task and its metrics",))
+    return Case(
+        arguments,
+        "pronoun",
+        "s8",
+        "",
+        ("average_precision@0.5",),
+        ("FHIBE: the task and its metrics",),
+    )
 
 
 METHOD = """

@@ -176,9 +176,8 @@ def test_names_of_face_parts():
 
 
 def test_settings_of_functions_by_default():
-    for function in (precision.precisions, precision.numbers_of):
-        usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
-        assert (usual["name"], usual["seed"]) == ("average_precision@0.5", 0)
+    usual = {name: one.default for name, one in inspect.signature(precision.numbers_of).parameters.items()}
+    assert (usual["name"], usual["seed"]) == ("average_precision@0.5", 0)
     assert precision.REPLICATES == 200 and Answered.__dataclass_fields__["seed"].default == 0
     assert (attribute_results.MOST_WORDS, attributes.MOST_LISTED, attributes.MOST_NOTES) == (12, 12, 8)
     assert (verification_results.FEW_PEOPLE, verification_results.BINS, identification_results.POINTS) == (20, 60, 41)

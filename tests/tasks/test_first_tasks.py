@@ -5,7 +5,7 @@ from countenance.answers import Boxes, Labels
 from countenance.data import ArrayImage, Sample, Subject
 from countenance.tasks import load_task, task_names
 from countenance.tasks.attributes import to_labels
-from countenance.tasks.face_localization import FACE_LOCALIZATION, score, to_boxes
+from countenance.tasks.face_localization import FACE_LOCALIZATION, to_boxes
 from countenance.tasks.localization import overlap_curve
 from countenance.testing import reduced
 
@@ -18,19 +18,21 @@ def scene(*boxes: list[float]) -> Sample:
 
 
 def test_each_face_has_a_row_and_so_has_the_image() -> None:
-    rows = score(scene([0, 0, 10, 10], [50, 50, 60, 60]), Boxes([[0, 0, 10, 10], [80, 80, 90, 90]], [0.9, 0.8]))
+    rows = FACE_LOCALIZATION.score(
+        scene([0, 0, 10, 10], [50, 50, 60, 60]), Boxes([[0, 0, 10, 10], [80, 80, 90, 90]], [0.9, 0.8])
+    )
     assert [row["subject"] for row in rows] == ["0", "1", None]
     assert [row.get("m.recall@0.5") for row in rows] == [1.0, 0.0, None]
     assert rows[2]["m.false_positives"] == 1.0 and all(row["attr.light"] == "dim" for row in rows)
 
 
 def test_no_answer_scores_zero_not_nothing() -> None:
-    rows = score(scene([0, 0, 10, 10]), Boxes(np.zeros((0, 4))))
+    rows = FACE_LOCALIZATION.score(scene([0, 0, 10, 10]), Boxes(np.zeros((0, 4))))
     assert rows[0]["m.best_iou"] == 0 and rows[0]["m.average_recall"] == 0 and rows[1]["m.false_positives"] == 0
 
 
 def test_an_image_of_nobody_counts_only_false_positives() -> None:
-    (row,) = score(scene(), Boxes([[0, 0, 5, 5]]))
+    (row,) = FACE_LOCALIZATION.score(scene(), Boxes([[0, 0, 5, 5]]))
     assert row["m.false_positives"] == 1.0 and "m.best_iou" not in row
 
 

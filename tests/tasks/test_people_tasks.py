@@ -112,8 +112,8 @@ def test_pictures_are_compared_with_the_original():
         assert row["m.PSNR"] == 80.0
         assert row["m.SSIM"] == pytest.approx(1)
         assert rows(task, np.zeros((SIDE, SIDE, 3), np.uint8), about)[0]["m.PSNR"] < 20
-        with pytest.raises(ValueError, match="the original is 40×40"):
-            rows(task, np.zeros((4, 4, 3), np.uint8), about)
+    with pytest.raises(ValueError, match="the original is 40×40"):
+        rows(FACE_SUPER_RESOLUTION, np.zeros((4, 4, 3), np.uint8), about)
 
 
 def test_embeddings_become_error_rates():

@@ -4,15 +4,46 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from countenance.answers import Boxes
 from countenance.data import ArrayImage, Sample, Subject
+from countenance.metrics.detection import RankedDetections
 from countenance.tasks import load_task
-from countenance.tasks.precision import precisions
+from countenance.tasks.precision import Group, numbers_of
+from countenance.tasks.reduce import State
+from countenance.tasks.results import Number
 from countenance.testing import reduced
 
 SHARES = {"half": 0.5, "tenth": 0.1, "few": 0.02}
 TASKS = {"face_localization": "face_box", "person_localization": "person_box"}
+
+
+def precisions(
+    state: State,
+    groups: Mapping[Group, NDArray[np.bool_]],
+    *,
+    name: str = "average_precision@0.5",
+    seed: int = 0,
+) -> list[Number]:
+    """Average precision of everybody and of each group: for an attribute and a value, the true boxes that have it.
+
+    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count by the group's share of
+    the people in their image.
+    """
+    order = np.argsort(-state["score"], kind="stable")
+    image, truth, owner = state["image"][order], state["truth"][order], state["owner"]
+    images = int(state["images"].sum())
+    members = np.array([np.ones(len(owner), bool), *groups.values()])
+    shares = np.array([np.bincount(owner, weights=member, minlength=images) for member in members])
+    people = np.bincount(owner, minlength=images)
+    company = np.where(people > 0, 1 + np.arange(images), 0)
+    shares = np.hstack([np.zeros((len(members), 1)), shares / np.maximum(people, 1)])
+    found = np.where(truth >= 0, truth, -1 - company[image] if len(image) else -1)
+    detections = RankedDetections(
+        images, lambda: iter([(image, found)]), lambda: iter([(owner, np.arange(len(owner)))]), members, shares
+    )
+    return numbers_of(detections, list(groups), name=name, seed=seed)
 
 
 def labelled(random: np.random.Generator) -> dict[str, str]:

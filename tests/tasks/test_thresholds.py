@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from countenance.errors import InputError
-from countenance.tasks.localization import false_positives_per_image
 from countenance.tasks.thresholds import asked_metrics, threshold_curve
 from countenance.tasks.validation_rate import Pictures
 
@@ -54,13 +53,6 @@ def test_a_curve_needs_thresholds_and_shares():
     (curve,) = threshold_curve("PCK", [0.1, 0.2], [0.5, 1.0])
     assert (curve.name, curve.lines[0].x, curve.lines[0].y) == ("PCK", [0.1, 0.2], [0.5, 1.0])
     assert threshold_curve("PCK", [], []) == threshold_curve("PCK", [0.1], []) == []
-
-
-def test_false_positives_of_one_image_have_no_interval():
-    one = false_positives_per_image(np.array([3]))
-    assert (one.value, one.n) == (3, 1) and np.isnan(one.high)
-    many = false_positives_per_image(np.array([0, 0, 0, 4]))
-    assert many.value == 1 and many.low == 0 and many.high == pytest.approx(1 + 1.96 * 2 / 2)
 
 
 def test_groups_without_pairs_are_not_in_the_table_of_rates():

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.run_lengths import rle_of
 from countenance.errors import InputError
 
 
@@ -110,14 +109,14 @@ def box(value: Any, place: str) -> list[float]:
     return corners
 
 
-def mask(value: Any, place: str) -> dict[str, Any]:
-    """A mask of 0 and 1 as run lengths."""
+def mask(value: Any, place: str) -> NDArray[np.bool_]:
+    """A mask of 0 and 1."""
     result = array(value)
     if result.ndim != 2 or result.dtype.kind not in "biuf":
         raise InputError(f"{place}: {described(value)}, expected a boolean array of height × width")
     if not ((result == 0) | (result == 1)).all():
         raise InputError(f"{place}: a mask with other values than 0 and 1; apply your threshold to it")
-    return rle_of(result)
+    return result.astype(bool)
 
 
 def points(value: Any, place: str) -> list[list[float]]:

@@ -1,6 +1,7 @@
 """`countenance fhibe`: evaluate, report, attributes, make-data, purge."""
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from countenance.cli.runs import purge
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
-    from countenance.suites.fhibe import FhibeRun
+    from countenance.run.run import Run
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="FHIBE's nine tasks: evaluate a model, write its bias report."
@@ -80,6 +81,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Score a model on one of FHIBE's tasks, from stored outputs or by running it."""
+    from countenance.suites.fhibe.report import write_bias_report
     from countenance.suites.fhibe.vocabulary import TASKS
 
     chosen = list(TASKS) if task == "all" else [task]
@@ -91,22 +93,28 @@ def evaluate(
         from countenance.report.plots.style import check_installed
 
         check_installed("a report as PDF", pdf=True)
-    asked: dict[str, Any] = {
-        "metrics": _names(metrics), "attributes": _names(attributes) or None, "use_mini_dataset": mini is not None,
-        "mini_dataset_size": mini or 50, "downsampled": not full_size, "results_rootdir": results,
-        "custom_keypoints": _names(keypoints), "lpips_weights": lpips_weights, "face_embedding": face_embedding,
-        "compat": compat.value, "fhibe_layout": fhibe_layout, "depth": depth, "dataset_version": dataset_version,
+    arguments: dict[str, Any] = {
+        "metrics": _names(metrics),
+        "attributes": _names(attributes) or None,
+        "use_mini_dataset": mini is not None,
+        "mini_dataset_size": mini or 50,
+        "downsampled": not full_size,
+        "results_rootdir": results,
+        "custom_keypoints": _names(keypoints),
+        "lpips_weights": lpips_weights,
+        "face_embedding": face_embedding,
+        "compat": compat.value,
+        "fhibe_layout": fhibe_layout,
+        "depth": depth,
+        "dataset_version": dataset_version,
         "out": out,
-    }  # fmt: skip
-    for one in chosen:
-        finished = _evaluate(data, one, model_name, model, dataset, quiet=quiet, **asked)
+    }
+    for name in chosen:
+        finished = _evaluate(data, name, model_name, model, dataset, quiet=quiet, **arguments)
         _print_run(finished)
         if report:
-            page = finished.report(gallery=gallery.value, pdf=pdf, depth=depth or 2)
+            page = write_bias_report(finished, gallery=gallery.value, pdf=pdf, depth=depth or 2)
             say(f"report   {page.resolve()}")
-        lost = [name for name in finished.replaced if not (finished.path / name).exists()]
-        if lost:
-            say(f"note: removed {', '.join(lost)} of the earlier run here: the scores are new", err=True)
 
 
 def _evaluate(
@@ -117,11 +125,9 @@ def _evaluate(
     dataset: str | None = None,
     *,
     quiet: bool = True,
-    **asked: Any,
-) -> "FhibeRun":
-    """Evaluate one task; `asked` are keywords of `evaluate_task`, None where the user said nothing."""
-    import sys
-
+    **arguments: Any,
+) -> "Run":
+    """Evaluate one task; `arguments` are keywords of `evaluate_task`, None where the user said nothing."""
     from countenance.cli.progress import progress
     from countenance.suites.fhibe import evaluate_task
     from countenance.suites.fhibe.demo import baseline
@@ -131,59 +137,43 @@ def _evaluate(
     from countenance.suites.fhibe.vocabulary import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS
 
     dataset = dataset or ("fhibe_face_crop_align" if task in FACE_TASKS else "fhibe")
-    folder = dataset_folder(dataset, task, asked.get("downsampled", True))
-    made = (data / "data" / "processed" / folder / CARD).is_file()
+    folder = dataset_folder(dataset, task, arguments.get("downsampled", True))
+    is_rendered = (data / "data" / "processed" / folder / CARD).is_file()
     if model_name is None:
-        if not made and model is None:
+        if not is_rendered and model is None:
             raise InputError("name the model whose outputs to score: --model-name NAME")
         model_name = baseline(task) if model is None else model.replace(":", ".").replace("/", "_")
-    loaded = None if model is None else _load(model)
     unused = [name for name in ("lpips_weights", "face_embedding") if task not in OPTIONS[name].split(", ")]
-    given = {name: value for name, value in asked.items() if value is not None and name not in unused}
+    stated = {name: value for name, value in arguments.items() if value is not None and name not in unused}
     usual: dict[str, Any] = {
-        "attributes": ATTRIBUTES if made else DEFAULT_ATTRIBUTES,
+        "attributes": ATTRIBUTES if is_rendered else DEFAULT_ATTRIBUTES,
         "results_rootdir": data / "results",
+        "reuse_model_outputs": model is None,
+        "progress": partial(progress, quiet=quiet),
+        "say": partial(say, err=True),
     }
-    rows = _row_count(data, folder) if not quiet else 0
-    with progress(task, rows, quiet=quiet) as step:
-        about = {"reuse_model_outputs": model is None, "step": step, "command": "countenance " + " ".join(sys.argv[1:])}
-        return evaluate_task(data, dataset, loaded, model_name, task, **(usual | given | about))
+    return evaluate_task(data, dataset, model, model_name, task, **(usual | stated))
 
 
-def _row_count(data: Path, folder: str) -> int:
-    from countenance.suites.fhibe.table import processed
+def _print_run(finished: "Run") -> None:
+    from countenance.tasks.results import Number
 
-    path = processed(data, folder) / f"{folder}.csv"
-    if not path.is_file():
-        return 0
-    with path.open("rb") as stream:
-        return max(sum(1 for _ in stream) - 1, 0)
-
-
-def _load(model: str) -> object:
-    """A wrapper or a model: an instance as it is, a class made without arguments, a name of the zoo."""
-    from countenance.models import ModelSpec
-
-    return ModelSpec(model).load()
-
-
-def _print_run(finished: "FhibeRun") -> None:
-    about, manifest = finished.fhibe, finished.manifest
-    scores = finished.scores()
-    say(f"{about['task']}: {manifest['model']['name']} on {manifest['dataset']['card']['name']}")
-    for metric in about["metrics"]:
-        name = f"m.{metric}"
+    facts, manifest, scores = finished.manifest.about, finished.manifest, finished.scores()
+    say(f"{facts['task']}: {manifest.model.name} on {manifest.dataset.card.name}")
+    own = {record.published: record.name for record in manifest.metrics or () if record.published}
+    for metric in facts["metrics"]:
+        name = f"m.{own.get(metric, metric)}"
         if name in scores.column_names:
             values = [v for v in scores.column(name).to_pylist() if v is not None]
             mean = sum(values) / len(values) if values else float("nan")
             say(f"  {metric:16} {mean:10.4f}   {len(values)} rows")
-    for summary in manifest["summaries"]:
-        low, high = summary["low"], summary["high"]
-        span = f"[{low:.4f}, {high:.4f}]" if low is not None and low == low else ""
-        say(f"  {summary['name']:16} {summary['estimate']:10.4f}   {span}")
-    for metric, reason in about["skipped"].items():
+    for number in finished.results():
+        if isinstance(number, Number) and number.group is None:
+            span = f"[{number.low:.4f}, {number.high:.4f}]" if number.low == number.low else ""
+            say(f"  {number.published or number.name:16} {number.value:10.4f}   {span}")
+    for metric, reason in facts["skipped"].items():
         say(f"  {metric:16} skipped: {reason}")
-    for line in about["problems"]:
+    for line in (*facts["notes"], *finished.notes):
         say(f"note: {line}", err=True)
     say(f"run      {finished.path.resolve()}")
 
@@ -202,9 +192,11 @@ def report(
     largest_regions: Annotated[bool, typer.Option(help="Compare ancestry and nationality by continent.")] = False,
 ) -> None:
     """Audit a run and write its bias report; no face is shown unless asked for."""
-    from countenance.suites.fhibe import FhibeRun
+    from countenance.run.run import Run
+    from countenance.suites.fhibe.report import write_bias_report
 
-    page = FhibeRun(run).report(
+    page = write_bias_report(
+        Run(run),
         out,
         by=_names(attributes),
         depth=depth,
@@ -236,7 +228,7 @@ def make_data(
     bodies: Annotated[str, typer.Option(help="The dataset of full bodies.")] = "people:bodies",
     portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
     faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,
-    side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 256,
+    side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 512,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the demo's noise.")] = 0,
     reports: Annotated[bool, typer.Option(help="Evaluate all nine tasks and write their reports at once.")] = False,
     quiet: Quiet = False,
@@ -248,14 +240,15 @@ def make_data(
     from countenance.files import staged
     from countenance.suites.fhibe.demo import baseline, write_outputs
     from countenance.suites.fhibe.make_data import make_data as write
+    from countenance.suites.fhibe.report import write_bias_report
     from countenance.suites.fhibe.vocabulary import TASKS
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
     body_set, face_set = load_dataset(bodies), load_dataset(portraits)
     face_set = whole_people(face_set, faces)
-    with staged(out) as made, progress("writing", len(body_set) + len(face_set), quiet=quiet) as step:
-        rows = write(made, body_set, face_set, side=side, step=step)
+    with staged(out) as folder, progress("writing", len(body_set) + len(face_set), quiet=quiet) as step:
+        rows = write(folder, body_set, face_set, side=side, step=step)
     with progress("answering", len(TASKS), quiet=quiet) as step:
         write_outputs(out, out / "results", seed=seed, step=lambda task: step())
     for name, count in rows.items():
@@ -264,8 +257,7 @@ def make_data(
         say(f"{task:24} outputs of {baseline(task)}")
     if reports:
         for task in TASKS:
-            finished = _evaluate(out, task)
-            say(f"report   {finished.report().resolve()}")
+            say(f"report   {write_bias_report(_evaluate(out, task)).resolve()}")
 
 
 app.command()(purge)

@@ -13,7 +13,7 @@ from countenance.data.image import same_pixels
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.run.auditing import default_metrics, metrics_of
+from countenance.run.auditing import default_metrics, metrics_of, own_names
 from countenance.run.licences import of_manifest
 from countenance.run.manifest import DatasetRecord
 
@@ -159,6 +159,8 @@ def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | No
         listed = list(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
         if not listed:
             raise InputError("metrics: nothing named, expected at least one column")
+        if entries[0].run is not None:
+            listed = own_names(entries[0].run, listed)
         for entry in entries:
             for name in listed:
                 entry.source.resolve(name, "m.", "metric")

@@ -241,6 +241,7 @@ def _subject(values: Mapping[str, Any], width: int, height: int) -> Subject:
         face_parts={name: Rle(height, width, counts) for name, counts in (values.get("face_parts") or {}).items()},
         body_parts=tuple(values.get("body_parts") or ()),
         attributes=_attributes(values.get("attributes") or {}),
+        scored=values.get("scored", True),
     )
 
 

@@ -79,6 +79,8 @@ class Subject:
     face_parts: Mapping[str, Rle] = field(default_factory=dict)
     body_parts: tuple[str, ...] = ()
     attributes: Mapping[str, Value] = field(default_factory=dict)
+    scored: bool = True
+    """False: no row is about the person, who is in the picture all the same: a box on them is no false alarm."""
 
 
 @dataclass(frozen=True)
@@ -268,7 +270,7 @@ def _subject_truth(subject: Subject) -> dict[str, Any]:
         "face_parts": {name: rle.counts for name, rle in subject.face_parts.items()},
         "body_parts": list(subject.body_parts),
         "attributes": _plain(subject.attributes),
-    }
+    } | ({} if subject.scored else {"scored": False})
 
 
 def _plain(attributes: Mapping[str, Value]) -> dict[str, Any]:

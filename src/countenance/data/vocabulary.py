@@ -30,6 +30,16 @@ VOCABULARIES: dict[str, tuple[str, ...]] = {
 }
 """The attributes this package knows by name. A dataset's card may declare further ones."""
 
+FITZPATRICK: dict[tuple[int, ...], str] = {
+    (102, 78, 65): "VI dark",
+    (136, 105, 81): "V brown",
+    (164, 131, 103): "IV tan",
+    (175, 148, 120): "III intermediate",
+    (189, 163, 137): "II light",
+    (198, 180, 157): "I very light",
+}
+"""Fitzpatrick's six skin types by the colours under which FHIBE offers them, darkest first."""
+
 NUMERIC = (
     "age", "yaw", "pitch", "roll", "distance", "face_size", "face_luminance", "hair_visible", "visible", "stops",
     "focal_length", "defocus", "motion", "noise", "reduce", "jpeg",

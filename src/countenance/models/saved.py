@@ -56,13 +56,14 @@ def finds_of_saved(folder: Path) -> tuple[str, ...]:
 def card_of_predictions(predictions: Predictions, name: str | None = None) -> ModelCard:
     """The card of saved predictions: named after their file, hashed over their content."""
     path = Path(predictions.place)
-    if path.is_file():
-        content = file_hash(path)
+    if path.is_file() or predictions.files:
+        hashes = [file_hash(file) for file in ((path,) if path.is_file() else ()) + predictions.files]
+        content = hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
     else:
         rows = {key: predictions.by_id[key].to_row() for key in sorted(predictions.by_id)}
         content = hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()
     content += f" {sorted(predictions.classes.items())}" if predictions.classes else ""
-    shown = name or (path.stem if path.is_file() else "predictions")
+    shown = name or (path.stem if path.is_file() or path.is_dir() else "predictions")
     return ModelCard(
         name=shown,
         description=f"saved predictions ({predictions.format})",

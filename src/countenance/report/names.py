@@ -106,6 +106,16 @@ def swatches(colours: Sequence[str]) -> Markup:
     )
 
 
+def tone_colour(value: str) -> tuple[int, ...] | None:
+    """The colour that names a skin tone; None for any other value.
+
+    >>> tone_colour("0. [102, 78, 65]"), tone_colour("0. Africa")
+    ((102, 78, 65), None)
+    """
+    found = re.fullmatch(r"\d+\. \[(\d+), (\d+), (\d+)\]", value)
+    return None if found is None else tuple(int(number) for number in found.groups())
+
+
 def in_group_order(found: "Iterable[G]") -> "list[G]":
     """Findings, estimates or changes metric by metric and attribute by attribute, groups in their own order."""
     found = list(found)

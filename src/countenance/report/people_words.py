@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from countenance.data.vocabulary import UNKNOWN
+from countenance.data.vocabulary import FITZPATRICK, UNKNOWN
 
 BEFORE, NOUN, AFTER = "before", "noun", "after"
 """Where a word stands: masked people, women, people with a beard."""
@@ -74,6 +74,7 @@ _PATTERNS = {
     "light": "in {} light",
     "background": "before a {} background",
 }
+_NUMBERED = re.compile(r"\d+\. (\D.*)")
 _CODED_TONE = re.compile(r"(\d+)\.\s*\[\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\]")
 _MONK = re.compile(r"monk[_ ]?(\d+)", re.IGNORECASE)
 _YEARS = re.compile(r"(\d+)[_–-](\d+)")
@@ -99,7 +100,9 @@ def value_words(attribute: str, value: str) -> ValueWords:
     >>> value_words("beard", "short").label, value_words("skin_tone", "monk_10").label
     ('with a short beard', 'Monk 10 (darkest)')
     >>> value_words("skin_tone", "0. [102, 78, 65]").label, value_words("light", "side").label
-    ('dark (tone 0)', 'lit from the side')
+    ('VI dark', 'lit from the side')
+    >>> value_words("pronoun", "0. She/her/hers").label
+    'She/her/hers'
     """
     if value == UNKNOWN:
         name = attribute.replace("_", " ")
@@ -110,6 +113,8 @@ def value_words(attribute: str, value: str) -> ValueWords:
         return ValueWords(label, place, after=_NOUNS.get(label, ""))
     if tone := _tone(value):
         return tone
+    if numbered := _NUMBERED.fullmatch(value):  # FHIBE numbers its options
+        return value_words(attribute, numbered[1])
     if attribute.startswith("age") and (years := _age(value)):
         return ValueWords(years)
     name, plain = attribute.replace("_", " "), value.replace("_", " ") if _is_code(value) else _short(value)
@@ -150,7 +155,7 @@ def _tone(value: str) -> ValueWords | None:
         return ValueWords(label, AFTER, MONK[steps[0] - 1 : steps[1]], f"with skin tone {label}")
     if coded := _CODED_TONE.fullmatch(value):
         colour = [min(int(part), 255) for part in coded.groups()[1:]]
-        label = f"{tone_name(*colour)} (tone {coded[1]})"
+        label = FITZPATRICK.get(tuple(colour)) or f"{tone_name(*colour)} (tone {coded[1]})"
         return ValueWords(label, AFTER, ("#{:02x}{:02x}{:02x}".format(*colour),), f"with {label} skin")
     return None
 

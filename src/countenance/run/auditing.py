@@ -54,6 +54,13 @@ def default_metrics(run: Run) -> list[str]:
     return [metric.name for metric in known if metric.headline] or [metric.name for metric in known]
 
 
+def own_names(run: Run, metrics: Sequence[str]) -> list[str]:
+    """The metrics under the names that the run's columns have, where a protocol published others."""
+    names = {metric.published: metric.name for metric in metrics_of(run) if metric.published}
+    columns = {metric.name for metric in metrics_of(run)}
+    return list(dict.fromkeys(name if name in columns else names.get(name, name) for name in metrics))
+
+
 def audit_run(
     run: Run,
     by: Sequence[str] | None = None,
@@ -92,7 +99,7 @@ def _measured(
     known = comparable(columns)
     check_names(run.place, by, known, where)
     check_names(run.place, given, known)
-    measured = list(metrics or default_metrics(run))
+    measured = own_names(run, metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in columns if name.startswith("m.")]
     known += list(dict.fromkeys(one.metric for one in computed_of(run)))
     if metrics is None:  # what only groups have is not there without people to compare

@@ -82,7 +82,7 @@ def _given_model(model: Any, settings: ModelSettings, task: Task, data: Dataset 
         raise InputError("settings and weights are for models by name and for files of predictions, not for an object")
     if library_of(model) and (adapted := adapt(model, Request.of(task, data))):
         return GivenModel(adapted.card, target=adapted.call)
-    if callable(model) or told(model, "by_id"):
+    if callable(model) or told(model, "by_id") or told(model, "by_samples"):
         return GivenModel(card_of_callable(model), target=model)
     raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")
 
@@ -104,7 +104,8 @@ def wanted_by(
     task: Task, data: Dataset | SampleManifest, options: Mapping[str, str], units: Units | None = None
 ) -> Wanted:
     """What a task asks of a file of predictions on a dataset."""
-    return Wanted(task.answer, names_of(data), options, units, getattr(data, "categories", {}))
+    people = {} if isinstance(data, SampleManifest) else {s.id: ([one.id for one in s.subjects],) for s in data}
+    return Wanted(task.answer, names_of(data), options, units, getattr(data, "categories", {}), people)
 
 
 def names_of(data: Dataset | SampleManifest) -> ImageNames:

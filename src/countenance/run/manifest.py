@@ -51,6 +51,7 @@ class MetricRecord(Part):
     answered: str | None = None
     among: tuple[str, tuple[str, ...]] | None = None
     of_groups: bool = False
+    published: str | None = None
     bounded: bool | None = None
 
 

@@ -211,7 +211,8 @@ class RunPlan:
         options = None if self.task.options is None else self.task.options.model_dump(mode="json")
         asked = [
             countenance.__version__, self.task.name, options, _code_of(self.task), self.card.content, self.card.name,
-            self.samples.fingerprint, self.settings.of_key(), asdict(self.reading), self.timed, self.shard_size(),
+            self.samples.fingerprint, sorted(self.samples.attributes), self.settings.of_key(), asdict(self.reading),
+            self.timed, self.shard_size(),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
 

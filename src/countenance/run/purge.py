@@ -286,7 +286,7 @@ def _recompute(store: RunStore, journal: Journal, settings: PurgeSettings) -> li
     """Results, audit and reports of those who are left."""
     run = settings.opened(store)
     suite = suite_of(run)
-    rescore = _reduce_again if suite is None or suite.rescore is None else suite.rescore
+    rescore = reduce_again if suite is None or suite.rescore is None else suite.rescore
     made = rescore(run, journal.samples)
     run = settings.opened(store)
     if journal.audit is not None and run.scores().num_rows:
@@ -304,7 +304,7 @@ def _audit_again(run: Run, settings: dict[str, Any]) -> list[str]:
     return [FINDINGS, AUDIT]
 
 
-def _reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
+def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
     """Results again where the dataset can be loaded; otherwise they are gone, and the manifest says why."""
     try:
         task = run.code_task()

@@ -191,10 +191,15 @@ class Run:
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write the report of the last audit (or of the default one) and return its path.
 
-        The page is report.html in the run directory unless `out` says otherwise.
+        The page is report.html in the run directory unless `out` says otherwise. A suite may have a report of its own,
+        with its own options.
         """
         from countenance.run.store import AUDIT
 
+        suite = import_module("countenance.run.suite").suite_of(self)
+        if suite is not None and suite.report is not None:
+            own: Path = suite.report(self, out, **options)
+            return own
         if not self.store.storage.has(AUDIT):
             self.audit()
 

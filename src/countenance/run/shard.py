@@ -296,6 +296,8 @@ def score_valid(
     except (TooSlow, MemoryError) as error:
         result.fail(sample, "answer", f"scoring {words(error) or 'took more memory than there is'}")
         return
+    unscored = {subject.id for subject in sample.subjects if not subject.scored}
+    rows = [row for row in rows if row.get("subject") not in unscored] if unscored else rows
     result.rows += with_conditions(with_latency(rows, milliseconds), conditions)
     result.answers.append((sample.id, answer))
 
@@ -316,15 +318,21 @@ def words(error: BaseException) -> str:
 def predictions(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
     """What the model returns for a batch, one for each image."""
     ids = [sample.id for sample, _ in batch]
+    if told(model, "by_samples") is not None:
+        return counted(model.by_samples([sample for sample, _ in batch]), len(batch))
     if not needs_pixels(model):
         return [model.by_id(name) for name in ids]
     images = [pixels.copy() for _, pixels in batch if pixels is not None]  # a model may write on what it is given
-    answers = model(images, ids) if takes_ids(model) else model(images)
+    return counted(model(images, ids) if takes_ids(model) else model(images), len(batch))
+
+
+def counted(answers: Any, images: int) -> list[Any]:
+    """What a model returned as a list; ValueError where it is not one answer for each image."""
     if not hasattr(answers, "__iter__"):
         raise ValueError(f"the model returned {type(answers).__name__}, expected one answer for each image")
-    answers = list(itertools.islice(answers, len(batch) + 1))
-    if len(answers) != len(batch):
-        raise ValueError(f"the model returned {len(answers)} answers for {len(batch)} images")
+    answers = list(itertools.islice(answers, images + 1))
+    if len(answers) != images:
+        raise ValueError(f"the model returned {len(answers)} answers for {images} images")
     return [kept(answer) for answer in answers]
 
 

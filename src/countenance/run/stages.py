@@ -24,6 +24,7 @@ from countenance.run.whole import BLOCK, Progress, WholeRun, planned
 from countenance.tasks import Context, Reduced, State, Task
 from countenance.tasks.reduce import joined
 from countenance.tasks.states import Spool, merged
+from countenance.tasks.task import no_notes
 
 Columns = Mapping[str, NDArray[np.float64]]
 Notes = Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]]
@@ -70,6 +71,8 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
 
 def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:
     """What looks like a mistake in the predictions; of a large run in parts of some shards, evenly spaced."""
+    if notes is no_notes:
+        return []
     pieces = plan.pieces()[:: max(1, plan.images() // MOST_NOTED)]
     each = plan.images() if plan.images() <= MOST_NOTED else -(-MOST_NOTED // len(pieces))
     samples: list[Sample] = []

@@ -81,6 +81,8 @@ class Suite:
     """Writes the files of the protocol into an audited run; returns their names."""
     sections: Callable[[Any], list[Section]] = lambda source: []
     """Sections of the report of a run, from its `report.source.Source`."""
+    report: Callable[..., Path] | None = None
+    """Writes the protocol's own report of a run (`Run.report`); None: the report of every run."""
     files: Callable[[Run, Sequence[str]], list[str]] = lambda run, names: []
     """Makes those of the files named again that are the suite's own, from scores and audit; returns their names."""
     rescore: Callable[[Run, Sequence[str]], list[str]] | None = None

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from countenance.answers import Parts
 from countenance.data import Sample
 from countenance.metrics.parts import part_accuracy, part_recall
-from countenance.tasks.reduce import With
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With, added
+from countenance.tasks.results import Result
 from countenance.tasks.task import Metric, Row, Task, subject_row
-from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
+from countenance.tasks.thresholds import ThresholdOptions, levels_in_words, threshold_curve
 
 Array = NDArray[np.float64]
 FORMULAS = {"AR_DET": part_recall, "ACC_DET": part_accuracy}
@@ -77,6 +78,31 @@ def score(sample: Sample, answer: Parts, options: ThresholdOptions) -> list[Row]
     return rows
 
 
+def passed(shard: Shard, options: ThresholdOptions) -> State:
+    """For each metric and threshold, how many parts of people pass it, and how many could."""
+    counts = {metric: np.zeros((2, len(options.levels(metric)))) for metric in FORMULAS}
+    for sample, answer in shard.answered():
+        people = [subject for subject in sample.subjects if subject.body_parts]
+        for subject, chances in zip(people, answer.probabilities, strict=False):
+            values = np.array([list(chances.values())]).reshape(1, len(chances))
+            present = np.array([[name in subject.body_parts for name in chances]], dtype=bool).reshape(values.shape)
+            for metric, formula in FORMULAS.items():
+                for k, level in enumerate(options.levels(metric)):
+                    each = formula(values, present, np.array([level]))
+                    counts[metric][:, k] += np.nansum(each), (~np.isnan(each)).sum()
+    return counts
+
+
+def curves(state: State, whole: Whole, options: ThresholdOptions) -> Reduced:
+    """The share of parts that pass each threshold."""
+    results: list[Result] = []
+    for metric in FORMULAS:
+        right, of = state[metric]
+        if of.all() and len(of):
+            results += threshold_curve(metric, options.levels(metric).tolist(), (right / of).tolist())
+    return Reduced(results)
+
+
 def asks(sample: Sample) -> bool:
     """Whether the parts of somebody in the image are known."""
     return any(subject.body_parts for subject in sample.subjects)
@@ -108,6 +134,7 @@ def make(options: ThresholdOptions) -> Task:
         score=With(score, options),
         asks=asks,
         needs=("body_parts",),
+        reduce=Reduce(With(passed, options), With(curves, options), added),
         options=options,
         make=make,
     )

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from countenance.answers import Picture
 from countenance.data import Sample
 from countenance.metrics.images import psnr, psnr_float32, ssim
-from countenance.tasks.task import Metric, Row, Task, subject_row
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With, added
+from countenance.tasks.task import Metric, Options, Row, Task, subject_row
 from countenance.tasks.thresholds import Compat
 
 SIDE = 256
@@ -71,16 +72,53 @@ def published_psnr(a: Pixels, b: Pixels) -> float:
         torch.set_num_threads(threads)
 
 
-def score(sample: Sample, answer: Picture) -> list[Row]:
+class PictureOptions(Options):
+    """Whether FHIBE's published quirks count."""
+
+    compat: Compat = "default"
+    """strict: PSNR in single precision, and pictures of any size, as FHIBE's own code does."""
+
+
+def score(sample: Sample, answer: Picture, options: PictureOptions, any_size: bool = True) -> list[Row]:
     """One row for the person: PSNR and SSIM at 256 × 256."""
     original = sample.load()
-    if original.shape != answer.pixels.shape:
-        raise ValueError(
-            f"a picture of {answer.pixels.shape[1]}×{answer.pixels.shape[0]}, "
-            f"the original is {original.shape[1]}×{original.shape[0]}"
-        )
+    if original.shape != answer.pixels.shape and not (any_size or options.compat == "strict"):
+        raise ValueError(sizes(original.shape, answer.pixels.shape))
     row = subject_row(sample, sample.subjects[0])
-    return [row | {f"m.{name}": value for name, value in picture_scores(original, answer.pixels).items()}]
+    values = picture_scores(original, answer.pixels, compat=options.compat)
+    return [row | {f"m.{name}": value for name, value in values.items()}]
+
+
+def restored(sample: Sample, answer: Picture, options: PictureOptions) -> list[Row]:
+    """The same for a picture that must be as large as the original."""
+    return score(sample, answer, options, any_size=False)
+
+
+def sizes(original: Sequence[int], answer: Sequence[int]) -> str:
+    """The two sizes in words.
+
+    >>> sizes((4, 8, 3), (2, 4, 3))
+    'a picture of 4×2, the original is 8×4'
+    """
+    return f"a picture of {answer[1]}×{answer[0]}, the original is {original[1]}×{original[0]}"
+
+
+def other_sizes(shard: Shard) -> State:
+    """How many pictures are of another size than their original, and of how many."""
+    pairs = [(answer.pixels.shape[:2], (sample.height, sample.width)) for sample, answer in shard.answered()]
+    return {"other": np.array([sum(one != two for one, two in pairs)]), "pictures": np.array([len(pairs)])}
+
+
+def size_notes(state: State, whole: Whole) -> Reduced:
+    """A sentence on pictures of another size than their original."""
+    other, pictures = int(state["other"][0]), int(state["pictures"][0])
+    share = f"{other:,} of {pictures:,} pictures differ from their original in size"
+    return Reduced(notes=[f"{share}; all are compared at {SIDE}×{SIDE}"] if other else [])
+
+
+def asks(sample: Sample) -> bool:
+    """Whether an image shows one person."""
+    return len(sample.subjects) == 1
 
 
 METRICS = (
@@ -90,13 +128,22 @@ METRICS = (
     Metric("SSIM", "structural similarity at 256 × 256; identical pictures have 1", "higher", headline=True),
 )
 
-FACE_ENCODING = Task(
-    name="face_encoding",
-    question="Does the face survive being encoded?",
-    answer=Picture,
-    metrics=METRICS,
-    coerce=to_picture,
-    score=score,
-    asks=lambda sample: len(sample.subjects) == 1,
-    needs=("picture",),
-)
+
+def make(options: PictureOptions) -> Task:
+    """The task with its options."""
+    return Task(
+        name="face_encoding",
+        question="Does the face survive being encoded?",
+        answer=Picture,
+        metrics=METRICS,
+        coerce=to_picture,
+        score=With(score, options),
+        asks=asks,
+        needs=("picture",),
+        reduce=Reduce(other_sizes, size_notes, added),
+        options=options,
+        make=make,
+    )
+
+
+FACE_ENCODING = make(PictureOptions())

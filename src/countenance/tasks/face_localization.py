@@ -9,11 +9,12 @@ from countenance.answers import Boxes
 from countenance.answers.libraries import library_detections
 from countenance.answers.types import real
 from countenance.data import Sample
-from countenance.metrics.boxes import AR_THRESHOLDS, average_recall
+from countenance.metrics.boxes import average_recall
 from countenance.tasks.box_notes import FACES
 from countenance.tasks.localization import Array, image_rows, overlap_curve, precision
 from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task
+from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 
 
 def to_boxes(raw: Any, keep: str | None = None) -> Boxes:
@@ -40,42 +41,63 @@ def to_boxes(raw: Any, keep: str | None = None) -> Boxes:
     return Boxes(array)
 
 
-MEASURES: dict[str, Callable[[Array], Array]] = {
-    "best_iou": lambda overlaps: overlaps,
-    "recall@0.5": lambda overlaps: np.asarray(overlaps >= 0.5, dtype=np.float64),
-    "recall@0.75": lambda overlaps: np.asarray(overlaps >= 0.75, dtype=np.float64),
-    "average_recall": average_recall,
-}
-
-
-def score(sample: Sample, answer: Boxes) -> list[Row]:
+def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]:
     """A row for each person with a face box, and one for the image with its false positives."""
-    return image_rows(sample, answer, FACES.true_box, MEASURES)
+    levels = options.levels(PUBLISHED)
+    measures: dict[str, Callable[[Array], Array]] = {
+        "best_iou": lambda overlaps: overlaps,
+        "recall@0.5": lambda overlaps: np.asarray(overlaps >= 0.5, dtype=np.float64),
+        "recall@0.75": lambda overlaps: np.asarray(overlaps >= 0.75, dtype=np.float64),
+        "average_recall": lambda overlaps: average_recall(overlaps, levels),
+    }
+    return image_rows(sample, answer, FACES.true_box, measures)
 
 
-FACE_LOCALIZATION = Task(
-    name="face_localization",
-    question="Where are the faces?",
-    answer=Boxes,
-    metrics=(
-        Metric("recall@0.5", "share of faces that some box overlaps by at least 0.5", "higher", headline=True),
-        Metric(
-            "average_recall",
-            f"share of the overlap thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g} that the best box passes",
-            better="higher",
-            headline=True,
+def asks(sample: Sample) -> bool:
+    """Whether an image shows nobody, or somebody whose face box is known."""
+    return not sample.subjects or any(subject.face_box is not None for subject in sample.subjects)
+
+
+def make(options: ThresholdOptions) -> Task:
+    """The task with its options."""
+    levels = options.levels(PUBLISHED)
+    return Task(
+        name="face_localization",
+        question="Where are the faces?",
+        answer=Boxes,
+        metrics=(
+            Metric("recall@0.5", "share of faces that some box overlaps by at least 0.5", "higher", headline=True),
+            Metric(
+                "average_recall",
+                f"share of the overlap thresholds {levels_in_words(levels)} that the best box passes",
+                better="higher",
+                headline=True,
+                published=PUBLISHED,
+            ),
+            Metric("recall@0.75", "share of faces that some box overlaps by at least 0.75", "higher"),
+            Metric("best_iou", "overlap of the face with its best box", "higher"),
+            Metric(
+                "false_positives",
+                "boxes of an image that hit no face or one already hit",
+                better="lower",
+                published="FPPI",
+            ),
         ),
-        Metric("recall@0.75", "share of faces that some box overlaps by at least 0.75", "higher"),
-        Metric("best_iou", "overlap of the face with its best box", "higher"),
-        Metric("false_positives", "boxes of an image that hit no face or one already hit", better="lower"),
-    ),
-    coerce=With(to_boxes, "face"),
-    score=score,
-    asks=lambda sample: not sample.subjects or any(subject.face_box is not None for subject in sample.subjects),
-    needs=("face",),
-    reduce=precision(FACES.true_box),
-    notes=FACES.notes,
-    curve=overlap_curve,
-    curve_of="best_iou",
-    curve_axes=("overlap threshold", "share of faces found"),
-)
+        coerce=With(to_boxes, "face"),
+        score=With(score, options),
+        asks=asks,
+        needs=("face",),
+        reduce=PRECISION,
+        notes=FACES.notes,
+        options=options,
+        make=make,
+        curve=overlap_curve,
+        curve_of="best_iou",
+        curve_axes=("overlap threshold", "share of faces found"),
+    )
+
+
+PUBLISHED = "AR_IOU"
+"""What FHIBE calls the average recall of boxes; thresholds are given for it under this name."""
+PRECISION = precision(FACES.true_box)
+FACE_LOCALIZATION = make(ThresholdOptions())

@@ -1,16 +1,22 @@
 """Is the face restored from a small picture? The model shrinks and enlarges it; the result against the original."""
 
-from countenance.answers import Picture
-from countenance.tasks.face_encoding import METRICS, score, to_picture
+from dataclasses import replace
+
+from countenance.tasks import face_encoding
+from countenance.tasks.face_encoding import PictureOptions, restored
+from countenance.tasks.reduce import With
 from countenance.tasks.task import Task
 
-FACE_SUPER_RESOLUTION = Task(
-    name="face_super_resolution",
-    question="Is the face restored from a small picture?",
-    answer=Picture,
-    metrics=METRICS,
-    coerce=to_picture,
-    score=score,
-    asks=lambda sample: len(sample.subjects) == 1,
-    needs=("picture",),
-)
+
+def make(options: PictureOptions) -> Task:
+    """The task with its options; a picture of another size than the original is refused, unless strict."""
+    return replace(
+        face_encoding.make(options),
+        name="face_super_resolution",
+        question="Is the face restored from a small picture?",
+        score=With(restored, options),
+        make=make,
+    )
+
+
+FACE_SUPER_RESOLUTION = make(PictureOptions())

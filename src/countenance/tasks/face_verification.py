@@ -1,5 +1,7 @@
 """Do two pictures show the same person? Embeddings, compared over all pairs of the run."""
 
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,6 +26,8 @@ from countenance.tasks.validation_rate import Pictures
 from countenance.tasks.verification_equity import equity
 
 DEFAULT_FMR = 1e-3
+CROSS = " × "
+"""Between the names of attributes, and of groups, that are crossed."""
 Text = Annotated[str, BeforeValidator(str)]
 
 
@@ -40,8 +44,9 @@ class VerificationOptions(Options):
     """On whom the threshold is found, apart from those it is measured on: a share of the people (0.3), drawn by the
     seed, or an attribute of theirs (split=validation)."""
     similarity: Literal["cosine", "euclidean"] = "cosine"
-    validation_rate: bool = False
-    """Whether FHIBE's validation rate at a false acceptance rate of 0.001 is among the results."""
+    validation_rate: bool | Literal["dot"] = False
+    """Whether FHIBE's validation rate at a false acceptance rate of 0.001 is among the results; dot: of the vectors as
+    they are, as FHIBE compares them, not brought to length 1."""
 
     @model_validator(mode="before")
     @classmethod
@@ -135,10 +140,27 @@ def finish(state: State, whole: Whole, options: VerificationOptions) -> Reduced:
         results += equity(compared, kept, how.score, name, one, whole.seed)
     if options.validation_rate:
         vectors = np.full((table.num_rows, found.vectors.shape[1]), np.nan)
-        vectors[found.rows] = found.vectors / np.linalg.norm(found.vectors, axis=1, keepdims=True)
-        results += Pictures(vectors, found.people).by_group(groups)
+        as_they_are = options.validation_rate == "dot"
+        norm = 1.0 if as_they_are else np.linalg.norm(found.vectors, axis=1, keepdims=True)
+        vectors[found.rows] = found.vectors / norm
+        rates, every = Pictures(vectors, found.people), {name: groups_of(table, name) for name in whole.attributes}
+        results += [*rates.by_group(groups), *([rates.table(crossed_groups(every))] if as_they_are else [])]
     columns = _columns(table.num_rows, pictures, compared, counts, how.score)
     return Reduced(results, columns, [how.said, *report.notes(compared, found, here)])
+
+
+def crossed_groups(groups: Mapping[str, Groups]) -> Iterator[tuple[str, str, NDArray[np.intp]]]:
+    """Every group of one attribute and of two: the attributes, the group's name, its rows."""
+    members = [
+        (attribute, name, rows)
+        for attribute, one in groups.items()
+        for name, rows in zip(one.names, one.pictures.T, strict=True)
+    ]
+    for attribute, name, rows in members:
+        yield attribute, name, np.flatnonzero(rows)
+    for one, two in itertools.combinations(members, 2):
+        if one[0] != two[0] and (both := one[2] & two[2]).any():
+            yield f"{one[0]}{CROSS}{two[0]}", f"{one[1]}{CROSS}{two[1]}", np.flatnonzero(both)
 
 
 def _parts(

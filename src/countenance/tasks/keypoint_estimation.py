@@ -13,9 +13,9 @@ from countenance.metrics.boxes import average_recall
 from countenance.metrics.keypoints import COCO_SIGMAS, correct_keypoints, oks_rows, pair_by_overlap
 from countenance.metrics.localization import expand
 from countenance.metrics.masks import area, run_lengths
-from countenance.tasks.reduce import With
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With
 from countenance.tasks.task import Metric, Row, Task, subject_row
-from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
+from countenance.tasks.thresholds import ThresholdOptions, levels_in_words, threshold_curve
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -196,7 +196,7 @@ def score(sample: Sample, answer: Keypoints, options: KeypointOptions) -> list[R
     people = KeypointBlock(
         truth,
         np.array([area(run_lengths(s.mask.counts)) for s in found if s.mask is not None], dtype=np.float64),
-        np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]),
+        np.sqrt((boxes[:, 2] - boxes[:, 0]) ** 2 + (boxes[:, 3] - boxes[:, 1]) ** 2),  # as published, to the last bit
         np.zeros(len(found), dtype=np.int64),
         answer.points[:, options.places, :2],
         np.array([len(answer.points)], dtype=np.int64),
@@ -204,15 +204,53 @@ def score(sample: Sample, answer: Keypoints, options: KeypointOptions) -> list[R
     pairs = similarities(people, options)
     best, shares = best_similarity(people, pairs, options), correct_shares(people, pairs, options)
     recalls = average_recall(best, options.levels("AR_OKS"))
-    rows = []
+    rows, levels = [], options.levels("PCK")
     for i, subject in enumerate(found):
         row = subject_row(sample, subject)
         if truth[i, :, 2].any():  # nobody visible: nothing was to be found
             row["m.PCK"] = float(shares[i].mean())
+            row |= {f"m.{at_threshold(level)}": float(share) for level, share in zip(levels, shares[i], strict=True)}
+            row["m.OKS"] = None if np.isnan(best[i]) else float(best[i])
+        if options.strict or truth[i, :, 2].any():  # published: nobody visible is a miss
             row["m.AR_OKS"] = float(recalls[i])
-            row["m.OKS"] = float(best[i])
         rows.append(row)
     return rows
+
+
+def at_threshold(level: float) -> str:
+    """The column of the share of keypoints that are within one threshold.
+
+    >>> at_threshold(0.30000000000000004)
+    'PCK@0.3'
+    """
+    return f"PCK@{level:g}"
+
+
+def nothing_kept(shard: Shard) -> State:
+    """The curves are made from the rows."""
+    return {}
+
+
+def curves(state: State, whole: Whole, options: KeypointOptions) -> Reduced:
+    """The share of keypoints, and of people, that pass each threshold."""
+    levels = options.levels("PCK")
+    columns = [f"m.{at_threshold(level)}" for level in levels]
+    table = whole.rows([*dict.fromkeys(columns), "m.OKS"])
+    placed = [np.nanmean(_numbers(table, name)) for name in columns if name in table.column_names]
+    similar = _numbers(table, "m.OKS")
+    similar = similar[~np.isnan(similar)]
+    passed = options.levels("AR_OKS")
+    shares = [float((similar >= level).mean()) for level in passed] if len(similar) else []
+    return Reduced(
+        [
+            *threshold_curve("PCK", levels.tolist(), [float(share) for share in placed]),
+            *threshold_curve("AR_OKS", passed.tolist(), shares),
+        ]
+    )
+
+
+def _numbers(table: Any, name: str) -> Array:
+    return np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def make(options: KeypointOptions) -> Task:
@@ -242,6 +280,7 @@ def make(options: KeypointOptions) -> Task:
         score=With(score, options),
         asks=asks,
         needs=("keypoints",),
+        reduce=Reduce(nothing_kept, With(curves, options)),
         options=options,
         make=make,
     )

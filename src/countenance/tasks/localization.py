@@ -13,7 +13,6 @@ from countenance.metrics.localization import best_overlaps, hits
 from countenance.tasks.ignored import counted_boxes
 from countenance.tasks.precision import collected_precisions
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
-from countenance.tasks.results import Number
 from countenance.tasks.states import Spool
 from countenance.tasks.task import Row, subject_row
 
@@ -58,10 +57,6 @@ class BoxBlock:
         """Which true box each predicted one finds first, by score; -1 is a false positive."""
         return hits(self.truth, self.image, self.boxes, self.scores, self.counts)
 
-    def false_positives(self, found: Ints) -> Ints:
-        """How many predicted boxes of each image find nobody, or somebody found already."""
-        return np.bincount(self.image_of_boxes[found < 0], minlength=len(self.counts))
-
     def state(self, found: Ints) -> State:
         """What average precision needs: 16 bytes for each predicted box and 4 for each true one."""
         images = np.array([len(self.counts)])
@@ -104,21 +99,6 @@ def precision(true_box: TrueBox) -> Reduce:
 
 def _finish(state: State, whole: Whole) -> Reduced:
     return collected_precisions(state.states() if isinstance(state, Spool) else [state], whole)
-
-
-def false_positives_per_image(counts: Ints) -> Number:
-    """The mean number of false positives of an image, with its interval.
-
-    >>> found = false_positives_per_image(np.array([0, 2, 1, 1]))
-    >>> found.value, round(found.low, 3), round(found.high, 3)
-    (1.0, 0.2, 1.8)
-    """
-    mean = float(counts.mean())
-    spread = 1.96 * float(counts.std(ddof=1) / np.sqrt(len(counts))) if len(counts) > 1 else np.nan
-    return Number(
-        name="FPPI", meaning="boxes that hit nobody, or somebody already hit, for each image", value=mean,
-        low=max(0.0, mean - spread), high=mean + spread, n=len(counts), unit="images", better="lower",
-    )  # fmt: skip
 
 
 def overlap_curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:

@@ -99,7 +99,12 @@ def make(options: PersonOptions) -> Task:
             ),
             Metric("recall@0.5", "share of people that some box overlaps by at least 0.5", "higher", headline=True),
             Metric("best_iou", "overlap of the person with the best box", "higher"),
-            Metric("false_positives", "boxes of an image that hit nobody or somebody already hit", better="lower"),
+            Metric(
+                "false_positives",
+                "boxes of an image that hit nobody or somebody already hit",
+                better="lower",
+                published="FPPI",
+            ),
         ),
         coerce=With(to_boxes, "person"),
         score=With(score, options),

@@ -6,7 +6,7 @@ companies of people that images show.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -250,33 +250,6 @@ def _rows(dtype: Any, **columns: NDArray[Any]) -> NDArray[Any]:
     return rows
 
 
-def precisions(
-    state: State,
-    groups: Mapping[Group, NDArray[np.bool_]],
-    *,
-    name: str = "average_precision@0.5",
-    seed: int = 0,
-) -> list[Number]:
-    """Average precision of everybody and of each group: for an attribute and a value, the true boxes that have it.
-
-    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count by the group's share of
-    the people in their image.
-    """
-    order = np.argsort(-state["score"], kind="stable")
-    image, truth, owner = state["image"][order], state["truth"][order], state["owner"]
-    images = int(state["images"].sum())
-    members = np.array([np.ones(len(owner), bool), *groups.values()])
-    shares = np.array([np.bincount(owner, weights=member, minlength=images) for member in members])
-    people = np.bincount(owner, minlength=images)
-    company = np.where(people > 0, 1 + np.arange(images), 0)
-    shares = np.hstack([np.zeros((len(members), 1)), shares / np.maximum(people, 1)])
-    found = np.where(truth >= 0, truth, -1 - company[image] if len(image) else -1)
-    detections = RankedDetections(
-        images, lambda: iter([(image, found)]), lambda: iter([(owner, np.arange(len(owner)))]), members, shares
-    )
-    return numbers_of(detections, list(groups), name=name, seed=seed)
-
-
 def numbers_of(
     found: RankedDetections, groups: Sequence[Group], *, name: str = "average_precision@0.5", seed: int = 0
 ) -> list[Any]:
@@ -285,7 +258,7 @@ def numbers_of(
     return [
         Number(
             name=name, meaning=GROUP_MEANING if group else MEANING, value=one.value, low=one.low, high=one.high,
-            n=one.n, unit="boxes", better="higher", attribute=attribute, group=group,
+            n=one.n, unit="boxes", better="higher", attribute=attribute, group=group, published="AP@0.5",
         )
         for (attribute, group), one in zip(
             about, average_precisions(found, replicates=REPLICATES, seed=seed), strict=True

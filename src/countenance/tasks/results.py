@@ -65,6 +65,8 @@ class Number(Result):
     attribute: str | None = None
     group: str | None = None
     """The group that the number is about; everybody where there is no group."""
+    published: str = ""
+    """The name that a protocol published it under."""
     bound: Literal["", "<", ">"] = ""
     """The value is a bound: no error was seen in n trials, so the rate is below 3/n."""
     audited: AuditedRatio | None = None

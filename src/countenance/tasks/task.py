@@ -39,6 +39,8 @@ class Metric:
     own name: every row without a value is. None: a row without a value is outside the metric's denominator."""
     among: tuple[str, tuple[str, ...]] | None = None
     """An attribute and its values: whom the metric is about. Images that failed are missing for these people alone."""
+    published: str | None = None
+    """The name that a protocol published it under: used in its files and on its page, understood in `--metric`."""
     of_groups: bool = False
     """Rows do not have it: the task's reducer gives it for groups, as numbers that say how they are `audited`."""
     noun: str = ""
@@ -83,6 +85,11 @@ class Refused(ValueError):
         self.answer = answer
 
 
+def no_notes(samples: Sequence[Sample], answers: Mapping[str, Any], context: Context) -> list[str]:
+    """The notes of a task that has none: no prediction is read for them."""
+    return []
+
+
 @dataclass(frozen=True)
 class Task:
     """A question that can be asked about an image."""
@@ -105,7 +112,7 @@ class Task:
     """What a model must find for this question (`face`, `person`, `embedding`, …), any of these; empty: not said."""
     refuse: Callable[[Any, Sample, Context], str | None] = lambda answer, sample, context: None
     """Why an answer that is valid by itself is no answer in this run, or None."""
-    notes: Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]] = lambda samples, answers, context: []
+    notes: Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]] = no_notes
     """Sentences about answers that look like a mistake (boxes in another reading, a misspelt word)."""
     options: Options | None = None
     """The options in force; None for a task that has none."""

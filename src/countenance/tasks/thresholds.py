@@ -49,7 +49,8 @@ class ThresholdOptions(Options):
     def _checked(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             raise ValueError(f"{given!r:.60}, expected thresholds by metric")
-        return {name: tuple(threshold_levels(name, values).tolist()) for name, values in given.items()}
+        by_name = {"AR_IOU" if name == "average_recall" else name: values for name, values in given.items()}
+        return {name: tuple(threshold_levels(name, values).tolist()) for name, values in by_name.items()}
 
     @property
     def strict(self) -> bool:

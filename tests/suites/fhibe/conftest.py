@@ -45,12 +45,12 @@ def vector(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], Pa
 @pytest.fixture(scope="session")
 def functions() -> list[dict[str, Any]]:
     """133 single calls of the original's functions."""
-    found: list[dict[str, Any]] = json.loads((HERE / "functions.json").read_text())
-    return found
+    actual: list[dict[str, Any]] = json.loads((HERE / "functions.json").read_text())
+    return actual
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Data made from tiny people, with the outputs of a baseline for every task."""
     from countenance.data import Dataset
     from countenance.suites.fhibe import demo

@@ -6,30 +6,31 @@ import re
 from pathlib import Path
 from typing import Any
 
-from countenance.suites.fhibe import FhibeRun, evaluate_task
+from countenance import Run
+from countenance.suites.fhibe import evaluate_task
 
 TOLERANCE = 1e-9
 
 
-def assert_same(found: Any, expected: Any, place: str = "") -> None:
+def assert_same(actual: Any, expected: Any, place: str = "") -> None:
     """Equal structures, in the same order, with numbers within the tolerance; NaN equals NaN."""
     if isinstance(expected, dict):
-        assert list(found) == list(expected), place
+        assert list(actual) == list(expected), place
         for key in expected:
-            assert_same(found[key], expected[key], f"{place}/{key}")
+            assert_same(actual[key], expected[key], f"{place}/{key}")
     elif isinstance(expected, list):
-        assert len(found) == len(expected), place
-        for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+        assert len(actual) == len(expected), place
+        for i, (a, b) in enumerate(zip(actual, expected, strict=True)):
             assert_same(a, b, f"{place}[{i}]")
     elif isinstance(expected, float) and math.isnan(expected):
-        assert math.isnan(found), place
+        assert math.isnan(actual), place
     elif isinstance(expected, (int, float)) and not isinstance(expected, bool):
-        assert abs(found - expected) <= TOLERANCE, (place, found, expected)
+        assert abs(actual - expected) <= TOLERANCE, (place, actual, expected)
     else:
-        assert found == expected, place
+        assert actual == expected, place
 
 
-def strict(root: Path, **changes: Any) -> FhibeRun:
+def strict(root: Path, **changes: Any) -> Run:
     """Evaluate a vector in strict mode, as its README says it was run."""
     about = json.loads((root / "expected" / "expected.json").read_text())
     settings: dict[str, Any] = {
@@ -47,7 +48,18 @@ def strict(root: Path, **changes: Any) -> FhibeRun:
     )
 
 
-def read(run: FhibeRun, name: str) -> Any:
+def people(run: Run) -> list[dict[str, Any]]:
+    """The rows of people, in the order of the table."""
+    rows = [row for row in run.scores().to_pylist() if row["subject"] is not None]
+    return sorted(rows, key=lambda row: int(row["subject"]))
+
+
+def problems(run: Run) -> list[str]:
+    """What a reader of the numbers should know, of the data and of the answers."""
+    return [*run.manifest.dataset.notes, *run.notes]
+
+
+def read(run: Run, name: str) -> Any:
     """One of the files beside the run directory."""
     return json.loads((run.path.parent / name).read_text())
 
@@ -59,15 +71,15 @@ def pdf_text(path) -> str:
     content = path.read_bytes()
     assert content.startswith(b"%PDF-1.")
     assert content.rstrip().endswith(b"%%EOF")
-    found = re.findall(rb"\n(\d+) 0 obj\n(.*?)\nendobj", content, re.S)
-    objects = {int(number): body for number, body in found}
+    actual = re.findall(rb"\n(\d+) 0 obj\n(.*?)\nendobj", content, re.S)
+    objects = {int(number): body for number, body in actual}
     fonts = b"\n".join(body for body in objects.values() if b"/Font <<" in body)
     signs = {}
     for name, number in re.findall(rb"/(F\d+) (\d+) 0 R", fonts):
         table = objects[int(re.search(rb"/ToUnicode (\d+)", objects[int(number)])[1])]
         pairs = re.findall(rb"<([0-9A-Fa-f]{4})> <([0-9A-Fa-f]+)>", table)
         signs[name] = {int(code, 16): bytes.fromhex(sign.decode()).decode("utf-16-be") for code, sign in pairs}
-    said, font = [], b""
+    text, font = [], b""
     pages = [int(re.search(rb"/Contents (\d+)", body)[1]) for body in objects.values() if b"/Type /Page\n" in body]
     for number in pages:
         stream = objects[number].split(b"stream\n", 1)[1].rsplit(b"\nendstream", 1)[0]
@@ -77,10 +89,12 @@ def pdf_text(path) -> str:
             if token[2] is not None:
                 codes = re.sub(rb"\\(.)", lambda m: {b"r": b"\r", b"n": b"\n"}.get(m[1], m[1]), token[2], flags=re.S)
                 pairs = zip(codes[::2], codes[1::2], strict=True)
-                said.append("".join(signs[font].get(256 * high + low, "?") for high, low in pairs))
-    said += [bytes.fromhex(told.decode()).decode("utf-16") for told in re.findall(rb"/Alt <([0-9A-Fa-f]+)>", content)]
-    said += [told.decode("latin-1") for told in re.findall(rb"/Alt \(((?:\\.|[^\\()])*)\)", content)]
-    return " ".join(" ".join(said).split())
+                text.append("".join(signs[font].get(256 * high + low, "?") for high, low in pairs))
+    text += [
+        bytes.fromhex(message.decode()).decode("utf-16") for message in re.findall(rb"/Alt <([0-9A-Fa-f]+)>", content)
+    ]
+    text += [message.decode("latin-1") for message in re.findall(rb"/Alt \(((?:\\.|[^\\()])*)\)", content)]
+    return " ".join(" ".join(text).split())
 
 
 def call(*arguments: object) -> tuple[int, str]:

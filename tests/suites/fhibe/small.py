@@ -108,10 +108,10 @@ def outputs(root: Path, task: str, entries: dict[str, Any], model: str = "m") ->
 
 
 def perfect_boxes(rows: list[dict[str, Any]], column: str = "person_bbox") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    actual: dict[str, Any] = {}
     for row in rows:
         x, y, w, h = row[column]
-        entry = found.setdefault(row["filepath"], {"detections": [], "scores": []})
+        entry = actual.setdefault(row["filepath"], {"detections": [], "scores": []})
         entry["detections"].append([x, y, x + w, y + h])
         entry["scores"].append(0.9)
-    return found
+    return actual

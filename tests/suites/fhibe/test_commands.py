@@ -11,10 +11,11 @@ import pytest
 
 from countenance.cli.app import run as command
 from countenance.run import Run
-from countenance.suites.fhibe import evaluate_task
+from countenance.suites.fhibe import evaluate_task, write_bias_report
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE
 
 from . import small
+from .helpers import people
 
 PEOPLE = 120
 
@@ -57,20 +58,19 @@ def test_images_without_an_answer_count_as_not_found_and_the_page_says_so(tree, 
     assert re.search(r"AR_IOU +0\.9000 +120 rows", capsys.readouterr().out)
     page = page_of(root)
     assert "in none of the numbers" not in page and "in no number" not in page and "leave them out" not in page
-    assert "12 images of 120 (10.0 %)" in page and "They count as wrong in the numbers above" in page
-    women = sum("She" in row["pronoun"][0] for row in rows)
-    lost = sum("She" in row["pronoun"][0] for row in rows[:12])
-    assert f"pronoun 0. She/her/hers {lost} {women} {100 * lost / women:.1f} %" in page
-    assert "the numbers count them as wrong" in page  # more than the limit of 5 %
+    assert "12 of 120 images have no answer and count as images where nothing was found" in page
+    run = Run(root / "results/person_localization/fhibe_downsampled/m/run")
+    assert run.manifest.dataset.images == len(rows) == 120 and run.manifest.failed == 0
+    assert len(run.answers()) == 120  # an empty answer for each image that has none
 
 
 def test_keys_of_which_none_is_an_image_are_refused(tree, capsys):
     root, rows = tree
     outputs(root, {f"/elsewhere/picture{i}.jpg": boxes(row) for i, row in enumerate(rows)})
     assert evaluate(root) == 2
-    said = capsys.readouterr().err.strip()
-    assert len(said.splitlines()) == 1
-    assert "/elsewhere/picture0.jpg" in said and key(root, rows[0]) in said and "model_outputs.json" in said
+    text = capsys.readouterr().err.strip()
+    assert len(text.splitlines()) == 1
+    assert "/elsewhere/picture0.jpg" in text and rows[0]["filepath"] in text and "model_outputs.json" in text
 
 
 @pytest.mark.parametrize("compat", ["default", "strict"])
@@ -78,23 +78,30 @@ def test_outputs_without_an_entry_are_refused(tree, capsys, compat):
     root, rows = tree
     outputs(root, {})
     assert evaluate(root, "--compat", compat) == 2
-    assert key(root, rows[0]) in capsys.readouterr().err
+    assert rows[0]["filepath"] in capsys.readouterr().err
 
 
 def test_entries_that_are_no_image_are_counted(tree, capsys):
     root, rows = tree
     outputs(root, {key(root, row): boxes(row) for row in rows} | {"/elsewhere/other/picture.jpg": boxes(rows[0])})
     assert evaluate(root, "--no-report") == 0
-    assert "1 entry is of no image of the dataset (/elsewhere/other/picture.jpg)" in capsys.readouterr().err
+    assert "names 1 image that the dataset does not have (/elsewhere/other/picture.jpg)" in capsys.readouterr().err
 
 
 def test_the_thresholds_that_were_used_are_the_ones_that_are_named(tree):
     root, _ = tree
     run = evaluate_task(
-        root, "fhibe", None, "m", "person_localization", metrics={"AR_IOU": {"thresholds": [0.3, 0.425]}},
-        attributes=["pronoun"], reuse_model_outputs=True, results_rootdir=root / "results",
-    )  # fmt: skip
-    run.report()
+        root,
+        "fhibe",
+        None,
+        "m",
+        "person_localization",
+        metrics={"AR_IOU": {"thresholds": [0.3, 0.425]}},
+        attributes=["pronoun"],
+        reuse_model_outputs=True,
+        results_rootdir=root / "results",
+    )
+    write_bias_report(run)
     page = page_of(root)
     assert "0.5 to 0.95" not in page and "share of the overlap thresholds 0.3, 0.425 that the best box passes" in page
     assert "0.3, 0.425" in page[page.index("Better Thresholds") :]
@@ -104,14 +111,18 @@ def test_the_thresholds_that_were_used_are_the_ones_that_are_named(tree):
 
 @pytest.mark.parametrize(
     ("task", "metric", "said"),
-    [("keypoint_estimation", "PCK", "thresholds 0.2, 0.35"), ("person_parsing", "AR_MASK", "thresholds 0.2, 0.35"),
-     ("body_parts_detection", "AR_DET", "thresholds 0.2, 0.35"), ("body_parts_detection", "ACC_DET", "at 0.2, 0.35")],
-)  # fmt: skip
-def test_every_metric_names_its_thresholds(task, metric, said):
+    [
+        ("keypoint_estimation", "PCK", "thresholds 0.2, 0.35"),
+        ("person_parsing", "AR_MASK", "thresholds 0.2, 0.35"),
+        ("body_parts_detection", "AR_DET", "thresholds 0.2, 0.35"),
+        ("body_parts_detection", "ACC_DET", "at 0.2, 0.35"),
+    ],
+)
+def test_every_metric_names_its_thresholds(task, metric, text):
     from countenance.tasks import load_task
 
-    found = load_task(task, {"thresholds": {metric: [0.2, 0.35]}}).metric(metric)
-    assert found is not None and said in found.meaning
+    actual = load_task(task, {"thresholds": {metric: [0.2, 0.35]}}).metric(metric)
+    assert actual is not None and text in actual.meaning
 
 
 def test_all_attributes_at_once(tmp_path, capsys, monkeypatch):
@@ -122,7 +133,7 @@ def test_all_attributes_at_once(tmp_path, capsys, monkeypatch):
         for name in ATTRIBUTES
         if name not in ("pronoun", "age", "ancestry", "apparent_skin_color")
     }
-    several = {name: (lambda i, one=cell: [one(i)]) for name, cell in cells.items() if name in MULTIPLE}
+    several = {name: (lambda i, item=cell: [item(i)]) for name, cell in cells.items() if name in MULTIPLE}
     rows = small.body(tmp_path, 60, **(cells | several))
     outputs(tmp_path, {key(tmp_path, row): boxes(row) for row in rows})
     listed = ",".join(ATTRIBUTES)
@@ -144,21 +155,21 @@ def test_a_row_that_occurs_twice_counts_once_and_is_named(tree, capsys):
     root, rows = tree
     small.write(root, "fhibe_downsampled", [*rows, *rows[:30]])
     assert evaluate(root, "--attributes", "pronoun") == 0
-    said = capsys.readouterr()
-    assert re.search(r"AR_IOU +0\.9000 +120 rows", said.out)
-    assert "30 rows repeat a person of an image, the first row 121 (as row 1); counted once" in said.err
+    text = capsys.readouterr()
+    assert re.search(r"AR_IOU +0\.9000 +120 rows", text.out)
+    assert "30 rows repeat a person of an image, the first row 121 (as row 1); counted once" in text.err
     assert "30 rows repeat a person" in page_of(root)
     assert evaluate(root, "--compat", "strict", "--no-report") == 0
-    said = capsys.readouterr()
-    assert "150 rows" in said.out and "counted again, as published" in said.err
+    text = capsys.readouterr()
+    assert "150 rows" in text.out and "counted again, as published" in text.err
 
 
 def test_two_unlike_rows_of_a_person_in_an_image_are_refused(tree, capsys):
     root, rows = tree
     small.write(root, "fhibe_downsampled", [*rows, rows[4] | {"person_bbox": [0, 0, 9, 9]}])
     assert evaluate(root) == 2
-    said = capsys.readouterr().err
-    assert "row 121: person_bbox: '[0, 0, 9, 9]', but row 5 is of the same person in the same image" in said
+    text = capsys.readouterr().err
+    assert "row 121: person_bbox: '[0, 0, 9, 9]', but row 5 is of the same person in the same image" in text
 
 
 @pytest.mark.parametrize(("count", "code"), [(1, 0), (60, 2)])
@@ -171,10 +182,10 @@ def test_boxes_with_their_corners_the_wrong_way_round_are_said_or_refused(tree, 
         entry["detections"] = [[x1, y1, x0, y0]]
     outputs(root, entries)
     assert evaluate(root, "--no-report") == code
-    said = capsys.readouterr().err
+    text = capsys.readouterr().err
     shown = ", ".join(map(str, entries[key(root, rows[0])]["detections"][0]))
     verb = "has" if count == 1 else "have"
-    assert f"box [{shown}] has x1 < x0 or y1 < y0, as {verb} {count} of 120 boxes" in said
+    assert f"box [{shown}] has x1 < x0 or y1 < y0, as {verb} {count} of 120 boxes" in text
     assert evaluate(root, "--no-report", "--compat", "strict") == 0  # as published
 
 
@@ -185,8 +196,8 @@ def test_an_ancestry_is_joined_by_its_words_not_by_its_number(tmp_path, capsys):
     assert evaluate(tmp_path, "--attributes", "ancestry", "--no-report") == 0
     assert "row 2: ancestry: '5. Western Europe' is no ancestry of FHIBE" in capsys.readouterr().err
     run = Run(tmp_path / "results/person_localization/fhibe_downsampled/m/run")
-    found = run.scores()["attr.ancestry"].to_pylist()[:3]
-    assert found == [["0. Africa", "5. Western Africa"], ["5. Western Europe"], ["11. Asia"]]
+    actual = [row["attr.ancestry"] for row in people(run)[:3]]
+    assert actual == [["0. Africa", "5. Western Africa"], ["5. Western Europe"], ["11. Asia"]]
 
 
 def test_average_precision_of_random_groups_is_everyones(tmp_path):
@@ -194,8 +205,11 @@ def test_average_precision_of_random_groups_is_everyones(tmp_path):
     gaps: dict[str, list[float]] = {"half": [], "tenth": [], "few": []}
     for seed in range(4):
         random = np.random.default_rng(seed)
-        words = [[word for word, share in (("half", 0.5), ("tenth", 0.1), ("few", 0.02)) if random.random() < share]
-                 or ["others"] for _ in range(800)]  # fmt: skip
+        words = [
+            [word for word, share in (("half", 0.5), ("tenth", 0.1), ("few", 0.02)) if random.random() < share]
+            or ["others"]
+            for _ in range(800)
+        ]
         rows = small.body(tmp_path, 800, pronoun=lambda i, words=words: words[i])
         entries = {key(tmp_path, row): boxes(row) for row in rows}
         for entry in entries.values():
@@ -205,11 +219,17 @@ def test_average_precision_of_random_groups_is_everyones(tmp_path):
                 entry["scores"].append(float(random.beta(2, 4)))
         outputs(tmp_path, entries)
         run = evaluate_task(
-            tmp_path, "fhibe", None, "m", "person_localization", attributes=["pronoun"], reuse_model_outputs=True,
+            tmp_path,
+            "fhibe",
+            None,
+            "m",
+            "person_localization",
+            attributes=["pronoun"],
+            reuse_model_outputs=True,
             results_rootdir=tmp_path / "results",
-        )  # fmt: skip
-        found = {one.group: one.value for one in run.results() if one.name == "AP@0.5"}
+        )
+        actual = {item.group: item.value for item in run.results() if item.name == "average_precision@0.5"}
         for name, gap in gaps.items():
-            gap.append(found[name] - found[None])
+            gap.append(actual[name] - actual[None])
     for name, gap in gaps.items():
         assert abs(np.mean(gap)) < 0.02 + 2 * np.std(gap, ddof=1) / 2, (name, gap)

@@ -42,8 +42,8 @@ def boxes(a: list[float], b: list[float]) -> float:
 
 
 def best_boxes(answered: list[list[float]], truth: list[list[float]]) -> list[float]:
-    found = np.array([box[:4] for box in answered], float).reshape(-1, 4)
-    return best_overlaps(np.array(truth, float), np.zeros(len(truth), int), found, np.array([len(found)])).tolist()
+    actual = np.array([box[:4] for box in answered], float).reshape(-1, 4)
+    return best_overlaps(np.array(truth, float), np.zeros(len(truth), int), actual, np.array([len(actual)])).tolist()
 
 
 def pck(answered: Any, truth: Any, box: list[float], thresholds: list[float], visible: list[bool]) -> Any:
@@ -61,7 +61,7 @@ def best_oks(answered: Any, truth: Any, areas: list[float], sigmas: list[float])
         return [None] * len(truth)
     points = np.array(truth, float)
     about = points[:, :, :2], points[:, :, 2] > 0, np.array(areas, float), np.array(sigmas)
-    values = [oks_rows(np.repeat([one], len(truth), 0).astype(float), *about) for one in answered]
+    values = [oks_rows(np.repeat([item], len(truth), 0).astype(float), *about) for item in answered]
     return [None if math.isnan(v) else v for v in np.max(values, axis=0).tolist()]
 
 
@@ -160,19 +160,19 @@ def call(case: dict[str, Any]) -> Any:
     return CALLS[case["fn"]](*args)
 
 
-def equal(found: Any, expected: Any) -> None:
+def equal(actual: Any, expected: Any) -> None:
     if expected is None:
-        assert found is None or math.isnan(found)
+        assert actual is None or math.isnan(actual)
     elif isinstance(expected, list) and any(v is None for v in expected):
-        assert len(found) == len(expected)
-        for a, b in zip(found, expected, strict=True):
+        assert len(actual) == len(expected)
+        for a, b in zip(actual, expected, strict=True):
             equal(a, b)
     elif (isinstance(expected, float) and math.isinf(expected)) or (
         isinstance(expected, list) and any(isinstance(v, float) and math.isinf(v) for v in expected)
     ):
-        assert found == expected
+        assert actual == expected
     else:
-        assert_same(found, expected)
+        assert_same(actual, expected)
 
 
 @pytest.mark.parametrize("number", range(133))
@@ -180,8 +180,8 @@ def test_single_calls(functions, number):
     case = functions[number]
     if "error" in case and case["fn"] in BETTER:
         expected = BETTER[case["fn"]]
-        found = call(case)
-        assert found == expected or (math.isnan(found) and math.isnan(expected))
+        actual = call(case)
+        assert actual == expected or (math.isnan(actual) and math.isnan(expected))
     elif case["fn"] == "sorted(key=sorting_function)" and "error" in case:
         assert call({**case, "args": [case["args"][0], ["['Kenya']", "['France']"]]}) == ["['France']", "['Kenya']"]
     elif "error" in case:

@@ -20,23 +20,39 @@ from .test_rules import table_of
 WIDTH, HEIGHT = 120, 100
 # BlazePose's numbers, which FHIBE's keypoints have.
 NUMBERS = {
-    "Nose": 0, "Right eye": 2, "Left eye": 5, "Right ear": 7, "Left ear": 8, "Right shoulder": 11, "Left shoulder": 12,
-    "Right elbow": 13, "Left elbow": 14, "Right wrist": 15, "Left wrist": 16, "Right index knuckle": 19,
-    "Left index knuckle": 20, "Right hip": 23, "Left hip": 24, "Right knee": 25, "Left knee": 26, "Right ankle": 27,
+    "Nose": 0,
+    "Right eye": 2,
+    "Left eye": 5,
+    "Right ear": 7,
+    "Left ear": 8,
+    "Right shoulder": 11,
+    "Left shoulder": 12,
+    "Right elbow": 13,
+    "Left elbow": 14,
+    "Right wrist": 15,
+    "Left wrist": 16,
+    "Right index knuckle": 19,
+    "Left index knuckle": 20,
+    "Right hip": 23,
+    "Left hip": 24,
+    "Right knee": 25,
+    "Left knee": 26,
+    "Right ankle": 27,
     "Left ankle": 28,
-}  # fmt: skip
+}
 
 
 def body(name="b", *, without="", parts=("Left hand", "Torso", "Right foot"), identity="who", about=None, **sample):
     mask = np.zeros((HEIGHT, WIDTH), bool)
     mask[20:80, 30:60] = True
     truth = {
-        "person_box": np.array([30.12345, 20, 60, 80]), "face_box": np.array([35.0, 20, 55, 40]),
+        "person_box": np.array([30.12345, 20, 60, 80]),
+        "face_box": np.array([35.0, 20, 55, 40]),
         "keypoints": np.column_stack([np.arange(17) + 31.0, np.arange(17) + 21.0, np.arange(17) % 3]),
         "mask": Rle.encode(mask),
-    }  # fmt: skip
-    given = {field: value for field, value in truth.items() if field != without}
-    subject = Subject(name, identity=identity, body_parts=parts, attributes=about or {}, **given)
+    }
+    parameters = {field: value for field, value in truth.items() if field != without}
+    subject = Subject(name, identity=identity, body_parts=parts, attributes=about or {}, **parameters)
     pixels = np.random.default_rng(1).integers(0, 255, (HEIGHT, WIDTH, 3), dtype=np.uint8)
     return Sample(name, ArrayImage(pixels), WIDTH, HEIGHT, (subject,), sample)
 
@@ -52,36 +68,44 @@ def rows(tmp_path):
         for name in (BODY, FACE):
             with (out / "data" / "processed" / name / f"{name}.csv").open(newline="") as stream:
                 tables[name] = list(csv.DictReader(stream))
-        assert counts == {name: len(found) for name, found in tables.items()}
+        assert counts == {name: len(actual) for name, actual in tables.items()}
         return tables[BODY], tables[FACE]
 
     return make
 
 
 def test_every_tone_of_monk_s_scale_has_the_nearest_of_fhibe_s_six(rows):
-    made, _ = rows([body(f"b{k}", about={"skin_tone": f"monk_{k}"}) for k in range(1, 11)])
+    rendered, _ = rows([body(f"b{k}", about={"skin_tone": f"monk_{k}"}) for k in range(1, 11)])
     expected = [f"{tone}. {TONES[tone]}" for tone in (5, 5, 4, 4, 3, 2, 1, 1, 0, 0)]
-    assert [row["apparent_skin_color"] for row in made] == expected == [row["natural_skin_color"] for row in made]
+    assert (
+        [row["apparent_skin_color"] for row in rendered] == expected == [row["natural_skin_color"] for row in rendered]
+    )
     red = [int(tone[1:].split(",")[0]) for tone in TONES]
     assert red == [102, 136, 164, 175, 189, 198], "from dark to light"
 
 
 def test_what_is_known_of_people_and_pictures(rows):
     about = [
-        {"yaw": 30, "pitch": 0, "age": 33.26, "gender": "female"}, {"yaw": 30.1, "gender": "male"},
-        {"pitch": -31.0, "gender": "other"}, {"skin_tone": "unknown"},
-    ]  # fmt: skip
-    lights = [{"light": "dim", "background": "plain"}, {"light": "bright", "background": "outdoor"},
-              {"light": "back", "background": "moon"}, {"light": "side"}]  # fmt: skip
-    made, _ = rows(
-        [body(f"b{k}", about=one, **light) for k, (one, light) in enumerate(zip(about, lights, strict=True))]
+        {"yaw": 30, "pitch": 0, "age": 33.26, "gender": "female"},
+        {"yaw": 30.1, "gender": "male"},
+        {"pitch": -31.0, "gender": "other"},
+        {"skin_tone": "unknown"},
+    ]
+    lights = [
+        {"light": "dim", "background": "plain"},
+        {"light": "bright", "background": "outdoor"},
+        {"light": "back", "background": "moon"},
+        {"light": "side"},
+    ]
+    rendered, _ = rows(
+        [body(f"b{k}", about=item, **light) for k, (item, light) in enumerate(zip(about, lights, strict=True))]
     )
-    assert [row["head_pose"] for row in made] == ["0. Typical", "1. Atypical", "1. Atypical", "0. Typical"]
-    assert [row["pronoun"] for row in made] == ["['0. She/her/hers']", "['1. He/him/his']", "[]", "[]"]
-    assert [row["age"] for row in made] == ["33.3", "", "", ""] and made[3]["apparent_skin_color"] == ""
-    assert [row["lighting"][2:3] for row in made] == ["0", "2", "3", "4"]
-    assert [row["scene"] for row in made] == ["0. plain", "4. outdoor", "", ""]
-    first = made[0]
+    assert [row["head_pose"] for row in rendered] == ["0. Typical", "1. Atypical", "1. Atypical", "0. Typical"]
+    assert [row["pronoun"] for row in rendered] == ["['0. She/her/hers']", "['1. He/him/his']", "[]", "[]"]
+    assert [row["age"] for row in rendered] == ["33.3", "", "", ""] and rendered[3]["apparent_skin_color"] == ""
+    assert [row["lighting"][2:3] for row in rendered] == ["0", "2", "3", "4"]
+    assert [row["scene"] for row in rendered] == ["0. plain", "4. outdoor", "", ""]
+    first = rendered[0]
     assert (first["image_height"], first["image_width"]) == ("100", "120") and first["subject_id"] == "who"
     assert first["person_bbox"] == "[30.123, 20.0, 29.877, 60.0]" and first["face_bbox"] == "[35.0, 20.0, 20.0, 20.0]"
     assert first["filepath"].startswith(f"data/raw/{BODY}/") and first["json_path"] == f"data/raw/{BODY}/none.json"
@@ -116,16 +140,22 @@ def test_a_person_is_an_outline_and_each_part_a_corner_in_the_middle(rows):
     (row,), _ = rows([body("c", parts=every)])
     names = [segment["class_name"] for segment in ast.literal_eval(row["segments"])]
     assert names[1:] == [
-        "6. Head hair", "20. Upper body clothes", "2. Left arm skin", "3. Right arm skin", "4. Left leg skin",
-        "5. Right leg skin", "15. Left shoe", "16. Right shoe",
-    ]  # fmt: skip
+        "6. Head hair",
+        "20. Upper body clothes",
+        "2. Left arm skin",
+        "3. Right arm skin",
+        "4. Left leg skin",
+        "5. Right leg skin",
+        "15. Left shoe",
+        "16. Right shoe",
+    ]
     assert "Leg" in visible_parts({}, names)
 
 
 @pytest.mark.parametrize("without", ["person_box", "face_box", "mask", "keypoints"])
 def test_a_body_without_a_part_of_its_truth_is_left_out(rows, without):
-    made, _ = rows([body("a", without=without), body("b")])
-    assert [row["image_id"] for row in made] == ["b"]
+    rendered, _ = rows([body("a", without=without), body("b")])
+    assert [row["image_id"] for row in rendered] == ["b"]
 
 
 def test_faces_are_cut_out_at_256_pixels_with_their_labels(rows, tmp_path):
@@ -133,8 +163,8 @@ def test_faces_are_cut_out_at_256_pixels_with_their_labels(rows, tmp_path):
     two = Sample("two", alone.image, alone.width, alone.height, alone.subjects * 2)
     empty = Sample("none", alone.image, alone.width, alone.height, (Subject("x", face_box=np.array([1.0, 2, 3, 4])),))
     steps = []
-    _, made = rows([body()], [alone, two, empty], step=lambda: steps.append(1))
-    (row,) = made
+    _, rendered = rows([body()], [alone, two, empty], step=lambda: steps.append(1))
+    (row,) = rendered
     assert len(steps) == 4 and (row["image_height"], row["image_width"]) == ("256", "256")
     assert row["multiple_subjects"] == "False" and row["subject_id"] == "q1"
     with Image.open(tmp_path / "made" / row["filepath"]) as picture:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import countenance.suites.fhibe.original
+from countenance import Run
 from countenance.data import Dataset
 from countenance.errors import InputError
-from countenance.suites.fhibe import FhibeRun
 from countenance.suites.fhibe.make_data import make_data
 from countenance.suites.fhibe.original.__main__ import main
 from countenance.suites.fhibe.vocabulary import TASKS
@@ -89,25 +89,25 @@ def test_a_published_script_runs_unchanged(root, tmp_path, monkeypatch, task):
     config = configure(tmp_path, root, task)
     assert main([str(SCRIPTS / f"{task}.py")]) == 0
     folder = results_of(config)
-    run = FhibeRun(folder / "run")
+    run = Run(folder / "run")
     assert run.model_name == config["model_name"]
     for metric, expected in MEANS[task].items():
         values = [v for v in run.scores().column(f"m.{metric}").to_pylist() if v is not None]
         assert values
         assert np.mean(values) == pytest.approx(expected), metric
-    said = pdf_text(folder / "bias_report.pdf")
-    assert f"{config['model_name']} on tiny people as" in said
-    assert "version fhibe.20250708" in said
-    computed = [name for name in run.fhibe["metrics"] if name not in run.fhibe["skipped"]]
+    printed = pdf_text(folder / "bias_report.pdf")
+    assert f"{config['model_name']} on tiny people as" in printed
+    assert "version fhibe.20250708" in printed
+    computed = [name for name in run.manifest.about["metrics"] if name not in run.manifest.about["skipped"]]
     for metric in computed:
         assert (folder / f"intersectional_results_{metric}.json").exists()
     if task == "face_super_resolution":  # the one published metric cannot be computed here
-        assert "LPIPS was not computed. " in said
-        assert "PSNR and SSIM are reported instead" in said
+        assert "LPIPS was not computed. " in printed
+        assert "PSNR and SSIM are reported instead" in printed
     else:
         assert computed
     if task == "face_encoding":
-        assert "30 of 30 pictures differ from their original in size" in run.fhibe["problems"][0]
+        assert "30 of 30 pictures differ from their original in size" in run.notes[0]
 
 
 @pytest.mark.parametrize("task", ["body_parts_detection", "keypoint_estimation", "person_localization"])
@@ -122,16 +122,25 @@ def test_the_files_of_the_original_hold_its_numbers(root, tmp_path, monkeypatch,
     other = Path(tmp_path, "other")
     import runpy
 
-    made = runpy.run_path(str(SCRIPTS / f"{task}.py"))
+    rendered = runpy.run_path(str(SCRIPTS / f"{task}.py"))
     wrapper = {
-        "body_parts_detection": lambda: made["PartsDetector"](made["Network"]()),
-        "keypoint_estimation": lambda: made["PoseEstimator"](None),
-        "person_localization": lambda: made["Detector"](made["Network"]()),
+        "body_parts_detection": lambda: rendered["PartsDetector"](rendered["Network"]()),
+        "keypoint_estimation": lambda: rendered["PoseEstimator"](None),
+        "person_localization": lambda: rendered["Detector"](rendered["Network"]()),
     }[task]()
     run = evaluate_task(
-        root, "fhibe", wrapper, config["model_name"], task, metrics=config["metrics"], use_mini_dataset=True,
-        mini_dataset_size=20, results_rootdir=other, compat="strict", fhibe_layout=True,
-    )  # fmt: skip
+        root,
+        "fhibe",
+        wrapper,
+        config["model_name"],
+        task,
+        metrics=config["metrics"],
+        use_mini_dataset=True,
+        mini_dataset_size=20,
+        results_rootdir=other,
+        compat="strict",
+        fhibe_layout=True,
+    )
     files = sorted(path.name for path in run.path.parent.glob("*results_*.json"))
     assert files
     for name in files:
@@ -146,11 +155,18 @@ def test_the_published_names_give_the_published_files(vector, name):
     about = json.loads((where / "expected" / "expected.json").read_text())
     options = {"custom_keypoints": about["custom_keypoints"]} if about.get("custom_keypoints") else {}
     run = evaluate_task(
-        str(where), about["dataset_name"], None, about["model_name"], about["task"], metrics=list(about["metrics"]),
-        attributes=["pronoun", "age", "apparent_skin_color", "ancestry"], reuse_model_outputs=True,
-        results_rootdir=str(where / "results-in"), **options,
-    )  # fmt: skip
-    assert run.fhibe["compat"] == "default"
+        str(where),
+        about["dataset_name"],
+        None,
+        about["model_name"],
+        about["task"],
+        metrics=list(about["metrics"]),
+        attributes=["pronoun", "age", "apparent_skin_color", "ancestry"],
+        reuse_model_outputs=True,
+        results_rootdir=str(where / "results-in"),
+        **options,
+    )
+    assert run.manifest.about["compat"] == "default"
     files = [p for p in (where / "expected").glob("*.json") if p.name not in NOT_FILES and ".HEAD" not in p.name]
     assert files
     for path in files:
@@ -188,9 +204,9 @@ def test_what_goes_wrong_is_one_line_and_exit_code_2(root, tmp_path, monkeypatch
     assert capsys.readouterr().err == "error: absent.py: no such script\n"
     configure(tmp_path, root, "face_parsing", attributes=["gender"])
     assert main([str(SCRIPTS / "face_parsing.py")]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: attribute 'gender' is not one of pronoun")
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: attribute 'gender' is not one of pronoun")
+    assert printed.count("\n") == 1
 
 
 def test_arguments_and_the_folder_of_the_script_are_its_own(tmp_path, monkeypatch, capsys):
@@ -248,9 +264,9 @@ def test_a_report_needs_results_and_a_pdf_name(root, tmp_path, monkeypatch):
         with pytest.raises(InputError, match=r"expected a file name that ends in \.pdf"):
             report.generate_pdf_report(["age"], report_savename=name)
     path = report.generate_pdf_report(["age"], report_savename="other.pdf", show_significance_on_plots=False)
-    said = pdf_text(path)
-    assert "age age in years" in said
-    assert "pronoun" not in said
+    printed = pdf_text(path)
+    assert "age age in years" in printed
+    assert "pronoun" not in printed
     with pytest.raises(InputError, match="no attribute 'lighting'"):
         report.generate_pdf_report(["lighting"])
 

@@ -16,15 +16,14 @@ from countenance.suites.fhibe import report as pages
 from countenance.suites.fhibe.dataset import _size
 from countenance.suites.fhibe.original import helpers, published
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
-from countenance.suites.fhibe.recording import failures
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, OWN_METRICS, UNNUMBERED, age_bin
 
 from .test_rules import table_of
 
 
 def defaults(function):
-    given = inspect.signature(function).parameters.values()
-    return {one.name: one.default for one in given if isinstance(one.default, bool | int | float | str)}
+    positional = inspect.signature(function).parameters.values()
+    return {item.name: item.default for item in positional if isinstance(item.default, bool | int | float | str)}
 
 
 def test_functions_have_the_published_defaults(tmp_path):
@@ -38,27 +37,42 @@ def test_functions_have_the_published_defaults(tmp_path):
         helpers.create_folders(str(tmp_path / "a" / "new" / name))
     assert disparity.significant_pairs({"a": [1.0], "b": [1.0]}) is None
     assert defaults(evaluate_task) == {
-        "use_mini_dataset": False, "mini_dataset_size": 50, "downsampled": True, "reuse_model_outputs": False,
+        "use_mini_dataset": False,
+        "mini_dataset_size": 50,
+        "downsampled": True,
+        "reuse_model_outputs": False,
         "cuda": True,
-    }  # fmt: skip
+    }
     assert defaults(published.BiasReport) == {"downsampled": False, "use_mini_dataset": False}
     assert defaults(published.BiasReport.generate_pdf_report) == {
-        "group_largest_regions": True, "show_significance_on_plots": True, "report_savename": "bias_report.pdf",
-    }  # fmt: skip
+        "group_largest_regions": True,
+        "show_significance_on_plots": True,
+        "report_savename": "bias_report.pdf",
+    }
     assert defaults(helpers.image_data_loader_from_paths) == {
-        "exif_transpose": True, "batch_size": 32, "shuffle": False, "num_workers": 8, "grayscale": False,
-    }  # fmt: skip
+        "exif_transpose": True,
+        "batch_size": 32,
+        "shuffle": False,
+        "num_workers": 8,
+        "grayscale": False,
+    }
     assert defaults(helpers.open_image_with_pil) == {"exif_transpose": True, "grayscale": False}
     assert defaults(helpers.ImageDataset) == {"grayscale": False}
     assert defaults(disparity.calculate_disparity) == {"group_largest_regions": True, "k": 0, "min_group_size": 20}
     assert defaults(disparity.significant_pairs) == {"alpha": 0.05, "statistic": "U"}
     assert defaults(pages.write_bias_report) == {
-        "depth": 2, "gallery": "off", "pdf": False, "group_largest_regions": False, "show_significance": True,
-    }  # fmt: skip
+        "depth": 2,
+        "gallery": "off",
+        "pdf": False,
+        "group_largest_regions": False,
+        "show_significance": True,
+    }
     assert defaults(pages.write_pages) == {"show_significance": True} and pages.LISTED == 60
     assert [(metric.name, metric.better) for metric in OWN_METRICS] == [
-        ("VAL", "higher"), ("LPIPS", "lower"), ("CURRICULAR_FACE", "higher"),
-    ]  # fmt: skip
+        ("VAL", "higher"),
+        ("LPIPS", "lower"),
+        ("CURRICULAR_FACE", "higher"),
+    ]
 
 
 A, B = [0.1, 0.2, 0.5, 0.9, 0.7], [0.3, 0.6, 0.65, 0.8, 0.95, 0.99, 0.4]
@@ -72,7 +86,7 @@ def test_a_pair_of_groups_by_ranks_and_by_means():
         sum(x > y for x in some for y in set(range(12)) - set(some)) for some in itertools.combinations(range(12), 5)
     ]
     assert groups == ["a", 5, "b", 7] and gap == pytest.approx(1 - 0.5 / 0.65)
-    assert p == pytest.approx(2 * np.mean([one <= wins for one in every])), "of all 792 orders"
+    assert p == pytest.approx(2 * np.mean([item <= wins for item in every])), "of all 792 orders"
     assert effect == pytest.approx((wins - 17.5) / math.sqrt(5 * 7 * 13 / 12))
     pooled = math.sqrt((4 * statistics.variance(A) + 6 * statistics.variance(B)) / 10)
     *groups, gap, p, effect = disparity.process_pair("b", "a", {"a": A, "b": B}, "t")
@@ -98,22 +112,33 @@ def test_medians_of_nothing_and_below_nothing():
     for pair in (("a", "c"), ("c", "a")):
         with pytest.raises(ValueError, match="a negative median has no disparity"):
             disparity.process_pair(*pair, zeros)
-    one = {"a": A * 5, "b": [1.0] * 30}
+    item = {"a": A * 5, "b": [1.0] * 30}
     assert (
-        disparity.significant_pairs(one)[0][:2] == ["a", 25] and disparity.significant_pairs(one, alpha=1e-13) is None
+        disparity.significant_pairs(item)[0][:2] == ["a", 25] and disparity.significant_pairs(item, alpha=1e-13) is None
     )
 
 
 def test_seventeen_attributes_have_several_values_and_ages_fall_into_five_bins():
-    one = "age scene camera_position camera_distance natural_skin_color apparent_skin_color hairstyle natural_hair_type"
-    one += (
+    item = (
+        "age scene camera_position camera_distance natural_skin_color apparent_skin_color hairstyle natural_hair_type"
+    )
+    item += (
         " apparent_skin_color_hue_lum apparent_hair_type head_pose action_body_pose user_hour_captured location_country"
     )
-    assert set(ATTRIBUTES) - MULTIPLE == set(one.split()) and len(MULTIPLE) == 17
-    assert set(one.split()) >= UNNUMBERED and len(UNNUMBERED) == 4
+    assert set(ATTRIBUTES) - MULTIPLE == set(item.split()) and len(MULTIPLE) == 17
+    assert set(item.split()) >= UNNUMBERED and len(UNNUMBERED) == 4
     assert [age_bin(age)[:3] for age in (0, 18, 29.99, 30, 39.9, 40, 50, 59.9, 60, 99)] == [
-        "[18", "[18", "[18", "[30", "[30", "[40", "[50", "[50", "[60", "[60",
-    ]  # fmt: skip
+        "[18",
+        "[18",
+        "[18",
+        "[30",
+        "[30",
+        "[40",
+        "[50",
+        "[50",
+        "[60",
+        "[60",
+    ]
 
 
 TABLE = {"filepath": ["a.png", "b.png", "c.png"], "image_id": ["1", "2", "3"], "subject_id": ["s", "t", "u"]}
@@ -128,28 +153,23 @@ def test_the_published_files_of_rows():
         detailed["summary"] == "0.67" and detailed["individual_results"][1] == {"idx": 1, "val": 0.7, "accept": 1} | ids
     )
     people = [{"Face": 0.5, "Hand": 0.1}, {"Face": 0.4, "Hand": 0.9}, {}]
-    made = part_files(table, people, ["Face", "Hand"], {"0.5": 0.5}, "AR_DET")
-    assert made["results_body_parts_AR_DET_threshold.json"]["0.5"]["0"] == {"Face": 1, "Hand": 0}
-    one = made["detailed_results_body_parts_AR_DET_threshold.json"]["0.5"]
-    assert one["summary"] == {"Face": "0.33", "Hand": "0.33"}
-    assert one["individual_results"][1] == {
-        "idx": 1, "Face": {"val": 0.4, "accept_Face": 0}, "Hand": {"val": 0.9, "accept_Hand": 1},
-    } | ids  # fmt: skip
+    rendered = part_files(table, people, ["Face", "Hand"], {"0.5": 0.5}, "AR_DET")
+    assert rendered["results_body_parts_AR_DET_threshold.json"]["0.5"]["0"] == {"Face": 1, "Hand": 0}
+    item = rendered["detailed_results_body_parts_AR_DET_threshold.json"]["0.5"]
+    assert item["summary"] == {"Face": "0.33", "Hand": "0.33"}
+    assert (
+        item["individual_results"][1]
+        == {
+            "idx": 1,
+            "Face": {"val": 0.4, "accept_Face": 0},
+            "Hand": {"val": 0.9, "accept_Hand": 1},
+        }
+        | ids
+    )
     points = keypoint_file(table, np.array([0.1]), np.ones((3, 1)), np.array([0.2, 0.3, 0.4]))[
         "pck_scores_threshold.json"
     ]
     assert points["thresholds"] == [0.1] and list(points["results"]) == ["0", "1", "2"]
-
-
-def test_images_without_an_answer_say_who_is_in_them():
-    labels = [SimpleNamespace(attribute="pronoun", cells=lambda: [("0. a", "1. b"), (), ("0. a",)]),
-              SimpleNamespace(attribute="age", cells=lambda: ["young", None, "old"])]  # fmt: skip
-    job = SimpleNamespace(table=table_of(**TABLE), labels=labels, missing=[[1, 2], [0]])
-    first, second = failures(job)
-    assert (first["sample"], first["people"]) == ("b.png", ["t", "u"]) and second["sample"] == "a.png"
-    assert first["attributes"] == {"pronoun": [None, "0. a"], "age": [None, "old"]}
-    assert second["attributes"] == {"pronoun": ["0. a, 1. b"], "age": ["young"]}
-    assert failures(SimpleNamespace(table=table_of(**TABLE), labels=[], missing=[])) == []
 
 
 def test_progress_is_told_every_ten_seconds(monkeypatch, caplog):
@@ -159,9 +179,10 @@ def test_progress_is_told_every_ten_seconds(monkeypatch, caplog):
     with caplog.at_level("INFO", logger="countenance.fhibe"):
         for _ in range(5):
             step(4)
-    assert [one.getMessage() for one in caplog.records] == [
-        "face_parsing: 12 done, 1.2/s", "face_parsing: 20 done, 1.0/s",
-    ]  # fmt: skip
+    assert [item.getMessage() for item in caplog.records] == [
+        "face_parsing: 12 done, 1.2/s",
+        "face_parsing: 20 done, 1.0/s",
+    ]
 
 
 def test_pictures_are_turned_as_they_say_and_grey_where_asked(tmp_path):
@@ -175,7 +196,7 @@ def test_pictures_are_turned_as_they_say_and_grey_where_asked(tmp_path):
     plain = helpers.open_image_with_pil(str(path), False, True)
     assert (plain.size, plain.mode) == ((4, 9), "L") and helpers.open_image_with_pil(str(tmp_path / "no.png")) is None
     loader = helpers.image_data_loader_from_paths(None, [str(path)] * 3, [str(path)], batch_size=2, num_workers=0)
-    sizes = [[len(batch["images"]) for batch in one] for one in loader]
+    sizes = [[len(batch["images"]) for batch in item] for item in loader]
     assert sizes == [[2, 1], [1]] and len(helpers.ImageDataset([str(path)], True)) == 1
 
 

@@ -4,15 +4,21 @@ import json
 
 import pytest
 
+from countenance import Run
 from countenance.errors import InputError
+from countenance.report import pages_again
+from countenance.run.purge import purge as purge_run
 from countenance.run.subjects import read_subjects
-from countenance.suites.fhibe import FhibeRun
-from countenance.suites.fhibe.purge import purge
+from countenance.suites.fhibe import write_bias_report
 
 from . import small
-from .helpers import call
+from .helpers import call, people
 from .test_bad_input import run
 from .test_default import embeddings
+
+
+def purge(place, subjects):
+    return purge_run(place, subjects, pages_again)
 
 
 def traces(folder, *words):
@@ -28,17 +34,16 @@ def test_a_withdrawn_person_leaves_a_run(tmp_path):
     rows = small.body(tmp_path, people=60)
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     finished = run(tmp_path, fhibe_layout=True)
-    finished.report(pdf=True)
+    write_bias_report(finished, pdf=True)
     folder = finished.path.parent
     lost = rows[7]["filepath"]
     assert traces(folder, lost)
     done = purge(finished.path, {"s7", "nobody"})
-    assert (done.people, done.images, done.rows, done.unknown) == (1, 1, 1, ("nobody",))
+    assert (done.people, done.images, done.rows, done.unknown) == (1, 1, 2, ("nobody",))
     assert traces(folder, lost, '"s7"') == []
-    again = FhibeRun(finished.path)
-    assert len(again.scores()) == 59
+    again = Run(finished.path)
+    assert len(people(again)) == 59
     assert again.manifest["purged"] == 1
-    assert again.fhibe["problems"] == []
     assert (again.path / "report.html").exists()
     assert (again.path / "report.pdf").exists()
     table = json.loads((folder / "intersectional_results_AR_IOU.json").read_text())
@@ -50,16 +55,15 @@ def test_the_strict_run_of_the_same_outputs_is_purged_too(tmp_path):
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     strict = run(tmp_path, compat="strict", fhibe_layout=True)
     default = run(tmp_path)
-    default.report(pdf=True)
-    default.report(default.path.parent / "bias_report.pdf")
+    write_bias_report(default, pdf=True)
+    write_bias_report(default, default.path.parent / "bias_report.pdf")
     mine = default.path.parent / "mine.pdf"
     mine.write_bytes(b"a file of the user")
     done = purge(default.path, {"s7"})
-    assert (done.people, done.images, done.rows, len(done.runs)) == (1, 2, 2, 2)  # an image of each run
+    assert (done.people, done.images, done.rows, len(done.runs)) == (1, 2, 4, 2)  # an image of each run
     assert traces(default.path.parent, rows[7]["filepath"], '"s7"') == []
-    assert [len(FhibeRun(one.path).scores()) for one in (default, strict)] == [59, 59]
-    assert FhibeRun(strict.path).fhibe["compat"] == "strict"
-    assert "run-strict/scores.parquet" in done.made_again
+    assert [len(people(Run(item.path))) for item in (default, strict)] == [59, 59]
+    assert Run(strict.path).manifest.about["compat"] == "strict"
     assert not (default.path.parent / "bias_report.pdf").exists()
     assert mine.exists()
     table = json.loads((default.path.parent / "intersectional_results_AR_IOU.json").read_text())
@@ -71,15 +75,14 @@ def test_whoever_was_removed_before_does_not_come_back(tmp_path):
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     for options, size in (({}, 60), ({"use_mini_dataset": True, "mini_dataset_size": 30}, 30)):
         finished = run(tmp_path, dataset_version="v1", **options)
-        first, second, *_ = finished.scores().column("identity").to_pylist()
+        first, second = (row["identity"] for row in people(finished)[:2])
         purge(finished.path, {first})
         purge(finished.path, {second})
-        again = FhibeRun(finished.path)
-        found = again.scores()
-        assert len(found) == size - 2
-        assert not {first, second} & set(found.column("identity").to_pylist())
-        assert set(found.column("m.AR_IOU").to_pylist()) == {1.0}
-        assert again.fhibe["problems"] == []
+        again = Run(finished.path)
+        rows = people(again)
+        assert len(rows) == size - 2
+        assert not {first, second} & {row["identity"] for row in again.scores().to_pylist()}
+        assert {row["m.AR_IOU"] for row in rows} == {1.0}
         assert again.manifest["dataset"]["card"]["version"] == "v1"
 
 
@@ -89,10 +92,10 @@ def test_the_command_counts_in_plain_words(tmp_path):
     finished = run(tmp_path)
     (tmp_path / "gone.txt").write_text("s1\nnobody\n")
     (finished.path / "note.txt").write_text("of the user")
-    _, said = call("purge", finished.path, "--subjects", tmp_path / "gone.txt")
-    assert f"left     {finished.path}/note.txt (not ours" in said and (finished.path / "note.txt").exists()
-    assert said.startswith("removed 1 person, 1 image and 1 row from ")
-    assert "not in this run: 1 id" in said
+    _, text = call("purge", finished.path, "--subjects", tmp_path / "gone.txt")
+    assert f"left     {finished.path}/note.txt (not ours" in text and (finished.path / "note.txt").exists()
+    assert text.startswith("removed 1 person, 1 image and 2 rows from ")
+    assert "not in this run: 1 id" in text
 
 
 def test_an_image_of_two_goes_whole(tmp_path):
@@ -100,12 +103,12 @@ def test_an_image_of_two_goes_whole(tmp_path):
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     finished = run(tmp_path)
     done = purge(finished.path, {"s0"})
-    assert (done.images, done.rows) == (1, 2)
-    assert len(FhibeRun(finished.path).scores()) == 6
+    assert (done.images, done.rows) == (1, 3)
+    assert len(people(Run(finished.path))) == 6
 
 
 def rates(finished):
-    (table,) = (one for one in finished.results() if one.name == "Validation rate of each group")
+    (table,) = (item for item in finished.results() if item.name == "Validation rate of each group")
     return [row for row in table.rows if row[0] == "pronoun"]
 
 
@@ -115,7 +118,7 @@ def test_pictures_and_embeddings_go_too(tmp_path):
     finished = run(tmp_path, "face_verification")
     before = rates(finished)
     purge(finished.path, {"s1"})
-    assert len(before) == 2 and rates(FhibeRun(finished.path)) == before[1:]  # one person alone makes no pairs
+    assert len(before) == 2 and rates(Run(finished.path)) == before[1:]  # one person alone makes no pairs
     outputs = json.loads((finished.path.parent / "model_outputs.json").read_text())
     assert len(outputs) == 12
 
@@ -186,14 +189,14 @@ def test_a_copy_without_its_outputs_is_purged_as_far_as_it_goes(tmp_path):
     rows = small.body(tmp_path, people=60)
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     finished = run(tmp_path)
-    finished.report()
+    write_bias_report(finished)
     copy = tmp_path / "elsewhere"
     shutil.copytree(finished.path, copy)
     (copy / "local.json").unlink()
     assert purge(copy, ["s7"]).images == 1
     assert traces(copy, rows[7]["filepath"], '"s7"') == []
-    again = FhibeRun(copy)
-    assert len(again.scores()) == 59 and again.results() == []
+    again = Run(copy)
+    assert len(people(again)) == 59 and again.results() == []
     assert "was not made here" in again.manifest.notes[-1] and (copy / "report.html").exists()
 
 
@@ -204,13 +207,13 @@ def test_a_purge_that_was_killed_while_it_scored_goes_on(tmp_path, monkeypatch):
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     finished = run(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "score", lambda *given, **named: 1 / 0)
+        patch.setattr(module, "reduce_again", lambda *arguments: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             purge(finished.path, ["s7"])
     assert (finished.path / "purge.json").exists()
     purge(finished.path, ["s7"])
     assert not (finished.path / "purge.json").exists()
-    assert len(FhibeRun(finished.path).scores()) == 59 and FhibeRun(finished.path).results()[0].n == 59
+    assert len(people(Run(finished.path))) == 59 and Run(finished.path).results()[0].n == 59
 
 
 def test_nobody_known_changes_nothing(tmp_path):

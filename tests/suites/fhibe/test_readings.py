@@ -6,8 +6,7 @@ import pytest
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.metrics.readings import READINGS, Reading
-from countenance.suites.fhibe.evaluate import score
-from countenance.suites.fhibe.settings import FhibeSettings
+from countenance.suites.fhibe import evaluate_task
 
 from .small import SIDE, body, outputs, perfect_boxes
 
@@ -25,31 +24,39 @@ def scored(tmp_path, reading: Reading, task: str = "person_localization", per_im
         corners = np.array(entry["detections"], dtype=float)
         entry["detections"] = reading.numbers(corners, np.array([[SIDE, SIDE]], dtype=float)).tolist()
     outputs(tmp_path, task, answers)
-    given = {"attributes": ("pronoun",), "results": tmp_path / "results"}
-    return score(FhibeSettings(tmp_path, "fhibe", "m", task, **given))
+    return evaluate_task(
+        tmp_path,
+        "fhibe",
+        None,
+        "m",
+        task,
+        attributes=["pronoun"],
+        reuse_model_outputs=True,
+        results_rootdir=tmp_path / "results",
+    )
 
 
-def said_of(tmp_path, reading: Reading, *task: str, **given) -> str:
+def said_of(tmp_path, reading: Reading, *task: str, **options) -> str:
     """The note on a reading, or the refusal of boxes that are none in it."""
     try:
-        (told,) = scored(tmp_path, reading, *task, **given).problems
+        message = scored(tmp_path, reading, *task, **options).notes[-1]
     except InputError as error:
-        told = str(error)
-        assert "has x1 < x0 or y1 < y0" in told
-    return told
+        message = str(error)
+        assert "has x1 < x0 or y1 < y0" in message
+    return message
 
 
 @pytest.mark.parametrize("task", ["person_localization", "face_localization"])
 @pytest.mark.parametrize("reading", READINGS, ids=str)
 def test_every_other_reading_is_named_with_what_it_would_find(tmp_path, reading, task):
     if reading == CORNERS:
-        assert scored(tmp_path, reading, task).problems == []
+        assert scored(tmp_path, reading, task).notes == []
     else:
-        told = said_of(tmp_path, reading, task)
-        assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 12 of 12" in told
-        assert told.endswith("write detections as [x0, y0, x1, y1] in pixels")
+        message = said_of(tmp_path, reading, task)
+        assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 12 of 12" in message
+        assert message.endswith("write detections as [x0, y0, x1, y1] in pixels")
 
 
 def test_pictures_of_one_person_are_read_alike(tmp_path):
-    told = said_of(tmp_path, Reading("cxcywh", "rel"), per_image=1)
-    assert "the same predictions would localise 12 of 12" in told
+    message = said_of(tmp_path, Reading("cxcywh", "rel"), per_image=1)
+    assert "the same predictions would localise 12 of 12" in message

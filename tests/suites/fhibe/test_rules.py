@@ -8,13 +8,11 @@ import pytest
 from countenance.errors import InputError
 from countenance.suites.fhibe.disparity import calculate_disparity, significant_pairs
 from countenance.suites.fhibe.groups import AttributeLabels, all_groups, check_attributes, label
-from countenance.suites.fhibe.outputs import Images
 from countenance.suites.fhibe.places import ANCESTRIES, CONTINENTS, continents, is_largest, number, regions
-from countenance.suites.fhibe.recording import metric_records
 from countenance.suites.fhibe.settings import FhibeSettings, check_options, model_folder
 from countenance.suites.fhibe.table import FhibeTable, dataset_folder, everyone_in, mini, processed, read_table
 from countenance.suites.fhibe.truth import FAR, coco_keypoints, face_diagonals, person_runs, usable, visible_parts
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES, METRICS, MULTIPLE, TASKS, UNNUMBERED
+from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, TASKS, UNNUMBERED
 
 
 def table_of(**columns: list[str]) -> FhibeTable:
@@ -105,9 +103,9 @@ def test_single_values_and_what_is_unknown():
 def test_groups_come_in_the_order_of_their_numbers():
     scene = AttributeLabels("scene", [("10. x",), ("2. y",), ("(unknown)",), ("word",), ("2. y",)])
     age = AttributeLabels("age", [("[30, 40)",), ("[18, 30)",), ("[18, 30)",), (None,), ("[30, 40)",)])
-    found = all_groups([scene, age], depth=1)
-    assert [g.values[0] for g in found] == ["2. y", "10. x", "word", "(unknown)", "[18, 30)", "[30, 40)", None]
-    assert found[0].rows.tolist() == [1, 4]
+    actual = all_groups([scene, age], depth=1)
+    assert [g.values[0] for g in actual] == ["2. y", "10. x", "word", "(unknown)", "[18, 30)", "[30, 40)", None]
+    assert actual[0].rows.tolist() == [1, 4]
     both = [g for g in all_groups([scene, age]) if len(g.attributes) == 2]
     assert [g.values_key for g in both][:2] == ["['2. y', '[18, 30)']", "['2. y', '[30, 40)']"]
     assert both[0].attributes_key == "['scene', 'age']" and len(all_groups([scene, age], depth=2)) == 7 + len(both)
@@ -118,8 +116,11 @@ def test_groups_come_in_the_order_of_their_numbers():
 def test_keypoints_are_visible_hidden_or_not_there():
     points = {"0. Nose": [1, 2, 1], "5. Left eye": [3, 4, 0], "2. Right eye": [5, 6, 2], "99. Tail": ["no point"]}
     assert coco_keypoints(points, ("Nose", "Left eye", "Right eye", "Left ear"), "here") == [
-        [1, 2, 2], [3, 4, 0], [5, 6, 2], [0, 0, 0],
-    ]  # fmt: skip
+        [1, 2, 2],
+        [3, 4, 0],
+        [5, 6, 2],
+        [0, 0, 0],
+    ]
     for wrong in ({"0. Nose": [1, 2]}, {"0. Nose": None}, {"0. Nose": [1, 2, float("inf")]}):
         with pytest.raises(InputError, match=r"here: '0. Nose' is .*, expected \[x, y, visible\]"):
             coco_keypoints(wrong, ("Nose",), "here")
@@ -215,14 +216,6 @@ def test_a_draw_has_as_many_rows_as_asked_for_and_their_neighbours():
             mini(table, size)
 
 
-def test_images_are_found_under_another_root_where_that_is_clear():
-    images = Images(["/a/x/1.png", "/a/x/2.png", "/a/x/1.png", "/b/x/2.png"], ["one"] * 4)
-    assert images.rows() == [[0, 2], [1], [3]] and images.of_rows.tolist() == [0, 1, 0, 2]
-    assert images.find("/other/x/1.png") == images.find("C:\\x\\1.png") == 0
-    assert images.find("/other/x/2.png") is None and images.find("1.png") is None
-    assert images.find("/b/x/2.png") == 2 and images.find("one") == 2
-
-
 def test_folders_options_and_names_of_models(tmp_path):
     assert model_folder("R", "t", "d", "m") == Path("R/t/d/m")
     for name in ("", "a/b", ".", ".."):
@@ -268,22 +261,6 @@ def test_outputs_of_the_whole_dataset_serve_a_draw(tmp_path):
     settings.folder.mkdir(parents=True)
     (settings.folder / "model_outputs.json").write_text("{}")
     assert settings.outputs == settings.folder
-
-
-def test_headlines_are_the_metrics_asked_for_with_their_parts():
-    columns = ["sample", "m.AR_DET", "m.AR_DET Face", "m.ACC_DET"]
-    found = metric_records(columns, METRICS["body_parts_detection"], "body_parts_detection")
-    assert [(one.name, one.headline) for one in found] == [("AR_DET", True), ("AR_DET Face", True), ("ACC_DET", True)]
-    faces = metric_records(["m.enrolled", "m.genuine_accepted"], ["VAL"], "face_verification")
-    assert [(one.name, one.headline) for one in faces] == [
-        ("genuine_accepted", True),
-        ("enrolled", False),
-        ("FMR", True),
-    ]
-    parsing = metric_records(["m.F1", "m.F1 nose"], ["F1"], "face_parsing")
-    assert [(one.name, one.headline) for one in parsing] == [("F1", True), ("F1 nose", False)]
-    pictures = metric_records(["m.LPIPS", "m.PSNR"], ["LPIPS"], "face_encoding")
-    assert [(one.name, one.better) for one in pictures] == [("LPIPS", "lower"), ("PSNR", "higher")]
 
 
 LOW, HIGH = list(np.linspace(0.1, 0.4, 20)), list(np.linspace(0.5, 0.9, 20))

@@ -42,17 +42,17 @@ def test_overall_numbers_are_reproduced(vector, name):
     expected = json.loads((root / "expected" / "expected.json").read_text())
     run = strict(root, attributes=["scene"])
     for metric, about in expected["metrics"].items():
-        found = read(run, f"intersectional_results_{metric}.json")["['scene']"]["['12. Indoor: Home or hotel']"]
+        actual = read(run, f"intersectional_results_{metric}.json")["['scene']"]["['12. Indoor: Home or hotel']"]
         overall = about["overall"]
         if "value" not in overall:  # body parts
             for part, entry in overall.items():
-                assert found[part][metric] == pytest.approx(entry["value"], abs=1e-9)
-                assert found[part]["Class_Size"] == entry["class_size"]
+                assert actual[part][metric] == pytest.approx(entry["value"], abs=1e-9)
+                assert actual[part]["Class_Size"] == entry["class_size"]
         else:
-            assert found[metric] == pytest.approx(overall["value"], abs=1e-9)
-            assert found["Class_Size"] == overall["class_size"]
+            assert actual[metric] == pytest.approx(overall["value"], abs=1e-9)
+            assert actual["Class_Size"] == overall["class_size"]
             if "scores" in overall:
-                assert_same(found["scores"], overall["scores"])
+                assert_same(actual["scores"], overall["scores"])
 
 
 def test_val_is_also_kept_unrounded(vector):
@@ -61,11 +61,11 @@ def test_val_is_also_kept_unrounded(vector):
     table = json.loads((root / "expected" / "expected.json").read_text())["metrics"]["VAL"]["table"]
     full = read(run, "detailed_results_VAL.json")
     for attributes, values, _, _, more in table:
-        found = full[str(attributes)][str(values)]
-        assert found["VAL"] == pytest.approx(more["VAL_unrounded"], abs=1e-9)
-        assert found["VAL_Error"] == pytest.approx(more["VAL_Error_unrounded"], abs=1e-9)
-        assert found["FAR"] == pytest.approx(more["FAR_mean"], abs=1e-9)
-        assert found["folds"] == more["nrof_folds"]
+        actual = full[str(attributes)][str(values)]
+        assert actual["VAL"] == pytest.approx(more["VAL_unrounded"], abs=1e-9)
+        assert actual["VAL_Error"] == pytest.approx(more["VAL_Error_unrounded"], abs=1e-9)
+        assert actual["FAR"] == pytest.approx(more["FAR_mean"], abs=1e-9)
+        assert actual["folds"] == more["nrof_folds"]
 
 
 def test_summaries_of_thresholds(vector):
@@ -131,10 +131,10 @@ def test_disparities_as_published(vector):
             name: entry["scores"] for name, entry in results[f"['{attribute}']"].items() if entry["Class_Size"] >= 2
         }
         names = list(data)
-        found = [process_pair(a, b, data, statistic) for i, a in enumerate(names) for b in names[i + 1 :]]
-        for one, other in zip(found, rows, strict=True):
-            assert one[:4] == other[:4]
-            for a, b in zip(one[4:], other[4:], strict=True):
+        actual = [process_pair(a, b, data, statistic) for i, a in enumerate(names) for b in names[i + 1 :]]
+        for item, other in zip(actual, rows, strict=True):
+            assert item[:4] == other[:4]
+            for a, b in zip(item[4:], other[4:], strict=True):
                 assert (math.isnan(a) and b is None) or a == pytest.approx(b, rel=1e-9, abs=1e-9)
 
 

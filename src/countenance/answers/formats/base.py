@@ -29,6 +29,8 @@ class Wanted:
     """What the numbers of boxes are, where the user said it."""
     categories: Mapping[Any, str] = field(default_factory=dict)
     """What each category number of the dataset's own file shows (see `Dataset.categories`)."""
+    people: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    """For each image the ids of its people, in every order in which a file may answer for them one by one."""
 
     def reading(self, form: Form) -> Reading:
         """How the boxes of a file are read: in pixels unless the user says otherwise."""
@@ -69,6 +71,8 @@ class Predictions:
     """What the four numbers of its boxes are; they are kept as the file has them."""
     classes: Mapping[int, str] = field(default_factory=dict)
     """What its class numbers were taken for; empty where it names its classes."""
+    files: tuple[Path, ...] = ()
+    """Further files that its predictions are in, such as pictures."""
 
 
 EMPTY: Mapping[type[Any], Callable[[], Any]] = {

@@ -8,18 +8,25 @@
 | parts | `detections`: a probability by part for each person |
 | label map | `detections_rle`: COCO run lengths by label |
 | embedding | `detections`: numbers, or null where no face was found |
+| picture | `super_res_filename`: a picture's file |
+
+Pictures may also come as a folder (FHIBE's `face_encodings`), without any list.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
+from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted
 from countenance.answers.types import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
+from countenance.data.image import LazyImage
 from countenance.data.reading.columns import is_number
 from countenance.data.reading.entries import field, read_entries
 from countenance.data.run_lengths import read_masks
@@ -30,8 +37,32 @@ from countenance.metrics.readings import CORNERS
 
 CLASSES = 19
 """Of a label map."""
+NOT_THERE = -999.0
+"""The coordinates of a keypoint that is not in the picture."""
+MOST_TURNED = 0.05
+"""More boxes than this share with their corners the wrong way round are not boxes in this reading."""
+MISSING = "run the model first (reuse_model_outputs=False) or put its outputs there"
+COCO_KEYPOINTS = (
+    "Nose",
+    "Left eye",
+    "Right eye",
+    "Left ear",
+    "Right ear",
+    "Left shoulder",
+    "Right shoulder",
+    "Left elbow",
+    "Right elbow",
+    "Left wrist",
+    "Right wrist",
+    "Left hip",
+    "Right hip",
+    "Left knee",
+    "Right knee",
+    "Left ankle",
+    "Right ankle",
+)
 _HEAD = re.compile(
-    rb'(\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(null|\{\s*(\}|"(detections|detections_rle|scores|rows)"))'
+    rb'(\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(null|\{\s*(\}|"(detections|detections_rle|scores|rows|super_res_filename|img_filepath)"))'
 )
 
 
@@ -102,7 +133,7 @@ def points_of(people: list[Any], count: int, place: str) -> NDArray[np.float64]:
     except (ValueError, TypeError, OverflowError, IndexError):
         raise InputError(f"{place}: keypoints must be [x, y] pairs of numbers") from None
     if not np.isfinite(array).all():
-        raise InputError(f"{place}: a keypoint that is not finite; write -999 for one that is not there")
+        raise InputError(f"{place}: a keypoint that is not finite; write {NOT_THERE} for one that is not there")
     return array
 
 
@@ -130,11 +161,6 @@ def label_runs_of(labels: Mapping[str, Any], place: str, size: tuple[int, int] |
     return {int(key): lengths for key, lengths in zip(labels, runs, strict=True)}
 
 
-def label_map_of(labels: Mapping[str, Any], place: str) -> LabelMap:
-    """The label map of an entry that has labels."""
-    return LabelMap(painted(label_runs_of(labels, place), next(iter(labels.values()))["size"]))
-
-
 def vector_of(value: list[Any], place: str) -> NDArray[np.float64]:
     """The embedding of an entry."""
     try:
@@ -146,40 +172,243 @@ def vector_of(value: list[Any], place: str) -> NDArray[np.float64]:
     return vector
 
 
-def _masks(masks: list[Any], entry: Mapping[str, Any], place: str) -> Masks:
-    runs, scores = mask_runs_of(masks, entry, place)
-    return Masks([fill(item, *mask["size"]) for item, mask in zip(runs, masks, strict=True)], scores)
+class Lazy(Mapping[str, Any]):
+    """Answers that are made when they are asked for: masks and pictures together need more memory than there is."""
+
+    def __init__(self, make: Mapping[str, Callable[[], Any]]) -> None:
+        self.make = make
+
+    def __getitem__(self, name: str) -> Any:
+        return self.make[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.make)
+
+    def __len__(self) -> int:
+        return len(self.make)
 
 
-READERS: dict[type[Any], Callable[[Any, Mapping[str, Any], str], Any]] = {
-    Boxes: boxes_of,
-    Masks: _masks,
-    Keypoints: lambda people, entry, place: Keypoints(points_of(people, 17, place)),
-    Parts: lambda people, entry, place: Parts(tuple(checked_parts(one, place) for one in parts_of(people, place))),
-    LabelMap: lambda labels, entry, place: label_map_of(labels, place),
-    Embedding: lambda value, entry, place: Embedding(vector_of(value, place)),
+@dataclass
+class Reader:
+    """Turns the entries of a file into answers, and says what a reader of the numbers should know."""
+
+    path: Path
+    wanted: Wanted
+    made: dict[str, Any] = dataclass_field(default_factory=dict)
+    lazy: dict[str, Callable[[], Any]] = dataclass_field(default_factory=dict)
+    files: dict[Path, None] = dataclass_field(default_factory=dict)
+    turned: list[str] = dataclass_field(default_factory=list)
+    """Boxes whose corners are the wrong way round, each with its place."""
+    boxes: int = 0
+    first: tuple[str, Any] | None = None
+    """The place of the first embedding, or the first person's parts, and what others must agree with."""
+
+    def read(self, name: str, value: Any, entry: Mapping[str, Any], place: str) -> None:
+        """Keep one image's answer."""
+        READERS[self.wanted.kind](self, name, value, entry, place)
+
+    def read_boxes(self, name: str, boxes: list[Any], entry: Mapping[str, Any], place: str) -> None:
+        """A box with its corners the wrong way round overlaps nobody: it is kept as a point, and noted."""
+        answer = boxes_of(boxes, entry, place)
+        wrong = np.asarray((answer.xyxy[:, 2:] < answer.xyxy[:, :2]).any(axis=1))
+        if self.wanted.reading("xyxy") == CORNERS and wrong.any() and self.wanted.options.get("turned") != "raw":
+            box = ", ".join(f"{number:g}" for number in answer.xyxy[wrong][0])
+            self.turned += [f"{place}: box [{box}]"] * int(wrong.sum())
+            flat = np.where(wrong[:, None], answer.xyxy[:, [0, 1, 0, 1]], answer.xyxy)
+            answer = Boxes(flat, answer.scores)
+        self.boxes += len(answer)
+        self.made[name] = answer
+
+    def read_masks(self, name: str, masks: list[Any], entry: Mapping[str, Any], place: str) -> None:
+        runs, scores = mask_runs_of(masks, entry, place)
+        shapes = [mask["size"] for mask in masks]
+        if any(shape != shapes[0] for shape in shapes):
+            raise InputError(f"{place}: masks of several sizes; expected one size, the picture's")
+        self.lazy[name] = lambda: Masks([fill(one, *shape) for one, shape in zip(runs, shapes, strict=True)], scores)
+
+    def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
+        """Keypoints that the file leaves out are far outside; `rows` names the image's people, and others go."""
+        chosen = self.wanted.options.get("keypoints")
+        places = [COCO_KEYPOINTS.index(one) for one in chosen.split(",")] if chosen else list(range(17))
+        rows = entry.get("rows")
+        if isinstance(rows, list) and len(rows) == len(people) and name in self.wanted.people:
+            order = list(self.wanted.people[name][-1])
+            named = [(order.index(str(row)), i) for i, row in enumerate(rows) if str(row) in order]
+            people = [people[i] for _, i in sorted(named)]
+        points = np.full((len(people), 17, 2), NOT_THERE)
+        points[:, places] = points_of(people, len(places), place)
+        self.made[name] = Keypoints(points)
+
+    def read_parts(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
+        """Each person's parts in the order of the image's people; {} for people whom the file leaves out."""
+        answers = [checked_parts(person, place) for person in parts_of(people, place)]
+        for person in answers:
+            self.first = self.first or ((place, list(person)) if person else None)
+            lost = [part for part in self.first[1] if part not in person] if self.first and person else []
+            if lost:
+                raise InputError(f"{place}: part {lost[0]!r} is missing, other people have it")
+        orders = self.wanted.people.get(name, ([str(i) for i in range(len(answers))],))
+        of_person = dict(zip(self._order(orders, entry.get("rows"), len(answers), place), answers, strict=False))
+        self.made[name] = Parts(tuple(of_person.get(one, {}) for one in orders[-1]))
+
+    def _order(self, orders: Sequence[Sequence[str]], rows: Any, answers: int, place: str) -> Sequence[str]:
+        """Whom each answer is about: as the entry's own `rows` say, else in the order that fits their number."""
+        everyone = orders[-1]
+        surplus = self.wanted.options.get("surplus") == "yes"
+        named = [str(row) for row in rows] if isinstance(rows, list) else []
+        if len(named) == answers and all(one in named for one in orders[0]):
+            return named
+        if surplus and answers >= len(everyone):  # published: the i-th answer for the i-th person, whatever follows
+            return everyone
+        if rows is not None and not surplus:
+            numbers = [int(one) if one.isdecimal() else one for one in orders[0]]
+            raise InputError(f"{place}: rows {rows!r:.60} do not name the rows {numbers} of its {answers} answers")
+        for order in orders if not surplus else ():
+            if len(order) == answers:
+                return order
+        raise InputError(
+            f"{place}: {answers} answers for {len(everyone)} people; parts pair with people by order, "
+            "so there must be one for each"
+        )
+
+    def read_labels(self, name: str, labels: dict[str, Any], entry: Mapping[str, Any], place: str) -> None:
+        runs = label_runs_of(labels, place)
+        shapes = [mask["size"] for mask in labels.values()]
+        if shapes and any(shape != shapes[0] for shape in shapes):
+            raise InputError(f"{place}: masks of several sizes; expected one size, the picture's")
+        if shapes:
+            self.lazy[name] = lambda: LabelMap(painted(runs, shapes[0]))
+
+    def read_embedding(self, name: str, value: list[Any], entry: Mapping[str, Any], place: str) -> None:
+        vector = vector_of(value, place)
+        self.first = self.first or (place, len(vector))
+        if len(vector) != self.first[1]:
+            raise InputError(f"{place}: an embedding of {len(vector)} numbers, the first has {self.first[1]}")
+        self.made[name] = Embedding(vector)
+
+    def read_picture(self, name: str, file: str, entry: Mapping[str, Any], place: str) -> None:
+        """A picture beside the file or in a folder of its own below, or where the entry says inside `roots`."""
+        if (path := self._picture(file, place)) is not None:
+            self.files[path] = None
+            self.lazy[name] = lambda: Picture(LazyImage(path).load())
+
+    def _picture(self, file: str, place: str) -> Path | None:
+        folder = self.path.parent
+        named = Path(file) if Path(file).is_absolute() else folder / file
+        roots = [folder, *(Path(root) for root in self.wanted.options.get("roots", "").split("\n") if root)]
+        inside = any(named.resolve().is_relative_to(root.resolve()) for root in roots)
+        if inside and named.is_file():
+            return named
+        parts = Path(file.replace("\\", "/")).parts
+        moved = [folder.joinpath(*parts[-depth:]) for depth in (2, 1) if len(parts) >= depth]
+        found = next((path for path in moved if path.is_file()), None)
+        if found is None:
+            below = sorted(folder.rglob(Path(file).name)) if Path(file).name else []
+            found = below[0] if len(below) == 1 and below[0].is_file() else None
+        if found is None and not inside:
+            raise InputError(
+                f"{place}: {file!r} leads out of the results and the dataset; keep the pictures beside {self.path.name}"
+            )
+        return found if found is not None and not found.is_symlink() else None
+
+    def predictions(self, absent: Sequence[str], notes: list[str]) -> Predictions:
+        """What was read, with a sentence on the images that have no answer."""
+        kind, answers = self.wanted.kind, self.made
+        notes += self.notes()
+        if kind is Boxes and (answers := ranked(self.made)) is not self.made:
+            notes.append(f"{self.path}: scores are not all between 0 and 1; only their order counts")
+        images = len(self.wanted.people or self.wanted.names.ids)
+        means = "have no answer and count as images where nothing was found"
+        said = f"{self.path}: {len(absent)} of {images} images {means}" if absent and kind in EMPTY else None
+        return Predictions(
+            str(self.path),
+            "fhibe",
+            Lazy(self.lazy | {name: partial(_same, one) for name, one in answers.items()}) if self.lazy else answers,
+            said,
+            EMPTY.get(kind),
+            tuple(notes),
+            self.wanted.reading("xyxy") if kind is Boxes else CORNERS,
+            files=tuple(sorted(self.files)),
+        )
+
+    def notes(self) -> list[str]:
+        """On boxes with their corners the wrong way round; InputError where these are too many to be an accident."""
+        if not self.turned:
+            return []
+        count = f"{len(self.turned):,} of {self.boxes:,} boxes"
+        has = "has" if len(self.turned) == 1 else "have"
+        sentence = f"{self.turned[0]} has x1 < x0 or y1 < y0, as {has} {count}"
+        if len(self.turned) > MOST_TURNED * self.boxes and self.wanted.options.get("turned") != "kept":
+            raise InputError(f"{sentence}{self._fitting()}")
+        return [f"{sentence}; such a box overlaps nobody"]
+
+    def _fitting(self) -> str:
+        return "; write detections as [x0, y0, x1, y1] in pixels, or say what the numbers are (--boxes xywh, …)"
+
+
+READERS: dict[type[Any], Callable[[Reader, str, Any, Mapping[str, Any], str], None]] = {
+    Boxes: Reader.read_boxes,
+    Masks: Reader.read_masks,
+    Keypoints: Reader.read_keypoints,
+    Parts: Reader.read_parts,
+    LabelMap: Reader.read_labels,
+    Embedding: Reader.read_embedding,
+    Picture: Reader.read_picture,
 }
 
 
-def read_outputs(path: Path, request: Wanted) -> Predictions:
-    """The outputs of each image; one without an answer counts as an image in which nothing was found."""
-    entries = ((key, (f"{path}: {key}", entry)) for key, entry in read_entries(path))
-    result, unknown = by_image(entries, request, str(path))
-    about, answers = FIELDS[request.kind], {}
-    for name, [(place, entry), *more] in result.items():
-        if more:
-            raise InputError(f"{more[0][0]}: a second answer for {name}; expected one for each image")
+def read_outputs(path: Path, wanted: Wanted) -> Predictions:
+    """The outputs of each image; one without an answer counts as an image in which nothing was found.
+
+    Entries are read one after the other. Those of images whose people are not wanted (only some of the dataset's images
+    are evaluated) are passed over.
+    """
+    about, reader = FIELDS[wanted.kind], Reader(path, wanted)
+    seen: set[str] = set()
+    unknown = []
+    for key, entry in read_entries(path, MISSING):
+        place = f"{path}: {key}"
+        if (name := wanted.names.find(key)) is None:
+            unknown.append(key)
+            continue
+        if name in seen:
+            raise InputError(f"{place}: a second answer for {name}; expected one for each image")
+        seen.add(name)
+        if wanted.people and name not in wanted.people:
+            continue
         value = about.read(entry, place)
-        if value is not None and value != {}:
-            answers[name] = READERS[request.kind](value, entry, place)
+        if value is not None:
+            reader.read(name, value, entry, place)
         elif about.null == "answer":
-            answers[name] = EMPTY[request.kind]()
-    if not answers:
-        raise InputError(unknown or f"{path}: holds no predictions")
-    absent = absence(answers, request, str(path), "no answer and count as images where nothing was found")
-    reading = request.reading("xyxy") if request.kind is Boxes else CORNERS
-    notes = (unknown,) if unknown else ()
-    return Predictions(str(path), "fhibe", answers, absent, EMPTY.get(request.kind), notes, reading)
+            reader.made[name] = EMPTY[wanted.kind]()
+    images = list(wanted.people or wanted.names.ids)
+    others = wanted.names.unmatched(unknown, str(path))
+    if not seen:
+        raise InputError(f"{others or f'{path}: holds no predictions'}; expected names such as {images[0]}")
+    answered = {*reader.made, *reader.lazy}
+    if not answered:
+        raise InputError(
+            f"{path}: holds no predictions: no answer for any of {len(images):,} images, the first {images[0]}"
+        )
+    return reader.predictions([name for name in images if name not in answered], [others] if others else [])
+
+
+def _same(answer: Any) -> Any:
+    return answer
+
+
+def ranked(answers: dict[str, Boxes]) -> dict[str, Boxes]:
+    """Boxes with scores from 0 to 1: as they are, or their ranks in the file where some lie outside.
+
+    >>> ranked({"a": Boxes([[0, 0, 1, 1]], [7.5]), "b": Boxes([[0, 0, 1, 1]], [-2])})["b"].scores
+    array([0.5])
+    """
+    scores = np.concatenate([np.zeros(0), *(answer.scores for answer in answers.values())])
+    if not len(scores) or (scores.min() >= 0 and scores.max() <= 1):
+        return answers
+    levels, place = np.unique(scores, return_inverse=True)
+    ranks = np.split((place + 1) / len(levels), np.cumsum([len(answer) for answer in answers.values()])[:-1])
+    return {name: Boxes(answer.xyxy, new) for (name, answer), new in zip(answers.items(), ranks, strict=True)}
 
 
 def is_outputs(path: Path) -> bool:
@@ -196,4 +425,33 @@ OUTPUTS = Format(
     kinds=tuple(READERS),
     detects=is_outputs,
     read=read_outputs,
+    options=("keypoints", "surplus", "turned", "roots"),
+)
+
+
+def read_pictures(folder: Path, wanted: Wanted) -> Predictions:
+    """The pictures of a folder, each named as the image that it was made of; folders below are looked into."""
+    files: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*")):
+        name = wanted.names.find(path.relative_to(folder).as_posix()) if path.is_file() else None
+        if name is not None and not path.is_symlink():
+            files.setdefault(name, path)
+    if not files:
+        first = next(iter(wanted.names.ids), "")
+        raise InputError(f"{folder}: no picture of an image of the dataset; expected names such as {Path(first).name}")
+    wanted.names.by_file_name.clear()  # that folders differ is the rule here
+    made = {name: partial(_picture_at, path) for name, path in files.items()}
+    return Predictions(str(folder), "pictures", Lazy(made), files=tuple(files.values()))
+
+
+def _picture_at(path: Path) -> Picture:
+    return Picture(LazyImage(path).load())
+
+
+PICTURES = Format(
+    name="pictures",
+    meaning="a folder of pictures, named as the images they were made of",
+    kinds=(Picture,),
+    detects=lambda path: path.is_dir(),
+    read=read_pictures,
 )

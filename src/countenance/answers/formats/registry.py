@@ -15,6 +15,7 @@ from countenance.loading import is_code, load_code, plugins
 _HOME = {
     "coco": "countenance.answers.formats.coco:COCO",
     "fhibe": "countenance.answers.formats.fhibe:OUTPUTS",
+    "pictures": "countenance.answers.formats.fhibe:PICTURES",
     "table": "countenance.answers.formats.table:TABLE",
 }
 GENERAL = "table"

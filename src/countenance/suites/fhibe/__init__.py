@@ -12,11 +12,11 @@ from countenance.suites.fhibe.vocabulary import ATTRIBUTES, METRICS, TASKS
 if TYPE_CHECKING:
     from countenance.suites.fhibe.dataset import read_dataset
     from countenance.suites.fhibe.evaluate import evaluate_task
-    from countenance.suites.fhibe.rundir import FhibeRun
+    from countenance.suites.fhibe.report import write_bias_report
 
-__all__ = ["ATTRIBUTES", "METRICS", "TASKS", "FhibeRun", "evaluate_task", "read_dataset"]
+__all__ = ["ATTRIBUTES", "METRICS", "TASKS", "evaluate_task", "read_dataset", "write_bias_report"]
 
-_HOME = {"evaluate_task": "evaluate", "read_dataset": "dataset", "FhibeRun": "rundir"}
+_HOME = {"evaluate_task": "evaluate", "read_dataset": "dataset", "write_bias_report": "report"}
 
 
 def __getattr__(name: str) -> Any:

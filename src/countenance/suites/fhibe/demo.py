@@ -25,15 +25,13 @@ from countenance.metrics.masks import fill
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.suites.fhibe import truth as true
+from countenance.suites.fhibe.evaluate import read
 from countenance.suites.fhibe.make_data import BODY, FACE
-from countenance.suites.fhibe.outputs import FILE, Images
-from countenance.suites.fhibe.own_models import FORMS
-from countenance.suites.fhibe.rundir import MODEL_CARD
-from countenance.suites.fhibe.settings import model_folder
+from countenance.suites.fhibe.outputs import entry_of
+from countenance.suites.fhibe.outputs import write_outputs as write_answers
+from countenance.suites.fhibe.settings import FILE, FhibeSettings, model_folder
 from countenance.suites.fhibe.table import FhibeTable, read_table
-from countenance.suites.fhibe.vocabulary import BODY_TASKS, TASKS
-from countenance.suites.fhibe.wrapper import run_model
-from countenance.suites.fhibe.wrapper_answers import embedding_of, entry_of
+from countenance.suites.fhibe.vocabulary import BODY_TASKS, MODEL_CARD, TASKS
 
 DARK_FACTOR = 2.0
 """How much stronger the demo's noise is for the two darkest of the six tones."""
@@ -71,12 +69,19 @@ def write_outputs(root: Path, results: Path, *, seed: int = 0, step: Callable[[s
         if baseline(task) != DEMO:
             dlib = task == "face_verification"
             spec = ModelSpec("dlib", settings={"crops": True}) if dlib else ModelSpec(ZOO_NAME[task])
-            run_model(task, spec.load(), table, folder, {}, lambda n: None)
+            _write_real(FhibeSettings(root, dataset, baseline(task), task, None, ("age",), results), spec)
         else:
             noisy = _noisy_embeddings if task == "face_verification" else _noisy
             write_entries(folder / FILE, noisy(task, table, generator))
         (folder / MODEL_CARD).write_text(_card(task).model_dump_json(indent=2) + "\n", encoding="utf-8")
         step(task)
+
+
+def _write_real(settings: FhibeSettings, spec: ModelSpec) -> None:
+    """Write what a model answers for each picture."""
+    model, dataset, coerce = spec.load(), read(settings), settings.scoring_task.coerce
+    answers = ((sample.id, coerce(model([sample.load()])[0])) for sample in dataset)
+    write_answers(settings, dataset, answers, by_person=False)
 
 
 def _card(task: str) -> ModelCard:
@@ -86,12 +91,12 @@ def _card(task: str) -> ModelCard:
         f"DEMO, not a model: the truth plus controlled noise, {DARK_FACTOR:g} times as strong for the two darkest of "
         "the six skin tones, so that the report has a known disparity to find"
     )
-    said = {
+    real = {
         "dlib": "dlib's ResNet face embedding (128 numbers) of the middle of the crop, brought to length 1",
         **{REAL[of]: ZOO[model].description for of, model in ZOO_NAME.items()},
     }
     return ModelCard(
-        name=name, description=said.get(name, noise), licence="Apache-2.0", source="countenance fhibe make-data"
+        name=name, description=real.get(name, noise), licence="Apache-2.0", source="countenance fhibe make-data"
     )
 
 
@@ -115,10 +120,11 @@ def _noisy(task: str, table: FhibeTable, draw: np.random.Generator) -> Iterator[
     }
     truth, make = makers[task]
     people, noise = list(truth()), _strength(table)
-    images = Images(table.keys())
-    for name, rows in zip(images.names, images.rows(), strict=True):
-        answer = make([people[i] for i in rows], [noise[i] for i in rows], draw)
-        entry = entry_of(task, FORMS[task](answer), name)
+    images: dict[str, list[int]] = {}
+    for i, name in enumerate(table.keys()):
+        images.setdefault(name, []).append(i)
+    for name, rows in images.items():
+        entry = entry_of(make([people[i] for i in rows], [noise[i] for i in rows], draw))
         yield name, {field: value or None for field, value in entry.items()}
 
 
@@ -136,4 +142,4 @@ def _noisy_embeddings(task: str, table: FhibeTable, draw: np.random.Generator) -
     people = used.text("subject_id")
     centre = {name: draw.normal(size=64) for name in dict.fromkeys(people)}
     for key, name, noise in zip(used.output_keys(task), people, _strength(used), strict=True):
-        yield key, {"detections": embedding_of(noisy_embedding(centre[name], noise, draw).vector, key)}
+        yield key, entry_of(noisy_embedding(centre[name], noise, draw))

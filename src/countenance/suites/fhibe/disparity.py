@@ -53,8 +53,8 @@ def significant_pairs(
 ) -> list[Row] | None:
     """The pairs with p < alpha / number of pairs; None when there is none."""
     rows = [process_pair(a, b, data, statistic) for a, b in itertools.combinations(data, 2)]
-    kept = [row for row in rows if row[-2] < alpha / len(rows)]
-    return kept or None
+    significant = [row for row in rows if row[-2] < alpha / len(rows)]
+    return significant or None
 
 
 def calculate_disparity(

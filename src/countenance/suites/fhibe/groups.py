@@ -90,7 +90,7 @@ def label(table: FhibeTable, attribute: str, compat: Compat = "default") -> Attr
         values = {cell: _memberships(attribute, cell, selected, options, compat) for cell, selected in chosen.items()}
     else:
         values = {cell: [_single(attribute, cell, compat) if cell else UNKNOWN] for cell in set(cells)}
-    known = {cell: tuple(found) for cell, found in values.items()}
+    known = {cell: tuple(memberships) for cell, memberships in values.items()}
     return AttributeLabels(attribute, [known[cell] for cell in cells])
 
 
@@ -116,13 +116,13 @@ def _options(selections: Iterable[list[str]]) -> list[str]:
 
 
 def _memberships(attribute: str, cell: str, selected: list[str], options: list[str], compat: Compat) -> list[str]:
-    found = continents(selected) if attribute == "nationality" else []
+    memberships = continents(selected) if attribute == "nationality" else []
     if compat == "strict":
-        return found + [option for option in options if option in cell]
+        return memberships + [option for option in options if option in cell]
     if attribute == "ancestry":
-        found = regions(selected)
-    found += [option for option in options if option in selected]
-    return list(dict.fromkeys(found)) or [UNKNOWN]
+        memberships = regions(selected)
+    memberships += [option for option in options if option in selected]
+    return list(dict.fromkeys(memberships)) or [UNKNOWN]
 
 
 def all_groups(labels: Sequence[AttributeLabels], depth: int | None = None) -> list[Group]:
@@ -130,9 +130,9 @@ def all_groups(labels: Sequence[AttributeLabels], depth: int | None = None) -> l
     out: list[Group] = []
     for size in range(1, min(depth or len(labels), len(labels)) + 1):
         for combination in itertools.combinations(labels, size):
-            attributes = tuple(one.attribute for one in combination)
+            attributes = tuple(labelled.attribute for labelled in combination)
             rows: dict[tuple[str | None, ...], list[int]] = {}
-            for row, values in enumerate(zip(*(one.rows for one in combination), strict=True)):
+            for row, values in enumerate(zip(*(labelled.rows for labelled in combination), strict=True)):
                 for group in itertools.product(*values):
                     rows.setdefault(group, []).append(row)
             order = sorted(rows, key=lambda group: [*map(_sort_key, attributes, group)])

@@ -59,18 +59,18 @@ _PARTS = {
 
 
 def make_data(
-    out: Path, bodies: Dataset, portraits: Dataset, *, side: int = 256, step: Callable[[], None] = lambda: None
+    out: Path, bodies: Dataset, portraits: Dataset, *, side: int = 512, step: Callable[[], None] = lambda: None
 ) -> dict[str, int]:
     """Write `out/data/...` from full bodies and portraits; returns how many rows each dataset has."""
     layout = FolderWriter(out)
     rows = {BODY: _bodies(layout, bodies, step), FACE: _faces(layout, portraits, side, step)}
-    for name, found in rows.items():
-        if not found:
+    for name, table_rows in rows.items():
+        if not table_rows:
             raise InputError(f"no picture with the truth that {name} needs")
         folder, source = f"data/processed/{name}", bodies if name == BODY else portraits
-        layout.table(f"{folder}/{name}.csv", found, line_end="\r\n")
+        layout.table(f"{folder}/{name}.csv", table_rows, line_end="\r\n")
         layout.card(source.card, folder, name=f"{source.card.name} as {name}", attributes=MADE_ATTRIBUTES)
-    return {name: len(found) for name, found in rows.items()}
+    return {name: len(table_rows) for name, table_rows in rows.items()}
 
 
 def _about(sample: Sample, subject: Subject, path: str) -> dict[str, Any]:

@@ -1,39 +1,236 @@
-"""The published results layout: grouped results of each metric, and one file for each person's scores."""
+"""The published results layout: grouped results of each metric, and one file for each person's scores.
 
-from collections.abc import Mapping, Sequence
+Everything is made from a run: its score table, its stored predictions, and the table that it was read from.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.suites.fhibe.evaluation import FhibeEvaluation
-from countenance.suites.fhibe.groups import all_groups
+from countenance.answers import Embedding
+from countenance.data.names import ImageNames
+from countenance.data.reading.entries import read_entries
+from countenance.run.run import Run
+from countenance.suites.fhibe.dataset import FhibeDataset
+from countenance.suites.fhibe.groups import AttributeLabels, all_groups, label
 from countenance.suites.fhibe.outputs import write_json
+from countenance.suites.fhibe.settings import FILE, FhibeSettings
 from countenance.suites.fhibe.table import FhibeTable
+from countenance.tasks.body_parts_detection import FORMULAS, part_scores
+from countenance.tasks.face_parsing import FACE_LABELS
+from countenance.tasks.keypoint_estimation import at_threshold
+from countenance.tasks.validation_rate import Pictures
 
 Array = NDArray[np.float64]
 Names = Mapping[str, float]
 """Thresholds by the names that results give them."""
+PICTURES = {
+    "PSNR": "psnr_scores.json",
+    "LPIPS": "lpips_scores.json",
+    "SSIM": "ssim_scores.json",
+    "CURRICULAR_FACE": "curricular_face_scores.json",
+}
+OVERLAPS = {
+    "AR_IOU": ("best_iou", "gt_bbox_iou_scores.json", "iou"),
+    "AR_MASK": ("best_iou", "gt_mask_iou_scores.json", "iou"),
+    "AR_OKS": ("OKS", "oks_scores.json", "oks"),
+}
+"""Of a metric that counts thresholds: the column that is compared with them, the file of its values, their name."""
 
 
-def grouped_results(job: FhibeEvaluation, metric: str, depth: int | None = None) -> dict[str, dict[str, Any]]:
+@dataclass
+class PublishedScores:
+    """The scores of a run in the order of the table's rows, as the published files hold them; NaN: there is none."""
+
+    settings: FhibeSettings
+    table: FhibeTable
+    labels: Sequence[AttributeLabels]
+    rows: dict[str, Array] = field(default_factory=dict)
+    parts: dict[str, dict[str, Array]] = field(default_factory=dict)
+    """For body parts: metric, part, scores."""
+    files: dict[str, Any] = field(default_factory=dict)
+    """The published files of each row's scores."""
+    of_group: dict[str, Callable[[NDArray[np.intp]], dict[str, Any] | None]] = field(default_factory=dict)
+    """Metrics that only a whole group has (VAL): from its rows to its entry, None for no entry."""
+
+    @property
+    def strict(self) -> bool:
+        return self.settings.strict
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that were asked for and computed."""
+        return list({**self.of_group, **self.parts, **self.rows})
+
+
+def published_scores(run: Run, dataset: FhibeDataset, settings: FhibeSettings) -> PublishedScores:
+    """The scores of a run as published; people who were withdrawn from it are left out."""
+    scores = run.scores()
+    lines = scores["subject"].to_pylist()
+    here = set(scores["sample"].to_pylist()) | {*run.failures()["sample"].to_pylist()}
+    table = dataset.table
+    if not here >= set(table.text("filepath")):
+        table = table.take([i for i, name in enumerate(table.text("filepath")) if name in here])
+    place = {line: i for i, line in enumerate(lines) if line is not None}
+    order = [place.get(str(line), -1) for line in table.line]
+    scored = PublishedScores(settings, table, [label(table, name, settings.compat) for name in settings.attributes])
+
+    def column(name: str) -> Array:
+        if f"m.{name}" not in scores.column_names:
+            return np.full(len(table), np.nan)
+        values = np.append(np.asarray(scores[f"m.{name}"].to_numpy(zero_copy_only=False), dtype=np.float64), np.nan)
+        return np.asarray(values[order])
+
+    aliases = {record.published: record.name for record in run.manifest.metrics or () if record.published}
+    MAKERS[settings.task](scored, run, dataset, lambda name: column(aliases.get(name, name)))
+    return scored
+
+
+Column = Callable[[str], Array]
+
+
+def _add_overlaps(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
+    for metric in (name for name in scored.settings.metrics if name in OVERLAPS):
+        compared, file, what = OVERLAPS[metric]
+        values, named = column(compared), scored.settings.scoring.named(metric)
+        scored.rows[metric] = column(metric)
+        if metric != "AR_OKS" and scored.strict:  # published: an image without an answer is a miss
+            values = np.nan_to_num(values)
+            scored.rows[metric] = np.nan_to_num(scored.rows[metric])
+        scored.files[file] = values.tolist()
+        scored.files.update(threshold_files(scored.table, values, named, what))
+
+
+def _add_keypoints(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
+    _add_overlaps(scored, run, dataset, column)
+    if "PCK" in scored.settings.metrics:
+        levels = scored.settings.scoring.levels("PCK")
+        shares = np.stack([column(at_threshold(level)) for level in levels], axis=1)
+        scored.rows["PCK"] = column("PCK")
+        scored.files.update(keypoint_file(scored.table, levels, shares, scored.rows["PCK"]))
+
+
+def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
+    """AR_DET and ACC_DET of each part, from the stored probabilities; somebody without an answer has none."""
+    chances: dict[str, Mapping[str, float]] = {}
+    present: dict[str, tuple[str, ...]] = {}
+    answers: Mapping[str, Any] = run.answers()
+    for sample in dataset:
+        people = answers[sample.id].probabilities if sample.id in answers else ()
+        chances.update(zip((subject.id for subject in sample.subjects), people, strict=False))
+        present.update({subject.id: subject.body_parts for subject in sample.subjects})
+    table, options = scored.table, scored.settings.scoring
+    order = parts_in_order(scored.settings)
+    people = [_in_order(chances.get(str(line), {}), order) for line in table.line]
+    # Published: the parts are those of the first row. By default: those of the first row that has any.
+    names = list(people[0] if scored.strict else next((person for person in people if person), {}))
+    values = np.array([[person.get(name, 0.0) for name in names] for person in people]).reshape(len(people), len(names))
+    there = np.array([[name in present[str(line)] for name in names] for line in table.line], dtype=bool)
+    for metric in (name for name in FORMULAS if name in scored.settings.metrics):
+        each = part_scores(metric, values, there.reshape(values.shape), options)
+        scored.parts[metric] = {name: each.each[:, j] for j, name in enumerate(names)}
+        if not scored.strict:
+            scored.rows[metric] = each.mean
+        scored.files.update(part_files(table, people, names, options.named(metric), metric))
+
+
+def parts_in_order(settings: FhibeSettings) -> list[str]:
+    """The body parts in the order of the first person in the model's outputs: the published files keep it."""
+    for _, entry in read_entries(settings.outputs / FILE):
+        answers = entry.get("detections") if isinstance(entry, dict) else None
+        if isinstance(answers, list) and answers and isinstance(answers[0], dict):
+            return list(answers[0])
+    return []
+
+
+def _in_order(person: Mapping[str, float], order: Sequence[str]) -> dict[str, float]:
+    return {name: person[name] for name in (*order, *(part for part in person if part not in order)) if name in person}
+
+
+def _add_parsing(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
+    labels = {name: column(f"F1 {name}") for name in FACE_LABELS}
+    by_label = [
+        {name: float(values[i]) for name, values in labels.items() if not np.isnan(values[i])}
+        for i in range(len(scored.table))
+    ]
+    scored.rows["F1"] = column("F1")
+    if scored.strict:  # published: an image without an answer has found nothing of what is there
+        truth = {subject.id: subject.face_parts for sample in dataset for subject in sample.subjects}
+        for i in np.flatnonzero(np.isnan(scored.rows["F1"])).tolist():
+            parts = truth[str(scored.table.line[i])]
+            by_label[i] = {name: 0.0 for name in FACE_LABELS if name in parts or name == FACE_LABELS[0]}
+            scored.rows["F1"][i] = 0.0
+    scored.files["F1_scores.json"] = dict(zip(scored.table.keys(), by_label, strict=True))
+
+
+def _add_pictures(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
+    computed = [
+        name
+        for name in run.manifest.about.get("metrics", scored.settings.metrics)
+        if f"m.{name}" in run.scores().column_names
+    ]
+    for name in computed:
+        scored.rows[name] = column(name)
+        scored.files[PICTURES[name]] = dict(zip(scored.table.keys(), scored.rows[name].tolist(), strict=True))
+
+
+def _add_verification(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
+    """VAL of any group of rows, from the stored embeddings; NaN: the face could not be aligned."""
+    table = scored.table
+    answers: Mapping[str, Any] = run.answers()
+    answered = [answers.get(name, Embedding(None)).vector for name in table.text("filepath")]
+    length = next((len(vector) for vector in answered if vector is not None), 1)
+    vectors = np.array([np.full(length, np.nan) if vector is None else vector for vector in answered])
+    pictures = Pictures(vectors, np.array(table.text("subject_id")))
+    if not scored.strict:
+        scored.of_group["VAL"] = pictures.entry
+        return
+    keys, named = table.output_keys("face_verification"), outputs_named(scored.settings, dataset, table)
+    scored.of_group["VAL"] = lambda rows: pictures.published(rows[named[rows]], keys)
+
+
+def outputs_named(settings: FhibeSettings, dataset: FhibeDataset, table: FhibeTable) -> NDArray[np.bool_]:
+    """Which rows the model's outputs name at all: published, a face that was not aligned counts, a missing one not."""
+    names = ImageNames(dataset.images)
+    there = {names.find(key) for key, _ in read_entries(settings.outputs / FILE)}
+    return np.array([name in there for name in table.text("filepath")], dtype=bool)
+
+
+MAKERS: dict[str, Callable[[PublishedScores, Run, FhibeDataset, Column], None]] = {
+    "person_localization": _add_overlaps,
+    "face_localization": _add_overlaps,
+    "person_parsing": _add_overlaps,
+    "keypoint_estimation": _add_keypoints,
+    "body_parts_detection": _add_parts,
+    "face_parsing": _add_parsing,
+    "face_verification": _add_verification,
+    "face_encoding": _add_pictures,
+    "face_super_resolution": _add_pictures,
+}
+
+
+def grouped_results(scored: PublishedScores, metric: str, depth: int | None = None) -> dict[str, dict[str, Any]]:
     """`str(attributes)` → `str(values)` → {scores, METRIC, Class_Size}; a group without any score is left out."""
     out: dict[str, dict[str, Any]] = {}
-    for group in all_groups(job.labels, depth):
-        found = out.setdefault(group.attributes_key, {})
-        entry = _entry(job, metric, group.rows)
+    for group in all_groups(scored.labels, depth):
+        entries = out.setdefault(group.attributes_key, {})
+        entry = _entry(scored, metric, group.rows)
         if entry is not None:
-            found[group.values_key] = entry
+            entries[group.values_key] = entry
     return out
 
 
-def _entry(job: FhibeEvaluation, metric: str, rows: NDArray[np.intp]) -> dict[str, Any] | None:
-    if metric in job.of_group:
-        return job.of_group[metric](rows)
-    if metric in job.parts:
-        parts = {name: _summary(values[rows], metric) for name, values in job.parts[metric].items()}
-        return parts if job.strict else parts | {"All": _summary(job.rows[metric][rows], metric)}
-    summary = _summary(job.rows[metric][rows], metric)
+def _entry(scored: PublishedScores, metric: str, rows: NDArray[np.intp]) -> dict[str, Any] | None:
+    if metric in scored.of_group:
+        return scored.of_group[metric](rows)
+    if metric in scored.parts:
+        parts = {name: _summary(values[rows], metric) for name, values in scored.parts[metric].items()}
+        return parts if scored.strict else parts | {"All": _summary(scored.rows[metric][rows], metric)}
+    summary = _summary(scored.rows[metric][rows], metric)
     return summary if summary["Class_Size"] else None
 
 
@@ -43,20 +240,24 @@ def _summary(values: Array, metric: str) -> dict[str, Any]:
     return {"scores": known.tolist(), metric: mean, "Class_Size": int(known.size)}
 
 
-def write_published(job: FhibeEvaluation) -> None:
+def write_published(run: Run, dataset: FhibeDataset, settings: FhibeSettings) -> list[Path]:
     """Write the published files into a model's folder: grouped results by metric, and one for each person's scores."""
-    folder, custom_keypoints = job.settings.folder, job.settings.options.get("custom_keypoints")
-    for metric in job.computed:
-        results: dict[str, Any] = grouped_results(job, metric, job.settings.depth)
+    scored = published_scores(run, dataset, settings)
+    folder, custom_keypoints = settings.folder, settings.options.get("custom_keypoints")
+    folder.mkdir(parents=True, exist_ok=True)
+    contents: dict[str, Any] = {}
+    for metric in scored.metrics:
+        results: dict[str, Any] = grouped_results(scored, metric, settings.depth)
         unrounded = _take_unrounded(results)
         if unrounded:
-            write_json(folder / f"detailed_results_{metric}.json", unrounded)
+            contents[f"detailed_results_{metric}.json"] = unrounded
         if custom_keypoints:
             results["custom_keypoints"] = list(custom_keypoints)
-        write_json(folder / f"intersectional_results_{metric}.json", results)
-    for name, content in job.files.items():
-        if content:
-            write_json(folder / name, content)
+        contents[f"intersectional_results_{metric}.json"] = results
+    contents |= {name: content for name, content in scored.files.items() if content}
+    for name, content in contents.items():
+        write_json(folder / name, content)
+    return [folder / name for name in contents]
 
 
 def _take_unrounded(grouped: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -82,7 +283,7 @@ def threshold_files(table: FhibeTable, values: Array, names: Names, what: str) -
     ids, numbers = _ids(table), values.tolist()
     for name, threshold in names.items():
         accept = (values >= threshold).astype(int).tolist()
-        results[name] = {str(i): one for i, one in enumerate(accept)}
+        results[name] = {str(i): passed for i, passed in enumerate(accept)}
         rows = enumerate(zip(numbers, accept, ids, strict=True))
         detailed[name] = {
             "summary": f"{sum(accept) / len(accept):.2f}",
@@ -115,8 +316,8 @@ def part_files(
             {"idx": i, **{part: {"val": person[part], f"accept_{part}": accept[part]} for part in person}, **about}
             for i, (person, accept, about) in enumerate(zip(people, accepts, ids, strict=True))
         ]
-        found = {part: sum(accept.get(part, 0) for accept in accepts) / len(table) for part in parts}
-        summary = {part: f"{share:.2f}" for part, share in found.items()}
+        shares = {part: sum(accept.get(part, 0) for accept in accepts) / len(table) for part in parts}
+        summary = {part: f"{share:.2f}" for part, share in shares.items()}
         detailed[name] = {"summary": summary, "individual_results": rows}
     return {
         "body_part_detections.json": list(people),

@@ -9,11 +9,16 @@ from typing import Any
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.suites.fhibe.groups import check_attributes
-from countenance.suites.fhibe.outputs import ENCODINGS, FILE
 from countenance.suites.fhibe.table import dataset_folder
 from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS, METRICS
 from countenance.tasks import Task, load_task
 from countenance.tasks.thresholds import Array, Compat, ThresholdOptions, asked_metrics
+
+FILE = "model_outputs.json"
+ENCODINGS = "face_encodings"
+"""The folder of the pictures that face_encoding makes; it has no model_outputs.json."""
+RUNS = {"default": "run", "strict": "run-strict"}
+"""Where the run of each mode is unless another place is named, so that neither replaces the other."""
 
 OPTIONS = {
     "custom_keypoints": "keypoint_estimation",
@@ -27,7 +32,7 @@ ORIGINAL_OPTIONS = ("cuda", "batch_size", "num_workers")
 """Keywords of the original that change nothing here and are accepted."""
 MOST_CROSSED = 12
 """So many attributes may be crossed in every combination; the published files grow with 2 to that power."""
-FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version")
+FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version", "workers")
 """Keywords of `evaluate_task` beside the options, for hints."""
 
 
@@ -67,10 +72,15 @@ class FhibeSettings:
         dataset = dataset_folder(self.dataset, self.task, downsampled)
         metrics, thresholds = asked_metrics(self.task, METRICS[self.task], self.metrics)
         checked = {
-            "data": Path(self.data), "dataset": dataset, "metrics": metrics, "thresholds": thresholds,
-            "attributes": check_attributes(self.attributes, self.task in FACE_TASKS), "results": Path(self.results),
-            "options": check_options(self.task, self.options), "without": frozenset(self.without),
-        }  # fmt: skip
+            "data": Path(self.data),
+            "dataset": dataset,
+            "metrics": metrics,
+            "thresholds": thresholds,
+            "attributes": check_attributes(self.attributes, self.task in FACE_TASKS),
+            "results": Path(self.results),
+            "options": check_options(self.task, self.options),
+            "without": frozenset(self.without),
+        }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         if self.layout and self.depth is None and len(self.attributes) > MOST_CROSSED:
@@ -84,17 +94,26 @@ class FhibeSettings:
         return self.compat == "strict"
 
     @cached_property
-    def scoring_task(self) -> Task:
-        """The task that scores, with the options that were given."""
-        base = load_task("person_localization" if self.task == "face_localization" else self.task)
-        given = {name: self.options[name] for name in OF_TASKS if name in self.options}
+    def scoring_options(self) -> dict[str, Any]:
+        """The options of the task."""
+        chosen = {name: self.options[name] for name in OF_TASKS if self.options.get(name) is not None}
+        base = load_task(self.task)
         if isinstance(base.options, ThresholdOptions):
-            given |= {"thresholds": dict(self.thresholds), "compat": self.compat}
-        return base.configured(given)
+            chosen |= {"thresholds": {name: levels.tolist() for name, levels in self.thresholds.items()}}
+        if base.options is not None and "compat" in type(base.options).model_fields:
+            chosen |= {"compat": self.compat}
+        if self.task == "face_verification":
+            chosen |= {"validation_rate": "dot"}
+        return chosen
+
+    @cached_property
+    def scoring_task(self) -> Task:
+        """The task that scores, with its options."""
+        return load_task(self.task, self.scoring_options)
 
     @property
     def scoring(self) -> Any:
-        """The options of the task that scores."""
+        """The options in force of the task that scores."""
         return self.scoring_task.options
 
     @property
@@ -106,8 +125,8 @@ class FhibeSettings:
     def outputs(self) -> Path:
         """Where the model's outputs are. For the mini dataset, those of the whole dataset serve when it has none."""
         whole = model_folder(self.results, self.task, self.dataset, self.model_name)
-        wanted = ENCODINGS if self.task == "face_encoding" else FILE
-        return whole if not (self.folder / wanted).exists() and (whole / wanted).exists() else self.folder
+        output_name = ENCODINGS if self.task == "face_encoding" else FILE
+        return whole if not (self.folder / output_name).exists() and (whole / output_name).exists() else self.folder
 
 
 def model_folder(results: str | Path, task: str, dataset: str, model_name: str, mini: bool = False) -> Path:

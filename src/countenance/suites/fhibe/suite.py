@@ -2,15 +2,17 @@
 
 from countenance.run.suite import Suite, SuiteTask
 from countenance.suites.fhibe.purge import files_again, related, rescore
-from countenance.suites.fhibe.report import sections
+from countenance.suites.fhibe.report import sections, write_bias_report
 from countenance.suites.fhibe.vocabulary import TASKS
 
 FHIBE = Suite(
     name="fhibe",
     question="Does a model serve everybody alike in nine tasks on consented photographs of people?",
     datasets=("fhibe",),
+    formats=("fhibe",),
     tasks=tuple(SuiteTask(name) for name in TASKS),
     sections=sections,
+    report=write_bias_report,
     files=files_again,
     rescore=rescore,
     related=related,

@@ -1,6 +1,8 @@
 """The annotation table of FHIBE and FHIBE-Face: one row per person, read safely, with every problem's place."""
 
+import csv
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """The columns that each task reads beside filepath, image_id, subject_id, age and the attributes."""
 
+USEFUL = ("image_height", "image_width")
+"""Columns that are read where the table has them: otherwise every picture is opened to learn its size."""
 MINI_SEED = 42
 
 
@@ -41,8 +45,8 @@ def dataset_folder(dataset_name: str, task: str, downsampled: bool = True) -> st
         raise InputError(f"dataset {dataset_name!r} is not one of {', '.join(DATASETS)}{near(dataset_name, DATASETS)}")
     face = base != "fhibe"
     if task not in (FACE_TASKS if face else BODY_TASKS):
-        wanted = "fhibe" if face else "fhibe_face_crop_align"
-        raise InputError(f"task {task} does not run on dataset {dataset_name}; use {wanted}")
+        fitting = "fhibe" if face else "fhibe_face_crop_align"
+        raise InputError(f"task {task} does not run on dataset {dataset_name}; use {fitting}")
     return base if face or not (downsampled or base != dataset_name) else f"{base}_downsampled"
 
 
@@ -51,11 +55,11 @@ class FhibeTable(TextTable):
 
     def sizes(self) -> list[tuple[int, int]]:
         """Height and width of each row's picture."""
-        found = {name: self.numbers(name) for name in ("image_height", "image_width")}
-        for name, values in found.items():
+        sizes_by_name = {name: self.numbers(name) for name in ("image_height", "image_width")}
+        for name, values in sizes_by_name.items():
             for i in np.flatnonzero(~((values >= 1) & (values <= 1 << 16))).tolist():
                 raise InputError(f"{self.place(i, name)}: {self.text(name)[i]!r}, expected 1 to 65536 pixels")
-        return [(int(height), int(width)) for height, width in zip(*found.values(), strict=True)]
+        return [(int(height), int(width)) for height, width in zip(*sizes_by_name.values(), strict=True)]
 
     def keys(self) -> list[str]:
         """The name of each row's image in model_outputs.json: its absolute path, as published."""
@@ -76,7 +80,7 @@ def processed(root: Path, dataset: str) -> Path:
 
 
 def read_table(
-    root: str | Path, dataset: str, task: str, attributes: tuple[str, ...], *, strict: bool = False
+    root: str | Path, dataset: str, task: str | Sequence[str], attributes: tuple[str, ...], *, strict: bool = False
 ) -> FhibeTable:
     """Read the columns that a task and its attributes need from `{root}/data/processed/{dataset}/{dataset}.csv`.
 
@@ -86,8 +90,11 @@ def read_table(
     """
     base = Path(root)
     path = processed(base, dataset) / f"{dataset}.csv"
-    wanted = ("filepath", "image_id", "subject_id", *COLUMNS[task], *attributes)
-    columns = read_columns(path, tuple(dict.fromkeys(wanted)), "FHIBE's annotation table")
+    tasks = (task,) if isinstance(task, str) else tuple(task)
+    needed = ("filepath", "image_id", "subject_id", *(name for item in tasks for name in COLUMNS[item]), *attributes)
+    given_boxes = ("person_bbox",) if {"keypoint_estimation", "body_parts_detection"} & set(tasks) else ()
+    useful = [name for name in (*USEFUL, *given_boxes) if name in _header(path)]
+    columns = read_columns(path, tuple(dict.fromkeys((*needed, *useful))), "FHIBE's annotation table")
     rows = len(columns["filepath"])
     if rows == 0:
         raise InputError(f"{path}: no rows below the header")
@@ -101,6 +108,15 @@ def read_table(
     if "ancestry" in columns and not strict:
         check_ancestries(table)
     return table
+
+
+def _header(path: Path) -> list[str]:
+    """The names of a table's columns; none where it cannot be read, which its reader says."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            return next(csv.reader(stream), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
 
 
 def without_repeats(table: FhibeTable, *, strict: bool = False) -> FhibeTable:
@@ -126,9 +142,9 @@ def without_repeats(table: FhibeTable, *, strict: bool = False) -> FhibeTable:
     rows = f"{len(repeats)} row{' repeats' if len(repeats) == 1 else 's repeat'} a person of an image"
     counted = "counted again, as published" if strict else "counted once"
     line = f"{table.path}: {rows}, the first row {table.line[i]} (as row {table.line[before]}); {counted}"
-    kept = table if strict else table.take([row for row in range(len(table)) if row not in again])
-    kept.problems.append(line)
-    return kept
+    remaining = table if strict else table.take([row for row in range(len(table)) if row not in again])
+    remaining.problems.append(line)
+    return remaining
 
 
 def check_ancestries(table: FhibeTable) -> None:
@@ -136,7 +152,7 @@ def check_ancestries(table: FhibeTable) -> None:
     cells = table.text("ancestry")
     first = {cell: i for i, cell in reversed(list(enumerate(cells))) if cell}
     strange: dict[str, int] = {}
-    for cell, i in sorted(first.items(), key=lambda one: one[1]):
+    for cell, i in sorted(first.items(), key=lambda item: item[1]):
         values = literal(cell, table.place(i, "ancestry"))
         for value in values if isinstance(values, list | tuple) else ():
             if value not in ANCESTRIES:

@@ -30,16 +30,16 @@ def coco_keypoints(points: Any, names: tuple[str, ...], place: str) -> list[list
     """
     if not isinstance(points, dict):
         raise InputError(f"{place}: {type(points).__name__}, expected keypoints by name")
-    found: dict[str, list[float]] = {}
+    by_name: dict[str, list[float]] = {}
     for name, point in points.items():
         short = str(name).split(". ")[-1]
         if short in names:
             try:
                 x, y, seen = point
-                found[short] = [float(x), float(y), 2 if int(seen) == 1 else int(seen)]
+                by_name[short] = [float(x), float(y), 2 if int(seen) == 1 else int(seen)]
             except (TypeError, ValueError, OverflowError):
                 raise InputError(f"{place}: {name!r} is {point!r:.40}, expected [x, y, visible]") from None
-    return [found.get(name, [0.0, 0.0, 0]) for name in names]
+    return [by_name.get(name, [0.0, 0.0, 0]) for name in names]
 
 
 def keypoints(table: FhibeTable, names: tuple[str, ...] = KEYPOINTS) -> Array:

@@ -59,8 +59,15 @@ _FACE = {
 }
 BODY_TASKS, FACE_TASKS = tuple(_BODY), tuple(_FACE)
 TASKS = BODY_TASKS + FACE_TASKS
-METRICS: dict[str, tuple[str, ...]] = {name: asked.metrics for name, asked in (_BODY | _FACE).items()}
-EXPLAINED: dict[str, str] = {name: asked.explained for name, asked in (_BODY | _FACE).items()}
+METRICS: dict[str, tuple[str, ...]] = {name: task.metrics for name, task in (_BODY | _FACE).items()}
+EXPLAINED: dict[str, str] = {name: task.explained for name, task in (_BODY | _FACE).items()}
+DATASET_TEXTS = {
+    "fhibe": "About 10,000 pictures at full size (3,000 to 10,000 pixels a side), each of one or two people.",
+    "fhibe_downsampled": "About 10,000 pictures of one or two people, the longer side 2,048 pixels.",
+    "fhibe_face_crop_align": "About 10,000 pictures of one face each, aligned, 512 × 512 pixels.",
+    "fhibe_face_crop": "About 10,000 pictures of one face each, cut out and not aligned.",
+}
+"""What each dataset holds, for a report."""
 DATASETS = ("fhibe", "fhibe_face_crop", "fhibe_face_crop_align")
 
 OWN_METRICS = (
@@ -111,10 +118,14 @@ MEANINGS: dict[str, str] = {name: about.meaning for name, about in _ATTRIBUTES.i
 MULTIPLE = frozenset(name for name, about in _ATTRIBUTES.items() if about.several)
 UNNUMBERED = frozenset(name for name, about in _ATTRIBUTES.items() if not about.numbered)
 ASSIGNED: dict[str, AssignedBy] = {
-    "head_pose": "annotated", "camera_distance": "predicted", "apparent_skin_color_hue_lum": "predicted",
+    "head_pose": "annotated",
+    "camera_distance": "predicted",
+    "apparent_skin_color_hue_lum": "predicted",
     "user_hour_captured": "predicted",
-}  # fmt: skip
+}
 """Who assigned an attribute, where the people did not do so themselves."""
+MODEL_CARD = "model_card.json"
+"""Beside model_outputs.json: what the model is, where somebody wrote it down."""
 CARD = "card.json"
 """Beside a dataset's table: what the data is, where somebody wrote it down."""
 NOT_ON_FACES = ("action_subject_subject_interaction",)

@@ -1,173 +1,196 @@
-"""Running a model: the original's wrapper unchanged, or any of our models; its outputs go to model_outputs.json."""
+"""The original's model wrapper as a model adapter: it gets the paths of a batch, and its answers are the task's own."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from countenance.data.reading.entries import EntryStream
+import numpy as np
+
+from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture, raw
+from countenance.data import LazyImage, Sample
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.models.by_path import answers_by_path, blamed
-from countenance.suites.fhibe.evaluation import Step
-from countenance.suites.fhibe.outputs import ENCODINGS, FILE
-from countenance.suites.fhibe.own_models import OwnModel
-from countenance.suites.fhibe.table import FhibeTable
-from countenance.suites.fhibe.truth import mask_path, usable
-from countenance.suites.fhibe.wrapper_answers import embedding_of, entry_of, picture_of
+from countenance.models.registry import ModelSpec
+from countenance.suites.fhibe.outputs import placed_points
+from countenance.suites.fhibe.settings import ENCODINGS
+from countenance.suites.fhibe.table import read_table
+from countenance.suites.fhibe.truth import mask_path
+from countenance.suites.fhibe.wrapper_answers import embedding_of, label_map_of, people_of, picture_of
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 METHODS = {"face_encoding": "save_encoding", "face_super_resolution": "save_array", "face_verification": "align_faces"}
 """What a wrapper must have beside data_preprocessor and __call__."""
-Entries = Iterator[tuple[str, Any]]
+BATCH = 16
+"""Images that a wrapper is given at once: its data_preprocessor may start processes of its own each time."""
 
 
-def run_model(
-    task: str, model: Any, table: FhibeTable, folder: Path, options: Mapping[str, Any], step: Step, content: str = ""
-) -> None:
-    """Run the model on every image and store what it answers in the published form, image by image.
+def is_wrapper(model: Any) -> bool:
+    """Whether a model is written for FHIBE's protocol."""
+    return hasattr(model, "data_preprocessor")
 
-    A run that was stopped goes on where it stopped, unless the model (`content` is its hash, where it has one) answers
-    its first image differently now. Pictures of face_encoding are made again.
+
+class FhibeWrapper:
+    """A wrapper of the original as a model that `evaluate` runs.
+
+    `model` is the wrapper, or `module:attr` where a worker process makes it. Pictures that it restores go to `folder`,
+    where the original puts them.
     """
-    if not hasattr(model, "data_preprocessor"):
-        if not callable(model):
-            raise InputError(
-                f"model is a {type(model).__name__}; expected data_preprocessor and __call__ (FHIBE's wrapper), "
-                "or something callable on a list of images"
+
+    needs_pixels = False
+
+    def __init__(
+        self,
+        model: Any,
+        task: str,
+        root: str,
+        folder: str,
+        dataset: str,
+        custom_keypoints: Sequence[str] | None = None,
+    ) -> None:
+        self.model: Any = ModelSpec(model).load() if isinstance(model, str) else model
+        self.task, self.root, self.folder, self.dataset = task, root, Path(folder), dataset
+        self.custom_keypoints = None if custom_keypoints is None else list(custom_keypoints)
+        if task in METHODS and not callable(getattr(self.model, METHODS[task], None)):
+            raise InputError(f"the model needs a method {METHODS[task]}() for this task")
+        if task == "face_parsing" and not hasattr(self.model, "map_ears_to_skin"):
+            raise InputError("the model must say map_ears_to_skin = True or False (FHIBE draws no ears)")
+
+    def by_samples(self, samples: Sequence[Sample]) -> list[Any]:
+        """The answers of some images, in their order."""
+        if not samples:
+            return []
+        if self.task == "face_verification":
+            return self._embeddings(samples)
+        paths = [self._path(sample) for sample in samples]
+        answered = answers_by_path(self.model, paths, **self._keywords(samples, paths))
+        return [
+            self._answer(answer, sample, path) for sample, (path, answer) in zip(samples, _each(answered), strict=False)
+        ]
+
+    def _path(self, sample: Sample) -> str:
+        return f"{self.root}/{sample.id}"
+
+    def _answer(self, answer: Any, sample: Sample, path: str) -> Any:
+        """One answer in the form of the task; what is wrong with it is said with the image."""
+        task = self.task
+        if task == "person_localization":
+            return Boxes(*people_of(answer, "bboxes", raw.box, path))
+        if task == "face_localization":
+            boxes, scores = raw.fields(answer, ("detections", "scores"), path)
+            return Boxes(
+                [raw.box(box, f"{path}: detections") for box in boxes],
+                [raw.number(score, f"{path}: scores") for score in scores],
             )
-        # Such a model sees no boxes: its people are in the order of the table.
-        model = OwnModel(task, model)
-        table = table.take(sorted(range(len(table)), key=table.line.__getitem__))
-    if task in METHODS and not callable(getattr(model, METHODS[task], None)):
-        raise InputError(f"the model needs a method {METHODS[task]}() for this task")
-    if task == "face_parsing" and not hasattr(model, "map_ears_to_skin"):
-        raise InputError("the model must say map_ears_to_skin = True or False (FHIBE draws no ears)")
-    if task == "face_verification":
-        table = usable(table)
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def entries(keep: Callable[[str], bool], step: Step = step) -> Entries:
-        some = table.take([i for i, key in enumerate(keys) if keep(key)])
-        if not len(some):
-            return iter(())
-        if task == "face_verification":
-            return _verification_entries(model, some, step)
-        return _entries(task, model, some, folder, options, step)
-
-    keys = table.output_keys(task)
-    if task == "face_encoding":
-        for _ in entries(lambda key: True):
-            pass
-        return
-    stream = EntryStream(
-        folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[:1] + keys[-1:]}"
-    )
-    first = list(stream.done.items())[:1]
-    if first and list(entries(lambda key: key == first[0][0], lambda n: None)) != first:
-        stream.done.clear()
-    step(len(stream.done))
-    stream.write(entries(lambda key: key not in stream.done))
-
-
-def _entries(task: str, model: Any, table: FhibeTable, folder: Path, options: Mapping[str, Any], step: Step) -> Entries:
-    """The answers of a wrapper in the stored form; each is checked as it comes."""
-    paths = list(dict.fromkeys(table.keys()))
-    by_person = task == "body_parts_detection" or (task == "keypoint_estimation" and not isinstance(model, OwnModel))
-    lines = _by_image(table, table.line) if by_person else {}
-    ears = task == "face_parsing" and bool(model.map_ears_to_skin)
-    for path, answer in answers_by_path(model, paths, step=step, **_keywords(task, table, folder, options)):
+        if task == "person_parsing":
+            masks, scores = people_of(answer, "masks", raw.mask, path)
+            return Masks(np.array(masks, dtype=bool) if masks else [], scores)
+        if task == "keypoint_estimation":
+            return self._keypoints(answer, path)
+        if task == "body_parts_detection":
+            return self._parts(answer, sample, path)
+        if task == "face_parsing":
+            return LabelMap(label_map_of(answer, path, ears=bool(self.model.map_ears_to_skin)))
         if task == "face_encoding":
-            _save(model.save_encoding, picture_of(answer, path), _encoded(folder, path), path)
-            yield path, {}
-        elif task == "face_super_resolution":
-            place = folder / f"super_{Path(path).name}"
-            _save(model.save_array, answer, place, path)
-            yield path, {"super_res_filename": str(place)}
-        else:
-            yield path, _with_rows(task, entry_of(task, answer, path, ears=ears), lines.get(path), path)
+            return self._saved(self.model.save_encoding, picture_of(answer, path), self._encoded(path), path)
+        return self._saved(self.model.save_array, answer, self.folder / f"super_{Path(path).name}", path)
 
+    def _keypoints(self, answer: Any, path: str) -> Keypoints:
+        (people,) = raw.fields(answer, ("keypoints",), path)
+        where = f"{path}: scores"  # they are stored, no metric uses them
+        scores = [raw.numbers(s, where, "a list of numbers").ravel() for s in raw.items(answer.get("scores"), where)]
+        points = placed_points([raw.points(points, path) for points in people], self.custom_keypoints, path)
+        if len(scores) == len(points) and all(len(keypoint_scores) == 17 for keypoint_scores in scores):
+            points = np.concatenate([points, np.array(scores).reshape(len(points), 17, 1)], axis=2)
+        return Keypoints(points)
 
-def _encoded(folder: Path, path: str) -> Path:
-    return folder / ENCODINGS / Path(path).name
+    def _parts(self, answer: Any, sample: Sample, path: str) -> Parts:
+        """The model answers once for each box that it is given, in their order."""
+        people = raw.parts(answer, path)
+        if len(people) < len(sample.subjects):
+            people_words = f"{len(people)} answers for {len(sample.subjects)} people"
+            raise InputError(f"{path}: {people_words}; one for each, in the order of the boxes")
+        return Parts(tuple(people[: len(sample.subjects)]))
 
+    def _encoded(self, path: str) -> Path:
+        return self.folder / ENCODINGS / Path(path).name
 
-def _save(save: Callable[[Any, str], Any], answer: Any, path: Path, image: str) -> None:
-    """Let the model write its picture, and see that it did."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    with blamed(image):
-        save(answer, str(path))
-    if not path.is_file():
-        raise InputError(f"{image}: {getattr(save, '__name__', 'the model')}() wrote no picture at {path}")
+    def _saved(self, save: Callable[[Any, str], Any], answer: Any, place: Path, image: str) -> Picture:
+        """Let the model write its picture, see that it did, and read it."""
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        with blamed(image):
+            save(answer, str(place))
+        if not place.is_file():
+            raise InputError(f"{image}: {getattr(save, '__name__', 'the model')}() wrote no picture at {place}")
+        return Picture(LazyImage(place).load())
 
+    def _keywords(self, samples: Sequence[Sample], paths: list[str]) -> dict[str, Any]:
+        """What the original passes to `data_preprocessor`."""
+        task = self.task
+        if task in ("person_localization", "face_localization"):
+            return {"gt_column_name": "person_bbox" if task == "person_localization" else "face_bbox"}
+        if task == "person_parsing":
+            return {"to_rle": True, "gt_column_name": "person_mask"}
+        if task == "keypoint_estimation":
+            names = self.custom_keypoints or KEYPOINTS
+            return {
+                "img_filepath_gt_bboxes": self._boxes(samples),
+                "gt_keypoint_column_name": "keypoints_coco_fmt",
+                "gt_face_bbox_column_name": "face_bbox",
+                "kpt_oks_sigmas": COCO_SIGMAS[[KEYPOINTS.index(name) for name in names]],
+                "custom_keypoints": self.custom_keypoints,
+            }
+        if task == "body_parts_detection":
+            return {"gt_column_name": None, "img_filepath_gt_bboxes": self._boxes(samples)}
+        if task == "face_parsing":
+            masks = [self._masks[sample.id] for sample in samples]
+            return {"mask_filepaths": masks, "prediction_change_map": {"l_ear": "skin", "r_ear": "skin"}}
+        if task == "face_encoding":
+            encoded = [str(self._encoded(path)) for path in paths]
+            return {"aligned": True, "aligned_filepaths": paths, "encoded_filepaths": encoded}
+        return {"aligned": True}
 
-def _keywords(task: str, table: FhibeTable, folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the original passes to `data_preprocessor`."""
-    if task in ("person_localization", "face_localization"):
-        return {"gt_column_name": "person_bbox" if task == "person_localization" else "face_bbox"}
-    if task == "person_parsing":
-        return {"to_rle": True, "gt_column_name": "person_mask"}
-    if task == "keypoint_estimation":
-        names = options.get("custom_keypoints") or KEYPOINTS
+    def _boxes(self, samples: Sequence[Sample]) -> dict[str, list[list[float]]]:
+        """The true boxes of each image's people, in their order."""
         return {
-            "img_filepath_gt_bboxes": _by_image(table, _boxes(table)),
-            "gt_keypoint_column_name": "keypoints_coco_fmt",
-            "gt_face_bbox_column_name": "face_bbox",
-            "kpt_oks_sigmas": COCO_SIGMAS[[KEYPOINTS.index(name) for name in names]],
-            "custom_keypoints": options.get("custom_keypoints"),
+            self._path(sample): [
+                np.asarray(subject.face_box if subject.person_box is None else subject.person_box).tolist()
+                for subject in sample.subjects
+            ]
+            for sample in samples
         }
-    if task == "body_parts_detection":
-        return {"gt_column_name": None, "img_filepath_gt_bboxes": _by_image(table, _boxes(table))}
-    if task == "face_parsing":
-        masks = [str(mask_path(table, i)) for i in range(len(table))]
-        return {"mask_filepaths": masks, "prediction_change_map": {"l_ear": "skin", "r_ear": "skin"}}
-    if task == "face_encoding":
-        paths = list(dict.fromkeys(table.keys()))
-        encoded = [str(_encoded(folder, path)) for path in paths]
-        return {"aligned": True, "aligned_filepaths": paths, "encoded_filepaths": encoded}
-    return {"aligned": True}
+
+    @cached_property
+    def _masks(self) -> Mapping[str, str]:
+        """Where the true label map of each image is."""
+        table = read_table(self.root, self.dataset, "face_parsing", (), strict=True)
+        return {name: str(mask_path(table, i)) for i, name in enumerate(table.text("filepath"))}
+
+    def _embeddings(self, samples: Sequence[Sample]) -> list[Any]:
+        """The vector of each face; a face that cannot be aligned has none."""
+        paths = [self._path(sample) for sample in samples]
+        aligned = [f"{self.root}/data/processed/{sample.id}" for sample in samples]
+        with blamed(paths[0]):
+            options = {"batch_size": 1, "num_workers": 0, "cuda": False}
+            success = list(self.model.align_faces(img_filepaths=paths, aligned_img_filepaths=aligned, **options))
+        if len(success) != len(paths):
+            raise InputError(f"align_faces said {len(success)} times whether it worked, for {len(paths)} images")
+        usable = [path for path, good in zip(aligned, success, strict=True) if good]
+        keywords: dict[str, Any] = {
+            "aligned": True,
+            "aligned_img_filepaths": aligned,
+            "success": success,
+            "success_aligned_img_filepaths": usable,
+        }
+        vectors = {
+            path: embedding_of(answer, path) for path, answer in answers_by_path(self.model, paths, usable, **keywords)
+        }
+        answered = (vectors.get(path) for path in aligned)
+        return [Embedding(None if vector is None else np.array(vector)) for vector in answered]
 
 
-def _boxes(table: FhibeTable) -> list[list[float]]:
-    boxes: list[list[float]] = table.boxes("person_bbox" if "person_bbox" in table.columns else "face_bbox").tolist()
-    return boxes
-
-
-def _by_image(table: FhibeTable, values: Sequence[Any]) -> dict[str, list[Any]]:
-    """What the rows of each image have, in the order of the table."""
-    out: dict[str, list[Any]] = {}
-    for key, value in zip(table.keys(), values, strict=True):
-        out.setdefault(key, []).append(value)
-    return out
-
-
-def _with_rows(task: str, entry: dict[str, Any], lines: list[int] | None, place: str) -> dict[str, Any]:
-    """An entry with the row that each answer belongs to, where the model answered once for each person."""
-    if lines is None:
-        return entry
-    if (answers := len(entry["detections"])) == len(lines):
-        return entry | {"rows": lines}
-    if task == "body_parts_detection" and answers < len(lines):
-        raise InputError(f"{place}: {answers} answers for {len(lines)} people; one for each, in the order of the boxes")
-    return entry
-
-
-def _verification_entries(model: Any, table: FhibeTable, step: Step) -> Entries:
-    paths, aligned = table.keys(), table.output_keys("face_verification")
-    with blamed(paths[0]):
-        asked = {"batch_size": 1, "num_workers": 0, "cuda": False}
-        success = list(model.align_faces(img_filepaths=paths, aligned_img_filepaths=aligned, **asked))
-    if len(success) != len(paths):
-        raise InputError(f"align_faces said {len(success)} times whether it worked, for {len(paths)} images")
-    found = [path for path, good in zip(aligned, success, strict=True) if good]
-    keywords = {
-        "aligned": True,
-        "aligned_img_filepaths": aligned,
-        "success": success,
-        "success_aligned_img_filepaths": found,
-    }
-    answers = answers_by_path(model, paths, found, step, **keywords)
-    for path, name, good in zip(paths, aligned, success, strict=True):
-        vector = embedding_of(*reversed(next(answers))) if good else None
-        yield name, {"detections": vector, "img_filepath": path}
-    next(answers, None)  # a model that answers more often than it was asked is told so
+def _each(answers: Any) -> list[tuple[str, Any]]:
+    """All answers; a model that answers more or less often than it has images is refused before any is used."""
+    return list(answers)

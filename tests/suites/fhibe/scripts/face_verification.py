@@ -46,8 +46,8 @@ class Verifier(BaseModelWrapper):
         return success
 
     def data_preprocessor(self, img_filepaths, **kwargs):
-        found = kwargs["success_aligned_img_filepaths"]
-        return image_data_loader_from_paths(image_paths_1=found, transform=standardised, batch_size=4, num_workers=0)
+        actual = kwargs["success_aligned_img_filepaths"]
+        return image_data_loader_from_paths(image_paths_1=actual, transform=standardised, batch_size=4, num_workers=0)
 
     def __call__(self, batch):
         return nn.functional.normalize(self.model(batch["images"]), p=2, dim=1)

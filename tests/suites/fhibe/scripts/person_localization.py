@@ -34,8 +34,8 @@ class Detector(BaseModelWrapper):
         )
 
     def __call__(self, batch):
-        found = self.model(batch["images"])
-        return [{"bboxes": one["boxes"], "scores": one["confidence"], "labels": one["classes"]} for one in found]
+        actual = self.model(batch["images"])
+        return [{"bboxes": item["boxes"], "scores": item["confidence"], "labels": item["classes"]} for item in actual]
 
 
 def main() -> None:

@@ -11,7 +11,10 @@ is run with `python -m countenance.suites.fhibe.original SCRIPT [ARGS]` as it is
 import sys
 from types import ModuleType
 
-from countenance.suites.fhibe.original import helpers, published
+from countenance.suites.fhibe.disparity import process_pair, significant_pairs
+from countenance.suites.fhibe.original import constants, helpers, measures, published
+from countenance.suites.fhibe.places import country
+from countenance.tasks.face_parsing import FACE_LABELS
 
 NAME, MARK = "fhibe_eval_api", "__names_of_the_original__"
 MODULES: dict[str, dict[str, object]] = {
@@ -22,7 +25,23 @@ MODULES: dict[str, dict[str, object]] = {
     "reporting.reporting": {"BiasReport": published.BiasReport},
     "models": {},
     "models.base_model": {"BaseModelWrapper": helpers.BaseModelWrapper},
+    "evaluate.constants": constants.EVALUATE,
+    "metrics": {},
+    "metrics.constants": constants.METRIC_NAMES,
+    "metrics.face_parsing": {},
+    "metrics.face_parsing.utils": {"CELEBA_MASK_LABELS": list(FACE_LABELS)},
+    "datasets": {},
+    "datasets.fhibe": constants.DATASET_NAMES,
+    "datasets.fhibe_face": {},
+    "datasets.utils": {"fix_location_country": country},
+    "reporting.utils": {"process_pair": process_pair, "find_significant_pairs": significant_pairs},
     "common": {},
+    "common.metrics": {
+        name: function
+        for name, function in vars(measures).items()
+        if callable(function) and function.__module__ == measures.__name__
+    },
+    "common.loggers": {"setup_logging": helpers.setup_logging},
     "common.loaders": {"image_data_loader_from_paths": helpers.image_data_loader_from_paths},
     "common.data": {
         "ImageDataset": helpers.ImageDataset,
@@ -30,7 +49,14 @@ MODULES: dict[str, dict[str, object]] = {
     },
     "common.utils": {
         name: getattr(helpers, name)
-        for name in ("create_folders", "get_project_root", "open_image_with_pil", "read_json_file", "save_json_file")
+        for name in (
+            "check_list_lengths",
+            "create_folders",
+            "get_project_root",
+            "open_image_with_pil",
+            "read_json_file",
+            "save_json_file",
+        )
     },
 }
 

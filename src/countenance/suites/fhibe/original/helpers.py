@@ -143,6 +143,18 @@ def save_json_file(filepath: str, data: Any, indent: int | str | None = None) ->
     Path(filepath).write_text(json.dumps(data, indent=indent), encoding="utf-8")
 
 
+def check_list_lengths(list_1: Sequence[Any], list_2: Sequence[Any]) -> None:
+    """Refuse two lists of different lengths."""
+    if len(list_1) != len(list_2):
+        raise ValueError(f"lists of {len(list_1)} and {len(list_2)} items; expected as many in both")
+
+
+def setup_logging(level: str | int | None = "debug") -> None:
+    """Log lines of this level and above to the standard error."""
+    named = logging.getLevelNamesMapping().get(str(level).upper(), logging.DEBUG)
+    logging.basicConfig(level=level if isinstance(level, int) else named, format="[%(levelname)s]: %(message)s")
+
+
 def create_folders(filepath: str) -> None:
     """Make the folder of a file."""
     Path(filepath).parent.mkdir(parents=True, exist_ok=True)

@@ -1,35 +1,46 @@
 """The published `evaluate_task` and `BiasReport`: one model run, our run directory, the original's files and a PDF."""
 
 import inspect
+import json
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from countenance.data.reading.columns import literal
 from countenance.errors import InputError
+from countenance.report.names import value_label
+from countenance.run.run import Run
+from countenance.suites.fhibe.disparity import calculate_disparity
+from countenance.suites.fhibe.evaluate import amended
 from countenance.suites.fhibe.evaluate import evaluate_task as evaluate
+from countenance.suites.fhibe.groups import check_attributes
 from countenance.suites.fhibe.original.helpers import LOG, get_project_root
-from countenance.suites.fhibe.rundir import FOLDERS, FhibeRun
-from countenance.suites.fhibe.settings import model_folder
+from countenance.suites.fhibe.places import is_largest
+from countenance.suites.fhibe.report import write_bias_report
+from countenance.suites.fhibe.settings import RUNS, model_folder
 from countenance.suites.fhibe.table import dataset_folder
+from countenance.suites.fhibe.vocabulary import METRICS
+from countenance.tasks.thresholds import PUBLISHED
 
 
-def evaluate_task(*given: Any, **named: Any) -> FhibeRun:
+def evaluate_task(*positional: Any, **named: Any) -> Run:
     """Evaluate a wrapped model as the published function does, with its parameters, and return the run.
 
     The original's files (`intersectional_results_*.json` and the like) are where it writes them and hold its numbers,
     quirks included; the run directory beside them holds the corrected ones, and reports are made from it.
     """
-    asked: dict[str, Any] = inspect.signature(evaluate).bind(*given, **named).arguments
-    asked |= asked.pop("further", {})
-    if asked.get("results_rootdir") is None:
-        asked["results_rootdir"] = Path(get_project_root(), "results")
-    run = evaluate(**asked, step=_progress(asked["task_name"]))
-    for problem in run.fhibe["problems"]:
+    arguments: dict[str, Any] = inspect.signature(evaluate).bind(*positional, **named).arguments
+    arguments |= arguments.pop("further", {})
+    if arguments.get("results_rootdir") is None:
+        arguments["results_rootdir"] = Path(get_project_root(), "results")
+    run = evaluate(**arguments, step=_progress(arguments["task_name"]))
+    for problem in (*run.manifest.dataset.notes, *run.notes):
         LOG.warning("note: %s", problem)
     try:
         published = {"model": None, "reuse_model_outputs": True, "compat": "strict", "fhibe_layout": True}
-        evaluate(**asked | published)
+        evaluate(**arguments | published)
     except InputError as error:
         LOG.warning("note: the original's files were not written: %s", error)
     LOG.info("run      %s", run.path)
@@ -55,7 +66,11 @@ def _progress(task: str) -> Callable[[int], None]:
 
 
 class BiasReport:
-    """The results of one model and task, of which a report can be made."""
+    """The results of one model and task, of which a report can be made.
+
+    Results that the original wrote, without a run of ours, serve too: the run is made from the stored outputs when the
+    report is asked for.
+    """
 
     def __init__(
         self,
@@ -71,17 +86,133 @@ class BiasReport:
     ) -> None:
         self.model_name, self.task_name = model_name, task_name
         self.data_rootdir, self.dataset_version = data_rootdir, dataset_version
+        self.data_dir, self.processed_data_dir = f"{data_rootdir}/raw", f"{data_rootdir}/processed"
+        self.downsampled, self.use_mini_dataset = downsampled, use_mini_dataset
         self.dataset_name = dataset_folder(dataset_name, task_name, downsampled)
+        self.dataset_base = "fhibe_face" if "face" in self.dataset_name else "fhibe"
+        self.results_base_dir = Path(results_base_dir, "mini") if use_mini_dataset else Path(results_base_dir)
         folder = model_folder(results_base_dir, task_name, self.dataset_name, model_name, use_mini_dataset)
         self.results_dir = folder if results_dir is None else Path(results_dir)
-        path = self.results_dir / FOLDERS["default"]
-        if not path.is_dir():
+        self._results = Path(results_base_dir)
+        path = self.results_dir / RUNS["default"]
+        self._run = Run(path) if path.is_dir() else None
+        if self._run is None and not self.get_available_metrics():
             raise InputError(
                 f"{self.results_dir}: no results of {model_name} for {task_name}; call evaluate_task first (with "
                 "reuse_model_outputs=True if the outputs are there), and give it the same downsampled and "
                 "use_mini_dataset"
             )
-        self.run = FhibeRun(path)
+
+    @property
+    def valid_tasks(self) -> list[str]:
+        """The tasks that have results here."""
+        return [name for name in METRICS if (self.results_base_dir / name).is_dir()]
+
+    @property
+    def evaluated_body_parts(self) -> list[str]:
+        """The body parts that were evaluated."""
+        first = next(iter(self._grouped("AR_DET").values()))
+        return [name for name in next(iter(first.values())) if name != "All"]
+
+    def validate_metric(self, metric_name: str) -> str:
+        """The metric in capitals; ValueError where the task does not have it."""
+        if metric_name.upper() not in METRICS[self.task_name]:
+            raise ValueError(f"{metric_name} is not a valid metric for task: {self.task_name}")
+        return metric_name.upper()
+
+    def get_available_metrics(self) -> list[str]:
+        """The metrics that have a file of grouped results."""
+        files = sorted(self.results_dir.glob("intersectional_results_*.json"))
+        return [path.stem.removeprefix("intersectional_results_") for path in files]
+
+    def get_metric_thresholds(self, metric_name: str) -> str | None:
+        """The thresholds of a metric in words; None where it has none."""
+        if metric_name not in PUBLISHED:
+            return None
+        if metric_name == "PCK":
+            levels = json.loads((self.results_dir / "pck_scores_threshold.json").read_text())["thresholds"]
+            return ", ".join(f"{level:.2f}" for level in levels)
+        parts = f"body_parts_{metric_name}" if self.task_name == "body_parts_detection" else None
+        what = parts or ("oks" if metric_name == "AR_OKS" else "iou")
+        return ", ".join(json.loads((self.results_dir / f"detailed_results_{what}_threshold.json").read_text()))
+
+    def _grouped(self, metric_name: str) -> dict[str, Any]:
+        path = self.results_dir / f"intersectional_results_{metric_name}.json"
+        grouped: dict[str, Any] = json.loads(path.read_text())
+        return grouped
+
+    def get_attr_scores(
+        self,
+        intersectional_results: Mapping[str, Any],
+        metric_name: str,
+        attr_name: str,
+        group_largest_regions: bool,
+    ) -> list[dict[str, Any]]:
+        """A row for each score of each group of an attribute, the groups by their plain names."""
+        rows: list[dict[str, Any]] = []
+        for values, entry in intersectional_results[str([attr_name])].items():
+            (value,) = literal(values, "results")
+            if group_largest_regions and not is_largest([attr_name], [value]):
+                continue
+            group = {attr_name: value_label(attr_name, str(value))}
+            if self.task_name == "face_verification":
+                error = f"{metric_name}_Error"
+                numbers = {metric_name: entry[metric_name], error: entry.get(error), "class_size": entry["Class_Size"]}
+                rows.append(group | numbers)
+                continue
+            parts = entry.items() if self.task_name == "body_parts_detection" else ((None, entry),)
+            for part, scored in parts:
+                named = group if part is None else group | {"Body Part": part}
+                rows += [named | {metric_name: score} for score in scored["scores"]]
+        return rows
+
+    def calculate_disparity(
+        self,
+        intersectional_results: Mapping[str, Any],
+        attributes_to_consider: Sequence[str],
+        metric_name: str,
+        group_largest_regions: bool = True,
+        k: int = 0,
+        min_group_size: int | None = 20,
+    ) -> list[list[Any]]:
+        """The published table of disparities (`countenance.suites.fhibe.disparity`)."""
+        return calculate_disparity(
+            intersectional_results,
+            check_attributes(attributes_to_consider, self.dataset_base == "fhibe_face"),
+            group_largest_regions=group_largest_regions,
+            k=k,
+            min_group_size=min_group_size,
+            parts=self.evaluated_body_parts if self.task_name == "body_parts_detection" else None,
+        )
+
+    @property
+    def run(self) -> Run:
+        """The run that reports are made from; of results without one it is made from the stored outputs."""
+        if self._run is None:
+            keys = next(iter(self._grouped(self.get_available_metrics()[0])), "[]")
+            attributes = {name for key in self._grouped(self.get_available_metrics()[0]) for name in _listed(key)}
+            LOG.info("no run in %s: making one from the stored outputs (%s)", self.results_dir, keys)
+            self._run = evaluate(
+                self.data_rootdir,
+                self.dataset_name,
+                None,
+                self.model_name,
+                self.task_name,
+                metrics=self.get_available_metrics(),
+                attributes=sorted(attributes),
+                use_mini_dataset=self.use_mini_dataset,
+                mini_dataset_size=self._drawn() if self.use_mini_dataset else 50,
+                downsampled=self.downsampled,
+                reuse_model_outputs=True,
+                results_rootdir=self._results,
+            )
+        return self._run
+
+    def _drawn(self) -> int:
+        """How many rows the mini dataset had: as many as the largest group of the results."""
+        grouped = self._grouped(self.get_available_metrics()[0])
+        sizes = [sum(entry.get("Class_Size", 0) for entry in groups.values()) for groups in grouped.values() if groups]
+        return min((size for size in sizes if size), default=50)
 
     def generate_pdf_report(
         self,
@@ -90,16 +221,30 @@ class BiasReport:
         show_significance_on_plots: bool = True,
         report_savename: str = "bias_report.pdf",
     ) -> Path:
-        """Write the PDF beside the results and return its path; ancestry and nationality by continent if asked."""
+        """Write the PDF beside the results and in `bias_report/`, where the original puts it; returns the first path.
+
+        Ancestry and nationality are compared by continent if asked.
+        """
         path = self.results_dir / report_savename
         if path.suffix.lower() != ".pdf" or path.parent != self.results_dir:
             raise InputError(f"report_savename {report_savename!r}: expected a file name that ends in .pdf")
-        self.run.report(
+        write_bias_report(
+            self.run,
             path,
             by=list(attributes),
             dataset_version=self.dataset_version,
             group_largest_regions=group_largest_regions,
             show_significance=show_significance_on_plots,
         )
+        second = self.results_dir / "bias_report" / report_savename
+        second.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, second)
+        reports = {*self.run.store.manifest().about.get("reports", ()), f"bias_report/{report_savename}"}
+        self._run = amended(Run(self.run.place), reports=sorted(reports))  # for `purge`
         LOG.info("report   %s", path)
         return path
+
+
+def _listed(key: str) -> list[str]:
+    names = literal(key, "results") if key.startswith("[") else []
+    return [str(name) for name in names]
