@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from countenance.errors import InputError
-from countenance.processes import Death, Order, Pool, each
+from countenance.processes import Death, Order, Pool, WorkerDied, each
 
 
 @pytest.fixture(autouse=True)
@@ -115,3 +115,18 @@ def test_no_handles_are_left_open() -> None:
     for _ in range(3):
         run("square", [{"n": 1}])
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_worker_that_is_asked_stays_and_one_that_ends_is_told_and_replaced(tmp_path: Path) -> None:
+    pool = Pool("pool_targets:square", {})
+    started = time.monotonic()
+    assert [pool.ask({"n": n}) for n in range(20)] == [n * n for n in range(20)]
+    assert pool._crew is not None and len(pool._crew.members) == 1
+    process = pool._crew.members[0].process
+    pool.close()
+    assert process.poll() is not None and time.monotonic() - started < 60
+    mortal = Pool("pool_targets:dies_once", {})
+    with pytest.raises(WorkerDied, match="ended with code 3"):
+        mortal.ask({"mark": str(tmp_path / "mark")})
+    assert mortal.ask({"mark": str(tmp_path / "mark")}) == "survived"
+    mortal.close()
