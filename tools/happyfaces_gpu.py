@@ -68,8 +68,8 @@ class Data:
 
     def evidence(self, seed: int):
         """Labelled (left out), the labels, all unlabelled, validation: as a run of this seed sees them."""
-        from countenance.suites.happyfaces.networks.evidence import gather
         from countenance.suites.happyfaces.draws import method_input
+        from countenance.suites.happyfaces.networks.evidence import gather
 
         if seed not in self._evidence:
             pixels, labels, _ = method_input(self, np.zeros(0, np.int64), seed)
