@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from countenance.errors import InputError
-from countenance.processes import Death, Order, Pool, each
+from countenance.processes import Death, Order, Pool, WorkerDied, each
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +133,18 @@ def test_a_folder_that_is_on_the_path_is_on_that_of_workers(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     assert each("own_target:made", {}, [{"n": 3}]) == [4]
+
+
+def test_a_worker_that_is_asked_stays_and_one_that_ends_is_told_and_replaced(tmp_path: Path) -> None:
+    pool = Pool("pool_targets:square", {})
+    started = time.monotonic()
+    assert [pool.ask({"n": n}) for n in range(20)] == [n * n for n in range(20)]
+    assert pool._crew is not None and len(pool._crew.members) == 1
+    process = pool._crew.members[0].process
+    pool.close()
+    assert process.poll() is not None and time.monotonic() - started < 60
+    mortal = Pool("pool_targets:dies_once", {})
+    with pytest.raises(WorkerDied, match="ended with code 3"):
+        mortal.ask({"mark": str(tmp_path / "mark")})
+    assert mortal.ask({"mark": str(tmp_path / "mark")}) == "survived"
+    mortal.close()

@@ -117,7 +117,7 @@ def test_two_images_of_one_name_and_none_at_all():
 
 @pytest.mark.parametrize(
     ("source", "shown"),
-    [(None, None), ("a", "a"), ("/x/y/z", "z"), ("s:a", "s:a"), ("s:/x/y?o=/p", "s:y?o=/p"), ("/x:1/y", "y")],
+    [(None, None), ("a", "a"), ("/x/y/z", "z"), ("s:a", "s:a"), ("s:/x/y?o=/p", "s:y?o=p"), ("/x:1/y", "y")],
 )
 def test_published_sources_have_no_folders(source, shown):
     assert bare(source) == shown

@@ -1,4 +1,4 @@
-"""The regression task and the fitted model of docs/extend/task.md, run as they stand there."""
+"""The regression task and the fitted model of docs/extend/regression.md, run as they stand there."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import countenance as ct
 from countenance.testing import small_dataset
 
-PAGE = Path(__file__).parents[2] / "docs" / "extend" / "task.md"
+PAGE = Path(__file__).parents[2] / "docs" / "extend" / "regression.md"
 
 
 @pytest.fixture

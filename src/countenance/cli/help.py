@@ -67,6 +67,7 @@ EXAMPLES = {
     "bias-bounty leaderboard": "countenance bias-bounty leaderboard board --data bounty --out board.html",
     "bias-bounty time": "countenance bias-bounty time --entry model --images bounty/test",
     "happyfaces build": "countenance happyfaces build --official official --lfw lfw --out faces",
+    "happyfaces draw": "countenance happyfaces draw --data-directory faces --mix-rate 0.1 --seed 0 --out list.csv",
     "happyfaces run": "countenance happyfaces run --data-directory faces --method spatial",
     "happyfaces score": "countenance happyfaces score --data-directory faces --predictions predictions.csv",
     "happyfaces sweep": "countenance happyfaces sweep --data-directory faces --method spatial --seeds 8",

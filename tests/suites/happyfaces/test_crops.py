@@ -109,6 +109,9 @@ class Looks:
     def kernel(self, a, b):
         return np.exp(-np.abs(a - b.T) / 50).astype(float)
 
+    def kernel_with(self, b):
+        return lambda a: self.kernel(a, b)
+
 
 @dataclass
 class Settings:
@@ -129,8 +132,9 @@ def test_heads_learn_from_labels_answers_and_unlabelled_photos_in_this_order(mon
     real = spatial.threadpool_limits
     monkeypatch.setattr(spatial, "threadpool_limits", lambda limits: limited.append(limits) or real(limits=limits))
 
-    def learn(kernels, words, ridges, most):
+    def learn(kernels, words, ridges, most, labelled_first):
         arguments.append((kernels, words, ridges, most))
+        assert labelled_first == 5, "answers do not calibrate"
         return [lambda kernel: kernel.sum(1) / 100, lambda kernel: kernel.max(1)], 0.25
 
     monkeypatch.setattr(spatial.two_views, "learn", learn)

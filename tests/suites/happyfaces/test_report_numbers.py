@@ -81,8 +81,11 @@ def test_the_enlarged_figure_shows_what_lies_above_nine_tenths(charts):
         {0.0: 0.9, 0.05: 0.9, 0.1: 1.0, 0.2: 0.95, 0.211111: 0.9, 0.3: 0.9}
     )
     assert "a head guesses" not in lines and "Extrapolate low data (published)" in lines
+    report._curves([summary([record("m", rate, seed, value) for rate, value in curve.items() for seed in (0, 1)])])
+    whole = {line.label: (line.colour, line.dash) for line in charts[1][0].lines}
+    assert all(whole[name] == (line.colour, line.dash) for name, line in lines.items()), "a line looks alike in both"
     report._curves([summary([record("low", 0.1, 0, 0.6)])], 0.95)
-    assert charts[1][0].lines, "there is always a line to draw"
+    assert charts[2][0].lines, "there is always a line to draw"
 
 
 def test_declined_rates_and_batches_are_seen_in_the_figure(charts):

@@ -15,6 +15,7 @@ from countenance.data.sample import Sample, Subject
 from countenance.errors import InputError
 from countenance.suites.happyfaces import build, dataset, people, predictions
 from countenance.suites.happyfaces.dataset import SETS, TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces.runs import record_of
 
 
 def place_of(photo: np.ndarray) -> tuple[int, int, int, int]:
@@ -246,13 +247,14 @@ def test_predictions_made_elsewhere_are_refused_with_three_examples(tmp_path: Pa
         rows = [f"{name},0.9,0.2" for name in ids[count:]] or [f"unlabelled/{TAGS[0]}/{TAGS[0]}.png,1,0"]
         (tmp_path / "p.csv").write_text("photo,head1,head 2\n" + "\n".join(rows) + "\n")
         if shown is None:
-            words = predictions.read_outcome(tmp_path / "p.csv", data, "theirs").record
+            words = record_of(predictions.evaluate_predictions(tmp_path / "p.csv", data, "theirs"))
             assert words["validation"]["photos"] == 4 and words["not_drawn"] is None and words["mix_rate"] is None
-            assert (words["answered"], words["seed"], words["seconds"], words["cpu_seconds"]) == (True, 0, 0.0, 0.0)
+            assert (words["answered"], words["seed"], words["cpu_seconds"]) == (True, 0, 0.0)
+            assert words["method"] == "theirs" and words["uses_batch"] is False
             continue
         with pytest.raises(InputError) as caught:
-            predictions.read_outcome(tmp_path / "p.csv", data, "theirs")
+            predictions.evaluate_predictions(tmp_path / "p.csv", data, "theirs")
         assert f"{count} of 4 validation photos are missing ({shown})" in str(caught.value)
     (tmp_path / "p.csv").write_text("photo,head_1,head_2\n" + "".join(f"{name},x,0\n" for name in ids))
-    with pytest.raises(InputError, match="expected two probabilities, found x and 0"):
-        predictions.read_outcome(tmp_path / "p.csv", data, "theirs")
+    with pytest.raises(InputError, match="head_1 is 'x', expected a number"):
+        predictions.evaluate_predictions(tmp_path / "p.csv", data, "theirs")

@@ -1,6 +1,7 @@
 """A method as a model of a run: fitted on the arrays of the draw, asked about each batch together and one by one."""
 
 import hashlib
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -29,7 +30,7 @@ class MethodModel:
         self, method: Any, seed: int = 0, options: Mapping[str, Any] | None = None, host: Host | None = None
     ) -> None:
         self.call = MethodCall(method, seed, dict(options or {}))
-        self.host: Host = host or (MethodProcess() if isinstance(method, str) else MethodInProgram())
+        self.host: Host = (host or MethodProcess()) if has_process(method, self.call.options) else MethodInProgram()
         self.name = published_name(method)
 
     def fit(self, context: FitContext) -> dict[str, Any]:
@@ -44,6 +45,19 @@ class MethodModel:
     def close(self) -> None:
         """End the method's process."""
         self.host.close()
+
+
+def has_process(method: Any, options: Mapping[str, Any]) -> bool:
+    """Whether a method can run in a process of its own: it has a name, and its options are plain values.
+
+    >>> has_process("spatial", {"insist": True}), has_process(object(), {}), has_process("erm", {"settings": object()})
+    (True, False, False)
+    """
+    try:
+        json.dumps(dict(options))
+    except (TypeError, ValueError):
+        return False
+    return isinstance(method, str)
 
 
 def published_name(method: Any) -> str:

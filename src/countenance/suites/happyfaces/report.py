@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -172,7 +173,7 @@ def _figure(
     """A drawing with its legend; an axis of shares ends at a round one."""
     end = max(x for line in lines for x in line.x)
     limits = limits or ((0.0, 1.0) if 0.3 < end < 1 else None, None)
-    chart = Chart(axes, styled(lines), limits=limits, title=title)
+    chart = Chart(axes, lines if lines[0].colour else styled(lines), limits=limits, title=title)
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
     return drawn(chart, key, lowest=lowest, wide=True, further="; the values are in the table")
 
@@ -201,12 +202,13 @@ def _curves(tables: list[Record], floor: float | None = None) -> dict[str, Any]:
     axes, title = ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate"
     if floor is None:
         return _figure(lines, axes, title, LOWEST, ((0.0, 1.0), None))
-    high = [
-        _line(line.label, raised(line.x, line.y, floor), line.strong)
-        for line in lines
-        if max(line.y, default=0) > floor
-    ]
+    high = [_enlarged(line, floor) for line in styled(lines) if max(line.y, default=0) > floor]  # in the same colours
     return _figure(high or lines[:1], axes, f"{title}, {floor:g} to 1", floor, ((0.0, 1.0), (floor, 1.0)))
+
+
+def _enlarged(line: GroupLine, floor: float) -> GroupLine:
+    points = raised(line.x, line.y, floor)
+    return replace(line, x=list(points), y=list(points.values()), low=(), high=())
 
 
 def raised(x: Sequence[float], y: Sequence[float], floor: float) -> dict[float, float]:
