@@ -228,7 +228,7 @@ def test_disparities_are_marked_in_the_plots_of_the_pdf(unfair, tmp_path):
     assert kinds["0. She/her/hers"] == "severe"
     assert kinds["1. He/him/his"] not in ("severe", "minor")  # who is served better is not marked as failed
     with_legend, without = (forest_figures(source, metric, verdicts=verdicts)[0] for verdicts in (True, False))
-    assert "severe disparity" in [text.get_text() for text in with_legend.legends[0].get_texts()]
+    assert "served worse" in [text.get_text() for text in with_legend.legends[0].get_texts()]
     assert without.legends == []
 
 
