@@ -15,7 +15,7 @@ from countenance.report.first import first_screen
 from countenance.report.handle import handles, limit
 from countenance.report.harms import harms
 from countenance.report.ladder import ladders
-from countenance.report.members import Members
+from countenance.report.members import GroupRows
 from countenance.report.metric_words import words_of
 from countenance.report.notebook import audit_html
 from countenance.report.source import AuditSource, ReportSource, TableSource
@@ -77,7 +77,7 @@ def test_a_model_that_fails_everybody_is_said_to() -> None:
 
 def test_counts_are_of_pictures_where_a_person_has_several(run: Run) -> None:
     source = ReportSource.of(run)
-    members = Members(source)
+    members = GroupRows(source)
     for harm in harms(source)[:6]:
         if harm.losing.failed is None:
             continue

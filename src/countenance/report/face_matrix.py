@@ -14,7 +14,7 @@ from countenance.auditing.ordering import PERSON, role_of
 from countenance.report import numbers
 from countenance.report.album import Album
 from countenance.report.harms import Harm, failing_share, metric_words
-from countenance.report.members import Mask, Members
+from countenance.report.members import GroupRows, Mask
 from countenance.report.names import attribute_label, swatches, value_label
 from countenance.report.people_words import value_words
 from countenance.report.source import Audited
@@ -54,7 +54,7 @@ class FaceMatrix:
     """Whether there are faces in it."""
 
 
-def face_matrix(source: Audited, ordered: Sequence[Harm], album: Album, members: Members) -> FaceMatrix | None:
+def face_matrix(source: Audited, ordered: Sequence[Harm], album: Album, members: GroupRows) -> FaceMatrix | None:
     """The matrix of the worst condition by tone bands (else ages); None where the data has no such two attributes."""
     metric = next(
         (m for m in source.metrics if m.better is not None and np.isfinite(members.values(m.name)).any()), None
@@ -90,7 +90,7 @@ def face_matrix(source: Audited, ordered: Sequence[Harm], album: Album, members:
 Band = tuple[Markup, str, Mask]
 
 
-def _bands(source: Audited, members: Members) -> tuple[str, list[Band]] | None:
+def _bands(source: Audited, members: GroupRows) -> tuple[str, list[Band]] | None:
     """Bands of skin tone where there are tones, else ages."""
     for name in sorted(source.names.by, key=lambda name: "tone" not in name):
         levels = [v for v in source.names.levels.get(name, []) if v in members.levels(name) and v != "(unknown)"]
@@ -122,7 +122,7 @@ def _parts(levels: Sequence[str]) -> list[list[str]]:
     return [list(levels[:cut]), list(levels[cut : 2 * cut]), list(levels[2 * cut :])]
 
 
-def _condition(source: Audited, ordered: Sequence[Harm], members: Members) -> str | None:
+def _condition(source: Audited, ordered: Sequence[Harm], members: GroupRows) -> str | None:
     """The attribute of a picture with the largest harm, else the first of few values."""
     roles = source.audit.settings.get("roles") or {}
     of_harms = [part for harm in ordered for part, _ in source.names.parts(harm.finding.attribute, harm.losing.group)]
@@ -133,7 +133,7 @@ def _condition(source: Audited, ordered: Sequence[Harm], members: Members) -> st
 
 
 def _measured(
-    source: Audited, metric: Metric, members: Members, bands: Sequence[Band], rows: Sequence[tuple[str, Mask]]
+    source: Audited, metric: Metric, members: GroupRows, bands: Sequence[Band], rows: Sequence[tuple[str, Mask]]
 ) -> dict[tuple[str, str], tuple[float, float, float, str]]:
     """Each cell's number with its interval, by the audit's own arithmetic."""
     import pyarrow as pa
@@ -170,7 +170,7 @@ def _cell(
     source: Audited,
     metric: Metric,
     album: Album,
-    members: Members,
+    members: GroupRows,
     mask: Mask,
     measured: tuple[float, float, float, str] | None,
     label: str,
@@ -195,7 +195,7 @@ def _cell(
 
 
 def _sheet(
-    source: Audited, metric: Metric, album: Album, members: Members, order: np.ndarray, rate: bool
+    source: Audited, metric: Metric, album: Album, members: GroupRows, order: np.ndarray, rate: bool
 ) -> Markup | None:
     """Faces from failed to served, in the proportion in which they occur."""
     if not album.samples or "sample" not in source.scores.column_names:

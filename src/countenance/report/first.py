@@ -16,9 +16,9 @@ from countenance.report import numbers, words
 from countenance.report.album import Album
 from countenance.report.figures import forest
 from countenance.report.figures.scale import Scale
-from countenance.report.harms import TWINS, Harm, Side, everyone, harms, metric_words
+from countenance.report.harms import TWINS, Harm, HarmSide, everyone, harms, metric_words
 from countenance.report.ladder import Ladder, ladders
-from countenance.report.members import Members
+from countenance.report.members import GroupRows
 from countenance.report.names import model_label
 from countenance.report.sentences import finding_sentence, harm_sentence, sentence, unconfirmed_line
 from countenance.report.source import Audited
@@ -33,7 +33,7 @@ NOT_SHOWN = {
 
 
 @dataclass(frozen=True)
-class Line:
+class HarmLine:
     """A line of the lists *Who* and *When*."""
 
     label: str
@@ -45,7 +45,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Bar:
+class ShortBar:
     """A group of the short forest plot."""
 
     label: str
@@ -68,7 +68,7 @@ class ShortForest:
 
     noun: str
     axis: Markup
-    bars: list[Bar]
+    bars: list[ShortBar]
     rest: str
     scale: Scale
 
@@ -80,8 +80,8 @@ class FirstScreen:
     mark: str
     sentence: str
     second: str
-    who: list[Line]
-    when: list[Line]
+    who: list[HarmLine]
+    when: list[HarmLine]
     more_who: int
     more_when: int
     forest: ShortForest | None
@@ -103,7 +103,7 @@ def first_screen(
     """The first screen of an audit; without an album the people are dots."""
     album = Album("off") if album is None else album
     ordered = harms(source)
-    members = Members(source)
+    members = GroupRows(source)
     model = model_label(model)
     rungs = ladders(source, album)
     lead, second = _lead(source, model, ordered, rungs, too_many_failed)
@@ -165,11 +165,11 @@ def overall_mark(source: Audited, ordered: Sequence[Harm]) -> str:
     return words.mark(source.audit.verdict, words.SEVERE if severe else words.MINOR)
 
 
-def _line(harm: Harm) -> Line:
+def _line(harm: Harm) -> HarmLine:
     label = harm.losing.label
     if harm.finding.kind == TWINS:
         label = f"{harm.finding.attribute.replace('_', ' ')}: {label}"
-    return Line(
+    return HarmLine(
         label, harm.text, harm.more, harm.swatch, _mark(harm), harm.key if harm.finding.kind == "group" else None
     )
 
@@ -198,7 +198,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> ShortForest | None:
     own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
     whole = everyone(source, metric)
     kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
-    chosen: list[tuple[Side, Harm | None]] = [(h.losing, h) for h in own]
+    chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
         chosen = [(side, None) for side in _lowest(source, metric)]
     sides = [side for side, _ in chosen] + ([whole] if whole else [])
@@ -213,7 +213,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> ShortForest | None:
     return ShortForest(noun, forest.axis(scale), bars, rest_words(source, metric), scale)
 
 
-def _lowest(source: Audited, metric: Metric) -> list[Side]:
+def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
     """Without a confirmed harm: the groups with the lowest numbers that were tested, as they were seen."""
     tested = {
         (f.attribute, g) for f in source.audit.findings if f.verdict != words.UNTESTABLE for g in (f.group, f.versus)
@@ -232,7 +232,7 @@ def _lowest(source: Audited, metric: Metric) -> list[Side]:
         failed = round(share * e.n) if rate and e.metric_kind == "rate" else None
         label = source.names.who(e.attribute, e.group)
         lowest.append(
-            Side(
+            HarmSide(
                 e.attribute,
                 e.group,
                 label,
@@ -250,7 +250,7 @@ def _lowest(source: Audited, metric: Metric) -> list[Side]:
 
 
 def _bar(
-    side: Side,
+    side: HarmSide,
     harm: Harm | None,
     kind: str,
     scale: Scale,
@@ -258,7 +258,7 @@ def _bar(
     metric: Metric,
     source: Audited,
     verdict: str = "",
-) -> Bar:
+) -> ShortBar:
     mark = _mark(harm) if harm else words.NONE if verdict else words.UNSURE
     right = _right(side, metric)
     plot = forest.row(scale, side.estimate, side.low, side.high, mark, reference)
@@ -267,7 +267,7 @@ def _bar(
     key = (metric.name, "", "") if verdict else (metric.name, side.attribute, side.group)
     if harm and harm.finding.kind != "group":
         key = (metric.name, "", "")
-    return Bar(
+    return ShortBar(
         verdict or side.label,
         swatch,
         numbers.percent(side.estimate, kind),
@@ -283,7 +283,7 @@ def _bar(
     )
 
 
-def _right(side: Side, metric: Metric) -> str:
+def _right(side: HarmSide, metric: Metric) -> str:
     """How many of how many, the way the rate counts."""
     if side.failed is None or not math.isfinite(side.estimate):
         return f"n {numbers.count(side.n)}"

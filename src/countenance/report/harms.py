@@ -24,7 +24,7 @@ NO_ANSWER = MetricWords("scores missing", "gives no prediction for", "without a 
 
 
 @dataclass(frozen=True)
-class Side:
+class HarmSide:
     """One side of a comparison: how many there are, and how many of them the model fails."""
 
     attribute: str
@@ -67,8 +67,8 @@ class Harm:
     finding: Finding
     metric: Metric
     words: MetricWords
-    losing: Side
-    other: Side
+    losing: HarmSide
+    other: HarmSide
     swatch: Markup
     gap: float
     """How much worse, in the metric's own units; above 0."""
@@ -167,7 +167,7 @@ def size_key(harm: Harm) -> tuple[int, float]:
     return (1 if finding.effect_name != "ratio" else 2), -effect
 
 
-def sides(finding: Finding, metric: Metric, source: Audited) -> tuple[Side, Side]:
+def sides(finding: Finding, metric: Metric, source: Audited) -> tuple[HarmSide, HarmSide]:
     """Both sides of a comparison."""
     f, names = finding, source.names
     rate = f.metric_kind == "rate" and metric.better is not None and f.effect_name != "ratio"
@@ -176,10 +176,11 @@ def sides(finding: Finding, metric: Metric, source: Audited) -> tuple[Side, Side
     second = _side(f, f.versus, (f.n_versus, f.clusters_versus), numbers_of_other, metric, source, rate)
     if f.versus == REST:
         names_of_rest = {"attribute": "", "label": "everyone else", "people": "everyone else"}
-        second = Side(**{**second.__dict__, **names_of_rest})
+        second = HarmSide(**{**second.__dict__, **names_of_rest})
     elif f.kind == TWINS:
         first, second = (
-            Side(**{**side.__dict__, "label": twin_label(f.attribute, side.group, names)}) for side in (first, second)
+            HarmSide(**{**side.__dict__, "label": twin_label(f.attribute, side.group, names)})
+            for side in (first, second)
         )
     return first, second
 
@@ -196,11 +197,11 @@ def twin_label(attribute: str, group: str, names: Any) -> str:
 
 def _side(
     f: Finding, group: str, size: tuple[int, int], value: Sequence[float], metric: Metric, source: Audited, rate: bool
-) -> Side:
+) -> HarmSide:
     n, clusters = size
     failed = round(failing_share(value[0], metric.better, f.kind) * n) if rate and math.isfinite(value[0]) else None
     named = group != REST
-    return Side(
+    return HarmSide(
         f.attribute,
         group,
         source.names.who(f.attribute, group) if named else "everyone else",
@@ -220,7 +221,7 @@ def counts_pictures(n: int, clusters: int, settings: Mapping[str, Any]) -> bool:
     return (bool(clusters) and clusters != n) or words.cluster_noun(settings)[0] == "image"
 
 
-def everyone(source: Audited, metric: Metric) -> Side | None:
+def everyone(source: Audited, metric: Metric) -> HarmSide | None:
     """All rows of a metric as one side."""
     whole: Estimate | None = source.overall.get(metric.name)
     if whole is None:
@@ -228,7 +229,7 @@ def everyone(source: Audited, metric: Metric) -> Side | None:
     rate = whole.metric_kind == "rate" and metric.better is not None
     failed = round(failing_share(whole.estimate, metric.better) * whole.n) if rate else None
     pictures = counts_pictures(whole.n, whole.clusters, source.audit.settings)
-    return Side(
+    return HarmSide(
         "everyone",
         "everyone",
         "everyone",

@@ -20,7 +20,7 @@ from countenance.data.vocabulary import in_order
 from countenance.report import numbers, words
 from countenance.report.album import Album
 from countenance.report.harms import TWINS, metric_words
-from countenance.report.members import Members
+from countenance.report.members import GroupRows
 from countenance.report.metric_words import MetricWords
 from countenance.report.names import attribute_label, swatch, value_label
 from countenance.report.source import Audited
@@ -102,7 +102,7 @@ def _metric(source: Audited) -> Metric | None:
 
 def _rows(source: Audited, metric: Metric, base: str) -> list[dict[str, Any]]:
     """The rows of twins that have the metric, with its value as `value`."""
-    values = Members(source).values(metric.name).tolist()
+    values = GroupRows(source).values(metric.name).tolist()
     rows: list[dict[str, Any]] = source.scores.to_pylist()
     return [
         row | {VALUE: value}

@@ -15,7 +15,7 @@ Mask = NDArray[np.bool_]
 MOST_GROUPS = 10_000
 
 
-class Members:
+class GroupRows:
     """The rows of groups, each attribute coded once."""
 
     def __init__(self, source: Audited) -> None:

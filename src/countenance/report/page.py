@@ -21,7 +21,7 @@ from countenance.report.first import first_screen
 from countenance.report.handle import handles
 from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
-from countenance.report.members import Members
+from countenance.report.members import GroupRows
 from countenance.report.names import model_label
 from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.report.whole_run import whole_run
@@ -154,7 +154,7 @@ def evidence(source: ReportSource, asked: str = "auto", album: Album | None = No
         "first": first,
         "first_of": f"{model_label(source.run.model_name)} on {name}: {manifest['question']}".strip(": "),
         "first_notes": first_notes(source, manifest["notes"], manifest["dataset"]),
-        "matrix": face_matrix(source, harms(source), album or Album("off"), Members(source)),
+        "matrix": face_matrix(source, harms(source), album or Album("off"), GroupRows(source)),
         "real_people": bool(manifest["dataset"]["card"].get("real_people")),
         "too_many_failed": failed,
         "curves": charts.curves(source),

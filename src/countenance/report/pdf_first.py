@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from countenance.report.first import Bar, FirstScreen, Line, ShortForest
+from countenance.report.first import FirstScreen, HarmLine, ShortBar, ShortForest
 from countenance.report.ladder import FIRST_ROWS, Ladder
 from countenance.report.names import clean
 from countenance.report.paper import MARGIN, WIDTH, Paper, rgb
@@ -60,7 +60,7 @@ def _lists(paper: Paper, first: FirstScreen) -> None:
     pdf.set_xy(MARGIN, max(ends) + 2)
 
 
-def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequence[Line], more: int) -> float:
+def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequence[HarmLine], more: int) -> float:
     _write(pdf, x, y, width, title, 10, bold=True)
     y += 5.5
     if not lines:
@@ -111,7 +111,7 @@ def _forest(paper: Paper, forest: ShortForest) -> None:
     pdf.set_xy(MARGIN, y + 9.5)
 
 
-def _bar(pdf: Any, forest: ShortForest, bar: Bar, y: float, left: float, width: float) -> None:
+def _bar(pdf: Any, forest: ShortForest, bar: ShortBar, y: float, left: float, width: float) -> None:
     _write(pdf, MARGIN, y, 42, bar.label, 8, bold=True)
     _write(pdf, MARGIN + 43, y, 48, f"{bar.value}  {bar.counts}, {bar.interval}", 7.5)
     middle = y + 2

@@ -16,8 +16,8 @@ from countenance.auditing.ordering import PERSON, role_of
 from countenance.report import numbers
 from countenance.report.album import Album
 from countenance.report.gallery import about_row
-from countenance.report.harms import Harm, Side, everyone, metric_words
-from countenance.report.members import Mask, Members
+from countenance.report.harms import Harm, HarmSide, everyone, metric_words
+from countenance.report.members import GroupRows, Mask
 from countenance.report.metric_words import MetricWords
 from countenance.report.source import Audited
 
@@ -30,7 +30,7 @@ LIKE = ("identity", "attr.gender", "attr.age_group", "attr.skin_tone", "attr.lig
 
 
 @dataclass(frozen=True)
-class Tile:
+class FaceTile:
     """One picture of somebody."""
 
     picture: Markup
@@ -48,7 +48,7 @@ class TileRow:
     label: str
     swatch: Markup
     counts: str
-    pairs: list[tuple[Tile, Tile | None]]
+    pairs: list[tuple[FaceTile, FaceTile | None]]
     key: tuple[str, str, str] | None
 
 
@@ -73,7 +73,7 @@ class Failures:
     real: bool = False
 
 
-def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: Members) -> Failures:
+def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: GroupRows) -> Failures:
     """The failures of the worst findings, as pictures where that is allowed, else as dots."""
     metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
     wording = metric_words(source, metric.name)[1] if metric else MetricWords("")
@@ -85,7 +85,7 @@ def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: Me
     return Failures(rows, dots, "" if rows else album.sentence, total, wording.failed, album.mode != "off")
 
 
-def _tile_rows(source: Audited, ordered: Sequence[Harm], album: Album, members: Members) -> list[TileRow]:
+def _tile_rows(source: Audited, ordered: Sequence[Harm], album: Album, members: GroupRows) -> list[TileRow]:
     rows: list[TileRow] = []
     shown: set[str] = set()
     for harm in ordered[: 2 * MOST_FINDINGS]:
@@ -110,13 +110,13 @@ def _counts(harm: Harm) -> str:
 def _pairs(
     source: Audited,
     album: Album,
-    members: Members,
+    members: GroupRows,
     name: str,
     losing: Mask,
     other: Mask,
     shown: set[str],
     most: int = MOST_PAIRS,
-) -> list[tuple[Tile, Tile | None]]:
+) -> list[tuple[FaceTile, FaceTile | None]]:
     """The worst rows of one side, each beside the row of the other side that is most like it and went well."""
     metric, wording = metric_words(source, name)
     values = members.values(name)
@@ -138,7 +138,7 @@ def _pairs(
         (row, wording if is_rate else _value_words(value))
         for row, value in zip(source.scores.take(served).to_pylist(), values[served], strict=True)
     ]
-    pairs: list[tuple[Tile, Tile | None]] = []
+    pairs: list[tuple[FaceTile, FaceTile | None]] = []
     people: set[str] = set()
     for place in misses.tolist():
         row = source.scores.slice(place, 1).to_pylist()[0]
@@ -158,7 +158,7 @@ def _pairs(
 
 def _hit(
     miss: dict[str, Any], hits: list[tuple[dict[str, Any], MetricWords]], album: Album, source: Audited, shown: set[str]
-) -> Tile | None:
+) -> FaceTile | None:
     """Somebody whom the model served, as like the one it failed as there is."""
 
     def unlike(hit: tuple[dict[str, Any], MetricWords]) -> tuple[Any, ...]:
@@ -178,7 +178,7 @@ def _value_words(value: float) -> MetricWords:
     return MetricWords("", failed=numbers.short(value), right=numbers.short(value))
 
 
-def _tile(row: dict[str, Any], album: Album, failed: bool, wording: MetricWords, source: Audited) -> Tile | None:
+def _tile(row: dict[str, Any], album: Album, failed: bool, wording: MetricWords, source: Audited) -> FaceTile | None:
     picture = album.face(row["sample"], row.get("subject"), TILE)
     if picture is None:
         return None
@@ -186,7 +186,7 @@ def _tile(row: dict[str, Any], album: Album, failed: bool, wording: MetricWords,
         row, [name for name in source.names.by if role_of([name], {}) == PERSON or name in CONDITIONS]
     )
     about = ", ".join(f"{name} {value}".strip() for name, value in attributes)
-    return Tile(picture, failed, wording.failed if failed else wording.right, about, str(row["sample"]))
+    return FaceTile(picture, failed, wording.failed if failed else wording.right, about, str(row["sample"]))
 
 
 def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
@@ -203,16 +203,16 @@ def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
     return []
 
 
-def each_dot(side: Side) -> str:
+def each_dot(side: HarmSide) -> str:
     """How many a dot stands for, where that is more than one."""
     each = -(-side.n // MOST_DOTS)
     return f" (a dot is {numbers.count(each)})" if each > 1 else ""
 
 
-def dots(side: Side, label: str) -> Markup:
+def dots(side: HarmSide, label: str) -> Markup:
     """A dot for each person or picture, whom the model failed first; of many, a dot stands for several.
 
-    >>> side = Side("", "f", "women", "women", 10, 10, 0.7, 0.5, 0.9, 3, False)
+    >>> side = HarmSide("", "f", "women", "women", 10, 10, 0.7, 0.5, 0.9, 3, False)
     >>> dots(side, "women").count('class="dot-failed"'), dots(side, "women").count('class="dot-right"')
     (3, 7)
     """

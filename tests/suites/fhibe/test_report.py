@@ -126,13 +126,6 @@ def test_an_attribute_that_was_not_evaluated_is_refused(evaluated):
         call("report", evaluated().path, "--attributes", "ancestry")
 
 
-def strongest(page) -> list[str]:
-    box = re.search(r'<ul class="strongest">(.*?)</ul>', page.read_text(), re.S)
-    assert box is not None
-    actual = re.findall(r"<li>(.*?)</li>", box.group(1), re.S)
-    return [" ".join(html.unescape(re.sub(r"<[^>]+>", "", item)).split()) for item in actual]
-
-
 @pytest.fixture
 def unfair(tmp_path):
     """A run that fails women, most of all the oldest."""
@@ -149,16 +142,17 @@ def unfair(tmp_path):
 
 
 def same_lead(finished, folder) -> list[str]:
-    """The sentences that page and PDF begin with."""
+    """What page and PDF begin with: the sentence, and the groups of both lists."""
     page = finished.report(folder / "page.html", pdf=True)
     printed = pdf_text(folder / "page.pdf")
-    first = strongest(page)
-    lead, place = printed[: printed.index("images without an answer")], 0
-    headline = re.search(r'<h2 id="verdict">(.*?)</h2>', page.read_text(), re.S)
+    text = page.read_text()
+    headline = re.search(r'<h1 id="verdict" class="sentence">(.*?)</h1>', text, re.S)
     assert headline is not None
-    assert " ".join(html.unescape(re.sub(r"<[^>]+>", "", headline[1])).split()) in lead
-    for sentence in first:
-        place = lead.index(sentence, place)  # each of them, in the same order
+    lead = printed[: printed.index("How sure:")]
+    first = [headline[1], *re.findall(r'<li class="\w+"><svg.*?</svg><strong>(.*?)</strong>', text, re.S)]
+    first = [" ".join(html.unescape(re.sub(r"<[^>]+>", "", part)).split()) for part in first]
+    for words in first:
+        assert words[:30] in lead, words
     table = page.read_text().split('<caption class="hidden">Disparities by size</caption>')[1]
     listed = re.search(r'<tbody>\s*<tr><td>(.*?)</td><th scope="row">(.*?)</th><td>(.*?)</td>', table)
     assert listed is not None
@@ -169,7 +163,7 @@ def same_lead(finished, folder) -> list[str]:
 
 def test_pdf_and_page_begin_with_the_same_findings(unfair, tmp_path):
     first = same_lead(unfair, tmp_path)
-    assert first[0].startswith("Pronoun She/her/hers: AR_IOU is")
+    assert "She/her/hers" in " ".join(first)
     assert len(first) > 1
     assert "How sure:" in pdf_text(tmp_path / "page.pdf")
 
@@ -230,7 +224,7 @@ def test_disparities_are_marked_in_the_plots_of_the_pdf(unfair, tmp_path):
     assert kinds["She/her/hers"] == "severe"
     assert kinds["He/him/his"] not in ("severe", "minor")  # who is served better is not marked as failed
     with_legend, without = (forest_figures(source, metric, verdicts=verdicts)[0] for verdicts in (True, False))
-    assert "severe disparity" in [text.get_text() for text in with_legend.legends[0].get_texts()]
+    assert "served worse" in [text.get_text() for text in with_legend.legends[0].get_texts()]
     assert without.legends == []
 
 

@@ -31,8 +31,8 @@ SHAPES: dict[str, Mapping[str, Any]] = {
     UNMARKED: {"marker": "s", "fill": True},
 }
 LABELS = {
-    SEVERE: "severe disparity", MINOR: "minor disparity", FAVOURED: "favoured", NONE: "no difference that matters",
-    UNSURE: "insufficient evidence", UNTESTED: "untestable",
+    SEVERE: "served worse", MINOR: "served worse, a small gap", FAVOURED: "served better", NONE: "no gap that matters",
+    UNSURE: "not enough people to tell", UNTESTED: "too few people to test",
 }  # fmt: skip
 RAMP = ("#35206e", "#52227c", "#6f2484", "#8c2a83", "#a8327c", "#bf3f6e", "#cf525b", "#d66945", "#d2812f", "#bd9110")
 PLAIN = ("#1a5276", "#b34700", "#156048", "#8c2a83", "#6b5b00", "#a3211b", "#3f51b5", "#5a594f", "#00695c", "#880e4f")
