@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from countenance.cli import app
+from countenance.cli import app, lines, tables
 from countenance.cli.lines import note, say
 from countenance.cli.progress import progress
 from countenance.data.image import encode_png
@@ -175,3 +175,26 @@ def test_hostile_names_reach_the_terminal_in_no_command(hostile, tmp_path, capsy
         told = capsys.readouterr()
         assert clean(told), words
         assert found in (0, 1, 2) if code is None else found == code, (words, told.err)
+
+
+def test_verdicts_have_a_colour_in_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    line = lines.Line(["verdict  ", lines.Cell("dis\x1bparity", "severe")])
+    assert line == "verdict  dis\x1bparity"
+    lines.say(line)
+    assert "\x1b" not in capsys.readouterr().out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    lines.say(line)
+    out = capsys.readouterr().out
+    assert out.count("\x1b[") == 2 and "\\x1b" in out, "text cannot colour, a mark can"
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines.say(line)
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_narrow_table_shortens_drops_and_cuts_in_this_order() -> None:
+    rows = [("who", "p", "verdict"), ("a" * 30, "0.01", lines.Cell("disparity (severe)", "severe", "worse"))]
+    assert max(map(len, tables.fitted(rows, 45))) <= 45 and "worse" in tables.fitted(rows, 45)[1]
+    assert "0.01" in tables.fitted(rows, 45, ["p"])[1] and "0.01" not in tables.fitted(rows, 38, ["p"])[1]
+    assert "…" in tables.fitted(rows, 30, ["p"])[1] and max(map(len, tables.fitted(rows, 30, ["p"]))) <= 30
+    assert "disparity (severe)" in tables.fitted(rows)[1]

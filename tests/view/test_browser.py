@@ -155,7 +155,7 @@ def test_views_are_saved_and_deleted_by_hand(chromium: Any, runs: Path, tmp_path
         page.get_by_role("button", name="Save").click()
         page.get_by_role("link", name="All runs and saved views").click()
         page.get_by_role("link", name="Frauen").click()
-        assert "Rows of gender female" in (page.locator("h1").text_content() or "")
+        assert "Rows of women" in (page.locator("h1").text_content() or "")
         page.locator(".brand").click()
         page.get_by_role("button", name="Delete Frauen").click()
         page.get_by_text("The view is gone.").wait_for()

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -235,3 +236,52 @@ def test_a_hash_that_is_not_of_the_picture_costs_no_picture(first_run: Run) -> N
     gallery = RunGallery.__new__(RunGallery)
     gallery._samples = LoadedSamples(Dataset(dataset.card, [sample]))
     assert gallery._pixels(sample).shape == (sample.height, sample.width, 3)
+
+
+def test_pictures_that_are_still_being_read_say_so_and_nothing_waits_for_them(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    from countenance.view.samples import RunGallery
+
+    go, load = threading.Event(), RunGallery._load
+
+    def slowly(gallery: RunGallery) -> None:
+        go.wait(60)
+        load(gallery)
+
+    monkeypatch.setattr(RunGallery, "_load", slowly)
+    slow = start([runs])
+    try:
+        key = slow.id_of("first/run")
+        early = slow.send(f"/runs/{key}/samples?show=all").text
+        assert ">loading</span>" in early and "no picture" not in early and "data-waiting=" in early
+        assert slow.send(f"/api/runs/{key}/pictures").json()["state"] == "loading"
+        go.set()
+        late = slow.ask(f"/runs/{key}/samples?show=all").text
+        assert "/thumbnails/" in late and "loading</span>" not in late and "data-waiting" not in late
+    finally:
+        go.set()
+        slow.close()
+
+
+def test_captions_are_one_line_and_filters_count_failures(viewer: Viewer, first: str) -> None:
+    text = viewer.ask(f"/runs/{first}/samples").text
+    captions = re.findall(r"<figcaption[^>]*>(.*?)</figcaption>", text, re.DOTALL)
+    assert captions and all(caption.count("<span") == 1 for caption in captions)
+    failed = re.search(r"<p class=\"lead\">([\d,]+) of ([\d,]+) rows", text)
+    assert failed is not None
+    counts = re.findall(
+        r"group=(?:female|male)&amp;[^>]*>[^<]*<bdi>[^<]*</bdi> <span class=\"soft\">(\d+) of (\d+)", text
+    )
+    assert sum(int(n) for n, _ in counts) <= int(failed[1].replace(",", "")) and len(counts) == 2
+
+
+def test_the_list_shows_a_sentence_numbers_and_faces_of_nobody_real(viewer: Viewer, first: str) -> None:
+    text = viewer.ask("/").text
+    assert "card-sentence" in text and "card-figures" in text
+    if f"/runs/{first}/faces/0" in text:
+        answer = viewer.ask(f"/runs/{first}/faces/0")
+        assert answer.status == 200 and answer.content.startswith(b"\xff\xd8")
+    assert viewer.ask(f"/runs/{first}/faces/7").status == 404

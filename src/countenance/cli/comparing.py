@@ -298,8 +298,8 @@ def _standings(board: "Leaderboard", metric: str, columns: int | None) -> list[s
         tall = [("group", *(standing.model for standing in standings))]
         scores = [in_group_order(standing.groups) for standing in standings]
         for place, group in enumerate(groups):
-            estimates = (f"{own[place].estimate:.3f}" for own in scores)
-            tall.append((f"{group.attribute} = {group.group}", *estimates))
+            numbers = [f"{own[place].estimate:.3f}" for own in scores]
+            tall.append((f"{group.attribute} = {group.group}", *numbers))
         lines += ["", *fitted(tall, columns)]
     return lines
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from countenance.gating.outcome import FAIL, PASS, WARN, Gate
 from countenance.gating.output import check_line, tally
 from countenance.report import words
@@ -13,7 +11,7 @@ KINDS = {FAIL: words.SEVERE, WARN: words.UNSURE, PASS: words.NONE}
 LABELS = {FAIL: "failed", WARN: "undecided", PASS: "passed"}
 
 
-def gate_html(gate: Gate) -> Markup:
+def gate_html(gate: Gate) -> str:
     """The outcome in one box: failed rules first with the worst group, then the undecided; passed rules are counted.
 
     >>> from countenance.gating.outcome import RuleCheck, RuleOutcome

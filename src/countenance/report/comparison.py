@@ -135,7 +135,7 @@ def first_screen(comparison: Comparison, links: Links | None = None, shown: int 
     }
 
 
-def comparison_html(comparison: Comparison) -> Markup:
+def comparison_html(comparison: Comparison) -> str:
     """The first screen of a comparison, for a notebook."""
     return fragment("comparison_first.html.j2", notebook=True, **first_screen(comparison, shown=NOTEBOOK))
 

@@ -1,20 +1,36 @@
-"""Parts of pages for a notebook: the same templates and style, inside one element."""
+"""Parts of pages for a notebook: the same templates, with as much of the style as they need."""
 
 from typing import Any
 
-from markupsafe import Markup
+from countenance.report.render import HERE, environment, first_style
 
-from countenance.report.render import HERE, environment
+PLAIN = (
+    ".verdict",
+    ".badge",
+    ".icon",
+    ".eyebrow",
+    ".forest",
+    ".against",
+    ".n, .number",
+    ".grid",
+    ".hidden",
+    ".mark",
+    "table {",
+    "th, td {",
+    "thead th {",
+    "tbody th {",
+)
+"""Rules of the style sheet, by how their line begins, that comparisons and gates need."""
+BEGIN = "/* comparisons */"
 
 
-def fragment(template: str, **context: Any) -> Markup:
-    """A part of a page with the report's style, nested so that it reaches nothing else in the notebook."""
-    style = (HERE / "static" / "style.css").read_text(encoding="utf-8").replace(":root", "&")
+def fragment(template: str, **context: Any) -> str:
+    """A part of a page for a notebook; its style touches nothing outside it."""
+    style = (HERE / "static" / "style.css").read_text(encoding="utf-8")
+    rules = "\n".join(line for line in style.splitlines() if line.startswith(PLAIN))
+    own = style[style.index(BEGIN) :]
     body = environment().get_template(template).render(**context)
-    frame = (
-        "& { background: var(--bg); color: var(--ink); font: 15px/1.5 var(--sans); padding: .4rem; }"
-        "& th, & td { text-align: left; }"
-    )
-    return Markup(  # noqa: S704 - our own file and a rendered template, in which everything is escaped
-        f'<div class="countenance"><style>.countenance {{ {style} {frame} }}</style>{body}</div>'
+    return (
+        f"<style>{first_style()}\n.countenance {{ {rules}\n{own}\n& th, & td {{ text-align: left; }} }}</style>\n"
+        f'<div class="countenance">{body}</div>'
     )

@@ -126,7 +126,7 @@ def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> in
     for number, (who, chosen) in enumerate(galleries):
         count += _gallery(site, opened, chosen, f"{folder}failures-{number}.html", who, write)
         pages.append((who, f"failures-{number}.html"))
-    context = tests_context(opened, question)
+    context = tests_context(site, opened, question)
     del context["title"]
     for name in ("rows_link", "unanswered_link"):  # a bundle has no rows beyond those shown
         del context[name]

@@ -64,7 +64,7 @@ class Live(ReportSource):
         finer = [self.task.curve_of] if self.task and self.task.curve_of else []
         metrics = [name for name in (*self.question.metrics, *finer) if name in rows.metrics]
         columns |= {f"m.{name}": f"m.{name}" for name in metrics}
-        who = ("subject", "sample") if self.failures else ("subject",)
+        who = ("subject", "sample", "identity")
         columns |= {name: name for name in who if name in rows.names}
         return pa.table({name: flat(rows.read([column], [])[column]) for name, column in columns.items()})
 

@@ -13,7 +13,10 @@ from countenance.auditing.settings import ADJUSTMENTS, DELTA
 from countenance.auditing.table import UNKNOWN
 from countenance.errors import InputError
 from countenance.report import charts, words
-from countenance.report.names import Names, attribute_label
+from countenance.report.album import Album
+from countenance.report.first import first_screen
+from countenance.report.groups import people
+from countenance.report.names import attribute_label
 from countenance.report.numbers import plural
 from countenance.report.page import evidence
 from countenance.run.suite import suite_of
@@ -24,6 +27,7 @@ from countenance.view.opened import OpenRun
 from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
+from countenance.view.samples import SamplesByName
 from countenance.view.site import Site
 
 SORTS = {"changed": "latest first", "name": "name", "model": "model", "dataset": "dataset", "verdict": "verdict"}
@@ -65,7 +69,7 @@ def router(site: Site) -> APIRouter:
     def tests(run: str, request: Request) -> Response:
         opened = site.library.open(run)
         question = opened.question(request.query_params.multi_items())
-        return HTMLResponse(site.render("tests.html.j2", **tests_context(opened, question)))
+        return HTMLResponse(site.render("tests.html.j2", **tests_context(site, opened, question)))
 
     @routes.get("/runs/{run}/rows")
     def rows(run: str, request: Request) -> Response:
@@ -170,16 +174,20 @@ def shared(opened: OpenRun, question: Question) -> dict[str, Any]:
     }
 
 
-def tests_context(opened: OpenRun, question: Question) -> dict[str, Any]:
-    """The sections of the report that rest on tests."""
+def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, Any]:
+    """The sections of the report that rest on tests; people are dots until their pictures have been read."""
     audit = opened.tested(question)
     source = Live.tested(opened, question, audit)
     context = evidence(source)
+    album = album_of(site, opened)
+    if album.mode != "off":
+        model = opened.run.model_name
+        context["first"] = first_screen(source, model, album, too_many_failed=context["too_many_failed"])
     failed = source.failed()
     context["worst_label"] = "Pictures of those it fails:" if failed else "Pictures of the largest gaps, not confirmed:"
     shown = failed or words.unconfirmed(audit.findings, 4)
-    people = [words.statement(finding, source.names).who for finding in shown]
-    context["worst"] = [(who, source.pictures(finding)) for who, finding in zip(people, shown, strict=True)]
+    labels = [words.statement(finding, source.names).who for finding in shown]
+    context["worst"] = [(who, source.pictures(finding)) for who, finding in zip(labels, shown, strict=True)]
     context |= {
         "title": f"Tests of {opened.title}",
         "gallery_asked": "in the viewer",
@@ -189,7 +197,17 @@ def tests_context(opened: OpenRun, question: Question) -> dict[str, Any]:
     context |= {"unanswered_link": f"/runs/{opened.id}/unanswered", "extra": suite_sections(source)}
     context["findings_csv"] = f"/runs/{opened.id}/export/findings.csv?{question.query()}"
     context |= {"first_metric": question.metrics[0], "attributes": opened.columns.attributes}
+    context["waiting"] = "" if opened.run.manifest.dataset.card.real_people else waiting(site, [opened])
     return context | {"rows_link": source.link(), "query": question.query()}
+
+
+def album_of(site: Site, opened: OpenRun) -> Album:
+    """The faces of a first screen, once they have been read; never those of real people."""
+    gallery = site.gallery(opened)
+    gallery.start()
+    if opened.run.manifest.dataset.card.real_people or gallery.state != "ready":
+        return Album("off")
+    return Album("full", samples=SamplesByName(gallery))
 
 
 def waiting(site: Site, runs: Sequence[OpenRun]) -> str:
@@ -238,9 +256,4 @@ def group_words(opened: OpenRun, chosen: Selection) -> str:
         return f"everyone whose {attribute_label(chosen.by.partition(':')[0])} is known"
     if chosen.side:
         return f"everyone but {group_words(opened, replace(chosen, side=''))}"
-    names = [part.partition(":")[0].strip() for part in chosen.by.split("*")]
-    values = chosen.group.split(" × ")
-    if len(names) != len(values):
-        return f"{chosen.by} {chosen.group}"
-    levels = {name: [value] for name, value in zip(names, values, strict=True)}
-    return Names(names, levels, len(names)).who(" × ".join(names), chosen.group)
+    return people(chosen.by, chosen.group)

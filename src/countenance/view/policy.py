@@ -3,7 +3,7 @@
 CONTENT = "; ".join(
     (
         "default-src 'none'",
-        "img-src 'self'",
+        "img-src 'self' data:",
         "style-src 'self'",
         "script-src 'self'",
         "connect-src 'self'",
@@ -17,7 +17,7 @@ CONTENT = "; ".join(
 STATIC = "; ".join(
     (
         "default-src 'none'",
-        "img-src 'self' file:",
+        "img-src 'self' file: data:",
         "style-src 'self' file:",
         "script-src 'self' file:",
         "base-uri 'none'",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -239,6 +239,25 @@ class RunGallery:
         if sample is None or not _size(sample)[0]:
             raise Unknown("the dataset has no picture of that name any more")
         return sample
+
+
+class SamplesByName(Mapping[str, Sample]):
+    """The samples of a gallery that has been read, as the album of a report takes them."""
+
+    def __init__(self, gallery: RunGallery) -> None:
+        self.gallery = gallery
+
+    def __getitem__(self, name: str) -> Sample:
+        sample = self.gallery.sample(name)
+        if sample is None:
+            raise KeyError(name)
+        return sample
+
+    def __iter__(self) -> Iterator[str]:
+        raise TypeError("samples are looked up by name")
+
+    def __len__(self) -> int:
+        return int(self.gallery.opened.run.manifest.dataset.images)
 
 
 def _size(sample: Sample | None) -> tuple[int, int]:

@@ -206,8 +206,8 @@ def panel(
     for x, y, label in points:
         anchor, shift = ("end", -9) if px(x) > width * 0.6 else ("start", 9)
         out.append(f'<circle class="here" cx="{px(x):.1f}" cy="{py(y):.1f}" r="5.5"/>')
-        down = 20 if py(y) < TOP + 24 else -9
-        place = f'x="{px(x) + shift:.1f}" y="{py(y) + down:.1f}" text-anchor="{anchor}"'
+        below = 20 if py(y) < TOP + 24 else -9
+        place = f'x="{px(x) + shift:.1f}" y="{py(y) + below:.1f}" text-anchor="{anchor}"'
         out.append(f'<text class="axis here-label" {place}>{shown(label)}</text>')
     return Markup("".join([*out, "</svg>"]))  # noqa: S704 - numbers, our classes and escaped text
 

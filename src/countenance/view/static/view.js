@@ -45,7 +45,9 @@
       fetch(body.getAttribute("data-tests")).then(function (answer) { return answer.text(); }).then(function (text) {
         var fresh = parsed(text), part = function (name) { return fresh.querySelector('[data-part="' + name + '"]'); };
         if (!part("verdict")) { failed("The tests cannot be shown."); return; }
+        var address = part("verdict").getAttribute("data-waiting");
         document.getElementById("verdict-place").replaceChildren(part("verdict"));
+        if (address) faces(address);
         document.getElementById("estimates").replaceChildren(part("groups"));
         document.getElementById("sections").replaceChildren(part("sections"));
         body.setAttribute("data-tested", "yes");
@@ -54,9 +56,20 @@
         document.body.appendChild(script);
         if (location.hash.length > 1) {
           var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+          for (var at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
           if (target) target.scrollIntoView();
         }
       }).catch(function () { failed("The viewer does not answer; was it stopped?"); });
+    }
+    // People are dots until their pictures have been read.
+    function faces(address) {
+      fetch(address).then(function (answer) { return answer.json(); }).then(function (state) {
+        if (state.state === "loading") { setTimeout(function () { faces(address); }, 700); return; }
+        return fetch(body.getAttribute("data-tests")).then(function (answer) { return answer.text(); }).then(function (text) {
+          var fresh = parsed(text).querySelector('[data-part="verdict"]');
+          if (fresh) document.getElementById("verdict-place").replaceChildren(fresh);
+        });
+      }).catch(function () { /* the viewer was stopped */ });
     }
     fetch(body.getAttribute("data-stream")).then(function (answer) {
       var reader = answer.body.getReader(), decoder = new TextDecoder(), rest = "", ended = false;
