@@ -137,8 +137,8 @@ def audit(
                 )  # fmt: skip
                 for text in prepared.notes:
                     note(text)
-                path = prepared.write(Path(stack.enter_context(temporary_folder("predictions"))) / Path(table).name)
-                path = path.rename(path.with_suffix(".parquet"))
+                folder = Path(stack.enter_context(temporary_folder("predictions")))
+                path = prepared.write(folder / f"{Path(table).stem}.parquet")
                 found = audit_table(
                     Source(path, label=str(table)), prepared.by, prepared.metrics, computed=prepared.computed,
                     progress=progress, **prepared.settings,

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.labels.attach import attach_labels
 from countenance.data.labels.boxes import StatedBoxes
-from countenance.data.labels.build import Pictures, read_names, read_person_folders, read_pictures, read_utk_names
+from countenance.data.labels.build import PictureFolder, read_names, read_person_folders, read_pictures, read_utk_names
 from countenance.data.labels.columns import parse_columns
 from countenance.data.labels.files import TABLE_SUFFIXES, is_coco, read_label_file
 from countenance.data.labels.people import LabelOptions
@@ -75,7 +75,7 @@ def read_dir(root: Path, reading: FolderReading) -> Dataset:
             from countenance.data.adapters.coco import read_coco
 
             return reading.attached(read_coco(first, images=root, categories=reading.categories), others)
-        pictures = Pictures.below(root)
+        pictures = PictureFolder.below(root)
         return reading.attached(read_pictures(pictures, first, reading.columns, reading.label_options), others)
     return _unlabelled(root, reading)
 
@@ -98,11 +98,12 @@ def _own_reader(root: Path, reading: FolderReading) -> Dataset | None:
 
         return read_coco(coco, categories=categories)
     if (root / "labels.csv").exists() and not _is_other_table(root / "labels.csv", reading.labels):
-        from countenance.data.adapters.folder import is_own_table, read_folder
+        from countenance.data.adapters.folder import own_table, read_folder
 
-        if is_own_table(root) and not (reading.columns or reading.boxes != StatedBoxes()):
-            return no_categories(read_folder(root), categories, str(root))
-        return read_pictures(Pictures.below(root), root / "labels.csv", reading.columns, reading.label_options)
+        own = None if reading.columns or reading.boxes != StatedBoxes() else own_table(root)
+        if own is not None:
+            return no_categories(read_folder(root, opened=own), categories, str(root))
+        return read_pictures(PictureFolder.below(root), root / "labels.csv", reading.columns, reading.label_options)
     if (root / "samples.parquet").exists():
         from countenance.data.people import read_people
 
@@ -153,7 +154,9 @@ def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
     parts: list[tuple[Path, Dataset]] = []
     for folder in folders:
         tables = (
-            [] if coco_file(folder) or (folder / "labels.csv").exists() else _tables(folder, Pictures.below(folder))
+            []
+            if coco_file(folder) or (folder / "labels.csv").exists()
+            else _tables(folder, PictureFolder.below(folder))
         )
         if coco_file(folder) is None and not (folder / "labels.csv").exists() and len(tables) != 1:
             return None
@@ -170,7 +173,7 @@ def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
     return Dataset(card, samples, notes=notes, categories=first.categories)
 
 
-def _tables(root: Path, pictures: Pictures) -> list[Path]:
+def _tables(root: Path, pictures: PictureFolder) -> list[Path]:
     """The files of a folder that are tables about its pictures."""
     finder = pictures.finder
     usable = []
@@ -194,7 +197,7 @@ def _tables(root: Path, pictures: Pictures) -> list[Path]:
 
 def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
     """A folder without a format: its only table, or what the names of its files and folders say."""
-    pictures = Pictures.below(root)
+    pictures = PictureFolder.below(root)
     if reading.columns and pictures.ids:
         tables = _tables(root, pictures)
         if len(tables) == 1:
@@ -215,7 +218,7 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
     raise InputError(_no_labels(root, pictures))
 
 
-def _no_labels(root: Path, pictures: Pictures) -> str:
+def _no_labels(root: Path, pictures: PictureFolder) -> str:
     """Why a folder cannot be read, and everything that would help."""
     links = [path.name for path in root.iterdir() if path.is_dir() and path.is_symlink()]
     linked = f"; {links[0]} is a link, which is not followed" if links else ""

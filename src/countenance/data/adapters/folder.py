@@ -2,8 +2,8 @@
 
 import csv
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,39 +26,53 @@ JSON_COLUMNS = ("person_box", "face_box", "keypoints", "landmarks", "face_parts"
 PREFIX = "attr."
 
 
-def is_own_table(root: Path) -> bool:
-    """Whether `labels.csv` is as `data export` writes it: every column is one that `read_folder` knows.
+@dataclass(frozen=True)
+class OpenedTable:
+    """`labels.csv` of a folder, read once, and the folder's card."""
 
-    Other tables of that name are read as any table of labels.
-    """
+    root: Path
+    card: DatasetCard
+    header: list[str]
+    rows: Iterable[tuple[int, dict[str, str]]]
+
+    @classmethod
+    def of(cls, root: Path) -> "OpenedTable":
+        card = DatasetCard.read(root / "card.json") if (root / "card.json").exists() else DatasetCard(name=root.name)
+        return cls(root, card, *read_csv(root / "labels.csv"))
+
+    def is_own(self) -> bool:
+        """Whether every column is one that `data export` writes, or one declared in the card."""
+        header = set(self.header)
+        known = {*FILE_COLUMNS, *SUBJECT_COLUMNS, *VOCABULARIES, *NUMERIC, *self.card.attributes, person_column(header)}
+        exported = {"subject", "sample"} & header or {"width", "height"} <= header
+        return "file" in header and bool(exported) and all(n in known or n.startswith(PREFIX) for n in header)
+
+
+def own_table(root: Path) -> OpenedTable | None:
+    """`labels.csv` as `data export` writes it; None for another table of that name, read as any table of labels."""
     try:
-        header, _ = read_csv(root / "labels.csv")
+        table = OpenedTable.of(root)
     except InputError:
-        return False
-    card = DatasetCard.read(root / "card.json") if (root / "card.json").exists() else DatasetCard(name="")
-    person = person_column(header)
-    known = {*FILE_COLUMNS, *SUBJECT_COLUMNS, *VOCABULARIES, *NUMERIC, *card.attributes, person}
-    exported = {"subject", "sample"} & set(header) or {"width", "height"} <= set(header)
-    return "file" in header and bool(exported) and all(n in known or n.startswith(PREFIX) for n in header)
+        return None
+    return table if table.is_own() else None
 
 
-def read_folder(root: Path, *, attributes: Sequence[str] = ()) -> Dataset:
+def read_folder(root: Path, *, attributes: Sequence[str] = (), opened: OpenedTable | None = None) -> Dataset:
     """Read `root/labels.csv` (column `file`, then truth and attributes) and the pictures it names.
 
     A column is the truth it is named after (`person_id` and the like are `identity`), an attribute this package knows,
     one declared in `card.json` or in `attributes`, or one written `attr.NAME`; any other is refused, so that a typo is
-    never an attribute.
+    never an attribute. `opened` is the table where it was opened already.
     """
-    table = root / "labels.csv"
-    card = DatasetCard.read(root / "card.json") if (root / "card.json").exists() else DatasetCard(name=root.name)
-    header, rows = read_csv(table)
+    opened = opened or OpenedTable.of(root)
+    card, header, table = opened.card, opened.header, root / "labels.csv"
     if "file" not in header:
         raise InputError(f"{table} line 1: no column 'file'{near('file', header)}; it names each row's image")
     person = person_column(header)
     columns = attribute_columns([name for name in header if name != person], card, attributes, table)
     pictures: dict[str, Sample] = {}
     subjects: dict[str, list[Subject]] = {}
-    for line, row in rows:
+    for line, row in opened.rows:
         place = f"{table} line {line}"
         file = row["file"]
         if file not in pictures:

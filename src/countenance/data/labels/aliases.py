@@ -11,21 +11,21 @@ FILE = frozenset({
     "imgpath", "imgfile", "picture", "picturename", "photo", "photoname", "frame", "framename", "framepath", "facefile",
     "facepath", "faceimage", "datei", "dateiname", "bild", "bildname", "bilddatei", "fichier", "archivo",
 })  # fmt: skip
-"""Columns that name pictures; others are recognised by what they hold."""
+"""LabelColumns that name pictures; others are recognised by what they hold."""
 PERSON = (
     "identity", "identityid", "person", "personid", "subjectid", "speaker", "speakerid", "patient", "patientid",
     "participant", "participantid", "userid", "user", "individual", "individualid", "personname", "subjectname",
     "celebrity", "celebrityid", "celebrityname", "celebid", "actor", "actorid", "proband", "probandid", "pid", "uid",
     "whois",
 )  # fmt: skip
-"""Columns that say who it is, the preferred one first."""
+"""LabelColumns that say who it is, the preferred one first."""
 PERHAPS_PERSON = ("subject", "name", "id")
-"""Columns that say who it is where nothing else does and their values repeat."""
+"""LabelColumns that say who it is where nothing else does and their values repeat."""
 CLASS = frozenset({
     "class", "classname", "classes", "category", "categoryname", "label", "labelname", "labels", "object",
     "objectclass", "objectname", "type", "name",
 })  # fmt: skip
-"""Columns that may say what a box shows."""
+"""LabelColumns that may say what a box shows."""
 SPLIT = frozenset({"split", "subset", "set", "partition", "fold", "usage"})
 SPLIT_WORDS = {
     "train": "train", "training": "train", "trn": "train", "val": "validation", "valid": "validation",

@@ -9,7 +9,7 @@ from countenance.data.balance import shown_people
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage, size_of
 from countenance.data.labels.aliases import SPLIT_WORDS
-from countenance.data.labels.columns import Columns, understand
+from countenance.data.labels.columns import LabelColumns, understand
 from countenance.data.labels.files import read_label_file
 from countenance.data.labels.finder import PictureFinder
 from countenance.data.labels.people import LabelledPerson, LabelOptions, people_of
@@ -28,14 +28,14 @@ NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PictureFolder:
     """The pictures of a folder."""
 
     root: Path
     ids: tuple[str, ...]
 
     @classmethod
-    def below(cls, root: Path) -> "Pictures":
+    def below(cls, root: Path) -> "PictureFolder":
         """Every picture in a folder and in the folders below it."""
         return cls(root, tuple(path.relative_to(root).as_posix() for path in pictures_below(root)))
 
@@ -52,7 +52,7 @@ class Pictures:
         return samples
 
 
-def read_pictures(pictures: Pictures, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
+def read_pictures(pictures: PictureFolder, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
     """The pictures of a folder with what a label table says of them."""
     if not pictures.ids:
         raise InputError(f"{pictures.root}: holds no picture, so that {path.name} is about nothing there")
@@ -63,7 +63,7 @@ def read_pictures(pictures: Pictures, path: Path, stated: Mapping[str, str], opt
 
 def understand_table(
     table: LabelTable, finder: PictureFinder, stated: Mapping[str, str], options: LabelOptions
-) -> Columns:
+) -> LabelColumns:
     """The roles of a table's columns; a file without a header whose name says what it lists needs none."""
     if table.headless and not stated and len(table.names) == 2:
         files = [name for name, column in table.columns.items() if finder.names_picture(column[0])]
@@ -75,9 +75,9 @@ def understand_table(
 
 
 def labelled_dataset(
-    pictures: Pictures,
+    pictures: PictureFolder,
     table: LabelTable,
-    columns: Columns,
+    columns: LabelColumns,
     options: LabelOptions,
     finder: PictureFinder,
     card: DatasetCard | None = None,
@@ -110,7 +110,7 @@ def labelled_dataset(
     return dataset.of(ready, notes=notes)
 
 
-def _named_pictures(table: LabelTable, columns: Columns, finder: PictureFinder) -> list[str]:
+def _named_pictures(table: LabelTable, columns: LabelColumns, finder: PictureFinder) -> list[str]:
     """The pictures that rows name, in the order of their first row."""
     if columns.file is None:
         return []
@@ -164,7 +164,7 @@ def _card(root: Path) -> DatasetCard:
     return DatasetCard.read(file) if file.is_file() else DatasetCard(name=root.resolve().name or "pictures")
 
 
-def names_table(pictures: Pictures) -> LabelTable:
+def names_table(pictures: PictureFolder) -> LabelTable:
     """What the names of files and folders say, as a table: file, folder, folder2 (above it), name1, name2, …"""
     rows: list[dict[str, str]] = []
     for name in pictures.ids:
@@ -178,7 +178,7 @@ def names_table(pictures: Pictures) -> LabelTable:
     )
 
 
-def read_names(pictures: Pictures, stated: Mapping[str, str], words: Mapping[str, Mapping[str, str]]) -> Dataset:
+def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mapping[str, Mapping[str, str]]) -> Dataset:
     """A dataset from the names of files and folders; `stated` says what each part is, `words` what codes mean."""
     table = names_table(pictures)
     parts = [part for name in stated.values() for part in name.split("+")]
@@ -205,19 +205,19 @@ def read_names(pictures: Pictures, stated: Mapping[str, str], words: Mapping[str
     return labelled_dataset(pictures, table, columns, LabelOptions(), finder, card)
 
 
-def read_utk_names(pictures: Pictures) -> Dataset | None:
-    """Pictures named as UTKFace names them (age_gender_race_date.jpg); None where they are not."""
+def read_utk_names(pictures: PictureFolder) -> Dataset | None:
+    """PictureFolder named as UTKFace names them (age_gender_race_date.jpg); None where they are not."""
     matching = sum(UTK.fullmatch(PurePosixPath(name).name) is not None for name in pictures.ids)
     if not pictures.ids or matching < NEARLY_ALL * len(pictures.ids):
         return None
-    usable = Pictures(pictures.root, tuple(n for n in pictures.ids if UTK.fullmatch(PurePosixPath(n).name)))
+    usable = PictureFolder(pictures.root, tuple(n for n in pictures.ids if UTK.fullmatch(PurePosixPath(n).name)))
     dataset = read_names(usable, {"age": "name1", "gender": "name2", "race": "name3"}, UTK_WORDS)
     other = len(pictures.ids) - len(usable.ids)
     note = f"{dataset.name}: names as UTKFace writes them: age, gender, race and the date"
     return dataset.of(dataset.samples, notes=[note + (f"; {other} others are left out" if other else "")])
 
 
-def read_person_folders(pictures: Pictures) -> Dataset | None:
+def read_person_folders(pictures: PictureFolder) -> Dataset | None:
     """A folder for each person, whose files begin with its name (Labeled Faces in the Wild); None for others."""
     paths = [PurePosixPath(name) for name in pictures.ids]
     named = sum(len(path.parts) > 1 and path.name.startswith(f"{path.parent.name}_") for path in paths)

@@ -16,7 +16,7 @@ from countenance.words import is_missing
 
 ROLES = ("file", "person", "box", "face_box", "person_box", "class", "split", "face", "annotation")
 TRUTH = ("keypoints", "landmarks", "mask", "face_parts", "body_parts")
-"""Columns of our own that are written as JSON (or run lengths)."""
+"""LabelColumns of our own that are written as JSON (or run lengths)."""
 ENOUGH = 0.5
 """The share of a column's cells that must name pictures where its name does not say that they do."""
 SAMPLED = 200
@@ -38,7 +38,7 @@ class BoxColumns:
 
 
 @dataclass
-class Columns:
+class LabelColumns:
     """The roles of a table's columns."""
 
     file: str | None = None
@@ -58,7 +58,7 @@ class Columns:
         """What was understood, in a line.
 
         >>> boxes = [BoxColumns(("x", "y", "w", "h"), "xywh", None)]
-        >>> Columns(boxes=boxes, attributes={"sex": "Sex"}).sentence(4, 2, True)
+        >>> LabelColumns(boxes=boxes, attributes={"sex": "Sex"}).sentence(4, 2, True)
         'read 4 pictures of 2 people; boxes from x, y, w, h; attributes sex'
         """
         shown = "1 picture" if pictures == 1 else f"{pictures:,} pictures"
@@ -87,13 +87,13 @@ def parse_columns(text: str | None) -> dict[str, str]:
 
 def understand(
     table: LabelTable, names_picture: Callable[[str], bool], stated: Mapping[str, str], *, categories: bool = False
-) -> Columns:
+) -> LabelColumns:
     """The roles of the columns; what is ambiguous becomes a problem of the table, with the option that decides it.
 
     `stated` is what the user says (`parse_columns`); with `categories` classes are chosen by the user as well.
     """
-    reader = _Reader(table, dict(stated), {squashed(name): name for name in reversed(table.names)})
-    columns = Columns(split=reader.stated_column("split"), index=reader.stated_column("face"))
+    reader = _RoleReader(table, dict(stated), {squashed(name): name for name in reversed(table.names)})
+    columns = LabelColumns(split=reader.stated_column("split"), index=reader.stated_column("face"))
     columns.file = reader.stated_column("file") or _file_column(reader, names_picture)
     columns.person = reader.stated_column("person")
     columns.annotation = reader.stated_column("annotation") or reader.free("annotationid")
@@ -109,7 +109,7 @@ def understand(
 
 
 @dataclass
-class _Reader:
+class _RoleReader:
     """A table whose columns are given roles one after the other."""
 
     table: LabelTable
@@ -141,7 +141,7 @@ class _Reader:
         )
 
 
-def _file_column(reader: _Reader, names_picture: Callable[[str], bool]) -> str | None:
+def _file_column(reader: _RoleReader, names_picture: Callable[[str], bool]) -> str | None:
     """The column that names pictures: by its name, else the only one whose cells do."""
     table = reader.table
     shares = {}
@@ -165,7 +165,7 @@ def _file_column(reader: _Reader, names_picture: Callable[[str], bool]) -> str |
     return None
 
 
-def _boxes(reader: _Reader) -> list[BoxColumns]:
+def _boxes(reader: _RoleReader) -> list[BoxColumns]:
     """The columns of boxes, at most one set for each kind."""
     chosen: dict[str | None, BoxColumns] = {}
     for role in ("box", "face_box", "person_box"):
@@ -219,7 +219,7 @@ def _is_boxes(cells: Sequence[str]) -> bool:
     return bool(known) and sum(sum(letter.isdigit() for letter in cell) >= 4 for cell in known) * 2 >= len(known)
 
 
-def _class_column(reader: _Reader, columns: Columns, chosen: bool) -> str | None:
+def _class_column(reader: _RoleReader, columns: LabelColumns, chosen: bool) -> str | None:
     """The column that says what a box shows: some of its words are people or faces, or the user chooses among them."""
     for word in reader.squashed:
         name = reader.free(word)
@@ -237,7 +237,7 @@ def _is_split(cells: Sequence[str]) -> bool:
     return bool(words) and (words <= set(aliases.SPLIT_WORDS) or words <= {"0", "1", "2"})
 
 
-def _set_person(reader: _Reader, columns: Columns) -> None:
+def _set_person(reader: _RoleReader, columns: LabelColumns) -> None:
     """The column that says who it is; `subject`, `name` and `id` only where their values repeat."""
     table = reader.table
     strong = next((name for word in aliases.PERSON if (name := reader.free(word)) and name != columns.file), None)
@@ -276,7 +276,7 @@ def _is_written(cells: Sequence[str]) -> bool:
     return bool(known) and all(cell.startswith(("[", "{")) for cell in known)
 
 
-def _set_attributes(reader: _Reader, columns: Columns) -> None:
+def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
     """Every other column is an attribute; sizes, row numbers and empty columns are not; mistyped names are refused."""
     table = reader.table
     used = {columns.file, columns.person, columns.index, columns.annotation, columns.category, columns.split}
@@ -308,7 +308,7 @@ def _set_attributes(reader: _Reader, columns: Columns) -> None:
         columns.attributes[own] = name
 
 
-def _headless(table: LabelTable, columns: Columns) -> str:
+def _headless(table: LabelTable, columns: LabelColumns) -> str:
     others = [name for name in table.names if name != columns.file]
     roles = ",".join(["file=" + (columns.file or "1"), *(f"NAME={name}" for name in others[:3])])
     return (

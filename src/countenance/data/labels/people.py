@@ -7,7 +7,7 @@ from typing import Any
 
 from countenance.data.categories import Categories, choose
 from countenance.data.labels.boxes import StatedBoxes, corners_of
-from countenance.data.labels.columns import Columns
+from countenance.data.labels.columns import LabelColumns
 from countenance.data.labels.finder import PictureFinder
 from countenance.data.labels.rows import LabelTable
 from countenance.data.labels.values import attribute_values, split_values
@@ -58,7 +58,7 @@ class LabelOptions:
 
 
 def people_of(
-    table: LabelTable, columns: Columns, finder: PictureFinder, sizes: Sizes, options: LabelOptions
+    table: LabelTable, columns: LabelColumns, finder: PictureFinder, sizes: Sizes, options: LabelOptions
 ) -> list[LabelledPerson]:
     """Everybody whom a table names, in its order; problems are noted in the table."""
     pictures = _pictures(table, columns, finder, options)
@@ -102,7 +102,9 @@ def _cell(table: LabelTable, name: str | None, i: int) -> str | None:
     return None if is_missing(cell) else cell.removesuffix(".0")
 
 
-def _pictures(table: LabelTable, columns: Columns, finder: PictureFinder, options: LabelOptions) -> list[str | None]:
+def _pictures(
+    table: LabelTable, columns: LabelColumns, finder: PictureFinder, options: LabelOptions
+) -> list[str | None]:
     """The picture of every row; rows whose picture is not there are problems, or left out where the user says so."""
     if columns.file is None:
         table.problems.add_whole(
@@ -138,7 +140,7 @@ def _pictures(table: LabelTable, columns: Columns, finder: PictureFinder, option
     return pictures
 
 
-def _classes(table: LabelTable, columns: Columns, options: LabelOptions) -> Categories | None:
+def _classes(table: LabelTable, columns: LabelColumns, options: LabelOptions) -> Categories | None:
     """What the words of the class column show."""
     if columns.category is None:
         if options.categories:
@@ -148,7 +150,9 @@ def _classes(table: LabelTable, columns: Columns, options: LabelOptions) -> Cate
     return choose([{"id": word, "name": word} for word in words], options.categories, str(table.path))
 
 
-def _shown(table: LabelTable, columns: Columns, classes: Categories | None, i: int) -> tuple[str | None, str | None]:
+def _shown(
+    table: LabelTable, columns: LabelColumns, classes: Categories | None, i: int
+) -> tuple[str | None, str | None]:
     """What the box of a row shows (face, person, other; None: nothing says) and whether a mask is worn."""
     if classes is None:
         return table.kind, None
@@ -175,7 +179,7 @@ def _boxes_of_row(
     return list(zip(faces_or_none, people_or_none, strict=True))
 
 
-def _truth(table: LabelTable, columns: Columns, i: int) -> dict[str, Any]:
+def _truth(table: LabelTable, columns: LabelColumns, i: int) -> dict[str, Any]:
     """Keypoints, landmarks and the like, which a table writes as JSON."""
     values: dict[str, Any] = {}
     for name in columns.truth:

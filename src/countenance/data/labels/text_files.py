@@ -122,7 +122,7 @@ def _after_count(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]
 
 
 def _columns(path: Path, header: Sequence[str], body: Sequence[tuple[int, list[str]]]) -> LabelTable:
-    """Columns of text; rows of another length, and names that occur twice, are problems of the table."""
+    """LabelColumns of text; rows of another length, and names that occur twice, are problems of the table."""
     table = LabelTable(path, {}, [])
     width = len(header)
     usable: list[tuple[int, list[str]]] = []
