@@ -25,9 +25,9 @@ from countenance.auditing.given_finding import (
 from countenance.auditing.groups import GROUP, Grouping
 from countenance.auditing.held_equal_cells import CellSums, Decomposed, blocks_of, decomposed
 from countenance.auditing.held_equal_covariates import Covariate, covariate, covariate_choices
-from countenance.auditing.held_equal_fit import FEWEST_PEOPLE, ComparableRows, Fit, Gap
+from countenance.auditing.held_equal_fit import FEWEST_PEOPLE, ComparableRows, Fit, HeldGap
 from countenance.auditing.held_equal_propensity import PropensityFit, design_of, fitted_propensity
-from countenance.auditing.held_equal_shuffle import Family, Tested
+from countenance.auditing.held_equal_shuffle import Family, TestedColumn
 from countenance.auditing.ordering import role_of
 from countenance.auditing.table import Array
 from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, none_larger, plural, shown
@@ -61,7 +61,7 @@ def given_findings(work: Work, raw: Sequence[Finding]) -> list[GivenFinding]:
         if members.overlap:
             work.notes.append(f"{grouping.name} has several values in a row and is not compared with conditions equal")
             continue
-        found.append(_Attribute(work, grouping, members.cells, covariates, units))
+        found.append(_HeldAttribute(work, grouping, members.cells, covariates, units))
     made = [(one, *one.tested()) for one in found]
     many = len(made)
     return [
@@ -77,7 +77,7 @@ def unit_codes(work: Work) -> tuple[Array, ...]:
     return tuple(np.asarray(one, dtype=np.int64) for one in codes) or (np.arange(work.rows.size),)
 
 
-class _Attribute:
+class _HeldAttribute:
     """The comparisons of one attribute."""
 
     def __init__(
@@ -93,7 +93,7 @@ class _Attribute:
             self.unknown.append(int((there & (cells >= 0)).sum()) - len(places))
             values = column.values + column.centre
             self.fits.append(Fit(ComparableRows.of(values, cells, len(grouping.cells), units, covariates, places)))
-        self.gaps: dict[tuple[int, int], tuple[Gap, PropensityFit | None]] = {}
+        self.gaps: dict[tuple[int, int], tuple[HeldGap, PropensityFit | None]] = {}
         for metric, fit in enumerate(self.fits):
             design: Array | None = None
             for group in self._groups(metric):
@@ -114,7 +114,7 @@ class _Attribute:
     def tested(self) -> tuple[dict[tuple[int, int], float], Array, str]:
         """p of each comparison that has people enough, adjusted p, and how they were tested."""
         tested = [
-            Tested(metric, group, propensity, gap.df)
+            TestedColumn(metric, group, propensity, gap.df)
             for (metric, group), (gap, propensity) in self.gaps.items()
             if gap.effective >= FEWEST_PEOPLE and gap.error >= 0
         ]

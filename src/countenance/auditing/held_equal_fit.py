@@ -73,7 +73,7 @@ class ComparableRows:
 
 
 @dataclass(frozen=True)
-class Gap:
+class HeldGap:
     """A gap with its standard error, degrees of freedom and effective people."""
 
     estimate: float
@@ -160,18 +160,18 @@ class Fit:
         size = self.n.sum(1)
         return float(size[(share > 0) & (share < 1)].sum() / max(size.sum(), 1))
 
-    def measured(self, group: int) -> Gap:
+    def measured(self, group: int) -> HeldGap:
         """The gap of a group with its error."""
         effective = self.effective(group)
         if min(effective) < FEWEST_PEOPLE or not math.isfinite(self.gap[group]):
-            return Gap(float(self.gap[group]), math.nan, math.nan, min(effective))
+            return HeldGap(float(self.gap[group]), math.nan, math.nan, min(effective))
         weights = np.abs((self.rows.groups == group) - self.share[self.rows.strata.codes, group])
         return measured_gap(float(self.gap[group]), self.influence(group), self.rows, group, weights, effective)
 
 
 def measured_gap(
     estimate: float, influence: Array, rows: ComparableRows, group: int, weights: Array, effective: tuple[float, float]
-) -> Gap:
+) -> HeldGap:
     """A gap with the error that influence values summed per person give; of two ways that cross, both count."""
     inside, units = rows.groups == group, rows.units
     variances = [_squares(codes, influence) for codes in units]
@@ -183,7 +183,7 @@ def measured_gap(
     spread = sum(one**2 / max(people - 1, 1) for one, people in zip(sides, effective, strict=True))
     df = sum(sides) ** 2 / spread if spread > 0 else min(effective) - 1
     variance += _near_the_ends(rows.values, inside, weights, effective, sides)
-    return Gap(estimate, math.sqrt(variance), df, min(effective))
+    return HeldGap(estimate, math.sqrt(variance), df, min(effective))
 
 
 def _near_the_ends(

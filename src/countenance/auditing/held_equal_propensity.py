@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from countenance.auditing.held_equal_covariates import Covariate
-from countenance.auditing.held_equal_fit import ComparableRows, Gap, effective_people, measured_gap
+from countenance.auditing.held_equal_fit import ComparableRows, HeldGap, effective_people, measured_gap
 from countenance.auditing.table import Array
 
 RIDGE = 0.1
@@ -31,14 +31,14 @@ class PropensityFit:
         """Whether a row is in the group, less the probability of that."""
         return np.asarray((self.rows.groups == self.group) - self.probability)
 
-    def measured(self) -> Gap:
+    def measured(self) -> HeldGap:
         """The gap with its error."""
         inside, people = self.rows.groups == self.group, self.rows.people
         weights = np.where(inside, 1 - self.probability, self.probability)
         totals = [float(weights[side].sum()) for side in (inside, ~inside)]
         effective = (_comparable(people[inside], weights[inside]), _comparable(people[~inside], weights[~inside]))
         if min(totals) <= 0 or min(effective) <= 0:
-            return Gap(math.nan, math.nan, math.nan, 0.0)
+            return HeldGap(math.nan, math.nan, math.nan, 0.0)
         means = [
             float((weights * self.residuals)[side].sum()) / total
             for side, total in zip((inside, ~inside), totals, strict=True)

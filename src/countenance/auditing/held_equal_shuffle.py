@@ -31,7 +31,7 @@ MIXED = 0.05
 
 
 @dataclass(frozen=True)
-class Tested:
+class TestedColumn:
     """A column of the family: a metric's fit and one of its groups, by strata or by propensity."""
 
     metric: int
@@ -45,7 +45,7 @@ class Family:
     """All comparisons of one attribute."""
 
     fits: Sequence[Fit]
-    tested: Sequence[Tested]
+    tested: Sequence[TestedColumn]
     seed: int
     alpha: float
 
@@ -132,7 +132,7 @@ def _apart(codes: Array, groups: Array) -> float:
 class _Shuffled:
     """Statistics of observed and of shuffled labels, all metrics together."""
 
-    def __init__(self, fits: Sequence[Fit], tested: Sequence[Tested], units: Sequence[Array], rng: Any) -> None:
+    def __init__(self, fits: Sequence[Fit], tested: Sequence[TestedColumn], units: Sequence[Array], rng: Any) -> None:
         self.tested, self.rng, self.groups = tested, rng, fits[0].rows.count
         present = np.unique(np.concatenate(list(units)))
         self.units = [np.searchsorted(present, codes) for codes in units]
@@ -140,7 +140,7 @@ class _Shuffled:
         self.labels = np.zeros(self.size, dtype=np.int64)
         for fit, codes in zip(fits, self.units, strict=True):
             self.labels[codes] = fit.rows.groups
-        self.sides = [_Sums(fit, codes, self.size) for fit, codes in zip(fits, self.units, strict=True)]
+        self.sides = [_UnitSums(fit, codes, self.size) for fit, codes in zip(fits, self.units, strict=True)]
         self.bins = self._alike(fits)
         shares = np.zeros((len(self.bins), self.groups))
         self.expected = np.zeros((self.size, self.groups))
@@ -201,7 +201,7 @@ class _Shuffled:
         return made
 
 
-class _Sums:
+class _UnitSums:
     """Sums of one metric by unit and stratum, and by unit and slope."""
 
     def __init__(self, fit: Fit, units: Array, size: int) -> None:
