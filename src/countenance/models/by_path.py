@@ -8,7 +8,6 @@ from typing import Any, Protocol, runtime_checkable
 from countenance.answers.raw import described
 from countenance.errors import InputError
 
-BATCH = 8
 _END = object()
 
 
@@ -18,6 +17,14 @@ class PathModel(Protocol):
 
     def data_preprocessor(self, img_filepaths: list[str], **keywords: Any) -> Iterable[Any]: ...
     def __call__(self, batch: Any) -> Any: ...
+
+
+class SampleModel(Protocol):
+    """A model that reads its pictures itself: it gets the samples of a batch instead of pixels (FHIBE's wrapper)."""
+
+    needs_pixels: bool
+
+    def by_samples(self, samples: Sequence[Any]) -> Sequence[Any]: ...
 
 
 def answers_by_path(
