@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from countenance.answers import Embedding, Picture
-from countenance.data.image import decode, encode_png
+from countenance.answers import Embedding
 from countenance.errors import InputError
-from countenance.models.by_path import PathModel, PicturesByPath, answers_by_path, blamed, save_picture
+from countenance.models.by_path import PathModel, answers_by_path, blamed
 from countenance.models.face_embedding import face_similarity, load_embedding
 
 PICTURE = np.full((4, 6, 3), 7, np.uint8)
@@ -68,32 +67,6 @@ def test_what_goes_wrong_names_the_image_once():
             raise error
     with pytest.raises(KeyboardInterrupt), blamed("a.png"):
         raise KeyboardInterrupt
-
-
-def test_a_model_of_pictures_takes_paths(tmp_path):
-    paths = []
-    for i in range(9):
-        (tmp_path / f"{i}.png").write_bytes(encode_png(PICTURE + np.uint8(i)))
-        paths.append(str(tmp_path / f"{i}.png"))
-    sizes = []
-
-    def model(images):
-        sizes.append(len(images))
-        return [int(image[0, 0, 0]) for image in images]
-
-    found = list(answers_by_path(PicturesByPath(model, lambda value: value - 7), paths))
-    assert found == list(zip(paths, range(9), strict=True)) and sizes == [8, 1]
-    with pytest.raises(InputError, match="returned 0 answers for 8 images"):
-        list(answers_by_path(PicturesByPath(lambda images: []), paths))
-
-
-def test_a_picture_is_saved_as_it_is(tmp_path):
-    for name, answer in (("a.png", Picture(PICTURE)), ("b.png", PICTURE)):
-        save_picture(answer, str(tmp_path / name))
-        assert np.array_equal(decode((tmp_path / name).read_bytes()), PICTURE)
-    for wrong in (PICTURE / 255, PICTURE[:, :, 0], PICTURE[:, :, :2]):
-        with pytest.raises(InputError, match=r"c.png: a picture of shape .*, expected 8-bit RGB"):
-            save_picture(wrong, str(tmp_path / "c.png"))
 
 
 def test_how_alike_two_faces_are():

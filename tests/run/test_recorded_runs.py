@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.run.recorded import SHARD, record, scores_table
 
 from countenance.answers import Labels
 from countenance.auditing.source import Source
@@ -17,7 +18,6 @@ from countenance.run.around import _holds
 from countenance.run.auditing import audit_again, rows_about
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.purge import purge
-from countenance.run.record import SHARD, record, scores_table
 from countenance.run.store import thumbnails_of
 from countenance.run.verify import verify
 

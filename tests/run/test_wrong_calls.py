@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.run.recorded import record
 
 import countenance as ct
 from countenance.answers.formats import Wanted, read_predictions
@@ -15,7 +16,6 @@ from countenance.errors import InputError
 from countenance.run.evaluator import evaluate
 from countenance.run.given import given_model
 from countenance.run.manifest import DatasetRecord, Manifest
-from countenance.run.record import record
 from countenance.run.shard import needs_pixels, takes_ids
 from countenance.settings import ModelSettings
 from countenance.storage.local import LocalStorage

@@ -3,18 +3,11 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
-from countenance.answers import Picture
 from countenance.answers.raw import described
-from countenance.data.image import LazyImage, encode_png
 from countenance.errors import InputError
-from countenance.files import write_atomically
 
-BATCH = 8
 _END = object()
 
 
@@ -26,37 +19,12 @@ class PathModel(Protocol):
     def __call__(self, batch: Any) -> Any: ...
 
 
-class PicturesByPath:
-    """A model that takes a list of pictures, as one that takes paths; `form` converts each of its answers.
+class SampleModel(Protocol):
+    """A model that reads its pictures itself: it gets the samples of a batch instead of pixels (FHIBE's wrapper)."""
 
-    >>> model = PicturesByPath(lambda images: [image.shape for image in images])
-    >>> [batch for batch in model.data_preprocessor(["a.png", "b.png"])]
-    [['a.png', 'b.png']]
-    """
+    needs_pixels: bool
 
-    def __init__(self, model: Callable[[Any], Any], form: Callable[[Any], Any] = lambda answer: answer) -> None:
-        self.model, self.form = model, form
-
-    def data_preprocessor(self, img_filepaths: list[str], **keywords: Any) -> Iterator[list[str]]:
-        """The paths, some at a time."""
-        for a in range(0, len(img_filepaths), BATCH):
-            yield img_filepaths[a : a + BATCH]
-
-    def __call__(self, batch: list[str]) -> list[Any]:
-        answers = list(self.model([LazyImage(Path(path)).load() for path in batch]))
-        if len(answers) != len(batch):
-            raise InputError(f"the model returned {len(answers)} answers for {len(batch)} images")
-        return [self.form(answer) for answer in answers]
-
-
-def save_picture(answer: Any, filename: str) -> None:
-    """Write a picture that a model made as PNG, whole or not at all."""
-    pixels = answer.pixels if isinstance(answer, Picture) else np.asarray(answer)
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-        description = f"a picture of shape {pixels.shape} and type {pixels.dtype}"
-        raise InputError(f"{Path(filename).name}: {description}, expected 8-bit RGB")
-    content = encode_png(pixels)
-    write_atomically(Path(filename), lambda part: part.write_bytes(content))
+    def by_samples(self, samples: Sequence[Any]) -> Sequence[Any]: ...
 
 
 def answers_by_path(

@@ -104,7 +104,7 @@ def _load(spec: ModelSpec) -> Model:
         target = target(**spec.settings)
     if spec.request is not None and (adapted := adapt(target, spec.request)) is not None:
         target = adapted.call
-    if not callable(target):
+    if not callable(target) and told(target, "by_samples") is None:
         raise InputError(
             f"model {name!r} is a {type(target).__name__}, expected something callable on a list of images"
         )

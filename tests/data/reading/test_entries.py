@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countenance.data.reading.entries import EntryStream, field, read_entries, write_entries
+from countenance.data.reading.entries import field, read_entries, write_entries
 from countenance.errors import InputError
 
 values = st.recursive(st.none() | st.integers() | st.text(max_size=4), lambda inner: st.lists(inner, max_size=3))
@@ -45,33 +45,6 @@ def test_anything_but_one_object_is_refused_with_its_place(tmp_path, text, words
 def test_a_file_that_is_not_there_is_told_with_what_to_do(tmp_path):
     with pytest.raises(InputError, match=r"a.json: no such file; make it first"):
         list(read_entries(tmp_path / "a.json", "make it first"))
-
-
-def test_a_stopped_program_goes_on_with_what_is_missing(tmp_path):
-    path = tmp_path / "folder" / "a.json"
-
-    def stops():
-        yield "a", [1]
-        yield "b", 2
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        EntryStream(path, "question").write(stops())
-    partial = path.with_name("a.partial.jsonl")
-    assert not path.exists()
-    with partial.open("a") as stream:
-        stream.write('["c", [')  # a killed program's last line
-    again = EntryStream(path, "question")
-    assert again.done == {"a": [1], "b": 2}
-    again.write([("c", None)])
-    assert list(read_entries(path)) == [("a", [1]), ("b", 2), ("c", None)] and not partial.exists()
-
-
-def test_another_question_begins_again(tmp_path):
-    path = tmp_path / "a.json"
-    path.with_name("a.partial.jsonl").write_text('"one"\n["a", 1]\n')
-    assert EntryStream(path, "one").done == {"a": 1}
-    assert EntryStream(path, "two").done == {}
 
 
 def test_a_field_of_an_entry():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import parameters
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countenance.data.image import encode_png
@@ -285,7 +285,7 @@ values = st.recursive(
 )
 
 
-@parameters(values)
+@given(values)
 def test_every_literal_that_python_writes_is_read_back(value):
     assert literal(repr(value), "here") == value
 

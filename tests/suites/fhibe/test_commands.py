@@ -110,7 +110,7 @@ def test_the_thresholds_that_were_used_are_the_ones_that_are_named(tree):
 
 
 @pytest.mark.parametrize(
-    ("task", "metric", "said"),
+    ("task", "metric", "text"),
     [
         ("keypoint_estimation", "PCK", "thresholds 0.2, 0.35"),
         ("person_parsing", "AR_MASK", "thresholds 0.2, 0.35"),

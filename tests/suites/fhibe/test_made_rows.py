@@ -158,20 +158,20 @@ def test_a_body_without_a_part_of_its_truth_is_left_out(rows, without):
     assert [row["image_id"] for row in rendered] == ["b"]
 
 
-def test_faces_are_cut_out_at_256_pixels_with_their_labels(rows, tmp_path):
+def test_faces_are_cut_out_at_512_pixels_with_their_labels(rows, tmp_path):
     alone = portrait(3)
     two = Sample("two", alone.image, alone.width, alone.height, alone.subjects * 2)
     empty = Sample("none", alone.image, alone.width, alone.height, (Subject("x", face_box=np.array([1.0, 2, 3, 4])),))
     steps = []
     _, rendered = rows([body()], [alone, two, empty], step=lambda: steps.append(1))
     (row,) = rendered
-    assert len(steps) == 4 and (row["image_height"], row["image_width"]) == ("256", "256")
+    assert len(steps) == 4 and (row["image_height"], row["image_width"]) == ("512", "512")
     assert row["multiple_subjects"] == "False" and row["subject_id"] == "q1"
     with Image.open(tmp_path / "made" / row["filepath"]) as picture:
-        assert picture.size == (256, 256)
+        assert picture.size == (512, 512)
     mask = row["CelebA"].strip("[]'")
     with Image.open(tmp_path / "made" / mask) as labels:
-        assert labels.size == (256, 256) and set(np.unique(np.asarray(labels))) == {0, 1, 2}, "ears are skin"
+        assert labels.size == (512, 512) and set(np.unique(np.asarray(labels))) == {0, 1, 2}, "ears are skin"
     _, small = rows([body("d")], [portrait(6)], side=64)
     with Image.open(tmp_path / "made" / small[0]["filepath"]) as picture:
         assert picture.size == (64, 64) and small[0]["image_height"] == "64"

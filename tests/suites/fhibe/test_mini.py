@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, parameters, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countenance.errors import InputError
@@ -40,7 +40,7 @@ coordinate = st.integers(0, 30)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@parameters(
+@given(
     st.lists(st.tuples(coordinate, coordinate), min_size=12, max_size=12),
     st.permutations(range(12)),  # no two alike: equal scores would be ranked in the order of the images
     st.integers(1, 11),

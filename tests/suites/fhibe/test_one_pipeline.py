@@ -117,3 +117,31 @@ def test_outputs_that_were_damaged_are_named_and_nothing_is_written(tree):
     arguments = ["fhibe", "evaluate", "--data", str(tree), "--task", "person_localization", "--model-name", "m", "-q"]
     assert command(arguments) == 2
     assert not (path.parent / "run").exists()
+
+
+WRAPPER = """
+import os
+from pathlib import Path
+
+class Wrapped:
+    def data_preprocessor(self, img_filepaths, **keywords):
+        return [img_filepaths]
+
+    def __call__(self, batch):
+        Path({log!r}).write_text(str(os.getpid()))
+        return [{{"bboxes": [[4, 10, 19, 50]], "scores": [0.9], "labels": [0]}} for _ in batch]
+"""
+
+
+def test_a_wrapper_by_name_runs_in_a_process_of_its_own(tmp_path):
+    import os
+
+    small.body(tmp_path, people=6)
+    log = tmp_path / "process"
+    (tmp_path / "mine.py").write_text(WRAPPER.format(log=str(log)))
+    arguments = ["fhibe", "evaluate", "--data", str(tmp_path), "--task", "person_localization", "--model-name", "w"]
+    assert command([*arguments, "--model", f"{tmp_path}/mine.py:Wrapped", "-q", "--no-report"]) == 0
+    folder = tmp_path / "results" / "person_localization" / "fhibe_downsampled" / "w"
+    assert int(log.read_text()) != os.getpid()
+    assert {row["m.AR_IOU"] for row in Run(folder / "run").scores().to_pylist() if row["subject"]} == {1.0}
+    assert len(json.loads((folder / "model_outputs.json").read_text())) == 6

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, parameters, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countenance.data import ArrayImage, Sample, Subject
@@ -260,7 +260,7 @@ anything = st.recursive(
 
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
-@parameters(st.sampled_from(TASKS), anything)
+@given(st.sampled_from(TASKS), anything)
 def test_whatever_a_model_answers_is_stored_or_refused(task, answer):
     try:
         if task in ("face_encoding", "face_super_resolution"):

@@ -11,7 +11,7 @@ from typing import Any
 
 from countenance.data.tables import read_text
 from countenance.errors import InputError
-from countenance.files import write_atomically, write_text
+from countenance.files import write_atomically
 
 _SIGN = re.compile(r"[ \t\n\r]*([{}:,]?)[ \t\n\r]*")
 
@@ -69,45 +69,6 @@ def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
             stream.write("\n}\n")
 
     write_atomically(path, write)
-
-
-class EntryStream:
-    """Entries of a program that is under way: each is on disk as soon as it is there, and a stopped program goes on.
-
-    A line for each entry, below a line that says what was asked for; another question begins again.
-    """
-
-    def __init__(self, path: Path, request: str) -> None:
-        self.path, self.asked = path.with_name(f"{path.stem}.partial.jsonl"), request
-        self.target = path
-        self.done: dict[str, Any] = {}
-        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else []
-        if lines and lines[0] == json.dumps(request):
-            for line in lines[1:]:
-                try:
-                    name, value = json.loads(line)
-                except ValueError:
-                    break  # the last line of a killed run
-                self.done[name] = value
-
-    def write(self, entries: Iterable[tuple[str, Any]]) -> None:
-        """Store the entries that are missing, then all of them as one JSON object."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        remaining = [json.dumps(self.asked), *(json.dumps(entry) for entry in self.done.items())]
-        write_text(self.path, "\n".join(remaining) + "\n")
-        with self.path.open("a", encoding="utf-8") as stream:
-            for name, value in entries:
-                stream.write(json.dumps([name, value]) + "\n")
-                stream.flush()
-        write_entries(self.target, self._all())
-        self.path.unlink()
-
-    def _all(self) -> Iterator[tuple[str, Any]]:
-        with self.path.open(encoding="utf-8") as stream:
-            next(stream)
-            for line in stream:
-                name, value = json.loads(line)
-                yield name, value
 
 
 def field(entry: Any, name: str, place: str) -> Any:
