@@ -77,7 +77,6 @@ def test_no_script_hides_a_module_of_python():
 
 
 UNCALLED = {
-    "any_time_difference": "the gate that looks again and again (any_time)",
     "scoring_rates": "share above the median of all, as New York City's Local Law 144 defines it",
     "calculate_disparity": "a name of FHIBE's original interface",
     "check_people": "the renderer's project checks its set with it",
@@ -100,6 +99,8 @@ def test_every_function_has_a_caller() -> None:
                 used.add(node.name)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 used |= set(re.split(r"[.:]", node.value))  # what is loaded by its name
+        if "original" in path.parts:  # names of FHIBE's original interface, which scripts import
+            continue
         for node in parsed(path).body:
             if isinstance(node, ast.FunctionDef) and not node.decorator_list:
                 defined.add(node.name)

@@ -178,7 +178,7 @@ def test_hostile_names_reach_the_terminal_in_no_command(hostile, tmp_path, capsy
 
 
 def test_verdicts_have_a_colour_in_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    line = lines.Line(["verdict  ", lines.Cell("dis\x1bparity", "severe")])
+    line = lines.PaintedLine(["verdict  ", lines.PaintedText("dis\x1bparity", "severe")])
     assert line == "verdict  dis\x1bparity"
     lines.say(line)
     assert "\x1b" not in capsys.readouterr().out
@@ -193,7 +193,7 @@ def test_verdicts_have_a_colour_in_a_terminal_alone(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_narrow_table_shortens_drops_and_cuts_in_this_order() -> None:
-    rows = [("who", "p", "verdict"), ("a" * 30, "0.01", lines.Cell("disparity (severe)", "severe", "worse"))]
+    rows = [("who", "p", "verdict"), ("a" * 30, "0.01", lines.PaintedText("disparity (severe)", "severe", "worse"))]
     assert max(map(len, tables.fitted(rows, 45))) <= 45 and "worse" in tables.fitted(rows, 45)[1]
     assert "0.01" in tables.fitted(rows, 45, ["p"])[1] and "0.01" not in tables.fitted(rows, 38, ["p"])[1]
     assert "…" in tables.fitted(rows, 30, ["p"])[1] and max(map(len, tables.fitted(rows, 30, ["p"]))) <= 30

@@ -219,7 +219,7 @@ def test_verify_counts_files_and_names_each_problem(tmp_path: Path) -> None:
     sealed = json.loads((run.path / "files.json").read_text())["files"]
     assert found.files == len(sealed) and found.problems == []
     (run.path / "work").mkdir(exist_ok=True)
-    (run.path / "work" / "1.parquet").write_bytes(b"x")
+    (run.path / "work" / "00001.scores.parquet").write_bytes(b"x")
     (run.path / "purge.json").write_bytes(b"{}")
     (run.path / "audit.json").write_bytes(b"{}")
     (run.path / "scores.parquet").write_bytes(b"x")
@@ -227,7 +227,7 @@ def test_verify_counts_files_and_names_each_problem(tmp_path: Path) -> None:
     told = "; ".join(verify(run.store).problems)
     for said in (
         "scores.parquet: its content is not what was written", "results.json: missing", "purge.json: a purge was",
-        "audit.json: not on the list of hashes", "work/1.parquet: left behind",
+        "audit.json: not on the list of hashes", "work/00001.scores.parquet: left behind",
     ):  # fmt: skip
         assert said in told, said
     assert len(verify(run.store).problems) == 5

@@ -28,7 +28,7 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
-from countenance.cli.lines import Cell, Line, Stopped, note, say, width, wrapped
+from countenance.cli.lines import PaintedLine, PaintedText, Stopped, note, say, width, wrapped
 from countenance.cli.places import is_run
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, keep_audit
@@ -217,7 +217,7 @@ def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
 
     every, result = result, result.without_given()
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
-    lines: list[str] = [Line(["verdict  ", Cell(result.verdict, mark(result.verdict, worst))])]
+    lines: list[str] = [PaintedLine(["verdict  ", PaintedText(result.verdict, mark(result.verdict, worst))])]
     lines += wrapped("in short", headline(result), columns)
     lines += wrapped("findings", tally(result), columns)
     lines += wrapped("overall", overall_words(result), columns) if result.overall else []
@@ -351,13 +351,13 @@ def _table(findings: list["Finding"], floor: float, columns: int | None) -> list
             (
                 f.measure,
                 f"{f.attribute} = {f.group}",
-                Cell(f.counted or f"{f.n:,}", short=f"{f.clusters:,}"),
+                PaintedText(f.counted or f"{f.n:,}", short=f"{f.clusters:,}"),
                 f"{f.estimate:.3f} [{f.low:.3f}, {f.high:.3f}]" if f.n else "no units",
                 spark(f.estimate) if f.metric_kind == "rate" and f.n else "",
                 f"{f.versus} {f.estimate_versus:.3f}" if f.n_versus else f"{f.versus}: no units",
                 f"{f.difference:+.3f}" if f.difference == f.difference else "",
                 p_words(f.p_adjusted, floor) if f.p_adjusted == f.p_adjusted else "",
-                Cell(f.verdict + (f" ({f.severity}, {way})" if f.severity else ""), colour, _short(f, way)),
+                PaintedText(f.verdict + (f" ({f.severity}, {way})" if f.severity else ""), colour, _short(f, way)),
             )
         )
     if len({f.measure for f in findings}) == 1 and columns is not None:
@@ -404,7 +404,7 @@ def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> l
     scores = f": {overall_words(result)}" if result.overall else ""
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     return [
-        Line(["verdict  ", Cell(result.verdict, mark(result.verdict, worst))]),
+        PaintedLine(["verdict  ", PaintedText(result.verdict, mark(result.verdict, worst))]),
         *wrapped("in short", short, columns),
         *wrapped("model", f"{manifest['model']['name']} on {images}{scores}", columns),
         *wrapped("unit", result.settings["unit"], columns),

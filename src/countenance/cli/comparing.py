@@ -23,7 +23,7 @@ from countenance.cli.audit_options import (
     names_of,
 )
 from countenance.cli.auditing import adjustment, check_writable, shuffling
-from countenance.cli.lines import Cell, note, say, width, wrapped
+from countenance.cli.lines import PaintedText, note, say, width, wrapped
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, opened_entries
 from countenance.errors import InputError
@@ -347,7 +347,7 @@ def _change_row(change: "Change", settings: dict[str, Any]) -> tuple[str, ...]:
         _number(change.estimate_b),
         _difference(change),
         _p(change.p_adjusted),
-        Cell(verdict, mark),
+        PaintedText(verdict, mark),
     )
 
 
@@ -367,7 +367,7 @@ def _gap_row(gap: "Gap", settings: dict[str, Any]) -> tuple[str, ...]:
         _signed(gap.gap_b),
         _difference(gap),
         _p(gap.p_adjusted),
-        Cell(verdict, mark),
+        PaintedText(verdict, mark),
     )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from countenance.cli.lines import Cell, Line, say, width
+from countenance.cli.lines import PaintedLine, PaintedText, say, width
 from countenance.cli.places import RunPlace
 from countenance.cli.trust_options import Unverified
 from countenance.errors import GateFailed, InputError
@@ -53,13 +53,13 @@ def gate(
 MARKS = {"FAIL": "severe", "warn": "unsure", "pass": "none", "FAILED": "severe", "passed": "none"}
 
 
-def _painted(line: str) -> Line:
+def _painted(line: str) -> PaintedLine:
     """A line of the outcome, its first words in the colour of what they say."""
     label, text = line[:9], line[9:]
     first, colon, rest = text.partition(":")
     if label.strip() == "gate" and colon:
-        return Line([label, Cell(first, MARKS[first]), colon, rest])
-    return Line([Cell(label, MARKS.get(label.strip(), "")), text])
+        return PaintedLine([label, PaintedText(first, MARKS[first]), colon, rest])
+    return PaintedLine([PaintedText(label, MARKS.get(label.strip(), "")), text])
 
 
 def show(outcome: "Gate", junit: Path | None = None, json: Path | None = None, markdown: Path | None = None) -> None:

@@ -29,29 +29,29 @@ COLOURS = {
 """The colour of each mark of a verdict, as the pages have them."""
 
 
-class Cell(str):
+class PaintedText(str):
     """Text with the mark of a verdict, which a terminal shows in the mark's colour, and a shorter form of it."""
 
     mark: str
     short: str
 
-    def __new__(cls, text: str, mark: str = "", short: str = "") -> "Cell":
+    def __new__(cls, text: str, mark: str = "", short: str = "") -> "PaintedText":
         """The text; a mark that is not known has no colour."""
         cell = super().__new__(cls, text)
         cell.mark, cell.short = mark, short or text
         return cell
 
 
-class Line(str):
+class PaintedLine(str):
     """A line of several texts, some of them in the colour of a verdict.
 
-    >>> Line(["verdict  ", Cell("disparity", "severe")])
+    >>> PaintedLine(["verdict  ", PaintedText("disparity", "severe")])
     'verdict  disparity'
     """
 
     parts: tuple[str, ...]
 
-    def __new__(cls, parts: Sequence[str]) -> "Line":
+    def __new__(cls, parts: Sequence[str]) -> "PaintedLine":
         """The texts one after the other."""
         line = super().__new__(cls, "".join(parts))
         line.parts = tuple(parts)
@@ -90,11 +90,11 @@ def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     if stream is None:
         return
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    paint = isinstance(text, Line) and coloured(stream)
+    paint = isinstance(text, PaintedLine) and coloured(stream)
     pieces = []
-    for part in text.parts if isinstance(text, Line) else (str(text),):
+    for part in text.parts if isinstance(text, PaintedLine) else (str(text),):
         clean = printable(redacted(part)).encode(encoding, "backslashreplace").decode(encoding)
-        colour = COLOURS.get(part.mark) if paint and isinstance(part, Cell) else None
+        colour = COLOURS.get(part.mark) if paint and isinstance(part, PaintedText) else None
         pieces.append(typer.style(clean, fg=colour) if colour else clean)
     try:
         typer.echo("".join(pieces), err=err, nl=nl, color=paint or None)

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from countenance.cli.lines import Cell, Line
+from countenance.cli.lines import PaintedLine, PaintedText
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 BAR = 8
@@ -33,7 +33,7 @@ def columns_of(rows: Sequence[Sequence[str]]) -> list[str]:
     return list(fitted(rows))
 
 
-def fitted(rows: Sequence[Sequence[str]], width: int | None = None, spare: Sequence[str] = ()) -> list[Line]:
+def fitted(rows: Sequence[Sequence[str]], width: int | None = None, spare: Sequence[str] = ()) -> list[PaintedLine]:
     """Lines of a table that fits a width: cells are shortened, then columns of `spare` left out, then the widest cut.
 
     The first row is the head. Cells keep the colour of their verdict.
@@ -45,7 +45,7 @@ def fitted(rows: Sequence[Sequence[str]], width: int | None = None, spare: Seque
     shown = [list(row) for row in rows]
     widths = _widths(shown)
     if width is not None and _total(widths) > width:
-        shown = [[Cell(c.short, c.mark) if isinstance(c, Cell) else c for c in row] for row in shown]
+        shown = [[PaintedText(c.short, c.mark) if isinstance(c, PaintedText) else c for c in row] for row in shown]
         widths = _widths(shown)
     for name in spare:
         if width is None or _total(widths) <= width:
@@ -72,16 +72,16 @@ def _total(widths: Sequence[int]) -> int:
 
 def _cut(cell: str, width: int) -> str:
     text = cell if len(cell) <= width else f"{cell[: width - 1]}…"
-    return Cell(text, cell.mark) if isinstance(cell, Cell) else text
+    return PaintedText(text, cell.mark) if isinstance(cell, PaintedText) else text
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> Line:
+def _line(row: Sequence[str], widths: Sequence[int]) -> PaintedLine:
     parts: list[str] = []
     for place, (cell, wide) in enumerate(zip(row, widths, strict=True)):
         last = place == len(row) - 1
         parts += [cell, "" if last else " " * (wide - len(cell) + 2)]
     while parts and not parts[-1].strip():
         parts.pop()
-    if parts and not isinstance(parts[-1], Cell):
+    if parts and not isinstance(parts[-1], PaintedText):
         parts[-1] = parts[-1].rstrip()
-    return Line(parts)
+    return PaintedLine(parts)

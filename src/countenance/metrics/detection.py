@@ -150,12 +150,3 @@ class _Own:
 def _running(values: NDArray[Any]) -> Array:
     """Sums of the first 0, 1, 2, … values."""
     return np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
-
-
-def false_positives_per_image(hit: Bools, n_images: int) -> float:
-    """Answers that hit nobody, for each image. No images: NaN.
-
-    >>> false_positives_per_image(np.array([True, False, False]), 4)
-    0.5
-    """
-    return float(np.count_nonzero(~hit) / n_images) if n_images else float("nan")

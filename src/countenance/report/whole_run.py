@@ -73,7 +73,7 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Verification:
+class VerificationScreen:
     """A run of face verification at its threshold: four tiles, the DET curve, who is taken for whom."""
 
     tiles: list[tuple[str, str, str]]
@@ -90,7 +90,7 @@ class VerificationResults:
     det: Curve
     matrices: list[Matrix]
 
-    def drawn(self) -> Verification:
+    def drawn(self) -> VerificationScreen:
         """As a page shows it."""
         fmr, fnmr = self.numbers["FMR"], self.numbers["FNMR"]
         chart = chart_of(self.det)
@@ -105,7 +105,7 @@ class VerificationResults:
             log=chart.log,
             points=points,
         )
-        return Verification(self._tiles(), figure, [_grid(matrix, rates=True) for matrix in self.matrices])
+        return VerificationScreen(self._tiles(), figure, [_grid(matrix, rates=True) for matrix in self.matrices])
 
     def _tiles(self) -> list[tuple[str, str, str]]:
         fmr, fnmr, threshold = (self.numbers[name] for name in ("FMR", "FNMR", "threshold"))
@@ -149,7 +149,7 @@ class ResultSections:
     figures: list[CurveFigure]
     grids: list[Grid]
     sheets: list[Sheet]
-    verification: Verification | None = None
+    verification: VerificationScreen | None = None
 
     def __bool__(self) -> bool:
         return bool(self.by_group or self.figures or self.grids or self.sheets)
