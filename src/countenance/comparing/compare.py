@@ -119,6 +119,7 @@ class Asked:
             "adjust_changes": "bh" if sides.work.settings.adjust == "bh" else "holm",
             "not_compared": found.settings["not_compared"] if found else [],
             "places": [entry.source.label for entry in self.entries], "dates": [entry.date for entry in self.entries],
+            "suite": next((entry.suite for entry in self.entries if entry.suite), ""),
             "licences": {what: told for entry in self.entries for what, told in entry.licences.items()},
         }  # fmt: skip
 

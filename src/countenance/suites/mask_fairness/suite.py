@@ -19,6 +19,12 @@ from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.suites.mask_fairness.notes import assessment_notes
 from countenance.suites.mask_fairness.report import sections
 
+CITATION = (
+    "Assessing Fairness in Open-Source Face Mask Detection Algorithms. Submitted to the workshop RHI at HHAI 2023."
+)
+LICENCE = "each dataset and each algorithm under its own licence: see countenance mask-fairness detectors"
+CONSENT = "none recorded of the people in BAFMD (posted on Twitter) and FairFace (from the web)"
+
 
 def _has_boxes(dataset: Dataset) -> bool:
     """Whether faces are marked; without a box each picture shows one face."""
@@ -45,6 +51,9 @@ def _publish(run: Run) -> Sequence[str]:
 MASK_FAIRNESS = Suite(
     name="mask_fairness",
     question="Do mask detectors find and judge faces of every group alike?",
+    citation=CITATION,
+    licence=LICENCE,
+    consent=CONSENT,
     datasets=("fairface", "bafmd", "mask_fairness", "people"),
     tasks=(
         SuiteTask(BOXES, fits=lambda dataset, model: _has_boxes(dataset)),
