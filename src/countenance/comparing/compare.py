@@ -110,7 +110,8 @@ class Asked:
         return {
             "by": found.settings["by"] if found else [], "metrics": self.paired.metrics, "pair": self.paired.keys,
             "where": self.settings.conditions, "unit": sides.work.rows.units.sentence(sides.work.rows.total),
-            "ways": list(sides.work.rows.units.ways), "delta": {n: j.delta for n, j in measured.items()},
+            "ways": list(sides.work.rows.units.ways), "nouns": list(sides.work.rows.units.nouns),
+            "delta": {n: j.delta for n, j in measured.items()},
             "better": {n: j.better for n, j in measured.items()}, "alpha": sides.work.settings.alpha,
             "min_n": sides.work.settings.min_n, "depth": sides.work.depth, "seed": sides.work.settings.seed,
             "power": sides.work.settings.power, "adjust": found.settings["adjust"] if found else "holm",

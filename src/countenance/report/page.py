@@ -232,7 +232,7 @@ def data_name(manifest: dict[str, Any]) -> str:
     return str(source) if source is not None and str(source).startswith(f"{name}:") else name
 
 
-SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses", "ways", "rows", "comparisons")
+SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses", "ways", "nouns", "rows", "comparisons")
 
 
 def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
