@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from countenance.auditing.missing import TOLERATED
-from countenance.auditing.units import stored_nouns
-from countenance.auditing.verdict import plural
+from countenance.auditing.units import plural, stored_nouns
 from countenance.comparing import Change, Comparison
 from countenance.comparing.compare import compare
 from countenance.data.vocabulary import UNKNOWN

@@ -45,15 +45,16 @@ def write_site(board: Leaderboard, out: Path | str) -> Path:
     folder = Path(out)
     check_site(folder)
     suite = _suite(board)
-    about = {"board": board, "suite": suite, "title": _title(board, suite), "version": countenance.__version__}
-    about |= {"licences": in_words(board.settings["licences"]), "addresses": addresses(board)}
+    pages = addresses(board)
+    about: dict[str, Any] = {"board": board, "suite": suite, "title": _title(board, suite), "addresses": pages}
+    about |= {"licences": in_words(board.settings["licences"]), "version": countenance.__version__}
     mark, badge = board_badge(board)
     with staged(folder, replace=True) as place:
         (place / "models").mkdir()
         tables = [_table(board, metric) for metric in board.settings["metrics"]]
         index = render.page("board_index.html.j2", **about, mark=mark, badge=badge, tables=tables)
         render.write(place / INDEX, index)
-        for model, address in about["addresses"].items():
+        for model, address in pages.items():
             numbered = [_of_model(board, metric, model) for metric in board.settings["metrics"]]
             text = render.page("board_model.html.j2", **about, model=model, date=_date(board, model), metrics=numbered)
             render.write(place / address, text)

@@ -215,6 +215,7 @@ def test_one_page_for_detectors_and_datasets_has_every_row(done, tmp_path):
     text = (tmp_path / "page.html").read_text()
     assert text.count('<th scope="row">female</th>') == 6  # three metrics on each of two datasets
     assert text.count('<th scope="row">r4</th>') == 6 and "does not judge masks" in text
+    assert "Please cite" in text and "Assessing Fairness in Open-Source Face Mask Detection Algorithms" in text
     assert text.count("rendered people: nobody in them exists") == 2 and "significant" in text
 
 

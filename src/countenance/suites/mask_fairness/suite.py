@@ -15,15 +15,10 @@ from countenance.suites.mask_fairness.assessment import (
     store_tables,
     tables_again,
 )
+from countenance.suites.mask_fairness.citation import CITATION, CONSENT, LICENCE
 from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.suites.mask_fairness.notes import assessment_notes
 from countenance.suites.mask_fairness.report import sections
-
-CITATION = (
-    "Assessing Fairness in Open-Source Face Mask Detection Algorithms. Submitted to the workshop RHI at HHAI 2023."
-)
-LICENCE = "each dataset and each algorithm under its own licence: see countenance mask-fairness detectors"
-CONSENT = "none recorded of the people in BAFMD (posted on Twitter) and FairFace (from the web)"
 
 
 def _has_boxes(dataset: Dataset) -> bool:
