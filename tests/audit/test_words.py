@@ -484,6 +484,11 @@ def test_rows_that_do_not_say_whose_they_are_are_not_called_people():
         "person (column identity): 500 rows of 40 people and 300 rows of nobody named (taken as 100 images)"
     )
     assert settings["nouns"] == ["person or unnamed image", "people or unnamed images"]
+    rows["sample"] = [f"s{i}" for i in range(200)] + [f"s{i % 100}" if i < 120 else f"t{i}" for i in range(300)]
+    assert ct.audit(rows, ["g"], ["ok"]).settings["unit"] == (
+        "person (column identity): 500 rows of 40 people and 300 rows of nobody named "
+        "(120 counted with the only person of their image, the others taken as 180 images)"
+    )
     del rows["sample"]
     assert ct.audit(rows, ["g"], ["ok"]).settings["unit"] == (
         "person (column identity): 500 rows of 40 people and 300 rows of nobody named (taken as 300 rows)"

@@ -153,7 +153,11 @@ class _Making(LargeColumns):
             by = self.grouped[last] if way != last else ""
             if self.missing[way]:
                 known = self.database.one(f"SELECT count(DISTINCT u{way}) FROM units")[0]  # noqa: S608
-                lacking.append(Unnamed(int(self.missing[way]), int(known), by))
+                joined = 0
+                if by:
+                    where = "u0 IS NULL AND u1 IN (SELECT image FROM only_one)"
+                    joined = self.database.one(f"SELECT count(*) FROM units WHERE {where}")[0]  # noqa: S608
+                lacking.append(Unnamed(int(self.missing[way]), int(known), by, int(joined)))
             else:
                 lacking.append(None)
         return tuple(lacking)

@@ -30,6 +30,8 @@ class Unnamed:
     known: int
     by: str = ""
     """The column that stands for them, such as that of images; empty: each is alone."""
+    joined: int = 0
+    """Those of the rows that are counted with the only person of their image."""
 
     @property
     def nouns(self) -> tuple[str, str]:
@@ -109,8 +111,10 @@ class Units:
         unnamed = self.unnamed[index] if self.unnamed else None
         if unnamed is None:
             return f"{count:,} {one if count == 1 else many}"
-        more = count - unnamed.known
-        taken = f"taken as {plural(more, *unnamed.nouns)}" if more else f"each taken as the only {one} of its image"
+        ways = [f"taken as {plural(count - unnamed.known, *unnamed.nouns)}"] if unnamed.joined < unnamed.rows else []
+        if unnamed.joined:
+            ways.insert(0, f"{unnamed.joined:,} counted with the only {one} of their {unnamed.nouns[0]}")
+        taken = ", the others ".join(ways)
         whose = "nobody named" if many == "people" else f"no named {one}"
         return f"{plural(unnamed.known, one, many)} and {plural(unnamed.rows, 'row', 'rows')} of {whose} ({taken})"
 
@@ -179,8 +183,12 @@ def units(columns: Sequence[tuple[str, Any]], asked: Any, detected: str = "") ->
     if not columns:
         return Units((), (), asked)
     stated = [(name, codes_of(column)) for name, column in columns]
-    lacking = {name: _unnamed(codes, columns[-1][0] if name != columns[-1][0] else "") for name, codes in stated}
     coded = _filled(stated)
+    last = stated[-1][0]
+    lacking = {
+        name: _unnamed(codes, filled, "" if name == last else last)
+        for (name, codes), (_, filled) in zip(stated, coded, strict=True)
+    }
     kept: list[tuple[str, Array]] = []
     for name, codes in coded:
         kept = [one for one in kept if not together(one[1], codes)]
@@ -197,12 +205,13 @@ def units(columns: Sequence[tuple[str, Any]], asked: Any, detected: str = "") ->
     return Units(() if single else tuple(codes for _, codes in kept), names, asked, detected, unnamed)
 
 
-def _unnamed(codes: Array, by: str) -> Unnamed | None:
-    """The rows of a column without a value; None where each has one."""
-    known = codes[codes >= 0]
-    if len(known) == len(codes):
+def _unnamed(codes: Array, filled: Array, by: str) -> Unnamed | None:
+    """The rows of a column without a value, and what became of them; None where each has one."""
+    missing = codes < 0
+    if not missing.any():
         return None
-    return Unnamed(len(codes) - len(known), int(np.count_nonzero(np.bincount(known))), by)
+    named = np.unique(filled[~missing])
+    return Unnamed(int(missing.sum()), len(named), by, int(np.isin(filled[missing], named).sum()))
 
 
 def codes_of(column: Any) -> Array:
