@@ -471,3 +471,25 @@ def test_a_forest_plot_shows_estimates_with_their_intervals() -> None:
     assert trace.error_x.symmetric is False
     assert len(forest(found(finding(), finding("deep", depth=2)), "ok", 2).data[0].x) == 2
     assert forest(found(finding("m", metric="ms"))).layout.title.text == "ms: disparity" and not forest(found()).data
+
+
+def test_rows_that_do_not_say_whose_they_are_are_not_called_people():
+    person = [f"p{i % 40}" for i in range(200)] + [None] * 300
+    rows = {
+        "identity": person, "sample": [f"s{i}" for i in range(200)] + [f"t{i % 100}" for i in range(300)],
+        "g": ["a", "b"] * 250, "ok": [1, 1, 0, 1] * 125,
+    }  # fmt: skip
+    settings = ct.audit(rows, ["g"], ["ok"]).settings
+    assert settings["unit"] == (
+        "person (column identity): 500 rows of 40 people and 300 rows of nobody named (taken as 100 images)"
+    )
+    assert settings["nouns"] == ["person or unnamed image", "people or unnamed images"]
+    rows["sample"] = [f"s{i}" for i in range(200)] + [f"s{i % 100}" if i < 120 else f"t{i}" for i in range(300)]
+    assert ct.audit(rows, ["g"], ["ok"]).settings["unit"] == (
+        "person (column identity): 500 rows of 40 people and 300 rows of nobody named "
+        "(120 counted with the only person of their image, the others taken as 180 images)"
+    )
+    del rows["sample"]
+    assert ct.audit(rows, ["g"], ["ok"]).settings["unit"] == (
+        "person (column identity): 500 rows of 40 people and 300 rows of nobody named (taken as 300 rows)"
+    )

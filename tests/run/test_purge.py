@@ -56,7 +56,7 @@ def test_a_person_leaves_with_every_image_of_theirs(tmp_path: Path, data: Path) 
     assert len(again.answers()) == 58 and again.results()[0].n == 58
     assert verify(again.store).problems == []
     after = read_audit(again).settings
-    changing = {"rows", "comparisons", "unit"} | {"adjust", "permutations", "answered"}  # they follow the data
+    changing = {"rows", "comparisons", "unit", "nouns"} | {"adjust", "permutations", "answered"}  # they follow the data
     assert {k: v for k, v in after.items() if k not in changing} == {
         k: v for k, v in before.items() if k not in changing
     }

@@ -156,6 +156,7 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
         "cluster": settings.cluster if settings.cluster is None or isinstance(settings.cluster, str)
         else list(settings.cluster),
         "ways": list(rows.units.ways) if rows.units.codes else [],
+        "nouns": list(rows.units.nouns),
         "unit": rows.units.sentence(rows.total),
         "comparison": settings.comparison,
         "reference": dict(reference) if isinstance(reference, Mapping) else reference,

@@ -26,7 +26,7 @@ from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array
 from countenance.auditing.twins import Twins
-from countenance.auditing.units import IMAGE, Units
+from countenance.auditing.units import IMAGE, Units, Unnamed
 
 LARGE = 2_000_000
 """Rows from which on sums are made by duckdb: beyond what min-p shuffles row by row."""
@@ -108,7 +108,7 @@ class _Making(LargeColumns):
         rows.size = table.num_rows
         rows.order = np.arange(rows.size)
         rows.weights = _numbers(table, "w")[order]
-        rows.units = Units(tuple(codes), names, self.settings.cluster, self.detected)
+        rows.units = Units(tuple(codes), names, self.settings.cluster, self.detected, self._unnamed(ways))
         rows.attributes = [
             one.spread_out(_numbers(table, f"a{i}")[order].astype(np.int64)) for i, one in enumerate(coded_attributes)
         ]
@@ -130,6 +130,7 @@ class _Making(LargeColumns):
         self.keys = [f"u{i}" for i in range(len(self.grouped))]
         counted = ", ".join(["count(*)", *(f"count(*) - count({key})" for key in self.keys)])
         self.total, *missing = self.database.one(f"SELECT {counted} FROM units")  # noqa: S608
+        self.missing = missing
         if not self.keys:
             return
         nobody = "'c' || gen_random_uuid()"
@@ -143,6 +144,23 @@ class _Making(LargeColumns):
             )
             person = "(SELECT person FROM only_one WHERE only_one.image = u1)"
             self.keys[0] = f"coalesce('a' || u0, 'a' || {person}, 'b' || u1, {nobody})"
+
+    def _unnamed(self, ways: Sequence[int]) -> tuple[Unnamed | None, ...]:
+        """For each way, the rows that say nothing of it, and how many different values the others have."""
+        last = len(self.grouped) - 1
+        lacking: list[Unnamed | None] = []
+        for way in ways:
+            by = self.grouped[last] if way != last else ""
+            if self.missing[way]:
+                known = self.database.one(f"SELECT count(DISTINCT u{way}) FROM units")[0]  # noqa: S608
+                joined = 0
+                if by:
+                    where = "u0 IS NULL AND u1 IN (SELECT image FROM only_one)"
+                    joined = self.database.one(f"SELECT count(*) FROM units WHERE {where}")[0]  # noqa: S608
+                lacking.append(Unnamed(int(self.missing[way]), int(known), by, int(joined)))
+            else:
+                lacking.append(None)
+        return tuple(lacking)
 
     def _ways(self) -> tuple[list[int], list[int]]:
         """Which columns say what is independent, and how many units each has; nested ones give way to the coarser."""

@@ -11,13 +11,13 @@ from countenance.auditing.finding import Audit, Estimate, Finding
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.ordering import PERSON
 from countenance.auditing.table import UNKNOWN
+from countenance.auditing.units import plural
 from countenance.auditing.verdict import (
     DECIDES,
     DISPARITY,
     INSUFFICIENT,
     SMALLER,
     UNTESTABLE,
-    plural,
     shown,
     widest_words,
 )

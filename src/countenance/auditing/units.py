@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,23 @@ NOUNS = {
 
 
 @dataclass(frozen=True)
+class Unnamed:
+    """Rows that do not say whose they are: how many, what stands for them, and how many values the others have."""
+
+    rows: int
+    known: int
+    by: str = ""
+    """The column that stands for them, such as that of images; empty: each is alone."""
+    joined: int = 0
+    """Those of the rows that are counted with the only person of their image."""
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What stands for the rows, one and many."""
+        return nouns([self.by]) if self.by else ("row", "rows")
+
+
+@dataclass(frozen=True)
 class Units:
     """The units of an audit: no codes where every row is one, one array, or two that cross.
 
@@ -34,6 +51,8 @@ class Units:
     ways: tuple[str, ...]
     asked: Any = AUTO
     detected: str = ""
+    unnamed: tuple[Unnamed | None, ...] = ()
+    """For each way, the rows that say nothing of it; None where all do."""
     kept: list[Any] = field(default_factory=list)
     """The orders of rows that sums over these units need, once they were made."""
 
@@ -43,8 +62,17 @@ class Units:
 
         >>> Units((), ()).nouns, Units((np.array([0]),), ("ward",)).nouns
         (('row', 'rows'), ('ward cluster', 'ward clusters'))
+        >>> Units((np.array([0, 1]),), ("identity",), unnamed=(Unnamed(1, 1, "sample"),)).nouns[1]
+        'people or unnamed images'
         """
-        return nouns(self.ways if self.codes else ())
+        if not self.codes:
+            return nouns(())
+        words = [nouns([way]) for way in self.ways]
+        for index, unnamed in enumerate(self.unnamed):
+            if unnamed is not None and unnamed.by not in self.ways:
+                one, many = unnamed.nouns
+                words[index] = f"{words[index][0]} or unnamed {one}", f"{words[index][1]} or unnamed {many}"
+        return " or ".join(one for one, _ in words), " or ".join(many for _, many in words)
 
     def sentence(self, rows: int) -> str:
         """What was taken as independent, and how many there are.
@@ -66,16 +94,38 @@ class Units:
                 "are taken as independent; if rows share a person or a picture, name the column with cluster= or "
                 "--cluster"
             )
-        parts = []
-        for codes, way in zip(self.codes, self.ways, strict=True):
-            count = size_of(codes)
-            one, many = nouns((way,))
-            parts.append(f"{count:,} {one if count == 1 else many}")
+        parts = [self._counted(index) for index in range(len(self.ways))]
         one = " and ".join(nouns((way,))[0] for way in self.ways)
         column = "column" if len(self.ways) == 1 else "columns"
         crossed = ", crossed" if len(self.ways) > 1 else ""
         sentence = f"{one} ({column} {' and '.join(self.ways)}{crossed}): {counted} of {' and '.join(parts)}"
         return f"{sentence}; {self.detected}" if self.detected else sentence
+
+    def _counted(self, index: int) -> str:
+        """How many units a way has; rows that do not say whose they are are counted apart.
+
+        >>> Units((np.array([0, 0, 1, 2]),), ("identity",), unnamed=(Unnamed(2, 1, "sample"),))._counted(0)
+        '1 person and 2 rows of nobody named (taken as 2 images)'
+        """
+        count, (one, many) = size_of(self.codes[index]), nouns([self.ways[index]])
+        unnamed = self.unnamed[index] if self.unnamed else None
+        if unnamed is None:
+            return f"{count:,} {one if count == 1 else many}"
+        ways = [f"taken as {plural(count - unnamed.known, *unnamed.nouns)}"] if unnamed.joined < unnamed.rows else []
+        if unnamed.joined:
+            ways.insert(0, f"{unnamed.joined:,} counted with the only {one} of their {unnamed.nouns[0]}")
+        taken = ", the others ".join(ways)
+        whose = "nobody named" if many == "people" else f"no named {one}"
+        return f"{plural(unnamed.known, one, many)} and {plural(unnamed.rows, 'row', 'rows')} of {whose} ({taken})"
+
+
+def plural(count: int, one: str, many: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "person", "people"), plural(1200, "person", "people")
+    ('1 person', '1,200 people')
+    """
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def nouns(ways: Sequence[str]) -> tuple[str, str]:
@@ -89,6 +139,16 @@ def nouns(ways: Sequence[str]) -> tuple[str, str]:
     bare = [way.removeprefix("attr.") for way in ways]
     nouns_of_each = [_nouns(way) for way in bare]
     return " or ".join(one for one, _ in nouns_of_each), " or ".join(many for _, many in nouns_of_each)
+
+
+def stored_nouns(settings: Mapping[str, Any]) -> tuple[str, str]:
+    """What the units of a stored audit or comparison are called; one that is older says only its columns.
+
+    >>> stored_nouns({"ways": ["identity"]}), stored_nouns({"nouns": ["person", "people"]}), stored_nouns({})
+    (('person', 'people'), ('person', 'people'), ('row', 'rows'))
+    """
+    stored = settings.get("nouns")
+    return (str(stored[0]), str(stored[1])) if stored else nouns(settings.get("ways") or [])
 
 
 def _nouns(way: str) -> tuple[str, str]:
@@ -122,7 +182,13 @@ def units(columns: Sequence[tuple[str, Any]], asked: Any, detected: str = "") ->
     """
     if not columns:
         return Units((), (), asked)
-    coded = _filled([(name, codes_of(column)) for name, column in columns])
+    stated = [(name, codes_of(column)) for name, column in columns]
+    coded = _filled(stated)
+    last = stated[-1][0]
+    lacking = {
+        name: _unnamed(codes, filled, "" if name == last else last)
+        for (name, codes), (_, filled) in zip(stated, coded, strict=True)
+    }
     kept: list[tuple[str, Array]] = []
     for name, codes in coded:
         kept = [one for one in kept if not together(one[1], codes)]
@@ -135,7 +201,17 @@ def units(columns: Sequence[tuple[str, Any]], asked: Any, detected: str = "") ->
         )
     names = tuple(name for name, _ in kept)
     single = all(len(codes) == size_of(codes) for _, codes in kept)
-    return Units(() if single else tuple(codes for _, codes in kept), names, asked, detected)
+    unnamed = tuple(lacking[name] for name in names)
+    return Units(() if single else tuple(codes for _, codes in kept), names, asked, detected, unnamed)
+
+
+def _unnamed(codes: Array, filled: Array, by: str) -> Unnamed | None:
+    """The rows of a column without a value, and what became of them; None where each has one."""
+    missing = codes < 0
+    if not missing.any():
+        return None
+    named = np.unique(filled[~missing])
+    return Unnamed(int(missing.sum()), len(named), by, int(np.isin(filled[missing], named).sum()))
 
 
 def codes_of(column: Any) -> Array:

@@ -16,6 +16,7 @@ from countenance.auditing.groups import SPLIT
 from countenance.auditing.power import growth
 from countenance.auditing.ratio import RARE
 from countenance.auditing.settings import AuditSettings, Judged
+from countenance.auditing.units import plural
 
 UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient evidence"
 SMALLER = "a real difference, smaller than"
@@ -31,15 +32,6 @@ def none_larger(delta: float | None) -> str:
     ('none larger than 0.1', 'none larger than δ')
     """
     return "none larger than δ" if delta is None else f"none larger than {delta:g}"
-
-
-def plural(n: int, one: str, many: str) -> str:
-    """A count with its noun.
-
-    >>> plural(1, "person", "people"), plural(2400, "row", "rows")
-    ('1 person', '2,400 rows')
-    """
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def decides(alpha: float) -> str:

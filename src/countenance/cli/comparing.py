@@ -167,16 +167,22 @@ def leaderboard(
     pdf: Pdf = None,
     json: Json = None,
     csv: Csv = None,
+    site: Annotated[
+        Path | None, typer.Option(help="Write a folder of pages to publish: sorted by score, with JSON and a feed.")
+    ] = None,
     unverified: Unverified = False,
 ) -> None:
     """Rank models on the same samples; models that the evidence cannot split share a rank. Groups are columns."""
     from countenance.auditing.settings import parse_families
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
+    from countenance.report.board_site import check_site, write_site
     from countenance.report.comparison import csv_of
     from countenance.report.leaderboard import write_leaderboard
 
     _check(entries, [out, json, csv, pdf], "auto")
+    if site is not None:
+        check_site(site)
     _check_pdf(pdf)
     found = rank(
         opened_entries(entries, unverified), by, names_of(metric), pair=names_of(pair), names=names_of(names),
@@ -191,6 +197,8 @@ def leaderboard(
         csv.write_text(csv_of(found), encoding="utf-8", newline="")
     if out is not None:
         lines.append(f"page     {write_leaderboard(found, out).resolve()}")
+    if site is not None:
+        lines.append(f"site     {write_site(found, site).resolve()}")
     lines += _pdf_lines(found, pdf)
     for line in lines:
         say(line)

@@ -53,6 +53,7 @@ EXAMPLES = {
     "uccs scoring": "countenance uccs scoring",
     "mask-fairness assess": "countenance mask-fairness assess --dataset people --detector countenance-mask --out out",
     "mask-fairness detectors": "countenance mask-fairness detectors",
+    "mask-fairness recipe": "countenance mask-fairness recipe rhf --out rhf.Containerfile",
     "mask-fairness make-data": "countenance mask-fairness make-data --out masks",
     "mask-fairness compare": "countenance mask-fairness compare out/first out/second --by gender",
     "mask-fairness page": "countenance mask-fairness page out/first out/second --out masks.html",

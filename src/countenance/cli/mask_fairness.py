@@ -128,7 +128,7 @@ def assess(
 @app.command()
 def detectors() -> None:
     """List the assessed algorithms and the detectors here: status, licence, how to obtain weights."""
-    from countenance.suites.mask_fairness.detectors import ALGORITHMS
+    from countenance.suites.mask_fairness.detectors import ALGORITHMS, slug
 
     for title, assessed in (("assessed in the publication", True), ("further detectors", False)):
         say(title)
@@ -140,7 +140,26 @@ def detectors() -> None:
                 say(f"  {'':24} licence: {row.licence}")
                 say(f"  {'':24} weights: {row.weights}")
                 say(f"  {'':24} predictions: {row.predictions}")
+                if row.assessed:
+                    say(f"  {'':24} recipe: countenance mask-fairness recipe {slug(row.name)}")
     say("any other: --detector net.onnx or module:attr, or its output with --predictions")
+
+
+@app.command()
+def recipe(
+    name: Annotated[str, typer.Argument(help="An assessed algorithm (see `detectors`).")],
+    out: Annotated[Path | None, typer.Option(help="Write it here instead of printing it.")] = None,
+) -> None:
+    """Print the container file of an assessed algorithm: where its weights come from, its licence, how to run it."""
+    from countenance.files import write_text
+    from countenance.suites.mask_fairness.detectors import recipe_of
+
+    text = recipe_of(name)
+    if out is None:
+        say(text.rstrip())
+    else:
+        write_text(out, text)
+        say(out.resolve())
 
 
 @app.command("make-data")

@@ -18,7 +18,7 @@ Adjusted = Annotated[str | None, typer.Option("--adjust", help="Adjustment for m
 
 @app.command("list")
 def list_() -> None:
-    """List the suites that are installed: their questions, tasks and datasets."""
+    """List the suites that are installed: questions, tasks, datasets, how to cite them, licence and consent."""
     from countenance.run.suite import load_suite, suite_names
 
     for name in suite_names():
@@ -26,6 +26,8 @@ def list_() -> None:
         say(f"{suite.name:16} {suite.question}")
         say(f"{'':16} tasks: {', '.join(task.name for task in suite.tasks) or 'none'}")
         say(f"{'':16} datasets: {', '.join(suite.datasets) or 'any'}")
+        for what, text in suite.rights().items():
+            say(f"{'':16} {what.lower()}: {text}")
     say("any other: countenance suite run module:attr or path.py:attr")
 
 

@@ -15,7 +15,8 @@ from countenance.auditing.multiplicity import benjamini_hochberg, family_of, hol
 from countenance.auditing.paired import Pooled
 from countenance.auditing.settings import Judged
 from countenance.auditing.table import UNKNOWN, Array
-from countenance.auditing.verdict import concluded, plural
+from countenance.auditing.units import plural
+from countenance.auditing.verdict import concluded
 from countenance.comparing.result import BETTER, CANNOT_TELL, HIGHER, LOWER, WORSE, Change, no_larger
 from countenance.comparing.sides import Sides
 

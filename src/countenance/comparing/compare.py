@@ -110,7 +110,8 @@ class Asked:
         return {
             "by": found.settings["by"] if found else [], "metrics": self.paired.metrics, "pair": self.paired.keys,
             "where": self.settings.conditions, "unit": sides.work.rows.units.sentence(sides.work.rows.total),
-            "ways": list(sides.work.rows.units.ways), "delta": {n: j.delta for n, j in measured.items()},
+            "ways": list(sides.work.rows.units.ways), "nouns": list(sides.work.rows.units.nouns),
+            "delta": {n: j.delta for n, j in measured.items()},
             "better": {n: j.better for n, j in measured.items()}, "alpha": sides.work.settings.alpha,
             "min_n": sides.work.settings.min_n, "depth": sides.work.depth, "seed": sides.work.settings.seed,
             "power": sides.work.settings.power, "adjust": found.settings["adjust"] if found else "holm",
@@ -119,6 +120,7 @@ class Asked:
             "adjust_changes": "bh" if sides.work.settings.adjust == "bh" else "holm",
             "not_compared": found.settings["not_compared"] if found else [],
             "places": [entry.source.label for entry in self.entries], "dates": [entry.date for entry in self.entries],
+            "suite": next((entry.suite for entry in self.entries if entry.suite), ""),
             "licences": {what: told for entry in self.entries for what, told in entry.licences.items()},
         }  # fmt: skip
 

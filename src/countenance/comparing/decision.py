@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from countenance.auditing.comparisons import REST
 from countenance.auditing.table import UNKNOWN
-from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, UNTESTABLE, plural
+from countenance.auditing.units import plural
+from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, UNTESTABLE
 from countenance.comparing.result import (
     BETTER,
     CANNOT_TELL,

@@ -53,6 +53,11 @@ class ComparedModel:
         return {} if self.run is None else of_manifest(self.run.manifest)
 
     @property
+    def suite(self) -> str:
+        """The suite that made a run; empty for a run without one and for a table."""
+        return "" if self.run is None else self.run.manifest.suite or ""
+
+    @property
     def failed(self) -> set[str]:
         """The samples of a run that have no prediction."""
         if self.run is None or not self.run.manifest.failed:

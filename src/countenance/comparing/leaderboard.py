@@ -13,7 +13,7 @@ from countenance.auditing.directions import LOWER
 from countenance.auditing.finding import Estimate
 from countenance.auditing.ranking import Ranking, in_order, ranked
 from countenance.auditing.settings import Judged
-from countenance.auditing.verdict import plural
+from countenance.auditing.units import plural
 from countenance.comparing.changes import by_group, overall
 from countenance.comparing.compare import Asked
 from countenance.comparing.decision import decided, listed, number

@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from countenance.data.record import Record, read_record
 
+RENDERED_LICENCE = "Apache-2.0; geometry derived from MakeHuman (CC0)"
+"""Of the embedded people, and of data in a published layout that was made from them."""
+RENDERED_CONSENT = "not needed: nobody in these pictures exists"
 AssignedBy = Literal["self-reported", "annotated", "rendered", "predicted", "unknown"]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from countenance.auditing.verdict import plural, shown
+from countenance.auditing.units import plural
+from countenance.auditing.verdict import shown
 from countenance.gating.needed import (
     COLLECTABLE,
     TOO_MANY,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from countenance.auditing.verdict import plural
+from countenance.auditing.units import plural
 from countenance.gating.bounds import Limits
 
 Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from countenance.auditing.missing import TOLERATED
-from countenance.auditing.units import nouns as unit_nouns
-from countenance.auditing.verdict import plural
+from countenance.auditing.units import plural, stored_nouns
 from countenance.comparing import Change, Comparison
 from countenance.comparing.compare import compare
 from countenance.data.vocabulary import UNKNOWN
@@ -30,7 +29,7 @@ def paired_changes(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: 
     first = _compared(rule, evidence, baseline, evidence.alpha)
     one = changes(first)
     shared = changes(_compared(rule, evidence, baseline, evidence.alpha / len(one))) if len(one) > 1 else one
-    nouns = unit_nouns(first.settings["ways"])
+    nouns = stored_nouns(first.settings)
     made = [_check(rule, evidence, *pair, nouns) for pair in zip(one, shared, strict=True)]
     if made:
         made[0] = made[0].model_copy(update={"reason": f"{made[0].reason}{_left_out(first)}"})

@@ -12,8 +12,8 @@ from countenance.auditing.equity import PAIRS
 from countenance.auditing.finding import Finding
 from countenance.auditing.headline import REST, side_words, versus_words
 from countenance.auditing.missing import TOLERATED
-from countenance.auditing.units import nouns as unit_nouns
-from countenance.auditing.verdict import DISPARITY, UNTESTABLE, plural, shown
+from countenance.auditing.units import plural, stored_nouns
+from countenance.auditing.verdict import DISPARITY, UNTESTABLE, shown
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
 from countenance.gating import held_equal, kinds
@@ -156,7 +156,7 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
     if rule.given:
         return held_equal.verdict(rule, evidence, by, metrics)
     audit = evidence.audit(by, metrics)
-    nouns = unit_nouns(audit.settings.get("ways", []))
+    nouns = stored_nouns(audit.settings)
     named = audit.settings.get("named")
     made, fine = [], 0
     for f in map(_from_losing_side, audit.findings):

@@ -28,7 +28,8 @@ def load_state(module: Any, weights: Path, device: str = "cpu") -> Any:
     except Exception as error:
         first = str(error).splitlines()[0]
         raise InputError(f"{weights}: not a file of plain tensors, and nothing else is loaded ({first})") from error
-    state = state.get("state_dict", state) if isinstance(state, dict) else state
+    if isinstance(state, dict):
+        state = next((state[name] for name in ("state_dict", "model") if isinstance(state.get(name), dict)), state)
     try:
         module.load_state_dict(state, assign=True)
     except (RuntimeError, TypeError, AttributeError) as error:

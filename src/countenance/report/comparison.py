@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 import countenance
-from countenance.auditing.units import nouns
+from countenance.auditing.units import stored_nouns
 from countenance.auditing.verdict import DISPARITY
 from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
@@ -131,7 +131,7 @@ def first_screen(comparison: Comparison, links: Links | None = None, shown: int 
         "further": further,
         "dumbbells": dumbbells(comparison, comparison.overall[0].metric, links, shown) if comparison.overall else None,
         "dumbbell_key": dumbbell.key,
-        "nouns": nouns(comparison.settings["ways"]),
+        "nouns": stored_nouns(comparison.settings),
     }
 
 
@@ -161,7 +161,7 @@ def _dumbbell(change: Change, comparison: Comparison, scale: Scale, links: Links
     who = label(change.attribute, change.group)
     return Dumbbell(
         who=f"{who[:1].upper()}{who[1:]}",
-        size=numbers.plural(change.clusters, *nouns(comparison.settings["ways"])),
+        size=numbers.plural(change.clusters, *stored_nouns(comparison.settings)),
         plot=dumbbell.row(scale, change.estimate_a, change.estimate_b, mark),
         old=numbers.value(change.estimate_a, kind),
         new=numbers.value(change.estimate_b, kind),

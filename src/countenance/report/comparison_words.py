@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countenance.auditing.units import nouns
+from countenance.auditing.units import stored_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE
 from countenance.comparing import Change, Comparison, Gap
 from countenance.comparing.result import BETTER, CANNOT_TELL, HIGHER, LOWER, NARROWED, REVERSED, WORSE
@@ -45,7 +45,7 @@ def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]
 
     An interval that excludes zero is never called undecided: it looks better or worse, and why that is not enough.
     """
-    one, many = nouns(settings["ways"])
+    one, many = stored_nouns(settings)
     if change.verdict in (WORSE, BETTER):
         mark = {WORSE: words.MINOR if change.small else words.SEVERE, BETTER: words.FAVOURED}[change.verdict]
         return mark, change.verdict + (f", by less than {matters(change)}" if change.small else "")
@@ -102,7 +102,7 @@ def told_side(gap: Gap) -> Gap:
 
 def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tuple[str, str]:
     """The mark of a gap and what became of it, told from the side that lost or caught up."""
-    many = nouns(settings["ways"])[1]
+    many = stored_nouns(settings)[1]
     if gap.verdict != DISPARITY:
         if gap.verdict.startswith("none"):
             return words.NONE, ENOUGH.format(matters(gap))

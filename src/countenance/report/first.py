@@ -185,7 +185,7 @@ def _counted(source: Audited) -> str:
         return ""
     noun, nouns = words.cluster_noun(source.audit.settings)
     if whole.clusters and whole.clusters != whole.n:
-        unit = "picture" if "person" in noun else "row"
+        unit = "picture" if "person" in noun and "unnamed" not in noun else "row"
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
     return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 import countenance
 from countenance.auditing import Audit
 from countenance.decoding import json_of
@@ -27,7 +29,7 @@ from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.report.whole_run import whole_run
 from countenance.run import Run
 from countenance.run.store import PAGES, REPORT
-from countenance.run.suite import suite_of
+from countenance.run.suite import Section, Suite, suite_of
 from countenance.storage import Missing, is_url
 
 LISTED_FAILURES = 200
@@ -129,7 +131,7 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
 def context(source: ReportSource, asked: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
-    extra = [] if suite is None else suite.sections(replace(source, gallery=asked))
+    extra = [] if suite is None else [*suite.sections(replace(source, gallery=asked)), _protocol(suite)]
     album = Album.of(source, asked)
     return evidence(source, asked, album) | {
         "gallery": pictures.gallery(source, album),
@@ -137,6 +139,18 @@ def context(source: ReportSource, asked: str) -> dict[str, Any]:
         "extra": extra,
         "first_heading": "h1",
     }
+
+
+def _protocol(suite: Suite) -> Section:
+    """How the authors of a suite ask to be cited, and the rights of its data."""
+    facts = Markup("").join(
+        Markup("<dt>{}</dt><dd>{}</dd>").format(what, text) for what, text in suite.rights().items()
+    )
+    return (
+        "protocol",
+        f"The protocol: {suite.name}",
+        Markup("<p>{}</p><dl class='facts'>{}</dl>").format(suite.question, facts),
+    )
 
 
 def evidence(source: ReportSource, asked: str = "auto", album: Album | None = None) -> dict[str, Any]:
@@ -219,7 +233,7 @@ def data_name(manifest: dict[str, Any]) -> str:
     return str(source) if source is not None and str(source).startswith(f"{name}:") else name
 
 
-SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses", "ways", "rows", "comparisons")
+SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses", "ways", "nouns", "rows", "comparisons")
 
 
 def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:

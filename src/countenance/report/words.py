@@ -13,7 +13,7 @@ from countenance.auditing.headline import (
     deltas_of,
     leading,
 )
-from countenance.auditing.units import nouns
+from countenance.auditing.units import nouns, stored_nouns
 from countenance.auditing.verdict import SMALLER
 from countenance.report import numbers
 from countenance.report.names import Names
@@ -381,6 +381,6 @@ def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:
     (('person', 'people'), ('row', 'rows'), ('image', 'images'))
     """
     if "ways" in settings:
-        return nouns(settings["ways"])
+        return stored_nouns(settings)
     cluster = settings.get("cluster")  # an audit that was stored before units had their own entry
     return nouns([str(cluster).partition(" else ")[0]] if cluster and cluster != "auto" else [])

@@ -18,6 +18,7 @@ from countenance.errors import InputError, OptionError
 from countenance.loading import is_code, load_code, load_registered, plugins
 from countenance.run.auditing import audit_run, check_names, store_audit
 from countenance.run.evaluator import evaluate
+from countenance.run.licences import NOT_STATED
 from countenance.run.run import Run
 from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
 from countenance.tasks import Task, load_task
@@ -66,6 +67,12 @@ class Suite:
 
     name: str
     question: str
+    citation: str = ""
+    """How its authors ask to be cited."""
+    licence: str = NOT_STATED
+    """Under what terms its data and published code may be used."""
+    consent: str = NOT_STATED
+    """Whether the people in its pictures agreed, and to what."""
     datasets: tuple[str, ...] = ()
     """Names of its datasets; a folder without a name is read as the first."""
     tasks: tuple[SuiteTask, ...] = ()
@@ -89,6 +96,14 @@ class Suite:
     """Makes scores and results again once images (their ids) were removed; None: the task's reducer does."""
     related: Callable[[Run], Sequence[str]] = lambda run: ()
     """Other runs that rest on the same predictions: whoever leaves one leaves them all."""
+
+    def rights(self) -> dict[str, str]:
+        """Citation, licence and consent, for lists, cards and reports.
+
+        >>> Suite("faces", "Is every face found?", consent="rendered people").rights()
+        {'Citation': 'not stated', 'Licence': 'not stated', 'Consent': 'rendered people'}
+        """
+        return {"Citation": self.citation or NOT_STATED, "Licence": self.licence, "Consent": self.consent}
 
     def run(self, data: Any, model: Any, out: str | Path | None = None, **options: Any) -> list[Run]:
         """Evaluate a model on each task of the protocol that fits it, audit the runs and publish their files.

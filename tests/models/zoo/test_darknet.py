@@ -107,8 +107,8 @@ def test_what_is_missing_is_named(tiny: Path, tmp_path: Path) -> None:
         Darknet(lonely)
 
 
-def write_yolov3(folder: Path, head: np.ndarray) -> Path:
-    """YOLOv3 in its published depth (52 convolutions, shortcuts, three heads), a sixteenth as wide."""
+def write_yolov3(folder: Path, head: np.ndarray, part: int) -> Path:
+    """YOLOv3 in its published depth (52 convolutions, shortcuts, three heads), as wide or a part of it."""
     draw = np.random.default_rng(0)
     text, blobs = f"[net]\nwidth={SIDE}\nheight={SIDE}\nchannels=3\n\n", []
     channels: list[int] = []  # of every layer
@@ -133,8 +133,8 @@ def write_yolov3(folder: Path, head: np.ndarray) -> Path:
         add(yolo(mask).replace("num=6", "num=9").replace("344,319", "344,319, 1,1, 2,2, 3,3"), 21)
 
     kept = []
-    convolve(2, 3)
-    for outputs, blocks in ((4, 1), (8, 2), (16, 8), (32, 8), (64, 4)):
+    convolve(32 // part, 3)
+    for outputs, blocks in ((64 // part, 1), (128 // part, 2), (256 // part, 8), (512 // part, 8), (1024 // part, 4)):
         convolve(outputs, 3, 2)
         for _ in range(blocks):
             convolve(outputs // 2, 1)
@@ -142,7 +142,7 @@ def write_yolov3(folder: Path, head: np.ndarray) -> Path:
             add("[shortcut]\nfrom=-3\nactivation=linear\n", outputs)
         kept.append(len(channels) - 1)
     nothing = np.tile([0, 0, 0, 0, -20, 0, 0], 3).astype(float)
-    for k, (outputs, mask) in enumerate(((32, "6,7,8"), (16, "3,4,5"), (8, "0,1,2"))):
+    for k, (outputs, mask) in enumerate(((512 // part, "6,7,8"), (256 // part, "3,4,5"), (128 // part, "0,1,2"))):
         if k:
             add("[route]\nlayers=-4\n", channels[-4])
             convolve(outputs, 1)
@@ -158,10 +158,11 @@ def write_yolov3(folder: Path, head: np.ndarray) -> Path:
     return folder / "yolov3.weights"
 
 
-def test_yolov3_with_its_three_heads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", [16, pytest.param(1, marks=pytest.mark.slow)])
+def test_yolov3_with_its_three_heads(tmp_path: Path, part: int) -> None:
     head = np.tile([0, 0, 0, 0, -20, 0, 0], 3).astype(float)
     head[7:14] = [0, 0, -2, -2, 20, 20, -20]  # the second anchor of the middle head, made smaller: masked everywhere
-    (found,) = Darknet(write_yolov3(tmp_path, head))([np.zeros((96, 96, 3), np.uint8)])
+    (found,) = Darknet(write_yolov3(tmp_path, head, part))([np.zeros((96, 96, 3), np.uint8)])
     assert len(found) == CELLS**2 and set(found.labels) == {"mask"}
     width = np.exp(-2) * 135  # the fifth anchor is 135 × 169
     assert np.abs(np.diff(found.xyxy[:, ::2], axis=1).max() - width) < 0.01

@@ -14,8 +14,8 @@ from countenance.models import ModelSpec
 pytest.importorskip("cv2")
 onnx = pytest.importorskip("onnx")
 
-WIDTH = 8
-"""Channels of the first layer; the published network has 32."""
+WIDTH = 32
+"""Channels of the first layer, as in the published network."""
 
 
 def field(number: int, content: bytes) -> bytes:

@@ -294,7 +294,7 @@ def test_the_suite_runs_a_method_like_any_model(folder: Path, tmp_path: Path):
     record, _ = run(read_happyfaces(folder), MixTask(method(folder, "Corners"), 0.3, 4))
     assert record_of(item)["validation"] == record["validation"] and (tmp_path / "run" / "audit.json").is_file()
     text = item.report().read_text("utf-8")
-    assert "Please cite" in text and "Arigbabu" in text and "seed 4" in text
+    assert "The protocol: happyfaces" in text and "Arigbabu" in text and "seed 4" in text
     with pytest.raises(InputError, match="needs data=happyfaces:FOLDER"):
         ct.load_suite("happyfaces").run(data="people:portraits", model="spatial")
 

@@ -17,6 +17,7 @@ from countenance.suites.mask_fairness.assess import assess, summary_lines
 from countenance.suites.mask_fairness.assessment import METRICS, SIDES, mirrored
 from countenance.suites.mask_fairness.compare import compare, open_run
 from countenance.suites.mask_fairness.make_data import make_data
+from countenance.suites.mask_fairness.report import write_overview
 
 COLUMNS = ["group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h", "significant", "severe"]
 
@@ -216,6 +217,12 @@ def test_one_page_for_detectors_and_datasets_has_every_row(done, tmp_path):
     assert text.count('<th scope="row">female</th>') == 6  # three metrics on each of two datasets
     assert text.count('<th scope="row">r4</th>') == 6 and "does not judge masks" in text
     assert text.count("rendered people: nobody in them exists") == 2 and "significant" in text
+
+
+def test_the_page_asks_to_cite_the_study(done, tmp_path):
+    write_overview([done[2]], tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "Please cite" in text and "Assessing Fairness in Open-Source Face Mask Detection Algorithms" in text
 
 
 def test_what_is_no_assessment_has_no_place_on_the_page(done, tmp_path):

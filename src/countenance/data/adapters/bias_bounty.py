@@ -13,6 +13,9 @@ from countenance.data.reading.asked import folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
 
+CITATION = "Bias Buccaneers, The first bias bounty challenge: skin tone, age and gender, 2022"
+LICENCE = "not stated by the challenge; an entry stays its authors', under a licence of their choice"
+CONSENT = "not stated by the challenge"
 SPLITS = ("train", "test", "holdout")
 
 
@@ -97,6 +100,9 @@ def _card(name: str) -> DatasetCard:
     return DatasetCard(
         name=name,
         description="Bias bounty layout: skin tone, age group and perceived gender; some pictures are not faces.",
+        licence=LICENCE,
+        consent=CONSENT,
+        citation=CITATION,
         attributes={
             attribute: AttributeCard(assigned_by="annotated", values=CLASSES[attribute]) for attribute in ATTRIBUTES
         },

@@ -17,12 +17,19 @@ from countenance.data.adapters.uccs_protocol import (
     read_protocol,
     real_people,
 )
-from countenance.data.card import DatasetCard
+from countenance.data.card import RENDERED_CONSENT, RENDERED_LICENCE, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Floats, Sample, Subject, Value
 from countenance.errors import InputError
 
+CITATION = (
+    "Günther, Hu, Herrmann, Boult, Unconstrained Face Detection and Open-Set Face Recognition Challenge, IJCB 2017 "
+    "(arXiv:1708.02337); of version 3 also Kasım, Boult, Günther, Watchlist Challenge: 3rd Open-set Face Detection "
+    "and Identification, 2024 (arXiv:2409.07220)"
+)
+LICENCE = "the terms that the challenge's organisers ask for with the images; not redistributed"
+CONSENT = "none recorded: passers-by on a campus, photographed from far away"
 KNOWN, UNKNOWN, IGNORED = "known", "unknown", "ignored"
 
 
@@ -141,5 +148,8 @@ def _card(data: Path, protocol: Protocol) -> DatasetCard:
         version=str(protocol.version),
         description="Open-set face detection and recognition"
         + (", rendered people in the challenge's layout" if rendered else ""),
+        licence=RENDERED_LICENCE if rendered else LICENCE,
+        consent=RENDERED_CONSENT if rendered else CONSENT,
+        citation=CITATION,
         real_people=not rendered,
     )

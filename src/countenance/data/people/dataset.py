@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.card import RENDERED_CONSENT, RENDERED_LICENCE, AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.reading import cells
@@ -33,8 +33,8 @@ CARD = DatasetCard(
     name="people",
     version="1",
     description="Rendered portraits, twins, full bodies, group scenes and pictures of no people, with exact truth.",
-    licence="Apache-2.0; geometry derived from MakeHuman (CC0)",
-    consent="not needed: nobody in these pictures exists",
+    licence=RENDERED_LICENCE,
+    consent=RENDERED_CONSENT,
     citation="Countenance, the embedded population of rendered people",
     warning=(
         "Rendered people are no stand-in for real people: they validate a pipeline and measure sensitivity; "

@@ -109,6 +109,13 @@ def _res10(weights: Path | None, device: str, settings: dict[str, Any]) -> Model
     return Res10Mask(weights, **settings)
 
 
+def _rhf(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.rhf import Rhf
+
+    assert weights is not None
+    return Rhf(weights, device, **settings)
+
+
 def _countenance_mask(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
     from countenance.models.zoo.countenance_mask import CountenanceMask
 
@@ -225,6 +232,18 @@ ZOO: dict[str, Entry] = {
             install="pip install 'countenance[opencv]'",
             weights_by_path=True,
             beside=("*.prototxt", "*.onnx"),
+        ),
+        Entry(
+            name="rhf",
+            task="mask_detection",
+            description="RHF, Faster R-CNN on ResNet50-HDC-FPN, faces with masks, badly worn ones and none",
+            licence="that of the weights",
+            source="PyTorch weights by path (shiningxy/RHF)",
+            build=_rhf,
+            finds=("face", "mask"),
+            package="torch",
+            install="pip install 'countenance[torch]'",
+            weights_by_path=True,
         ),
         Entry(
             name="darknet",

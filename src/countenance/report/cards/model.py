@@ -15,6 +15,7 @@ from countenance.report.sentences import sentence
 from countenance.report.source import ReportSource
 from countenance.run import Run
 from countenance.run.licences import in_words, of_manifest
+from countenance.run.suite import suite_of
 
 HUB_TASKS = {
     "face_localization": "object-detection", "person_localization": "object-detection",
@@ -46,6 +47,10 @@ def model_card(run: Run) -> str:
     made += ["## Limits", "", *(f"- {line}" for line in _limits(source, manifest, settings)), ""]
     made += ["## Data", "", *_data(card), "", "## Licences", ""]
     made += [f"- {cell(what)}: {cell(licence)}" for what, licence in of_manifest(run.manifest).items()]
+    suite = suite_of(run)
+    if suite is not None:
+        made += ["", "## Protocol", "", f"- {cell(suite.name)}: {cell(suite.question)}"]
+        made += [f"- {what}: {cell(text)}" for what, text in suite.rights().items()]
     made += ["", "## How this was made", "", "```console"]
     made += [f"$ {line}" for line in method.commands(manifest, settings, "auto")]
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())

@@ -34,6 +34,10 @@ EXPECTED = (
     "(and compat=strict, mini=50)"
 )
 
+LICENCE = "FHIBE terms of use (registration with Sony AI; no redistribution)"
+CONSENT = "informed and revocable: people may withdraw at any time, and their pictures must then be deleted"
+CITATION = "Xiang et al., Fair human-centric image dataset for ethical AI benchmarking, Nature 2025"
+
 
 class FhibeDataset(Dataset):
     """A dataset whose fingerprint is that of its table: FHIBE's pictures are too many to hash for every page."""
@@ -73,9 +77,9 @@ def dataset_card(root: Path, dataset: str, attributes: Sequence[str], version: s
             name=dataset,
             version="not stated",
             description="Fair Human-Centric Image Benchmark (Sony AI): people photographed with their consent",
-            licence="FHIBE terms of use (registration with Sony AI; no redistribution)",
-            consent="informed and revocable: people may withdraw at any time, and their pictures must then be deleted",
-            citation="Xiang et al., Fair human-centric image dataset for ethical AI benchmarking, Nature 2025",
+            licence=LICENCE,
+            consent=CONSENT,
+            citation=CITATION,
             warning=(
                 "A report that was sent cannot be recalled. When a person withdraws, `countenance purge RUN --subjects "
                 "FILE` removes them from this run; copies elsewhere must be deleted by hand."

@@ -1,6 +1,7 @@
 """FHIBE as a value: its datasets, its nine tasks, its section of the report, its files."""
 
 from countenance.run.suite import Suite, SuiteTask
+from countenance.suites.fhibe.dataset import CITATION, CONSENT, LICENCE
 from countenance.suites.fhibe.purge import files_again, related, rescore
 from countenance.suites.fhibe.report import sections, write_bias_report
 from countenance.suites.fhibe.vocabulary import TASKS
@@ -8,6 +9,9 @@ from countenance.suites.fhibe.vocabulary import TASKS
 FHIBE = Suite(
     name="fhibe",
     question="Does a model serve everybody alike in nine tasks on consented photographs of people?",
+    citation=CITATION,
+    licence=LICENCE,
+    consent=CONSENT,
     datasets=("fhibe",),
     formats=("fhibe",),
     tasks=tuple(SuiteTask(name) for name in TASKS),

@@ -11,3 +11,5 @@ CITATIONS = (
     "recognition in unconstrained environments. University of Massachusetts, Amherst, Technical Report, 2007.",
 )
 CITATION = " ".join(CITATIONS)
+LICENCE = "none stated in its repository; the photos are those of LFW (cropped), which are for research"
+CONSENT = "the people in the photos (LFW, from the news) were not asked"

@@ -11,11 +11,11 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from countenance.data import ArrayImage, Dataset, Sample, Subject
-from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.card import RENDERED_CONSENT, RENDERED_LICENCE, AttributeCard, DatasetCard
 from countenance.errors import InputError
 from countenance.run.early_stop import DECLINED
 from countenance.run.run import Run
-from countenance.suites.happyfaces.citations import CITATION
+from countenance.suites.happyfaces.citations import CITATION, CONSENT, LICENCE
 from countenance.suites.happyfaces.dataset import MATCHED, HappyFaces, read_happyfaces
 from countenance.suites.happyfaces.scores import Record
 from countenance.suites.happyfaces.task import PARTS, USES_BATCH
@@ -74,10 +74,9 @@ def card_of(data: HappyFaces) -> DatasetCard:
     return DatasetCard(
         name="happyfaces",
         description="Labelled photos in which two features agree, unlabelled ones in which some disagree",
-        consent="the people in the photos (LFW, from the news) were not asked"
-        if data.real_people
-        else "rendered people",
-        citation=CITATION if data.real_people else "",
+        licence=LICENCE if data.real_people else RENDERED_LICENCE,
+        consent=CONSENT if data.real_people else RENDERED_CONSENT,
+        citation=CITATION,
         real_people=data.real_people,
         attributes={name: AttributeCard(assigned_by="annotated", meaning=text) for name, text in MEANINGS.items()},
     )

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from countenance.errors import InputError
 from countenance.run.suite import Section, Suite, SuiteRequest, SuiteTask
-from countenance.suites.happyfaces.citations import CITATIONS
+from countenance.suites.happyfaces.citations import CITATION, CONSENT, LICENCE
 from countenance.suites.happyfaces.model import MethodModel, method_card, published_name
 from countenance.suites.happyfaces.runs import HappyFacesDataset, record_of
 from countenance.suites.happyfaces.task import QUESTION, HappyFacesOptions
@@ -44,14 +44,15 @@ def _sections(source: Any) -> list[Section]:
         sentences.append(f"It answered by {way}.")
     if record.get("uses_batch"):
         sentences.append("It uses its batch: photos are answered otherwise beside other photos than alone.")
-    cited = Markup("").join(Markup("<li>{}</li>").format(text) for text in CITATIONS)
-    text = Markup("<p>{}</p><p>Please cite:</p><ul>{}</ul>").format(" ".join(sentences), cited)
-    return [("method", "The method", text)]
+    return [("method", "The method", Markup("<p>{}</p>").format(" ".join(sentences)))]
 
 
 HAPPYFACES = Suite(
     name="happyfaces",
     question=QUESTION,
+    citation=CITATION,
+    licence=LICENCE,
+    consent=CONSENT,
     datasets=("happyfaces",),
     tasks=(SuiteTask("happyfaces"),),
     audit={"depth": 1, "adjust": "holm"},

@@ -1,10 +1,13 @@
 """The algorithms of the published assessment and the further detectors here: status, licence, where weights are."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from countenance.data.tables import near
+from countenance.errors import InputError
 from countenance.models.zoo import ZOO
 
 Status = Literal["runs here", "runs here with --weights", "predictions only"]
@@ -58,6 +61,42 @@ ALGORITHMS = (
 
 
 OWN = "countenance-mask"
+RECIPES = Path(__file__).parent / "recipes"
+
+
+def recipe_of(name: str) -> str:
+    """The container file of an assessed algorithm: where its weights come from, its licence, and how to run it.
+
+    >>> print("\\n".join(recipe_of("rhf").splitlines()[:2]))
+    # RHF: Faster R-CNN on ResNet50-HDC-FPN, three classes (mask, badly worn, none)
+    # Licence: none stated in its repository: ask the authors
+    """
+    assessed = {slug(row.name): row for row in ALGORITHMS if row.assessed}
+    row = assessed.get(slug(name))
+    if row is None:
+        names = [row.name for row in assessed.values()]
+        raise InputError(f"no recipe for {name!r}{near(name, names)}; there are {', '.join(names)}")
+    image = slug(row.name)
+    header = (
+        f"{row.name}: {row.what}",
+        f"Licence: {row.licence}",
+        f"Weights: {row.weights}",
+        "Neither weights nor data are in this file: fetch them yourself, under their own terms.",
+        f"Build: podman build -f {image}.Containerfile -t {image} .",
+        f"Run:   podman run --rm --network none -v DATA:/data:ro -v OUT:/out {image} \\",
+        f"         --dataset fairface --data-directory /data --out /out/{image}",
+    )
+    body = (RECIPES / f"{image}.Containerfile").read_text(encoding="utf-8")
+    return "".join(f"# {line}\n" for line in header) + body
+
+
+def slug(name: str) -> str:
+    """A name for files and images.
+
+    >>> slug("MOXA YOLOv3-tiny")
+    'moxa_yolov3_tiny'
+    """
+    return re.sub(r"\W+", "_", name.lower())
 
 
 def weights_and_settings(model: Any, weights: Path | None) -> tuple[Path | None, dict[str, Any]]:
@@ -70,7 +109,6 @@ def weights_and_settings(model: Any, weights: Path | None) -> tuple[Path | None,
     """
     if model != OWN or weights is None:
         return weights, {}
-    from countenance.errors import InputError
     from countenance.models.model import file_hash
 
     if not weights.is_file():

@@ -13,6 +13,7 @@ from countenance.run import Run, read_audit
 from countenance.run.store import AUDIT
 from countenance.run.suite import Section
 from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
+from countenance.suites.mask_fairness.citation import CITATION
 from countenance.suites.mask_fairness.compare import open_run
 from countenance.suites.mask_fairness.seed_rule import ALPHA
 
@@ -73,13 +74,15 @@ def write_overview(paths: Sequence[Path], out: Path) -> Path:
         {
             "name": name,
             "images": max(run.manifest.dataset.images for run, _ in assessed),
+            "citation": assessed[0][0].manifest.dataset.card.citation,
             "real": assessed[0][0].manifest.dataset.card.real_people,
             "detectors": [_detector(run, found) for run, found in assessed],
             "tables": [_table(metric, [found for _, found in assessed]) for metric in METRICS],
         }
         for (name, _), assessed in datasets.items()
     ]
-    return render.write(out, render.page(render.template(TEMPLATES, "overview.html.j2"), datasets=shown, alpha=ALPHA))
+    page = render.template(TEMPLATES, "overview.html.j2")
+    return render.write(out, render.page(page, datasets=shown, alpha=ALPHA, citation=CITATION))
 
 
 def _detector(run: Run, found: Assessment) -> dict[str, Any]:

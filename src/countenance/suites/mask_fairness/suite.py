@@ -15,6 +15,7 @@ from countenance.suites.mask_fairness.assessment import (
     store_tables,
     tables_again,
 )
+from countenance.suites.mask_fairness.citation import CITATION, CONSENT, LICENCE
 from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.suites.mask_fairness.notes import assessment_notes
 from countenance.suites.mask_fairness.report import sections
@@ -45,6 +46,9 @@ def _publish(run: Run) -> Sequence[str]:
 MASK_FAIRNESS = Suite(
     name="mask_fairness",
     question="Do mask detectors find and judge faces of every group alike?",
+    citation=CITATION,
+    licence=LICENCE,
+    consent=CONSENT,
     datasets=("fairface", "bafmd", "mask_fairness", "people"),
     tasks=(
         SuiteTask(BOXES, fits=lambda dataset, model: _has_boxes(dataset)),
