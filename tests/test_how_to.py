@@ -1,10 +1,12 @@
-"""The pages of docs/how-to, docs/extend and docs/concepts, run as they stand on the data that docs/how-to/index.md makes.
+"""The pages of docs/how-to, docs/extend and docs/concepts, run as they stand on the data that a reader can make.
 
-The blocks of a page run in order, in a temporary folder. A block with a title is a file that is written. The lines that a
-page shows below a command, or as a block `text` below Python, must be printed in that order; `…` stands for anything.
+The blocks of a page run in order, in a temporary folder. A block with a title is a file that is written. The lines
+that a page shows below a command, or as a block `text` below Python, must be printed in that order; `…` stands for
+anything.
 """
 
 import contextlib
+import importlib.util
 import io
 import re
 import shlex
@@ -21,12 +23,8 @@ from countenance.testing import write_examples
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 JOBS = sorted(path.stem for path in (DOCS / "how-to").glob("*.md") if path.stem != "index")
-OTHERS = [
-    f"{folder}/{path.stem}"
-    for folder in ("extend", "concepts")
-    for path in sorted((DOCS / folder).glob("*.md"))
-    if f"{folder}/{path.stem}" not in ("extend/task", "extend/model")  # tests/test_docs.py runs those two
-]
+EXTEND = [f"extend/{name}" for name in ("format", "metric", "reader", "suite")]  # tests/test_docs.py runs the others
+CONCEPTS = [f"concepts/{path.stem}" for path in sorted((DOCS / "concepts").glob("*.md"))]
 LIBRARY = re.compile(r"^from (ultralytics|transformers|torchvision)[. ]", re.MULTILINE)
 """Blocks that need weights of another library are compiled; tests/models/adapters runs the adapters."""
 
@@ -106,6 +104,7 @@ def outcome(step: Step, names: dict[str, object], folder: Path) -> int:
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data that docs/how-to/index.md tells a reader to make."""
+    assert 'write_examples(".")' in (DOCS / "how-to" / "index.md").read_text(encoding="utf-8")
     return write_examples(tmp_path_factory.mktemp("examples"))
 
 
@@ -128,7 +127,7 @@ def test_a_job_is_done_as_its_page_says(page: str, folder: Path) -> None:
     run_page(f"how-to/{page}", folder)
 
 
-@pytest.mark.parametrize("page", OTHERS)
+@pytest.mark.parametrize("page", [*EXTEND, *CONCEPTS, "moving"])
 def test_the_examples_of_a_page_run(page: str, folder: Path) -> None:
     run_page(page, folder)
 
@@ -138,3 +137,14 @@ def test_every_job_is_there_and_short() -> None:
     for page in JOBS:
         text = (DOCS / "how-to" / f"{page}.md").read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 70 and "```" in text.split("\n\n", 2)[1] + text.split("\n\n", 3)[2], page
+
+
+def test_the_pictures_of_the_concepts_are_what_their_pages_compute() -> None:
+    spec = importlib.util.spec_from_file_location("concept_pictures", DOCS.parent / "tools" / "concept_pictures.py")
+    assert spec is not None and spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    drawn = tool.pictures()
+    assert len(drawn) == len(CONCEPTS)
+    for path, text in drawn.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python tools/concept_pictures.py"
