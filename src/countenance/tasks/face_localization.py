@@ -58,14 +58,17 @@ FACE_LOCALIZATION = Task(
     question="Where are the faces?",
     answer=Boxes,
     metrics=(
-        Metric("recall@0.5", "share of faces that some box overlaps by at least 0.5", "higher", headline=True),
+        Metric(
+            "recall@0.5", "faces found (a predicted box covers the face well: overlap ≥ 0.5)", "higher", headline=True
+        ),
         Metric(
             "average_recall",
-            f"share of the overlap thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g} that the best box passes",
+            "how tightly the box fits, 0 to 1 "
+            f"(passed overlap thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g})",
             better="higher",
             headline=True,
         ),
-        Metric("recall@0.75", "share of faces that some box overlaps by at least 0.75", "higher"),
+        Metric("recall@0.75", "faces found tightly (overlap ≥ 0.75)", "higher"),
         Metric("best_iou", "overlap of the face with its best box", "higher"),
         Metric("false_positives", "boxes of an image that hit no face or one already hit", better="lower"),
     ),
