@@ -55,7 +55,7 @@ CODES = {"favoured": "a code of style sheets; pages say 'served better'"}
 LEFT = {
     "view.md": 2,
     "suites/bias_bounty.md": 1,
-    "suites/fhibe.md": 1,
+    "suites/fhibe.md": 2,
     "suites/mask_fairness.md": 1,
     "suites/uccs.md": 2,
 }
