@@ -16,14 +16,15 @@ def blocks(page: str) -> list[str]:
 
 
 def test_the_task_of_the_guide_works_and_so_does_its_test(monkeypatch) -> None:
-    task, _, its_test = blocks("extend/task.md")
+    task, _, its_test, *_ = blocks("extend/task.md")  # tests/tasks/test_regression_example.py runs the others
     written = ModuleType("one_face")
     exec(compile(task, "task.md", "exec"), written.__dict__)
     monkeypatch.setitem(sys.modules, "one_face", written)
     names: dict[str, object] = {}
     exec(compile(its_test, "task.md", "exec"), names)
     names["test_one_disc_is_one_face"]()  # type: ignore[operator]
-    assert len((DOCS / "extend" / "task.md").read_text(encoding="utf-8").splitlines()) < 60
+    first, *_ = (DOCS / "extend" / "task.md").read_text(encoding="utf-8").split("\n## ")
+    assert len(first.splitlines()) < 60
 
 
 def test_the_onnx_declaration_of_the_guide_is_valid() -> None:

@@ -82,6 +82,7 @@ UNCALLED = {
     "check_people": "the renderer's project checks its set with it",
     "held_out": "tools/happyfaces_gpu.py",
     "write_small_dataset": "tests of packages that extend this one",
+    "write_examples": "readers of docs/how-to",
 }
 """Functions without a caller in the package, each with who calls it."""
 HOOKS = {"__getattr__", "__dir__", "pytest_configure", "pytest_collection_modifyitems"}

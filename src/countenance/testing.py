@@ -1,5 +1,6 @@
 """Small datasets and fake models for tests, yours and ours. Nobody's face is in them."""
 
+import csv
 import itertools
 import time
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from countenance.answers import Boxes
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
@@ -63,17 +65,16 @@ class DiscDetector:
 
     name = "disc-detector"
 
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float = 0.0, threshold: int = 150) -> None:
+        self.seconds, self.threshold = seconds, threshold
 
     def __call__(self, images: Sequence[NDArray[np.uint8]]) -> list[Boxes]:
         if self.seconds:
             time.sleep(self.seconds * len(images))
         return [self._one(image) for image in images]
 
-    @staticmethod
-    def _one(image: NDArray[np.uint8]) -> Boxes:
-        rows, columns = np.nonzero(image.min(axis=2) > 150)
+    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+        rows, columns = np.nonzero(image.min(axis=2) > self.threshold)
         if len(rows) == 0:
             return Boxes(np.zeros((0, 4)))
         return Boxes([[columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]], [0.9])
@@ -99,3 +100,91 @@ def reduced(
         return Shard(list(part), answers, rows_table(rows, columns))
 
     return reduce(task, WholeRun(GivenShards(lambda: (shard(part) for part in parts)), seed))
+
+
+def write_examples(out: Path | str = ".", people: int = 120) -> Path:
+    """Write what the how-to pages use: `photos/`, `street/` (YOLO), `voc/`, and tables of predictions and decisions.
+
+    Pictures show bright discs; those of half the people of the darkest tone are dim, so that a detector with a fixed
+    threshold misses them. Nobody's face is in them.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sorted(path.name for path in write_examples(folder, people=6).iterdir())
+    ['decisions.csv', 'embeddings.csv', 'photos', 'street', 'v1.csv', 'v2.csv', 'voc']
+    """
+    folder = Path(out)
+    dataset = _example_pictures(people)
+    write_folder(dataset, folder / "photos")
+    _write_label_files(dataset, folder / "street", folder / "voc")
+    for name, threshold in (("v1", 150), ("v2", 100)):
+        detector = DiscDetector(threshold=threshold)
+        rows = [
+            [sample.id, *box, 0.9]
+            for sample in dataset
+            for box in np.asarray(detector([sample.load()])[0].xyxy).astype(int).tolist()
+        ]
+        _write_csv(folder / f"{name}.csv", ["image", "x0", "y0", "x1", "y1", "score"], rows)
+    random = np.random.default_rng(7)
+    people_vectors = random.normal(size=(people, 8))
+    vectors = [
+        [sample.id, *np.round(people_vectors[i // 2] + random.normal(0, 0.4, 8), 3)] for i, sample in enumerate(dataset)
+    ]
+    _write_csv(folder / "embeddings.csv", ["image", *(f"e{i}" for i in range(8))], vectors)
+    _write_csv(folder / "decisions.csv", ["person_id", "group", "repaid", "approved", "score"], _decisions(900))
+    return folder
+
+
+def _example_pictures(people: int) -> Dataset:
+    samples = []
+    for i in range(2 * people):
+        person = i // 2
+        pixels, box = face_picture(i, 48)
+        tone = TONES[person % 3]
+        if tone == TONES[-1] and person % 12 >= 6:
+            pixels = (pixels * 0.65).astype(np.uint8)
+        about = {"skin_tone": tone, "gender": ("female", "male")[person // 3 % 2]}
+        subject = Subject("0", identity=f"id{person:04d}", face_box=box, attributes=about)
+        samples.append(Sample(f"s{i:05d}", ArrayImage(pixels), 48, 48, (subject,)))
+    return Dataset(DatasetCard(name="photos", licence="CC0", real_people=False), samples)
+
+
+def _write_label_files(dataset: Dataset, yolo: Path, voc: Path) -> None:
+    """The first twelve pictures with label files of YOLO and of Pascal VOC."""
+    for folder in (yolo / "images", yolo / "labels", voc):
+        folder.mkdir(parents=True)
+    (yolo / "classes.txt").write_text("face\n", encoding="utf-8")
+    for sample in list(dataset)[:12]:
+        left, top, right, bottom = np.asarray(sample.subjects[0].face_box).tolist()
+        shares = [
+            (left + right) / 2 / sample.width,
+            (top + bottom) / 2 / sample.height,
+            (right - left) / sample.width,
+            (bottom - top) / sample.height,
+        ]
+        (yolo / "labels" / f"{sample.id}.txt").write_text(f"0 {' '.join(f'{x:.6f}' for x in shares)}\n")
+        bounds = zip(("xmin", "ymin", "xmax", "ymax"), (left, top, right, bottom), strict=True)
+        box = "".join(f"<{name}>{value:.0f}</{name}>" for name, value in bounds)
+        (voc / f"{sample.id}.xml").write_text(
+            f"<annotation><filename>{sample.id}.png</filename><size><width>{sample.width}</width>"
+            f"<height>{sample.height}</height><depth>3</depth></size>"
+            f"<object><name>face</name><bndbox>{box}</bndbox></object></annotation>\n"
+        )
+        for folder in (yolo / "images", voc):
+            Image.fromarray(sample.load()).save(folder / f"{sample.id}.png")
+
+
+def _decisions(people: int) -> list[list[Any]]:
+    """Loans: approved above a score, which is lower for group b than its repayments say."""
+    random = np.random.default_rng(3)
+    group = random.choice(["a", "b", "c"], people, p=[0.4, 0.35, 0.25])
+    repaid = random.random(people) < 0.6
+    score = np.clip(0.35 + 0.3 * repaid - 0.12 * (group == "b") + random.normal(0, 0.15, people), 0, 1).round(3)
+    return [[f"p{i:04d}", group[i], int(repaid[i]), int(score[i] >= 0.5), score[i]] for i in range(people)]
+
+
+def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

@@ -175,4 +175,4 @@ def test_ctrl_c_is_one_line(monkeypatch, capsys) -> None:
 
     monkeypatch.setattr("countenance.data.registry.dataset_names", interrupted)
     assert command("data", "check", "people") == 130
-    assert capsys.readouterr().err == "stopped; the same command goes on from here\n"
+    assert capsys.readouterr().err == "stopped; the same command resumes\n"

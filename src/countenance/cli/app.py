@@ -48,7 +48,7 @@ app = typer.Typer(
 
 STOPPED = 130
 """The exit code after Ctrl-C."""
-GOES_ON = "stopped; the same command goes on from here"
+RESUMES = "stopped; the same command resumes"
 
 spine.register(app)
 runs.register(app)
@@ -100,7 +100,7 @@ def run(arguments: list[str]) -> int:
         command = with_help(refuse_repeats(typer.main.get_command(app)))
         result = command.main(arguments, prog_name="countenance", standalone_mode=False)
         if result == STOPPED:  # typer's own word for Ctrl-C
-            say(GOES_ON, err=True)
+            say(RESUMES, err=True)
         return result if isinstance(result, int) else 0
     except typer.Exit as stop:
         return stop.exit_code
@@ -116,7 +116,7 @@ def run(arguments: list[str]) -> int:
         say(f"error: {in_flags(error)}", err=True)
         return 2
     except KeyboardInterrupt:
-        say(GOES_ON, err=True)
+        say(RESUMES, err=True)
         return STOPPED
     except SystemExit as stop:  # click's own answer to a reader who is gone, which would be the code of a failed gate
         if not isinstance(stop.__context__, BrokenPipeError):

@@ -17,7 +17,7 @@ OutPlace = Annotated[
     Any,
     typer.Option(
         "--out",
-        help="The run: a folder or s3://bucket/prefix; the same command again goes on where it stopped.",
+        help="The run: a folder or s3://bucket/prefix; the same command again resumes it.",
         metavar="RUN",
         parser=place_of,
     ),

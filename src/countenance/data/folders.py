@@ -128,7 +128,7 @@ def _is_other_table(path: Path, labels: Sequence[Path]) -> bool:
 def no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
     """A dataset that is no COCO file; categories chosen for it are a mistake."""
     if categories is not None:
-        raise InputError(f"{name}: --categories is for COCO files, and this is none; leave it out")
+        raise InputError(f"{name}: --categories is for COCO files, and this is not one; leave it out")
     return dataset
 
 

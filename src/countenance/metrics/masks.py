@@ -38,7 +38,7 @@ def many_run_lengths(texts: Sequence[str | bytes]) -> list[Ints]:
     if codes.size == 0:
         return [np.zeros(0, dtype=np.int64) for _ in parts]
     if int(codes.min()) < 0 or int(codes.max()) >= 64:
-        raise ValueError("a character that is none of COCO's run lengths")
+        raise ValueError("a character that COCO's run lengths do not have")
     ends = (codes & 0x20) == 0
     bounds = np.cumsum([len(part) for part in parts])
     if not ends[bounds[bounds > 0] - 1].all():

@@ -129,7 +129,7 @@ def _decision(paper: Paper, found: Comparison | Leaderboard, mark: str, badge: s
         if one["unpaired"]
     ]
     after += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
-    paper.box(mark, badge, sentences[0], [], [*after, f"Independent unit: {found.settings['unit']}."])
+    paper.box(mark, badge, sentences[0], [], [*after, f"Unit: {found.settings['unit']}."])
 
 
 def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:

@@ -82,7 +82,7 @@ def evaluate(
     A model is a name, a path, `module:attr` or `path.py:attr` (these run in worker processes), saved predictions
     (`predictions:FILE`, `answers:RUN`, a DataFrame) or any callable on a list of images (which runs here). A task is a
     name, a `Task`, `module:attr` or `path.py:attr`; data is a name, a path, a `Dataset`, or the same two forms of code.
-    An interrupted run goes on where it stopped; a changed model, dataset or version starts a new one and keeps the old
+    An interrupted run resumes; a changed model, dataset or version starts a new one and keeps the old
     one under another name. A model that fails on all of the first images stops the run. Wrong input is an `InputError`.
 
     >>> import countenance as ct

@@ -66,15 +66,20 @@ def make(options: ThresholdOptions) -> Task:
         question="Where are the faces?",
         answer=Boxes,
         metrics=(
-            Metric("recall@0.5", "share of faces that some box overlaps by at least 0.5", "higher", headline=True),
+            Metric(
+                "recall@0.5",
+                "faces found (a predicted box covers the face well: overlap ≥ 0.5)",
+                "higher",
+                headline=True,
+            ),
             Metric(
                 "average_recall",
-                f"share of the overlap thresholds {levels_in_words(levels)} that the best box passes",
+                f"how tightly the box fits, 0 to 1 (passed overlap thresholds {levels_in_words(levels)})",
                 better="higher",
                 headline=True,
                 published=PUBLISHED,
             ),
-            Metric("recall@0.75", "share of faces that some box overlaps by at least 0.75", "higher"),
+            Metric("recall@0.75", "faces found tightly (overlap ≥ 0.75)", "higher"),
             Metric("best_iou", "overlap of the face with its best box", "higher"),
             Metric(
                 "false_positives",

@@ -93,11 +93,16 @@ def make(options: PersonOptions) -> Task:
         metrics=(
             Metric(
                 METRIC,
-                f"share of the overlap thresholds {levels_in_words(levels)} that the best box passes",
+                f"how tightly the box fits, 0 to 1 (passed overlap thresholds {levels_in_words(levels)})",
                 better="higher",
                 headline=True,
             ),
-            Metric("recall@0.5", "share of people that some box overlaps by at least 0.5", "higher", headline=True),
+            Metric(
+                "recall@0.5",
+                "people found (a predicted box covers the person well: overlap ≥ 0.5)",
+                "higher",
+                headline=True,
+            ),
             Metric("best_iou", "overlap of the person with the best box", "higher"),
             Metric(
                 "false_positives",

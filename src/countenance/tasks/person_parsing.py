@@ -62,7 +62,7 @@ def make(options: ThresholdOptions) -> Task:
         metrics=(
             Metric(
                 METRIC,
-                f"share of the overlap thresholds {levels_in_words(levels)} that the best mask passes",
+                f"how tightly the mask fits, 0 to 1 (passed overlap thresholds {levels_in_words(levels)})",
                 better="higher",
                 headline=True,
             ),

@@ -103,7 +103,9 @@ def test_the_thresholds_that_were_used_are_the_ones_that_are_named(tree):
     )
     write_bias_report(run)
     page = page_of(root)
-    assert "0.5 to 0.95" not in page and "share of the overlap thresholds 0.3, 0.425 that the best box passes" in page
+    assert (
+        "0.5 to 0.95" not in page and "how tightly the box fits, 0 to 1 (passed overlap thresholds 0.3, 0.425)" in page
+    )
     assert "0.3, 0.425" in page[page.index("Better Thresholds") :]
     recorded = {metric.name: metric.meaning for metric in Run(run.path).manifest.metrics or ()}
     assert "0.3, 0.425" in recorded["AR_IOU"]

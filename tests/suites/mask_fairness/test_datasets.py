@@ -52,7 +52,7 @@ def test_every_age_group_survives_a_spreadsheet(age, turned, padded):
 
 def test_an_age_that_cannot_be_mended_is_refused_with_its_row(pictures):
     root = fairface(pictures(["val/1.jpg"]), "val/1.jpg,11-Dec,Male,White,TRUE")
-    with pytest.raises(InputError, match=r"line 2: age '11-Dec' is none of 0-2"):
+    with pytest.raises(InputError, match=r"line 2: age '11-Dec' is not one of 0-2"):
         load_mask_data("fairface", root)
 
 

@@ -55,7 +55,7 @@ def repaired_age(text: str, place: str) -> str:
             low, high = sorted(number for number in numbers if number is not None)
             if f"{low}-{high}" in AGES:
                 return f"{low}-{high}"
-    raise InputError(f"{place}: age {text!r} is none of {', '.join(AGES)}{near(plain, AGES)}")
+    raise InputError(f"{place}: age {text!r} is not one of {', '.join(AGES)}{near(plain, AGES)}")
 
 
 def _number(part: str) -> int | None:

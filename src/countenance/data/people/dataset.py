@@ -37,8 +37,8 @@ CARD = DatasetCard(
     consent=RENDERED_CONSENT,
     citation="Countenance, the embedded population of rendered people",
     warning=(
-        "Rendered people are no stand-in for real people: they validate a pipeline and measure sensitivity; "
-        "fairness in the world is measured on consented photographs."
+        "These people are computer-rendered. They test the method; "
+        "they do not show that a model is fair to real people."
     ),
     real_people=False,
     paired_by={"base": "base", "change": "change"},
