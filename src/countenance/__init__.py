@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from countenance.api import audit, compare
     from countenance.auditing import Audit, Finding
     from countenance.auditing.plan import plan
+    from countenance.calibration_table import calibration as calibration
     from countenance.comparing import Comparison
     from countenance.comparing.leaderboard import leaderboard as leaderboard
     from countenance.data import (
@@ -96,6 +97,7 @@ _HOME = {
     "Task": "tasks",
     "Whole": "tasks",
     "audit": "api",
+    "calibration": "calibration_table",
     "compare": "api",
     "evaluate": "run",
     "gate": "gating",
@@ -155,6 +157,7 @@ __all__ = [
     "Task",
     "Whole",
     "audit",
+    "calibration",
     "compare",
     "evaluate",
     "gate",

@@ -13,6 +13,7 @@ import typer
 import countenance
 from countenance.cli import (
     bias_bounty,
+    calibrating,
     cards,
     comparing,
     data,
@@ -58,6 +59,7 @@ gating.register(app)
 cards.register(app)
 viewing.register(app)
 doctor.register(app)
+calibrating.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(people.app, name="people")
 app.add_typer(suites.app, name="suite")

@@ -23,6 +23,7 @@ EXAMPLES = {
     "export": "countenance export out/run --what groups --out groups.csv",
     "view": "countenance view out",
     "doctor": "countenance doctor",
+    "calibration": "countenance calibration --near runs/mine",
     "models list": "countenance models list",
     "data list": "countenance data list",
     "data show": "countenance data show people:portraits",

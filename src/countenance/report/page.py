@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 import countenance
 from countenance.auditing import Audit
+from countenance.calibration_table import calibration_hash
 from countenance.decoding import json_of
 from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, held_equal, method, render, words
@@ -201,6 +202,7 @@ def audited(source: Audited) -> dict[str, Any]:
     kept = ordered[: findings.MOST]
     return {
         "audit": audit,
+        "calibration": calibration_hash(),
         "settings": settings,
         "delta": words.gap_words(settings),
         "tally": words.tally(audit),

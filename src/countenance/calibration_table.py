@@ -1,0 +1,102 @@
+"""How far verdicts may be believed: what simulations with a known truth gave, shipped with the package.
+
+`calibration.json` has a line for each promise (a level, a coverage, a power) and each kind of data that was simulated;
+`tools/calibrate.py` writes it. `calibration` finds the lines nearest to the sizes of an audit.
+"""
+
+import hashlib
+import json
+import math
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from countenance.auditing.finding import Audit
+
+FILE = "calibration.json"
+
+
+class CalibrationLine(BaseModel):
+    """What one kind of simulated data gave."""
+
+    model_config = ConfigDict(frozen=True)
+    surface: str
+    """What is promised: the adjusted p of a comparison, an interval, a detectable effect, an all-clear."""
+    process: str
+    """How the data were made."""
+    n: int
+    """People in a table; 0 where tables of many sizes were summed."""
+    groups: int
+    kind: str
+    """level, coverage or power."""
+    nominal: float
+    """What is promised."""
+    value: float
+    """What came out."""
+    se: float
+    tables: int
+    seed: int
+    code: str
+    """Hash of the code that was simulated."""
+
+
+@cache
+def _content() -> bytes:
+    return (files("countenance") / FILE).read_bytes()
+
+
+def calibration_hash() -> str:
+    """The sha256 of the shipped table, which reports cite.
+
+    >>> len(calibration_hash())
+    64
+    """
+    return hashlib.sha256(_content()).hexdigest()
+
+
+@cache
+def calibration_lines() -> tuple[CalibrationLine, ...]:
+    """Every line of the shipped table.
+
+    >>> sorted({line.kind for line in calibration_lines()})
+    ['coverage', 'level', 'power']
+    """
+    return tuple(CalibrationLine(**line) for line in json.loads(_content())["lines"])
+
+
+def calibration(audit: Audit | None = None, most: int = 12) -> list[CalibrationLine]:
+    """The lines of the shipped table that are nearest to the sizes of an audit; all of them without one.
+
+    Near means: of the same kind of metric where the table has one, and a similar number of people and groups.
+
+    >>> import countenance as ct
+    >>> rows = {"sex": ["f", "m"] * 200, "found": [1, 0, 1, 1] * 100}
+    >>> lines = ct.calibration(ct.audit(rows, by="sex", metrics="found"))
+    >>> {line.kind for line in lines} == {"level", "coverage", "power"}
+    True
+    """
+    if audit is None:
+        return list(calibration_lines())
+    people, groups, words = _sizes(audit)
+
+    def distance(line: CalibrationLine) -> tuple[float, ...]:
+        other_kind = not any(word in line.process for word in words)
+        size = abs(math.log(line.n / people)) if line.n else 2.0
+        return other_kind, size + abs(math.log(max(line.groups, 1) / groups))
+
+    nearest = sorted(calibration_lines(), key=distance)
+    kinds = ("level", "coverage", "power")
+    chosen = [line for kind in kinds for line in [near for near in nearest if near.kind == kind][: max(most // 3, 1)]]
+    return chosen[: max(most, len(kinds))]
+
+
+def _sizes(audit: Audit) -> tuple[int, int, tuple[str, ...]]:
+    """People, groups of the first attribute, and words of the processes that have the audit's kind of metric."""
+    people = max((estimate.clusters for estimate in audit.overall), default=1)
+    groups: dict[str, set[Any]] = {}
+    for estimate in audit.groups:
+        groups.setdefault(estimate.attribute, set()).add(estimate.group)
+    rates = any(finding.metric_kind == "rate" for finding in audit.findings if finding.kind != "given")
+    return max(people, 1), max((len(names) for names in groups.values()), default=1), ("rate",) if rates else ("mean",)

@@ -1,0 +1,148 @@
+"""Write src/countenance/calibration.json: every promise of the audit, simulated.
+
+    python tools/calibrate.py --tables 200 --jobs 16     # every line again
+    python tools/calibrate.py --tables 60                # only lines whose code has changed since they were drawn
+    python tools/calibrate.py --tables 60 --all
+
+Lines are those of `benchmarks/calibration.py`. A line is drawn again when the code that it simulates has changed.
+"""
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import sys
+import zlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import calibration as simulated  # noqa: E402
+
+OUT = ROOT / "src" / "countenance" / "calibration.json"
+SURFACES = {
+    "adjusted p": ("countenance.auditing.audit.audit",),
+    "interval": (
+        "countenance.auditing.estimates.wilson",
+        "countenance.auditing.estimates.wilson_limits",
+        "countenance.auditing.estimates.clopper_pearson_limits",
+        "countenance.auditing.estimates.interval",
+        "countenance.auditing.estimates.bootstrap",
+        "countenance.auditing.effects.mover",
+        "countenance.auditing.ratio.mover_r",
+    ),
+    "detectable effect and plan": (
+        "countenance.auditing.power.detectable_rate",
+        "countenance.auditing.plan.plan",
+        "countenance.gating.needed.units_for_rate",
+        "countenance.gating.needed.units_for_distance",
+    ),
+    "all-clear": ("countenance.auditing.verdict.concluded",),
+}
+"""What is simulated, and the functions behind it. Those of other benchmarks are in ELSEWHERE."""
+ELSEWHERE = {
+    "countenance.auditing.change.tango_limits": "benchmarks/compare_calibration.py",
+    "countenance.metrics.curves.bands.bootstrap_band": "tests/metrics/curves",
+    "countenance.metrics.intervals.wilson": "the same interval, tested against statsmodels",
+    "countenance.metrics.ranking.bootstrap_interval": "tests/metrics",
+}
+"""Functions with an interval whose simulation is not a line of the table, and where it is."""
+COUNTS = {"alarms": "adjusted p", "covers": "interval", "covers_own": "interval", "finds": "detectable effect and plan"}
+CODE = ("auditing", "metrics")
+
+
+def code_hash() -> str:
+    """One hash of the source that the lines simulate."""
+    digest = hashlib.sha256()
+    for folder in CODE:
+        for path in sorted((ROOT / "src" / "countenance" / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def surface_of(line: Any) -> str:
+    """What a line is about, from how it counts."""
+    name = getattr(line.share, "func", line.share).__name__
+    return COUNTS.get(name, "all-clear" if name in ("clears", "largest_exact_size", "nobody_worse") else "adjusted p")
+
+
+def kind_of(line: Any) -> tuple[str, float]:
+    """level, coverage or power, and what is promised."""
+    low, high = line.wanted
+    if low >= 0.9:
+        return "coverage", 0.95
+    return ("level", high) if low == 0 else ("power", round((low + high) / 2, 3))
+
+
+def sizes(line: Any) -> tuple[int, int]:
+    """People and groups of one table of the line; 0 where it has none of its own."""
+    arguments = (*getattr(line.share, "args", ()), *getattr(line.share, "keywords", {}).values())
+    make = next((part for part in arguments if isinstance(part, Callable)), None)  # type: ignore[arg-type]
+    try:
+        table = make(np.random.default_rng(0))  # type: ignore[misc]
+        people = table["identity"] if "identity" in table else next(iter(table.values()))
+        names = [name for name in ("a0", "g", "few", "c", "l", "w0") if name in table]
+        groups = len(set(map(str, table[names[0]]))) if names else 0
+        return len({str(person) for person in people}), groups
+    except (TypeError, KeyError, StopIteration, AttributeError):
+        return 0, 0
+
+
+def draw(index: int, tables: int) -> dict[str, Any]:
+    """One line, simulated."""
+    line = simulated.lines()[index]
+    value, error, count = line.run(tables)
+    kind, nominal = kind_of(line)
+    people, groups = sizes(line)
+    seed = zlib.crc32(f"{line.section} {line.name}".encode())
+    return {
+        "surface": surface_of(line),
+        "process": f"{line.section}: {line.name}",
+        "n": people,
+        "groups": groups,
+        "kind": kind,
+        "nominal": nominal,
+        "value": round(value, 4),
+        "se": round(error, 4),
+        "tables": count,
+        "seed": seed,
+        "code": code_hash(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", type=int, default=60)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--all", action="store_true", help="draw lines again whose code has not changed")
+    parser.add_argument("--only", default="", help="lines whose process has this text")
+    options = parser.parse_args()
+    known = {line["process"]: line for line in json.loads(OUT.read_text())["lines"]} if OUT.exists() else {}
+    lines = [f"{line.section}: {line.name}" for line in simulated.lines()]
+    current = code_hash()
+    due = [
+        index
+        for index, process in enumerate(lines)
+        if options.only in process
+        and (options.all or process not in known or known[process]["code"] != current)
+        and "must be more" not in process
+    ]
+    with multiprocessing.Pool(options.jobs) as pool:
+        for done, line in enumerate(pool.imap_unordered(partial(draw, tables=options.tables), due), 1):
+            known[line["process"]] = line
+            _write([known[process] for process in lines if process in known])
+            print(f"{done} of {len(due)}: {line['process']} {line['value']} ± {line['se']}", flush=True)
+
+
+def _write(lines: list[dict[str, Any]]) -> None:
+    rows = ",\n".join("    " + json.dumps(line, ensure_ascii=False) for line in lines)
+    OUT.write_text(f'{{\n  "version": 1,\n  "lines": [\n{rows}\n  ]\n}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
