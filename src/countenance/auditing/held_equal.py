@@ -30,7 +30,8 @@ from countenance.auditing.held_equal_propensity import PropensityFit, design_of,
 from countenance.auditing.held_equal_shuffle import Family, TestedColumn
 from countenance.auditing.ordering import role_of
 from countenance.auditing.table import Array
-from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, none_larger, plural, shown
+from countenance.auditing.units import plural
+from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, none_larger, shown
 
 if TYPE_CHECKING:
     from countenance.auditing.work import Work
