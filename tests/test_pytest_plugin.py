@@ -59,7 +59,7 @@ def test_a_gate_is_a_test(tmp_path: Path) -> None:
     cases = {case.get("name"): case for case in ElementTree.parse(tmp_path / "out.xml").iter("testcase")}
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
     assert failed == {"test_bad", "test_its_own_body_counts_too", "test_no_run"} and len(cases) == 6
-    assert "gate     FAILED: 1 of 1 rule failed: finds faces" in done.stdout
+    assert "gate     FAILED: of 1 rule, 1 failed" in done.stdout
     assert "Traceback" not in str(cases["test_bad"].find("failure").text)
     assert "GateWarning: finds faces: insufficient evidence" in done.stdout
     assert cases["test_good"].find("properties/property").get("value") == "passed 1 rule"

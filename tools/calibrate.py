@@ -47,6 +47,7 @@ SURFACES = {
 """What is simulated, and the functions behind it. Those of other benchmarks are in ELSEWHERE."""
 ELSEWHERE = {
     "countenance.auditing.change.tango_limits": "benchmarks/compare_calibration.py",
+    "countenance.auditing.headline.which_interval": "names an interval in words",
     "countenance.metrics.curves.bands.bootstrap_band": "tests/metrics/curves",
     "countenance.metrics.intervals.wilson": "the same interval, tested against statsmodels",
     "countenance.metrics.ranking.bootstrap_interval": "tests/metrics",

@@ -164,7 +164,7 @@ def test_a_part_of_a_run_is_audited_and_its_page_says_so(tmp_path, capsys) -> No
     stored = json.loads((tmp_path / "run" / "audit.json").read_text(encoding="utf-8"))
     assert stored["settings"]["where"] == {"gender": ["female"]}
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "only rows with gender female" in page and "--where gender=female" in page
+    assert "Where gender = female" in page and "--where gender=female" in page
     capsys.readouterr()
     assert command("audit", tmp_path / "run", "--by", "skin_tone", "--where", "gender=female", "--quiet") == 0
     assert "where    gender = female" in capsys.readouterr().out

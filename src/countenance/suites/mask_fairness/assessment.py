@@ -82,6 +82,7 @@ def mirrored(finding: Finding) -> Finding:
     update: dict[str, Any] = {"group": f.versus, "versus": f.group, "difference": -f.difference, "z": -f.z}
     update |= {"diff_low": -f.diff_high, "diff_high": -f.diff_low, "effect": -f.effect}
     update |= {"effect_low": -f.effect_high, "effect_high": -f.effect_low}
+    update["direction"] = {"worse": "better", "better": "worse"}.get(f.direction, f.direction)
     for name in SIDES:
         update |= {name: getattr(f, f"{name}_versus"), f"{name}_versus": getattr(f, name)}
     return f.model_copy(update=update)
