@@ -61,7 +61,7 @@ def test_the_model_of_the_readme_works(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(compile(example, "README.md", "exec"), names)
-    assert (tmp_path / "report.html").exists() and names["found"].findings  # type: ignore[attr-defined]
+    assert (tmp_path / "report.html").exists() and names["audit"].findings  # type: ignore[attr-defined]
 
 
 def test_every_file_that_a_page_names_exists() -> None:

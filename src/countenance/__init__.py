@@ -6,7 +6,7 @@ Everything public is here by name and loads when it is first used, so that `impo
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture, Scalars
