@@ -20,6 +20,7 @@ from countenance.run.shard import needs_pixels, takes_ids
 from countenance.settings import ModelSettings
 from countenance.storage.local import LocalStorage
 from countenance.tasks import load_task
+from countenance.testing import DiscDetector, small_dataset
 
 ROWS = {"sex": ["f"] * 40 + ["m"] * 40, "found": [1, 0] * 40}
 NOTHING = ModelSettings()
@@ -163,3 +164,12 @@ def test_tensors_with_gradients_are_numbers_and_masked_ones_are_not():
     assert ct.Boxes(np.array([[1, 2, 3, 4.0]]).view(Tensor), [0.5]).xyxy.tolist() == [[1, 2, 3, 4]]
     with pytest.raises(ValueError, match="masked numbers"):
         ct.Boxes(np.ma.array([[1, 2, 3, 4.0]], mask=[[True, False, False, False]]), [0.5])
+
+
+def test_a_list_of_withdrawn_people_is_refused_where_nobody_was_withdrawn(tmp_path: Path) -> None:
+    data = small_dataset(8)
+    with pytest.raises(InputError, match="a new run, from which nobody was withdrawn"):
+        ct.evaluate(DiscDetector(), "face_localization", data, out=tmp_path / "run", withdrawn=["somebody"])
+    ct.evaluate(DiscDetector(), "face_localization", data, out=tmp_path / "run")
+    with pytest.raises(InputError, match="nobody was withdrawn from this run yet"):
+        ct.evaluate(DiscDetector(), "face_localization", data, out=tmp_path / "run", withdrawn=["somebody"])

@@ -61,6 +61,11 @@ class Evaluation:
     def run(self) -> Run:
         """Do what is missing of the run and return it."""
         self._make_way()
+        if self.people and not self.store.exists():
+            raise InputError(
+                f"{self.store.place}: a new run, from which nobody was withdrawn; --withdrawn is for a run that resumes on "
+                "another machine. Take their pictures out of the dataset, or `countenance purge` after the run"
+            )
         if self.store.exists():  # the same run: what was withdrawn from it stays out
             withdrawn = withdrawn_from(self.store, self.plan, self.people)
             return replace(self, plan=replace(self.plan, withdrawn=withdrawn))._go_on()

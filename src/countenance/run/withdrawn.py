@@ -67,6 +67,8 @@ def withdrawn_from(store: RunStore, plan: "RunPlan", people: Iterable[str] | Non
     InputError where the run does not say which images those are and nobody says it: nobody is evaluated then.
     """
     manifest, salt = store.manifest(), store.salt()
+    if not manifest.withdrawn and people:
+        raise InputError(f"{store.place}: nobody was withdrawn from this run yet; `countenance purge` removes people")
     if not manifest.withdrawn:
         return NOBODY
     if salt and all(entry.startswith(f"{_salt_id(salt)}:") for entry in manifest.withdrawn):
