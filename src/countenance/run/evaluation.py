@@ -63,8 +63,8 @@ class Evaluation:
         self._make_way()
         if self.people and not self.store.exists():
             raise InputError(
-                f"{self.store.place}: a new run, from which nobody was withdrawn; --withdrawn is for a run that resumes on "
-                "another machine. Take their pictures out of the dataset, or `countenance purge` after the run"
+                f"{self.store.place}: a new run, from which nobody was withdrawn; --withdrawn is for a run that resumes "
+                "on another machine. Take their pictures out of the dataset, or `countenance purge` after the run"
             )
         if self.store.exists():  # the same run: what was withdrawn from it stays out
             withdrawn = withdrawn_from(self.store, self.plan, self.people)
