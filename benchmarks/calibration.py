@@ -96,9 +96,12 @@ def covers(make: Make, truth: float, field: str, tables: int, rng: np.random.Gen
 
 
 def finds(
-    plan_for: Callable[[np.random.Generator], Any], make: Callable[[np.random.Generator, float], sim.Table],
-    tables: int, rng: np.random.Generator, **settings: Any,
-) -> float:  # fmt: skip
+    plan_for: Callable[[np.random.Generator], Any],
+    make: Callable[[np.random.Generator, float], sim.Table],
+    tables: int,
+    rng: np.random.Generator,
+    **settings: Any,
+) -> float:
     """How often a gap of the size that one table promises to show is found in another."""
     hits = 0
     for _ in range(tables):
@@ -175,8 +178,12 @@ def rate_alarms() -> Iterator[Line]:
     yield Line("false alarms", "two rates of unlike denominators: minp", ALARM, run, 0.4)
     for of in ("scene", "person"):
         make = partial(sim.scenes, of=of)
-        yield Line("false alarms", f"people and pictures cross, attribute of the {of}: holm", ALARM,
-                   partial(alarms, make, ["a0"]))  # fmt: skip
+        yield Line(
+            "false alarms",
+            f"people and pictures cross, attribute of the {of}: holm",
+            ALARM,
+            partial(alarms, make, ["a0"]),
+        )
     run = partial(alarms, partial(sim.scenes, of="scene"), ["a0"], cluster="identity")
     yield Line("false alarms", "the same, attribute of the scene, by people alone (must be more)", (0.06, 1.0), run)
 
@@ -208,13 +215,22 @@ def mean_alarms() -> Iterator[Line]:
                 run = partial(alarms, make, ["a0", "a1"], adjust=adjust)
                 yield Line("false alarms", f"mean, {kind}, {rows} row(s) a person: {adjust}", ALARM, run, weight)
             few = partial(sim.fair_scores, kind=kind, rows=rows, people=420, groups=(), small=20)
-            yield Line("false alarms", f"mean, {kind}, {rows} row(s), 20 people against 400: holm", ALARM,
-                       partial(alarms, few, ["few"], adjust="holm"))  # fmt: skip
+            yield Line(
+                "false alarms",
+                f"mean, {kind}, {rows} row(s), 20 people against 400: holm",
+                ALARM,
+                partial(alarms, few, ["few"], adjust="holm"),
+            )
     for ratio in (3.0, 1 / 3, 10.0):
         make = partial(sim.unlike_variances, few=30, many=400, ratio=ratio)
         for adjust in ("minp", "holm"):
-            yield Line("false alarms", f"mean, 30 people with {ratio:.2g} times the spread: {adjust}", ALARM,
-                       partial(alarms, make, ["few"], adjust=adjust), 0.5 if adjust == "minp" else 1.0)  # fmt: skip
+            yield Line(
+                "false alarms",
+                f"mean, 30 people with {ratio:.2g} times the spread: {adjust}",
+                ALARM,
+                partial(alarms, make, ["few"], adjust=adjust),
+                0.5 if adjust == "minp" else 1.0,
+            )
 
 
 def comparison_alarms() -> Iterator[Line]:
@@ -233,15 +249,21 @@ def comparison_alarms() -> Iterator[Line]:
     for name, make in (("300 people", unequal), ("120 people", few)):
         for asked in ({"comparison": "pairs"}, {"comparison": "reference", "reference": "best"}):
             called = asked.get("reference", "pairs")
-            yield Line("false alarms", f"{called}, rates, {name}, Pareto sizes", ALARM,
-                       partial(alarms, make, ["a0"], **asked))  # fmt: skip
+            yield Line(
+                "false alarms", f"{called}, rates, {name}, Pareto sizes", ALARM, partial(alarms, make, ["a0"], **asked)
+            )
     heavy = partial(sim.fair_scores, kind="lognormal", rows="pareto", people=300, groups=(4,))
     yield Line("false alarms", "pairs, scores, Pareto sizes", ALARM, partial(alarms, heavy, ["a0"], comparison="pairs"))
     run = partial(alarms, unequal, ["a0"], comparison="spread")
     yield Line("false alarms", "spread, Pareto sizes", ALARM, run, 0.5)
     unlike = partial(sim.unlike_variances, few=40, many=400, ratio=3.0)
-    yield Line("false alarms", "spread, 40 people with 3 times the spread", ALARM,
-               partial(alarms, unlike, ["few"], comparison="spread"), 0.5)  # fmt: skip
+    yield Line(
+        "false alarms",
+        "spread, 40 people with 3 times the spread",
+        ALARM,
+        partial(alarms, unlike, ["few"], comparison="spread"),
+        0.5,
+    )
     paired = {"comparison": "paired", "pair": "twin"}
     for people, pairs in ((10, 1), (20, 1), (20, 5), (60, 1)):
         for score in (False, True):
@@ -260,8 +282,12 @@ def coverage() -> Iterator[Line]:
                 truths = {"estimate": p, "difference": 0.1, "h": h(p, other)}
                 for field, truth in truths.items():
                     if field == "estimate" or (rows != "pareto" and people != 100):
-                        yield Line("coverage", f"{field}: rate {p}, {people} people, rows {rows}", WIDE,
-                                   partial(covers, make, truth, field))  # fmt: skip
+                        yield Line(
+                            "coverage",
+                            f"{field}: rate {p}, {people} people, rows {rows}",
+                            WIDE,
+                            partial(covers, make, truth, field),
+                        )
     for p, other in ((0.99, 0.96), (0.999, 0.98), (0.9, 0.8)):
         make = partial(sim.two_groups, people=(100, 400), p=(p, other), rows="1")
         for field, truth in {"estimate": p, "difference": p - other, "h": h(p, other)}.items():
@@ -274,12 +300,21 @@ def coverage() -> Iterator[Line]:
             make = partial(sim.fair_scores, kind=kind, rows="1", people=people + 400, groups=(), small=people)
             for field, truth in (("estimate", mean), ("difference", 0.0)):
                 wanted = WIDE if "zeros" in kind else COVER
-                yield Line("coverage", f"{field}: mean, {kind}, {people} people of one row", wanted,
-                           partial(covers, make, truth, field))  # fmt: skip
+                yield Line(
+                    "coverage",
+                    f"{field}: mean, {kind}, {people} people of one row",
+                    wanted,
+                    partial(covers, make, truth, field),
+                )
     for count in (3, 10):
         make = partial(sim.fair_rates, people=40 * count, groups=(count,), rows="4", p=0.8)
-        yield Line("coverage", f"spread of {count} equal groups", COVER,
-                   partial(covers, make, 0.0, "difference", comparison="spread"), 0.5)  # fmt: skip
+        yield Line(
+            "coverage",
+            f"spread of {count} equal groups",
+            COVER,
+            partial(covers, make, 0.0, "difference", comparison="spread"),
+            0.5,
+        )
     for people in (20, 60):
         for score in (False, True):
             make = partial(sim.twins, people=people, gap=0.1, score=score)
@@ -297,9 +332,14 @@ def power() -> Iterator[Line]:
     for adjust in ("holm", "minp"):
         weight = 0.5 if adjust == "minp" else 1.0
         for p, people, rows in (
-            (0.9, (100, 100), "10"), (0.7, (100, 100), "10"), (0.97, (60, 600), "10"), (0.9, (100, 300), "1"),
-            (0.97, (60, 600), "1"), (0.99, (200, 200), "1"), (0.9, (100, 100), "lognormal"),
-        ):  # fmt: skip
+            (0.9, (100, 100), "10"),
+            (0.7, (100, 100), "10"),
+            (0.97, (60, 600), "10"),
+            (0.9, (100, 300), "1"),
+            (0.97, (60, 600), "1"),
+            (0.99, (200, 200), "1"),
+            (0.9, (100, 100), "lognormal"),
+        ):
             fair = partial(sim.two_groups, people=people, p=(p, p), rows=rows)
 
             def printed(rng: np.random.Generator, fair: Any = fair, p: float = p, adjust: str = adjust) -> float:
@@ -312,8 +352,9 @@ def power() -> Iterator[Line]:
                 return sim.two_groups(rng, people=people, p=(rate, p), rows=rows)
 
             run = partial(finds, printed, gapped, adjust=adjust)
-            yield Line("power", f"rate {p}, {people[0]} against {people[1]} people, rows {rows}: {adjust}", POWER, run,
-                       weight)  # fmt: skip
+            yield Line(
+                "power", f"rate {p}, {people[0]} against {people[1]} people, rows {rows}: {adjust}", POWER, run, weight
+            )
         for kind, rows in (("normal", "1"), ("normal", "4"), ("lognormal", "1"), ("5% zeros", "1")):
             fair = partial(sim.fair_scores, kind=kind, rows=rows, people=300, groups=(), small=60)
 
@@ -331,24 +372,40 @@ def power() -> Iterator[Line]:
         people = (made.n_per_group, made.n_per_group)
         rates = (baseline - made.difference if baseline >= 0.5 else baseline + made.difference, baseline)
         make = partial(sim.two_groups, people=people, p=rates, rows="1")
-        yield Line("power", f"plan: {baseline}, {effect}, {made.n_per_group} rows a group", POWER,
-                   partial(finds, lambda rng: 0.0, lambda rng, _, make=make: make(rng), adjust="holm"))  # fmt: skip
+        yield Line(
+            "power",
+            f"plan: {baseline}, {effect}, {made.n_per_group} rows a group",
+            POWER,
+            partial(finds, lambda rng: 0.0, lambda rng, _, make=make: make(rng), adjust="holm"),
+        )
     made = plan(baseline=0.9, effect="diff=.1", rows_per_unit=5, icc=0.3)
     make = partial(sim.two_groups, people=(made.units_per_group,) * 2, p=(0.8, 0.9), rows="5")
-    yield Line("power", f"plan: .9, diff=.1, {made.units_per_group} people of five rows", POWER,
-               partial(finds, lambda rng: 0.0, lambda rng, _: make(rng), adjust="holm"))  # fmt: skip
+    yield Line(
+        "power",
+        f"plan: .9, diff=.1, {made.units_per_group} people of five rows",
+        POWER,
+        partial(finds, lambda rng: 0.0, lambda rng, _: make(rng), adjust="holm"),
+    )
 
 
 def equivalences() -> Iterator[Line]:
     """ "None larger than δ" where the true difference is δ."""
     yield Line("equivalence", "independent rates, exact, largest over a grid", (0.0, 0.06), largest_exact_size, 0.0)
     for people, p, rows in (
-        ((40, 400), 0.97, "10"), ((100, 400), 0.97, "10"), ((100, 400), 0.9, "10"), ((200, 200), 0.97, "lognormal"),
-        ((400, 400), 0.5, "10"), ((60, 1000), 0.999, "1"),
-    ):  # fmt: skip
+        ((40, 400), 0.97, "10"),
+        ((100, 400), 0.97, "10"),
+        ((100, 400), 0.9, "10"),
+        ((200, 200), 0.97, "lognormal"),
+        ((400, 400), 0.5, "10"),
+        ((60, 1000), 0.999, "1"),
+    ):
         make = partial(sim.two_groups, people=people, p=(p - 0.05, p), rows=rows)
-        yield Line("equivalence", f"rates {p - 0.05:.3g} and {p}, {people[0]} against {people[1]} people, rows {rows}",
-                   ALARM, partial(clears, make, ["g"]))  # fmt: skip
+        yield Line(
+            "equivalence",
+            f"rates {p - 0.05:.3g} and {p}, {people[0]} against {people[1]} people, rows {rows}",
+            ALARM,
+            partial(clears, make, ["g"]),
+        )
     for kind in ("normal", "5% zeros", "lognormal"):
 
         def at_delta(rng: np.random.Generator, kind: str = kind) -> sim.Table:
@@ -359,8 +416,12 @@ def equivalences() -> Iterator[Line]:
         yield Line("equivalence", f"means that differ by δ, {kind}", ALARM, run)
     for people in (20, 60, 200):
         make = partial(sim.twins, people=people, gap=0.05, p=0.97)
-        yield Line("equivalence", f"paired rates that differ by δ, {people} people", ALARM,
-                   partial(clears, make, ["c"], comparison="paired", pair="twin"))  # fmt: skip
+        yield Line(
+            "equivalence",
+            f"paired rates that differ by δ, {people} people",
+            ALARM,
+            partial(clears, make, ["c"], comparison="paired", pair="twin"),
+        )
 
     def spread_at_delta(rng: np.random.Generator) -> sim.Table:
         table = sim.fair_rates(rng, people=800, groups=(4,), rows="4", p=0.95, icc=0.1)

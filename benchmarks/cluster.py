@@ -111,10 +111,14 @@ def main() -> None:
             MODEL, TASK, data, out=folder / "local", batch=32, shard=asked.shard, threads=1, workers=asked.workers
         )
         figures: dict[str, object] = {
-            "images": asked.images, "rows": local.scores().num_rows, "shards": len(local.store.answer_files()),
-            "data": asked.data, "workers": asked.workers, "index_s": indexed,
+            "images": asked.images,
+            "rows": local.scores().num_rows,
+            "shards": len(local.store.answer_files()),
+            "data": asked.data,
+            "workers": asked.workers,
+            "index_s": indexed,
             "local_s": round(time.perf_counter() - started, 1),
-        }  # fmt: skip
+        }
         print(json.dumps(figures), flush=True)
         out = f"s3://{BUCKET}/run"
         with Cluster(cpus=-(-asked.workers // 3)).running(nodes=3) as cluster:

@@ -155,8 +155,10 @@ def main() -> None:
     parser.add_argument("--minp", type=int, default=100)
     parser.add_argument("--only", default="")
     asked = parser.parse_args()
-    print("| table | tables | adjusted by | false alarms | gaps covered | groups covered | everyone covered |"
-          " called smaller at δ | s |\n|---|---|---|---|---|---|---|---|---|")  # fmt: skip
+    print(
+        "| table | tables | adjusted by | false alarms | gaps covered | groups covered | everyone covered |"
+        " called smaller at δ | s |\n|---|---|---|---|---|---|---|---|---|"
+    )
     for name, design in DESIGNS.items():
         if asked.only not in name:
             continue

@@ -116,10 +116,19 @@ def make_parsing(root: Path, n: int) -> None:
     for i in range(n):
         truth = np.zeros((512, 512), np.uint8)
         for label, (cx, cy, rx, ry) in {
-            13: (256, 220, 190, 200), 1: (256, 280, 140, 170), 17: (256, 480, 80, 60), 18: (256, 520, 220, 60),
-            4: (200, 250, 22, 12), 5: (312, 250, 22, 12), 6: (200, 220, 30, 8), 7: (312, 220, 30, 8),
-            2: (256, 300, 24, 34), 11: (256, 356, 40, 10), 10: (256, 368, 34, 8), 12: (256, 380, 40, 10),
-        }.items():  # fmt: skip
+            13: (256, 220, 190, 200),
+            1: (256, 280, 140, 170),
+            17: (256, 480, 80, 60),
+            18: (256, 520, 220, 60),
+            4: (200, 250, 22, 12),
+            5: (312, 250, 22, 12),
+            6: (200, 220, 30, 8),
+            7: (312, 220, 30, 8),
+            2: (256, 300, 24, 34),
+            11: (256, 356, 40, 10),
+            10: (256, 368, 34, 8),
+            12: (256, 380, 40, 10),
+        }.items():
             a, b = rng.normal(0, 4, 2)
             truth[((xx - cx - a) / rx) ** 2 + ((yy - cy - b) / ry) ** 2 < 1] = label
         name = f"{i}"
@@ -162,11 +171,16 @@ def make_keypoints(root: Path, n: int) -> None:
         name = f"data/raw/fhibe_downsampled/{i}/main_{i}.png"
         rows.append(
             {
-                "filepath": name, "image_id": str(i), "image_height": 2048, "image_width": 1536,
-                "face_bbox": [x, y, 90, 120], "keypoints": points, "segments": segments,
+                "filepath": name,
+                "image_id": str(i),
+                "image_height": 2048,
+                "image_width": 1536,
+                "face_bbox": [x, y, 90, 120],
+                "keypoints": points,
+                "segments": segments,
             }
             | attributes(i, rng)
-        )  # fmt: skip
+        )
         truth = np.array([p[:2] for p in points.values()])
         entries[f"{root}/{name}"] = {"detections": [(truth + rng.normal(0, 9, truth.shape)).round(2).tolist()]}
     write_table(root, "fhibe_downsampled", rows)

@@ -57,10 +57,16 @@ def main() -> None:
     row("fresh data, model at the limit: passes at least once", at_limit, "pass")
     row("fresh data, model at the limit: fails at least once", at_limit, "fail")
     row("the same with alpha = .05 / 20: passes at least once", outcomes(fresh, 0.05 / 20), "pass")
-    row("fresh data, model .02 below the limit: passes at least once",
-        outcomes(rng.binomial(N, LIMIT - 0.02, size=(trials, max(TIMES))), 0.05), "pass")  # fmt: skip
-    row("fresh data, model .02 above the limit: fails at least once",
-        outcomes(rng.binomial(N, LIMIT + 0.02, size=(trials, max(TIMES))), 0.05), "fail")  # fmt: skip
+    row(
+        "fresh data, model .02 below the limit: passes at least once",
+        outcomes(rng.binomial(N, LIMIT - 0.02, size=(trials, max(TIMES))), 0.05),
+        "pass",
+    )
+    row(
+        "fresh data, model .02 above the limit: fails at least once",
+        outcomes(rng.binomial(N, LIMIT + 0.02, size=(trials, max(TIMES))), 0.05),
+        "fail",
+    )
     for alike in (0.5, 0.9):
         counts = variants(rng, max(trials // 8, 100), alike)
         row(

@@ -186,8 +186,17 @@ def engine(data: Path, out: Path, model: str = "gpu:ResNet", **settings: Any) ->
         yield step
 
     started = time.perf_counter()
-    run = evaluate(model, "face_localization", data, out=out, batch=BATCH, device="cuda", progress=progress,
-                   allow_mismatch=True, **settings)  # fmt: skip
+    run = evaluate(
+        model,
+        "face_localization",
+        data,
+        out=out,
+        batch=BATCH,
+        device="cuda",
+        progress=progress,
+        allow_mismatch=True,
+        **settings,
+    )
     whole = time.perf_counter() - started
     steps = [(at, n) for at, n in seen if n]
     first, last = steps[0][0], steps[-1][0]

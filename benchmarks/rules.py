@@ -385,10 +385,12 @@ def twins(rng: Rng, *, lost: float = 0.0) -> Table:
     ]
     base, value, right = zip(*rows, strict=True)
     return {
-        "sample": [b if v == "base" else f"{b}-{v}" for b, v in zip(base, value, strict=True)], "base": base,
+        "sample": [b if v == "base" else f"{b}-{v}" for b, v in zip(base, value, strict=True)],
+        "base": base,
         "change": ["none" if v == "base" else "skin_tone" for v in value],
-        "skin_tone": ["monk_4" if v == "base" else v for v in value], "m": right,
-    }  # fmt: skip
+        "skin_tone": ["monk_4" if v == "base" else v for v in value],
+        "m": right,
+    }
 
 
 def paired(hit: Callable[[Audit], bool], lost: float, tables: int, rng: Rng) -> float:

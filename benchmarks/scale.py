@@ -87,9 +87,14 @@ def images(count: int, workers: int) -> dict[str, float]:
         indexed = time.perf_counter() - started
         used, started = cpu(), time.perf_counter()
         evaluate(
-            "countenance.testing:DiscDetector", "face_localization", data, out=folder / "run", batch=32,
-            workers=workers, threads=1,
-        )  # fmt: skip
+            "countenance.testing:DiscDetector",
+            "face_localization",
+            data,
+            out=folder / "run",
+            batch=32,
+            workers=workers,
+            threads=1,
+        )
         seconds = time.perf_counter() - started
         return {"index_s": indexed, "seconds": seconds, "cpu_s": cpu() - used}
 

@@ -52,9 +52,17 @@ def labels(rng: Rng, people: int, groups: int) -> np.ndarray:
 
 
 def fair_rates(
-    rng: Rng, *, people: int = 600, p: float = 0.9, rows: str = "10", groups: tuple[int, ...] = (4, 4, 4),
-    icc: float = ICC, informative: bool = False, within: int = 0, metrics: int = 1,
-) -> Table:  # fmt: skip
+    rng: Rng,
+    *,
+    people: int = 600,
+    p: float = 0.9,
+    rows: str = "10",
+    groups: tuple[int, ...] = (4, 4, 4),
+    icc: float = ICC,
+    informative: bool = False,
+    within: int = 0,
+    metrics: int = 1,
+) -> Table:
     """Rates without a true difference: attributes of the person, and `within` of the row."""
     n = sizes(rng, people, rows)
     rate = np.full(people, p)
@@ -131,9 +139,7 @@ def two_groups(
         first = person < people[0]
         own = own_rates(rng, np.repeat(np.array(p, dtype=float), people), 0.0 if rows == "1" else icc)
         rate = own[person]
-    return {
-        "identity": person, "g": np.where(first, "a", "b"), "m0": (rng.random(len(person)) < rate).astype(float)
-    }  # fmt: skip
+    return {"identity": person, "g": np.where(first, "a", "b"), "m0": (rng.random(len(person)) < rate).astype(float)}
 
 
 def twins(rng: Rng, *, people: int, pairs: int = 1, p: float = 0.9, gap: float = 0.0, score: bool = False) -> Table:
@@ -149,6 +155,8 @@ def twins(rng: Rng, *, people: int, pairs: int = 1, p: float = 0.9, gap: float =
         one = (rng.random(len(person)) < own).astype(float)
         two = (rng.random(len(person)) < np.clip(own * (p - gap) / p, 0, 1)).astype(float)
     return {
-        "identity": np.r_[person, person], "twin": np.r_[twin, twin], "m0": np.r_[one, two],
+        "identity": np.r_[person, person],
+        "twin": np.r_[twin, twin],
+        "m0": np.r_[one, two],
         "c": np.repeat(["a", "b"], len(person)),
-    }  # fmt: skip
+    }

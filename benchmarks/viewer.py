@@ -172,9 +172,13 @@ class Viewer:
                 took.append(1000 * (time.perf_counter() - start))
                 busy += self.cpu() - used
         found = {
-            "click": name, "times": times, "first_ms": round(1000 * first), "p50_ms": round(float(np.median(took)), 1),
-            "p95_ms": round(float(np.quantile(took, 0.95)), 1), "cpu_ms": round(1000 * busy / times, 1),
-        }  # fmt: skip
+            "click": name,
+            "times": times,
+            "first_ms": round(1000 * first),
+            "p50_ms": round(float(np.median(took)), 1),
+            "p95_ms": round(float(np.quantile(took, 0.95)), 1),
+            "cpu_ms": round(1000 * busy / times, 1),
+        }
         say(f"{name:46} {found}")
         return found
 
@@ -261,14 +265,19 @@ def main() -> None:
         print(
             to_json(
                 {
-                    "rows": asked.rows, "pictures": asked.pictures, "cores": os.cpu_count(), "load": os.getloadavg()[0],
-                    "pictures_ready_s": round(loading, 1), "clicks": found, "worst_p95_ms": worst,
+                    "rows": asked.rows,
+                    "pictures": asked.pictures,
+                    "cores": os.cpu_count(),
+                    "load": os.getloadavg()[0],
+                    "pictures_ready_s": round(loading, 1),
+                    "clicks": found,
+                    "worst_p95_ms": worst,
                     "memory_mb": {"at_most": peak, "at_the_end": now},
                     "goals": {"p95 < 300 ms": worst < GOAL_MS, "< 1 GB": peak < GOAL_MB},
                 }
             ),
             flush=True,
-        )  # fmt: skip
+        )
 
 
 if __name__ == "__main__":

@@ -57,9 +57,13 @@ class Cluster:
         path = os.pathsep.join([str(Path(__file__).parent / "run"), *filter(None, sys.path)])
         environment = {**os.environ, **self.variables, MARK: mark, "PYTHONPATH": path}
         subprocess.Popen(
-            words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            words,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
+        )
         if number == 1:
             self._wait_for_head()
 

@@ -17,8 +17,10 @@ from pathlib import Path
 
 BUCKET = "tests"
 CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_REGION": "us-east-1",
-}  # fmt: skip
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_REGION": "us-east-1",
+}
 SLOW_DOWN = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>"
 DENIED = (
     b"<?xml version='1.0'?><Error><Code>InvalidAccessKeyId</Code>"

@@ -30,9 +30,15 @@ def test_a_command_of_the_page_works(line: str, tmp_path: Path, monkeypatch: pyt
 def test_every_task_is_on_the_page_with_its_files() -> None:
     told = {task: row for row in TABLE for task in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert set(told) == set(task_names())
-    words = {"table": "CSV, Parquet", "coco": "COCO results", "uccs": "UCCS", "bias_bounty": "bounty's CSV",
-             "mask_fairness": "mask study's CSV", "fhibe": "FHIBE's JSON",
-             "pictures": "a folder of pictures"}  # fmt: skip
+    words = {
+        "table": "CSV, Parquet",
+        "coco": "COCO results",
+        "uccs": "UCCS",
+        "bias_bounty": "bounty's CSV",
+        "mask_fairness": "mask study's CSV",
+        "fhibe": "FHIBE's JSON",
+        "pictures": "a folder of pictures",
+    }
     formats = [load_format(name) for name in format_names()]
     for name, row in told.items():
         kind = load_task(name).answer
@@ -49,8 +55,10 @@ def test_the_models_of_the_page_are_accepted(tmp_path: Path) -> None:
     names: dict[str, object] = {}
     exec(compile(example, "answers.md", "exec"), names)
     for function, task in (
-        ("parse", "face_parsing"), ("restore", "face_super_resolution"), ("restore", "face_encoding"),
+        ("parse", "face_parsing"),
+        ("restore", "face_super_resolution"),
+        ("restore", "face_encoding"),
         ("parts", "body_parts_detection"),
-    ):  # fmt: skip
+    ):
         run = ct.evaluate(names[function], task, "people:portraits", out=tmp_path / task, limit=2)
         assert run.manifest.failed == 0 and run.scores().num_rows, task

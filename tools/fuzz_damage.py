@@ -12,13 +12,60 @@ DEEP: Any = []
 for _ in range(400):
     DEEP = [DEEP]
 VALUES: Sequence[Any] = (
-    None, True, -1, 0, 1e308, -1e308, 10**30, float("nan"), float("inf"), "", "text", "\x1b[31m", "a\x00b", "\ud800",
-    "../../etc", "nan", "1e999", [], {}, [[]], [None], {"a": 1}, [1, 2, 3], "ü" * 300, DEEP,
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    1e308,
+    -1e308,
+    10**30,
+    float("nan"),
+    float("inf"),
+    "",
+    "text",
+    "\x1b[31m",
+    "a\x00b",
+    "\ud800",
+    "../../etc",
+    "nan",
+    "1e999",
+    [],
+    {},
+    [[]],
+    [None],
+    {"a": 1},
+    [1, 2, 3],
+    "ü" * 300,
+    DEEP,
+)
 CELLS = (
-    "", "nan", "inf", "-inf", "1e308", "-1e308", "1e999", "99999999999999999999", "-1", "0", "0.5", "text", "\x1b[2J",
-    "a\x00b", "../../x", '"', "=1+1", "[1,2", "{'a': 1}", "None", "true", "\u202e", "x" * 140_000, " ", "1,2", "\r",
-)  # fmt: skip
+    "",
+    "nan",
+    "inf",
+    "-inf",
+    "1e308",
+    "-1e308",
+    "1e999",
+    "99999999999999999999",
+    "-1",
+    "0",
+    "0.5",
+    "text",
+    "\x1b[2J",
+    "a\x00b",
+    "../../x",
+    '"',
+    "=1+1",
+    "[1,2",
+    "{'a': 1}",
+    "None",
+    "true",
+    "\u202e",
+    "x" * 140_000,
+    " ",
+    "1,2",
+    "\r",
+)
 OPTIONS = ("", "nan", "inf", "-1", "0", "1e308", "text", "\x1b[31m", "1,2", ",", "a=b", "=", "{in}", "/nowhere/x", "é")
 
 
@@ -186,8 +233,13 @@ def _parquet(path: Path, draw: random.Random) -> str:
 
 
 STRUCTURE: dict[str, Callable[[Path, random.Random], str]] = {
-    ".csv": _csv, ".json": _json, ".jsonl": _json, ".yaml": _yaml, ".yml": _yaml, ".parquet": _parquet,
-}  # fmt: skip
+    ".csv": _csv,
+    ".json": _json,
+    ".jsonl": _json,
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    ".parquet": _parquet,
+}
 
 
 def damage_one_file(folder: Path, targets: Sequence[str], draw: random.Random) -> str:

@@ -72,9 +72,20 @@ def _run_directory(folder: Path) -> None:
     _boxes(folder)
     for name, file in (("run", "boxes.csv"), ("other", "coco.json")):
         _command(
-            "run", "face_localization", "--model", f"predictions:{folder / file}", "--data", folder / "set",
-            "--out", folder / name, "--by", "gender", "--adjust", "holm", "-q",
-        )  # fmt: skip
+            "run",
+            "face_localization",
+            "--model",
+            f"predictions:{folder / file}",
+            "--data",
+            folder / "set",
+            "--out",
+            folder / name,
+            "--by",
+            "gender",
+            "--adjust",
+            "holm",
+            "-q",
+        )
     (folder / "gone.csv").write_text("subject_id,date\nid0003,2026\nnobody,2026\n")
     root = Path(__file__).resolve().parents[1]
     shutil.copy(root / "docs/examples/gate.yaml", folder / "gate.yaml")
@@ -113,9 +124,21 @@ def _challenge(folder: Path) -> None:
     for split in ("test", "holdout"):
         shutil.copy(folder / "data" / split / "labels.csv", folder / f"{split}.csv")
     _command(
-        "bias-bounty", "submit", "--name", "first", "--kind", "supervised", "--data", folder / "data",
-        "--board", folder / "board", "--test", folder / "test.csv", "--holdout", folder / "holdout.csv",
-    )  # fmt: skip
+        "bias-bounty",
+        "submit",
+        "--name",
+        "first",
+        "--kind",
+        "supervised",
+        "--data",
+        folder / "data",
+        "--board",
+        folder / "board",
+        "--test",
+        folder / "test.csv",
+        "--holdout",
+        folder / "holdout.csv",
+    )
 
 
 def _tests(name: str) -> ModuleType:
@@ -172,98 +195,282 @@ def seeds() -> list[Seed]:
             "table",
             _table,
             {
-                f"audit {kind}": ["audit", f"{{in}}/table.{kind}", "--by", "gender,tone*gender,age:18,40", "--metric",
-                                  "hit,error", "--cluster", "person", "--adjust", "holm", "--json", "{out}"]
+                f"audit {kind}": [
+                    "audit",
+                    f"{{in}}/table.{kind}",
+                    "--by",
+                    "gender,tone*gender,age:18,40",
+                    "--metric",
+                    "hit,error",
+                    "--cluster",
+                    "person",
+                    "--adjust",
+                    "holm",
+                    "--json",
+                    "{out}",
+                ]
                 for kind in ("csv", "parquet")
             }
             | {"plan data": ["plan", "--data", "{in}/table.csv", "--metric", "hit", "--by", "gender"]}
-            | {f"audit --{what}": ["audit", "{in}/table.csv", "--by", "gender,tone", "--metric", "hit,error",
-                                   "--cluster", "person", "--adjust", "holm", f"--{what}", "{out}." + end]
-               for what, end in (("report", "html"), ("pdf", "pdf"))}
-            | {f"{what} tables": [what, "{in}/table.csv", "{in}/table.parquet", "--metric", "hit", "--by", "gender",
-                                  "--pair", "row", "--cluster", "person", "--json", "{out}"]
-               for what in ("compare", "leaderboard")},
+            | {
+                f"audit --{what}": [
+                    "audit",
+                    "{in}/table.csv",
+                    "--by",
+                    "gender,tone",
+                    "--metric",
+                    "hit,error",
+                    "--cluster",
+                    "person",
+                    "--adjust",
+                    "holm",
+                    f"--{what}",
+                    "{out}." + end,
+                ]
+                for what, end in (("report", "html"), ("pdf", "pdf"))
+            }
+            | {
+                f"{what} tables": [
+                    what,
+                    "{in}/table.csv",
+                    "{in}/table.parquet",
+                    "--metric",
+                    "hit",
+                    "--by",
+                    "gender",
+                    "--pair",
+                    "row",
+                    "--cluster",
+                    "person",
+                    "--json",
+                    "{out}",
+                ]
+                for what in ("compare", "leaderboard")
+            },
         ),
-        Seed("datasets", _datasets, {
-            f"data {what} {place}": ["data", what, f"{{in}}/{place}", *extra]
-            for place in ("set", "coco", "index", "yolo", "voc")
-            for what, extra in (("check", ["-q"]), ("show", []), ("card", ["--out", "{out}"]),
-                                ("croissant", ["--out", "{out}"]), ("export", ["--out", "{out}"]),
-                                ("index", ["--out", "{out}", "-q"]))
-        }),
-        Seed("predictions", _boxes, {
-            f"run {task} {file}": ["run", task, "--model", f"predictions:{{in}}/{file}", *predict]
-            for task, file in (
-                ("face_localization", "boxes.csv"), ("face_localization", "boxes.parquet"),
-                ("face_localization", "coco.json"), ("person_localization", "boxes.csv"),
-                ("mask_detection", "boxes.csv"), ("attributes", "labels.csv"), ("attributes", "labels.parquet"),
-                ("face_verification", "vectors.csv"), ("face_identification", "vectors.parquet"),
-                ("age_estimation", "ages.csv"), ("keypoint_estimation", "coco.json"), ("person_parsing", "coco.json"),
-            )
-        }, ("*.*", "set/labels.csv", "set/*.json")),
-        Seed("run", _run_directory, {
-            "report": ["report", run], "verify": ["verify", run], "card": ["card", run, "--out", "{out}.md"],
-            "purge": ["purge", run, "--subjects", "{in}/gone.csv"],
-            "gate": ["gate", run, "--policy", "{in}/gate.yaml", "--json", "{out}"],
-            "gate init": ["gate", run, "--init"],
-            "gate baseline": ["gate", run, "--policy", "{in}/gate.yaml", "--baseline", "{in}/other"],
-            "audit run": ["audit", run, "--by", "gender", "--adjust", "holm"],
-            "compare": ["compare", run, "{in}/other"],
-            "compare report": ["compare", run, "{in}/other", "--report", "{out}.html", "--json", "{out}"],
-            "leaderboard": ["leaderboard", run, "{in}/other", "--json", "{out}"],
-            "view bundle": ["view", run, "{in}/other", "--bundle", "{out}", "--no-browser"],
-            "view folder": ["view", "{in}", "--bundle", "{out}", "--no-browser"],
-            "run again": ["run", "face_localization", "--model", "predictions:{in}/boxes.csv", "--data", data,
-                          "--out", run, "--by", "gender", "--adjust", "holm", "-q"],
-            **{f"export {what}": ["export", run, "--what", what, "--out", "{out}" + end]
-               for what, end in (("groups", ".csv"), ("findings", ".md"), ("coco", ".json"), ("figures", ".svg"))},
-        }, ("run/**/*", "gate.yaml", "gone.csv", "other/*")),
-        Seed("store", _run_directory, {
-            "s3 verify": ["verify", "{s3}"], "s3 report": ["report", "{s3}"],
-            "s3 audit": ["audit", "{s3}", "--by", "gender", "--adjust", "holm"],
-            "s3 compare": ["compare", "{s3}", "{in}/other"], "s3 gate": ["gate", "{s3}", "--policy", "{in}/gate.yaml"],
-            "s3 leaderboard": ["leaderboard", "{s3}", "{in}/other"],
-            "s3 card": ["card", "{s3}", "--out", "{out}.md"],
-            "s3 purge": ["purge", "{s3}", "--subjects", "{in}/gone.csv"],
-            "s3 run": ["run", "face_localization", "--model", "predictions:{in}/boxes.csv", "--data", data, "--out",
-                       "{s3}", "--by", "gender", "--adjust", "holm", "-q"],
-            "s3 view": ["view", "{s3}", "--bundle", "{out}", "--no-browser"],
-        }, ("run/**/*",)),
+        Seed(
+            "datasets",
+            _datasets,
+            {
+                f"data {what} {place}": ["data", what, f"{{in}}/{place}", *extra]
+                for place in ("set", "coco", "index", "yolo", "voc")
+                for what, extra in (
+                    ("check", ["-q"]),
+                    ("show", []),
+                    ("card", ["--out", "{out}"]),
+                    ("croissant", ["--out", "{out}"]),
+                    ("export", ["--out", "{out}"]),
+                    ("index", ["--out", "{out}", "-q"]),
+                )
+            },
+        ),
+        Seed(
+            "predictions",
+            _boxes,
+            {
+                f"run {task} {file}": ["run", task, "--model", f"predictions:{{in}}/{file}", *predict]
+                for task, file in (
+                    ("face_localization", "boxes.csv"),
+                    ("face_localization", "boxes.parquet"),
+                    ("face_localization", "coco.json"),
+                    ("person_localization", "boxes.csv"),
+                    ("mask_detection", "boxes.csv"),
+                    ("attributes", "labels.csv"),
+                    ("attributes", "labels.parquet"),
+                    ("face_verification", "vectors.csv"),
+                    ("face_identification", "vectors.parquet"),
+                    ("age_estimation", "ages.csv"),
+                    ("keypoint_estimation", "coco.json"),
+                    ("person_parsing", "coco.json"),
+                )
+            },
+            ("*.*", "set/labels.csv", "set/*.json"),
+        ),
+        Seed(
+            "run",
+            _run_directory,
+            {
+                "report": ["report", run],
+                "verify": ["verify", run],
+                "card": ["card", run, "--out", "{out}.md"],
+                "purge": ["purge", run, "--subjects", "{in}/gone.csv"],
+                "gate": ["gate", run, "--policy", "{in}/gate.yaml", "--json", "{out}"],
+                "gate init": ["gate", run, "--init"],
+                "gate baseline": ["gate", run, "--policy", "{in}/gate.yaml", "--baseline", "{in}/other"],
+                "audit run": ["audit", run, "--by", "gender", "--adjust", "holm"],
+                "compare": ["compare", run, "{in}/other"],
+                "compare report": ["compare", run, "{in}/other", "--report", "{out}.html", "--json", "{out}"],
+                "leaderboard": ["leaderboard", run, "{in}/other", "--json", "{out}"],
+                "view bundle": ["view", run, "{in}/other", "--bundle", "{out}", "--no-browser"],
+                "view folder": ["view", "{in}", "--bundle", "{out}", "--no-browser"],
+                "run again": [
+                    "run",
+                    "face_localization",
+                    "--model",
+                    "predictions:{in}/boxes.csv",
+                    "--data",
+                    data,
+                    "--out",
+                    run,
+                    "--by",
+                    "gender",
+                    "--adjust",
+                    "holm",
+                    "-q",
+                ],
+                **{
+                    f"export {what}": ["export", run, "--what", what, "--out", "{out}" + end]
+                    for what, end in (("groups", ".csv"), ("findings", ".md"), ("coco", ".json"), ("figures", ".svg"))
+                },
+            },
+            ("run/**/*", "gate.yaml", "gone.csv", "other/*"),
+        ),
+        Seed(
+            "store",
+            _run_directory,
+            {
+                "s3 verify": ["verify", "{s3}"],
+                "s3 report": ["report", "{s3}"],
+                "s3 audit": ["audit", "{s3}", "--by", "gender", "--adjust", "holm"],
+                "s3 compare": ["compare", "{s3}", "{in}/other"],
+                "s3 gate": ["gate", "{s3}", "--policy", "{in}/gate.yaml"],
+                "s3 leaderboard": ["leaderboard", "{s3}", "{in}/other"],
+                "s3 card": ["card", "{s3}", "--out", "{out}.md"],
+                "s3 purge": ["purge", "{s3}", "--subjects", "{in}/gone.csv"],
+                "s3 run": [
+                    "run",
+                    "face_localization",
+                    "--model",
+                    "predictions:{in}/boxes.csv",
+                    "--data",
+                    data,
+                    "--out",
+                    "{s3}",
+                    "--by",
+                    "gender",
+                    "--adjust",
+                    "holm",
+                    "-q",
+                ],
+                "s3 view": ["view", "{s3}", "--bundle", "{out}", "--no-browser"],
+            },
+            ("run/**/*",),
+        ),
         Seed("documented", _documented, _documented_commands()),
-        Seed("challenge", _challenge, {
-            "bias-bounty submit": ["bias-bounty", "submit", "--name", "mine", "--kind", "unsupervised", "--data",
-                                   "{in}/data", "--board", "{in}/board", "--test", "{in}/test.csv",
-                                   "--holdout", "{in}/holdout.csv"],
-            "bias-bounty leaderboard": ["bias-bounty", "leaderboard", "{in}/board", "--data", "{in}/data", "--json",
-                                        "{out}", "--replicates", "100", "-q"],
-        }, ("*.csv", "board/**/*", "data/**/*.csv", "data/**/*.json", "data/**/*.txt")),
-    ]  # fmt: skip
+        Seed(
+            "challenge",
+            _challenge,
+            {
+                "bias-bounty submit": [
+                    "bias-bounty",
+                    "submit",
+                    "--name",
+                    "mine",
+                    "--kind",
+                    "unsupervised",
+                    "--data",
+                    "{in}/data",
+                    "--board",
+                    "{in}/board",
+                    "--test",
+                    "{in}/test.csv",
+                    "--holdout",
+                    "{in}/holdout.csv",
+                ],
+                "bias-bounty leaderboard": [
+                    "bias-bounty",
+                    "leaderboard",
+                    "{in}/board",
+                    "--data",
+                    "{in}/data",
+                    "--json",
+                    "{out}",
+                    "--replicates",
+                    "100",
+                    "-q",
+                ],
+            },
+            ("*.csv", "board/**/*", "data/**/*.csv", "data/**/*.json", "data/**/*.txt"),
+        ),
+    ]
     uccs = ["-d", "{in}/uccs", "-r", "{in}/mine.txt"]
     made += [
-        _suite(f"uccs-recognizer-{version}", {
-            f"uccs check {version}": ["uccs", "check", "{in}/mine.txt", "-d", "{in}/uccs"],
-            f"uccs calibrate {version}": ["uccs", "calibrate", *uccs, "-n", "5"],
-            f"uccs recognizer {version}": ["uccs", "evaluate-recognizer", *uccs, "-w", "{out}.svg"],
-            f"uccs detector {version}": ["uccs", "evaluate-detector", *uccs, "-w", "{out}.svg", "--json", "{out}.json"],
-        }, False)
+        _suite(
+            f"uccs-recognizer-{version}",
+            {
+                f"uccs check {version}": ["uccs", "check", "{in}/mine.txt", "-d", "{in}/uccs"],
+                f"uccs calibrate {version}": ["uccs", "calibrate", *uccs, "-n", "5"],
+                f"uccs recognizer {version}": ["uccs", "evaluate-recognizer", *uccs, "-w", "{out}.svg"],
+                f"uccs detector {version}": [
+                    "uccs",
+                    "evaluate-detector",
+                    *uccs,
+                    "-w",
+                    "{out}.svg",
+                    "--json",
+                    "{out}.json",
+                ],
+            },
+            False,
+        )
         for version in (2, 3)
-    ]  # fmt: skip
+    ]
     made.append(_suite("bias-bounty", {}, False))
-    made.append(_suite("mask-fairness", {
-        "mask-fairness compare": ["mask-fairness", "compare", run, run, "--by", "gender"],
-        "mask-fairness page": ["mask-fairness", "page", run, "--out", "{out}.html"],
-        "mask-fairness make-data": ["mask-fairness", "make-data", "--out", "{out}", "--dataset", "bafmd",
-                                    "--data-directory", "{in}/data", "-q"],
-        "report mask run": ["report", run],
-    }, True))  # fmt: skip
-    made.append(_suite("fhibe", {
-        "fhibe report": ["fhibe", "report", run, "--attributes", "pronoun"],
-        "fhibe purge": ["fhibe", "purge", run, "--subjects", "{in}/arguments.json"],
-        "audit fhibe run": ["audit", run, "--by", "pronoun", "--adjust", "holm"],
-    }, True))  # fmt: skip
-    made.append(_suite("happyfaces", {
-        "happyfaces sweep": ["happyfaces", "sweep", "-d", "{in}/happy", "--method", "corner_method:Corners",
-                             "--mix-rates", "0.5", "--seeds", "1", "--json", "{out}", "-q"],
-        "report happyfaces run": ["report", run],
-    }, True))  # fmt: skip
+    made.append(
+        _suite(
+            "mask-fairness",
+            {
+                "mask-fairness compare": ["mask-fairness", "compare", run, run, "--by", "gender"],
+                "mask-fairness page": ["mask-fairness", "page", run, "--out", "{out}.html"],
+                "mask-fairness make-data": [
+                    "mask-fairness",
+                    "make-data",
+                    "--out",
+                    "{out}",
+                    "--dataset",
+                    "bafmd",
+                    "--data-directory",
+                    "{in}/data",
+                    "-q",
+                ],
+                "report mask run": ["report", run],
+            },
+            True,
+        )
+    )
+    made.append(
+        _suite(
+            "fhibe",
+            {
+                "fhibe report": ["fhibe", "report", run, "--attributes", "pronoun"],
+                "fhibe purge": ["fhibe", "purge", run, "--subjects", "{in}/arguments.json"],
+                "audit fhibe run": ["audit", run, "--by", "pronoun", "--adjust", "holm"],
+            },
+            True,
+        )
+    )
+    made.append(
+        _suite(
+            "happyfaces",
+            {
+                "happyfaces sweep": [
+                    "happyfaces",
+                    "sweep",
+                    "-d",
+                    "{in}/happy",
+                    "--method",
+                    "corner_method:Corners",
+                    "--mix-rates",
+                    "0.5",
+                    "--seeds",
+                    "1",
+                    "--json",
+                    "{out}",
+                    "-q",
+                ],
+                "report happyfaces run": ["report", run],
+            },
+            True,
+        )
+    )
     return made

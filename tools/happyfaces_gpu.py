@@ -111,10 +111,17 @@ def tune(data: Data, method, settings, say):
     ]
     best = choose(tried)
     record = [
-        {"weight": some.weight, "decay": some.decay, "smoothing": some.smoothing, "cross_entropy": found.cross_entropy,
-         "worse_head_accuracy": found.accuracy, "own_loss": found.own_loss, "value": found.value}
+        {
+            "weight": some.weight,
+            "decay": some.decay,
+            "smoothing": some.smoothing,
+            "cross_entropy": found.cross_entropy,
+            "worse_head_accuracy": found.accuracy,
+            "own_loss": found.own_loss,
+            "value": found.value,
+        }
         for some, found in tried
-    ]  # fmt: skip
+    ]
     say(f"{method.name}: weight {best.weight}, decay {best.decay}, smoothing {best.smoothing}")
     return best, record
 
@@ -204,11 +211,18 @@ def main() -> None:
     on_gpu = training_device(settings.device) == "cuda"
     args.out.mkdir(parents=True, exist_ok=True)
     state = {
-        "command": " ".join(sys.argv), "machine": torch.cuda.get_device_name(0) if on_gpu else "CPU",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "torch": torch.__version__, "numpy": np.__version__,
-        "python": platform.python_version(), "settings": asdict(settings),
-        "tuning_draws": {"seeds": TUNING_SEEDS, "mix_rates": TUNING_RATES}, "chosen": {}, "tuning": {}, "runs": [],
-    }  # fmt: skip
+        "command": " ".join(sys.argv),
+        "machine": torch.cuda.get_device_name(0) if on_gpu else "CPU",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "settings": asdict(settings),
+        "tuning_draws": {"seeds": TUNING_SEEDS, "mix_rates": TUNING_RATES},
+        "chosen": {},
+        "tuning": {},
+        "runs": [],
+    }
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)
@@ -235,8 +249,10 @@ def main() -> None:
             write(state, args.out)
             say(f"{method.name}: {len(keys)} runs at mix rates {group}")
     for row in state["table"]:
-        print("{method:9} {mix_rate:.1f}  worst head {worst_head_mean:.3f} ± {worst_head_std:.3f}  "
-              "not drawn {not_drawn_mean:.3f}  n {n}".format(**row))  # fmt: skip
+        print(
+            "{method:9} {mix_rate:.1f}  worst head {worst_head_mean:.3f} ± {worst_head_std:.3f}  "
+            "not drawn {not_drawn_mean:.3f}  n {n}".format(**row)
+        )
     return say(f"{len(state['runs'])} runs")
 
 

@@ -169,8 +169,12 @@ def try_all(copy: Path, trials: list[Trial], tell: Callable[[Any, str, str], Non
         try:
             mutate_tests.inside(copy)
             mutate_tests.quiet(copy / "log")
-            code = int(pytest.main([*mutate_tests.ARGUMENTS, f"--basetemp={copy / 'temporary'}", *files],
-                                   plugins=[Server(copy, trials, tell, end)]))  # fmt: skip
+            code = int(
+                pytest.main(
+                    [*mutate_tests.ARGUMENTS, f"--basetemp={copy / 'temporary'}", *files],
+                    plugins=[Server(copy, trials, tell, end)],
+                )
+            )
         except BaseException:
             traceback.print_exc()
             sys.stderr.flush()

@@ -18,9 +18,20 @@ from typing import Any
 
 import pytest
 
-ARGUMENTS = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no",
-             "-W", "ignore::pytest.PytestAssertRewriteWarning",
-             "-W", "ignore::pytest.PytestCollectionWarning"]  # fmt: skip
+ARGUMENTS = [
+    "-x",
+    "-q",
+    "-n",
+    "0",
+    "-p",
+    "no:cacheprovider",
+    "--no-header",
+    "--tb=no",
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",
+    "-W",
+    "ignore::pytest.PytestCollectionWarning",
+]
 LEFT_OUT = ("countenance", "tests", "conftest", "mutate", "__main__", "_pytest", "xdist", "ray", "torch", "playwright")
 """Modules that are not loaded ahead: ours, and those that start threads."""
 

@@ -122,8 +122,9 @@ def bounty(folder: Path) -> Any:
             run(f"countenance bias-bounty predict --entry {entry} --images bounty/{part} --out p.csv", folder)
             run(
                 f"countenance bias-bounty score --labels bounty/{part}/labels.csv --predictions p.csv "
-                f"--nonfaces {hidden}/nonfaces.txt --json s.json", folder,
-            )  # fmt: skip
+                f"--nonfaces {hidden}/nonfaces.txt --json s.json",
+                folder,
+            )
             score = json.loads((folder / "s.json").read_text(encoding="utf-8"))
             kept = ("score1", "score1_faces_alone", "accuracy", "disparity")
             made[entry][part] = {key: score[key] for key in kept}

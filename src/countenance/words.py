@@ -3,11 +3,35 @@
 import re
 from collections.abc import Iterable, Sequence
 
-MISSING = frozenset({
-    "", "n/a", "na", "n.a.", "n. a.", "<na>", "nan", "null", "nil", "#n/a", "#nv", "#na", "#div/0!", "#value!",
-    "#wert!",
-    "-", "--", "–", "—", "?", "k.a.", "k. a.", "missing", "not available", "(unknown)",
-})  # fmt: skip
+MISSING = frozenset(
+    {
+        "",
+        "n/a",
+        "na",
+        "n.a.",
+        "n. a.",
+        "<na>",
+        "nan",
+        "null",
+        "nil",
+        "#n/a",
+        "#nv",
+        "#na",
+        "#div/0!",
+        "#value!",
+        "#wert!",
+        "-",
+        "--",
+        "–",
+        "—",
+        "?",
+        "k.a.",
+        "k. a.",
+        "missing",
+        "not available",
+        "(unknown)",
+    }
+)
 """Cells that say that something is not known. `none` is not among them: glasses may be none."""
 YES = frozenset({"yes", "y", "true", "t", "ja", "j", "wahr", "oui", "vrai", "si", "sí", "verdadero"})
 NO = frozenset({"no", "n", "false", "f", "nein", "falsch", "non", "faux", "falso"})

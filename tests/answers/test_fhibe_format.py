@@ -25,12 +25,14 @@ def read(tmp_path, kind, entries, **options):
 
 def test_boxes_with_scores_and_images_where_nothing_was_found(tmp_path):
     found = read(
-        tmp_path, Boxes, {
+        tmp_path,
+        Boxes,
+        {
             "/root/a/1.png": {"detections": [[1, 2, 3, 4, 0.5]], "scores": [0.9]},
             "/root/a/2.png": {"detections": None, "scores": None},
             "/root/x.png": {"detections": []},
         },
-    )  # fmt: skip
+    )
     assert found.format == "fhibe" and found.reading.form == "xyxy"
     assert found.by_id["a/1.png"].to_row() == {"boxes": [[1, 2, 3, 4]], "scores": [0.9], "labels": None}
     assert len(found.by_id["a/2.png"]) == 0 and set(found.by_id) == {"a/1.png", "a/2.png"}

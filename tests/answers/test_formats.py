@@ -153,9 +153,18 @@ def test_a_parquet_file_is_read_and_a_damaged_one_refused(tmp_path):
 def test_names_are_found_in_every_way_that_means_one_image():
     names = ImageNames([*IDS, "b/1.png", "c/3.jpg"], {"7": "a/2.jpg"})
     for name, found in {
-        "a/1.jpg": "a/1.jpg", "7": "a/2.jpg", "2": "a/2.jpg", "a/2": "a/2.jpg", "C:\\x\\a\\2.jpg": "a/2.jpg",
-        "1.jpg": "a/1.jpg", "1.png": "b/1.png", "1": None, "3.jpg": None, "x/b/3.jpeg": "b/3.jpg", "": None,
-    }.items():  # fmt: skip
+        "a/1.jpg": "a/1.jpg",
+        "7": "a/2.jpg",
+        "2": "a/2.jpg",
+        "a/2": "a/2.jpg",
+        "C:\\x\\a\\2.jpg": "a/2.jpg",
+        "1.jpg": "a/1.jpg",
+        "1.png": "b/1.png",
+        "1": None,
+        "3.jpg": None,
+        "x/b/3.jpeg": "b/3.jpg",
+        "": None,
+    }.items():
         assert names.find(name) == found, name
     assert names.other_folders("p") is None
 
@@ -337,10 +346,13 @@ def test_tables_as_other_programs_write_them(tmp_path, text, boxes):
         ('{"images": [], "annotations": []}', Boxes, "expected a list of results, found dict"),
         ('{"image_id": 1}\n{"image_id": 2}', Boxes, "not JSON"),
         ("", Boxes, "not JSON"),
-        (json.dumps([{"image_id": "1", "segmentation": {"size": [n, 4], "counts": [4 * n]}} for n in (4, 5)]), Masks,
-         r"\[1\]: segmentation of size \[5, 4\], and \[4, 4\] in the same image"),
+        (
+            json.dumps([{"image_id": "1", "segmentation": {"size": [n, 4], "counts": [4 * n]}} for n in (4, 5)]),
+            Masks,
+            r"\[1\]: segmentation of size \[5, 4\], and \[4, 4\] in the same image",
+        ),
     ],
-)  # fmt: skip
+)
 def test_hostile_results_are_refused_with_their_place(tmp_path, rows, kind, message):
     with pytest.raises(InputError, match=message):
         read(written(tmp_path, rows, "p.json"), kind)

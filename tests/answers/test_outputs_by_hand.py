@@ -36,9 +36,11 @@ def test_fields_belong_together():
     assert raw.fields({"boxes": None}, names, "p") == [[], []]
     assert raw.fields({"boxes": [1, 2], "scores": (3, 4)}, names, "p") == [[1, 2], [3, 4]]
     for answer, message in (
-        ({"scores": []}, "expected a dict with 'boxes', 'scores'"), ([], "returned list, expected"),
-        ({"boxes": [1]}, "'scores' is missing"), ({"boxes": [1], "scores": [1, 2]}, "2 scores for 1 boxes; one"),
-    ):  # fmt: skip
+        ({"scores": []}, "expected a dict with 'boxes', 'scores'"),
+        ([], "returned list, expected"),
+        ({"boxes": [1]}, "'scores' is missing"),
+        ({"boxes": [1], "scores": [1, 2]}, "2 scores for 1 boxes; one"),
+    ):
         with pytest.raises(InputError, match=message):
             raw.fields(answer, names, "p")
     assert raw.first_field({"b": 2, "a": 1}, ("a", "b"), "p") == 1
@@ -50,11 +52,15 @@ def test_numbers_boxes_and_points():
     assert raw.number([[0.5]], "p") == 0.5 and raw.box((1, 2, 3, 4), "p") == [1, 2, 3, 4]
     assert raw.points([[1, 2], [3, 4]], "p") == [[1, 2], [3, 4]] and raw.points([[1, 2, 9]], "p") == [[1, 2, 9]]
     for function, value, message in (
-        (raw.number, [1, 2], "list is not a number"), (raw.number, [], "is not a number"),
-        (raw.number, float("nan"), "not finite"), (raw.box, [1, 2, 3], "3 numbers, expected a box"),
-        (raw.box, [[1, 2, 3, 4]], "4 numbers, expected a box"), (raw.points, [1, 2], "2 numbers, expected"),
-        (raw.points, [[1], [2]], "2×1 numbers"), (raw.points, [[[1, 2]]], "1×1×2 numbers"),
-    ):  # fmt: skip
+        (raw.number, [1, 2], "list is not a number"),
+        (raw.number, [], "is not a number"),
+        (raw.number, float("nan"), "not finite"),
+        (raw.box, [1, 2, 3], "3 numbers, expected a box"),
+        (raw.box, [[1, 2, 3, 4]], "4 numbers, expected a box"),
+        (raw.points, [1, 2], "2 numbers, expected"),
+        (raw.points, [[1], [2]], "2×1 numbers"),
+        (raw.points, [[[1, 2]]], "1×1×2 numbers"),
+    ):
         with pytest.raises(InputError, match=message):
             function(value, "p")
 
@@ -91,10 +97,13 @@ def test_scores_of_any_size_are_read(score):
         ([[0, 0, 1, 1]], {"scores": [1.05e300]}, "scores must be numbers"),
         ([[0, 0, 1, 1]], {"scores": [-2e300]}, "scores must be numbers"),
         ([[0, 0, 1, 1]], {"scores": ["1"]}, "scores must be numbers"),
-        ([[0, 0, 1, 1]], {"scores": [1, 2]}, "2 scores for 1 boxes"), ([[0, 0, 1, 1]], {"scores": 3}, "1 scores for 1"),
-        ([[0, 0, 1]], {}, "is not a box"), ([[0, 0, 1, "a"]], {}, "is not a box"), ([{}], {}, "is not a box"),
+        ([[0, 0, 1, 1]], {"scores": [1, 2]}, "2 scores for 1 boxes"),
+        ([[0, 0, 1, 1]], {"scores": 3}, "1 scores for 1"),
+        ([[0, 0, 1]], {}, "is not a box"),
+        ([[0, 0, 1, "a"]], {}, "is not a box"),
+        ([{}], {}, "is not a box"),
     ],
-)  # fmt: skip
+)
 def test_boxes_that_are_refused(boxes, entry, message):
     with pytest.raises(InputError, match=message):
         fhibe.boxes_of(boxes, entry, "p")
@@ -112,8 +121,9 @@ def test_masks_and_their_scores():
         assert read == found and runs[0].tolist() == mask_runs(mask).tolist()
 
 
-@pytest.mark.parametrize(("value", "fine"), [(0, True), (1, True), (0.5, True), (-0.01, False), (1.01, False),
-                                             (True, False), ("1", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "fine"), [(0, True), (1, True), (0.5, True), (-0.01, False), (1.01, False), (True, False), ("1", False)]
+)
 def test_probabilities_of_parts(value, fine):
     if fine:
         assert fhibe.checked_parts({"Face": value}, "p") == {"Face": value}
@@ -134,10 +144,12 @@ def test_keypoints_of_people():
     found = fhibe.points_of([[[1, 2, 9]] * 3, [[3, 4, 9]] * 3], 3, "p")
     assert found.tolist() == [[[1, 2]] * 3, [[3, 4]] * 3] and fhibe.points_of([], 3, "p").shape == (0, 3, 2)
     for people, message in (
-        ([[[1, 2]] * 2], "a person with 2 keypoints, expected 3"), ([7], "a person with int keypoints"),
-        ([[[1]] * 3], "must be .x, y. pairs"), ([[[1, "a"]] * 3], "must be .x, y. pairs"),
+        ([[[1, 2]] * 2], "a person with 2 keypoints, expected 3"),
+        ([7], "a person with int keypoints"),
+        ([[[1]] * 3], "must be .x, y. pairs"),
+        ([[[1, "a"]] * 3], "must be .x, y. pairs"),
         ([[[1, float("inf")]] * 3], "not finite; write -999"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=message):
             fhibe.points_of(people, 3, "p")
 
@@ -158,8 +170,9 @@ def read(tmp_path, entries, kind, ids=("a", "b", "c")):
 def test_a_file_of_outputs(tmp_path):
     found = read(tmp_path, {"a": {"detections": [[0, 0, 2, 2]]}, "b": {"detections": None}}, Boxes)
     assert [len(one) for one in found.by_id.values()] == [1, 0] and found.format == "fhibe"
-    assert found.reading.form == "xyxy" and found.absent.endswith("1 of 3 images have no answer and count as images"
-                                                                     " where nothing was found")  # fmt: skip
+    assert found.reading.form == "xyxy" and found.absent.endswith(
+        "1 of 3 images have no answer and count as images where nothing was found"
+    )
     assert read(tmp_path, {name: {"detections": None} for name in "abc"}, Embedding).absent is None
     found = read(tmp_path, {"a": {"detections": [{"Face": 1}]}, "b": {"detections": None}}, Parts)
     assert list(found.by_id) == ["a"] and found.absent is None and found.empty is None
@@ -180,8 +193,13 @@ def test_a_file_of_outputs(tmp_path):
 
 def test_files_of_outputs_are_recognised_by_their_first_entry(tmp_path):
     path = tmp_path / "p.json"
-    for text, fine in (('{"a": {"detections": []}}', True), ('\ufeff {"a\\"": {"rows": 1}}', True), ("[]", False),
-                       ('{"a": {"boxes": []}}', False), (" " * 65000 + '{"a": {"scores": 1}}', True)):  # fmt: skip
+    for text, fine in (
+        ('{"a": {"detections": []}}', True),
+        ('\ufeff {"a\\"": {"rows": 1}}', True),
+        ("[]", False),
+        ('{"a": {"boxes": []}}', False),
+        (" " * 65000 + '{"a": {"scores": 1}}', True),
+    ):
         path.write_text(text, encoding="utf-8")
         assert fhibe.is_outputs(path) is fine
     assert not fhibe.is_outputs(tmp_path / "no.json") and not fhibe.is_outputs(tmp_path)

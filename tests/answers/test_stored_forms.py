@@ -78,8 +78,11 @@ def test_scores_of_any_shape_are_one_list():
     assert Keypoints(np.ones((2, 17, 3)), [[0.5], [0.25]]).scores.tolist() == [0.5, 0.25]
     one = Identifications([[0, 0, 1, 1]] * 2, [[2], [1]], [[1], [1]], [[4], [5]], [[0.5], [0.25]])
     assert [one.scores.tolist(), one.count.tolist(), one.identity.tolist(), one.similarity.tolist()] == [
-        [2, 1], [1, 1], [4, 5], [0.5, 0.25],
-    ]  # fmt: skip
+        [2, 1],
+        [1, 1],
+        [4, 5],
+        [0.5, 0.25],
+    ]
 
 
 def test_numbers_are_real_ones():
@@ -188,9 +191,10 @@ def test_of_many_other_things_six_are_named(tmp_path):
     assert "108 results are" in note
     assert note.endswith("(17 thing17, 16 thing16, 15 thing15, 14 thing14, 13 thing13, 12 thing12)")
     path = written(tmp_path, of_categories(1, *[10] * 1234))
-    assert "1,234 results are of no person and no face and left out (1,234 car)" in read(
-        path, categories={1: "person", 10: "car"}
-    ).notes[0]  # fmt: skip
+    assert (
+        "1,234 results are of no person and no face and left out (1,234 car)"
+        in read(path, categories={1: "person", 10: "car"}).notes[0]
+    )
 
 
 def test_category_numbers_that_say_mask_are_those_of_the_dataset(tmp_path):

@@ -68,8 +68,10 @@ def test_mcnemar_of_clusters_is_every_swap_written_out():
     for _ in range(30):
         gains, losses = random.integers(0, 4, 7), random.integers(0, 3, 7)
         net = gains - losses
-        sums = [abs(sum(s * abs(v) for s, v in zip(signs, net, strict=True)))
-                for signs in itertools.product((1, -1), repeat=7)]  # fmt: skip
+        sums = [
+            abs(sum(s * abs(v) for s, v in zip(signs, net, strict=True)))
+            for signs in itertools.product((1, -1), repeat=7)
+        ]
         expected = np.mean([value >= abs(net.sum()) for value in sums])
         name, fewer, p = tests.mcnemar(gains, losses)
         assert p == pytest.approx(expected) and fewer == min(gains.sum(), losses.sum())
@@ -218,11 +220,15 @@ def test_mover_is_its_formula(rho):
 
 @pytest.mark.parametrize(
     "gap",
-    [RateGap(0.9, 300.0, 0.91, 500.0), RateGap(0.9, 300.0, 0.91, 500.0, 40.0, 60.0, 0.3),
-     MeanGap(0.31, 0.3, 0.012, 30.0),
-     GainAndLoss(0.02, 0.03, 400.0), ChangeGap(GainAndLoss(0.02, 0.03, 400.0), GainAndLoss(0.02, 0.02, 300.0), 0.1)],
+    [
+        RateGap(0.9, 300.0, 0.91, 500.0),
+        RateGap(0.9, 300.0, 0.91, 500.0, 40.0, 60.0, 0.3),
+        MeanGap(0.31, 0.3, 0.012, 30.0),
+        GainAndLoss(0.02, 0.03, 400.0),
+        ChangeGap(GainAndLoss(0.02, 0.03, 400.0), GainAndLoss(0.02, 0.02, 300.0), 0.1),
+    ],
     ids=["rates", "clustered rates", "means", "change", "two changes"],
-)  # fmt: skip
+)
 def test_the_p_of_equivalence_is_where_the_interval_touches_delta(gap):
     shown, p = equivalence(gap, 0.05, 0.05)
     assert bool(shown) == (float(p) < 0.05) and 0 < float(p) < 1
@@ -343,13 +349,30 @@ def test_a_plan_for_means_and_people():
 @pytest.mark.parametrize(
     "options",
     [
-        {"metric": "sum"}, {"baseline": 0}, {"baseline": 1}, {"effect": "d=.2"}, {"metric": "mean", "effect": "h=.2"},
-        {"groups": 1}, {"deff": 0.99}, {"alpha": 0}, {"alpha": 1}, {"power": 0.49}, {"power": 1}, {"sd": 0},
-        {"rows_per_unit": 0.9}, {"icc": -0.1}, {"icc": 1.1}, {"icc": 0.1, "deff": 2}, {"effect": "h=0"},
-        {"effect": "h=inf"}, {"effect": "x=1"}, {"effect": "h=a"}, {"baseline": 0.9, "effect": "diff=.91"},
+        {"metric": "sum"},
+        {"baseline": 0},
+        {"baseline": 1},
+        {"effect": "d=.2"},
+        {"metric": "mean", "effect": "h=.2"},
+        {"groups": 1},
+        {"deff": 0.99},
+        {"alpha": 0},
+        {"alpha": 1},
+        {"power": 0.49},
+        {"power": 1},
+        {"sd": 0},
+        {"rows_per_unit": 0.9},
+        {"icc": -0.1},
+        {"icc": 1.1},
+        {"icc": 0.1, "deff": 2},
+        {"effect": "h=0"},
+        {"effect": "h=inf"},
+        {"effect": "x=1"},
+        {"effect": "h=a"},
+        {"baseline": 0.9, "effect": "diff=.91"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_plans_that_make_no_sense_are_refused(options):
     with pytest.raises(InputError, match="plan: "):
         plan(**options)
@@ -445,8 +468,10 @@ def test_a_spread_of_rates_written_out():
     assert found.null_mean == pytest.approx(np.mean(plain), rel=0.05)
     assert found.excess == pytest.approx(found.difference - found.null_mean)
     critical = np.quantile(largest, 0.95)
-    lowest = max(abs(means[i] - means[j]) - critical * math.sqrt(variance[i] + variance[j])
-                 for i, j in itertools.combinations(range(3), 2))  # fmt: skip
+    lowest = max(
+        abs(means[i] - means[j]) - critical * math.sqrt(variance[i] + variance[j])
+        for i, j in itertools.combinations(range(3), 2)
+    )
     assert found.diff_low == pytest.approx(max(lowest, 0), abs=0.02)
     upper = 0.0
     for i, j in itertools.permutations(range(3), 2):

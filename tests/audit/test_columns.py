@@ -33,10 +33,20 @@ few = settings(max_examples=40, deadline=None)
 @pytest.mark.parametrize(
     "given",
     [
-        {"alpha": 0.0}, {"alpha": 0.5}, {"h0": 0.0}, {"h0": 4.0}, {"power": 0.0}, {"power": 1.0}, {"depth": 0},
-        {"replicates": 99}, {"min_n": 0}, {"comparison": "all"}, {"adjust": "none"}, {"comparison": "paired"},
+        {"alpha": 0.0},
+        {"alpha": 0.5},
+        {"h0": 0.0},
+        {"h0": 4.0},
+        {"power": 0.0},
+        {"power": 1.0},
+        {"depth": 0},
+        {"replicates": 99},
+        {"min_n": 0},
+        {"comparison": "all"},
+        {"adjust": "none"},
+        {"comparison": "paired"},
     ],
-)  # fmt: skip
+)
 def test_settings_beyond_their_limits_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         AuditSettings(**given)
@@ -89,10 +99,14 @@ def test_each_metric_has_its_delta_and_direction() -> None:
 @pytest.mark.parametrize(
     ("given", "by", "crosses", "depth"),
     [
-        ({"comparison": "paired", "pair": "p", "depth": 3}, ["a"], [], 1), ({}, None, [], 1), ({}, ["a"], [], 2),
-        ({}, ["a"], [(0, 1)], 1), ({"depth": 3}, None, [(0, 1)], 3), ({"depth": 1}, ["a"], [], 1),
+        ({"comparison": "paired", "pair": "p", "depth": 3}, ["a"], [], 1),
+        ({}, None, [], 1),
+        ({}, ["a"], [], 2),
+        ({}, ["a"], [(0, 1)], 1),
+        ({"depth": 3}, None, [(0, 1)], 3),
+        ({"depth": 1}, ["a"], [], 1),
     ],
-)  # fmt: skip
+)
 def test_how_many_attributes_are_crossed(given: Any, by: Any, crosses: Any, depth: int) -> None:
     assert depth_of(AuditSettings(**given), by, attributes.Chosen([], [], crosses, [])) == depth
 
@@ -121,10 +135,16 @@ def test_whole_numbers_stay_whole() -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("a,5", ["a", "5"]), ("a:1,2,b", ["a:1,2", "b"]), ("b*a:1,2", ["b*a:1,2"]), ("a:1*b,2", ["a:1*b", "2"]),
-        (" a , ,b ", ["a", "b"]), ("a:quantiles4,3", ["a:quantiles4,3"]), ("", []), ("a:1,inf", ["a:1", "inf"]),
+        ("a,5", ["a", "5"]),
+        ("a:1,2,b", ["a:1,2", "b"]),
+        ("b*a:1,2", ["b*a:1,2"]),
+        ("a:1*b,2", ["a:1*b", "2"]),
+        (" a , ,b ", ["a", "b"]),
+        ("a:quantiles4,3", ["a:quantiles4,3"]),
+        ("", []),
+        ("a:1,inf", ["a:1", "inf"]),
     ],
-)  # fmt: skip
+)
 def test_lists_with_commas(text: str, names: list[str]) -> None:
     assert split_names(text) == names
 
@@ -154,16 +174,25 @@ def test_bins_have_names_and_hold_their_lower_end() -> None:
 
 
 def table_with(distinct: int) -> Source:
-    return Source({"a": [f"v{i % distinct}" for i in range(62)], "n": list(range(62)), "split": ["x", "y"] * 31,
-                   "one": ["z"] * 62, "m": [1.0] * 62})  # fmt: skip
+    return Source(
+        {
+            "a": [f"v{i % distinct}" for i in range(62)],
+            "n": list(range(62)),
+            "split": ["x", "y"] * 31,
+            "one": ["z"] * 62,
+            "m": [1.0] * 62,
+        }
+    )
 
 
 def test_columns_are_compared_unasked_up_to_thirty_values() -> None:
     found = choose(None, table_with(30), ["m"])
     assert [one.name for one in found.attributes] == ["a"] and found.single == [0]
     assert {entry["attribute"]: entry["why"].split(";")[0] for entry in found.not_compared} == {
-        "n": "numbers", "split": "says how the data was divided", "one": "no variation",
-    }  # fmt: skip
+        "n": "numbers",
+        "split": "says how the data was divided",
+        "one": "no variation",
+    }
     with pytest.raises(
         attributes.NothingToCompare, match=r"a: too many values \(31, at most 30 are compared unasked\)"
     ):
@@ -177,10 +206,14 @@ def test_named_attributes() -> None:
     assert found.single == [0, 1, 3] and found.crosses == [(0, 2)]
     assert [entry["attribute"] for entry in found.not_compared] == ["split"]
     for wrong, said in (
-        ("n:quantiles1", "quantiles2 to quantiles30"), ("n:quantiles31", "quantiles2 to quantiles30"),
-        ("n:3,3", "must rise"), ("n:4,3", "must rise"), ("n:x", "expected cut points"),
-        ("a*a", "names one attribute twice"), ("b", "no attribute"),
-    ):  # fmt: skip
+        ("n:quantiles1", "quantiles2 to quantiles30"),
+        ("n:quantiles31", "quantiles2 to quantiles30"),
+        ("n:3,3", "must rise"),
+        ("n:4,3", "must rise"),
+        ("n:x", "expected cut points"),
+        ("a*a", "names one attribute twice"),
+        ("b", "no attribute"),
+    ):
         with pytest.raises(InputError, match=said):
             choose([wrong], source, ["m"])
     with pytest.raises(InputError, match="nothing named"):
@@ -257,8 +290,10 @@ def test_rows_without_a_person_take_the_one_of_their_image(pairs: list[tuple[Any
     found = units(columns, "auto")
     person = partition(naive_filled(persons, images))
     image = partition(("i", one) if one is not None else ("row", i) for i, one in enumerate(images))
-    inside = {way: all(b == b0 for a0, b0 in zip(x, y, strict=True) for a, b in zip(x, y, strict=True) if a == a0)
-              for way, (x, y) in {"person": (person, image), "image": (image, person)}.items()}  # fmt: skip
+    inside = {
+        way: all(b == b0 for a0, b0 in zip(x, y, strict=True) for a, b in zip(x, y, strict=True) if a == a0)
+        for way, (x, y) in {"person": (person, image), "image": (image, person)}.items()
+    }
     wanted = {"identity": person, "sample": image}
     if inside["person"]:
         wanted.pop("identity")
@@ -308,14 +343,17 @@ def test_cells_are_a_loop_over_rows(monkeypatch: pytest.MonkeyPatch, dense: int,
     if lists:
         where = np.nonzero(rng.random((40, 3)) < 0.4)
         b = Attribute("b", list("pqr"), where[1].astype(np.int32), where[0])
-    of_b = [[b.levels[b.codes[i]]] if b.codes[i] >= 0 else [] for i in range(40)] if not lists else [
-        [b.levels[c] for r, c in zip(b.rows, b.codes, strict=True) if r == i] for i in range(40)
-    ]  # fmt: skip
+    of_b = (
+        [[b.levels[b.codes[i]]] if b.codes[i] >= 0 else [] for i in range(40)]
+        if not lists
+        else [[b.levels[c] for r, c in zip(b.rows, b.codes, strict=True) if r == i] for i in range(40)]
+    )
     of_a = [[a.levels[c]] if c >= 0 else [] for c in a.codes]
     expected = {
-        (0,): of_a, (1,): of_b,
+        (0,): of_a,
+        (1,): of_b,
         (0, 1): [[f"{x} × {y}" for x in one for y in two] for one, two in zip(of_a, of_b, strict=True)],
-    }  # fmt: skip
+    }
     for grouping in group([a, b], subsets([0, 1], 2), {(0,)}, 40, 100):
         truth = expected[grouping.attributes]
         assert set(grouping.cells) == {cell for cells in truth for cell in cells}
@@ -484,10 +522,12 @@ def test_what_is_a_table_and_what_is_not(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="2 columns are named 'a'"):
         twice.resolve("a")
     for name, text, said in (
-        ("empty.csv", "", "empty file"), ("semi.csv", "a;b\n", "separated by semicolons"),
+        ("empty.csv", "", "empty file"),
+        ("semi.csv", "a;b\n", "separated by semicolons"),
         ("tab.csv", "a\tb\n", "by tabs"),
-        ("x.json", "{}", r"\.json, expected \.parquet or \.csv"), ("none", "", "no extension, expected"),
-    ):  # fmt: skip
+        ("x.json", "{}", r"\.json, expected \.parquet or \.csv"),
+        ("none", "", "no extension, expected"),
+    ):
         (tmp_path / name).write_text(text)
         with pytest.raises(InputError, match=said):
             Source(tmp_path / name)
@@ -498,14 +538,36 @@ def test_what_is_a_table_and_what_is_not(tmp_path: Path) -> None:
 def test_the_kinds_of_columns() -> None:
     from decimal import Decimal
 
-    table = pa.table({
-        "t": ["x"], "b": [True], "n": [1], "f": [0.5], "d": pa.array([Decimal("1.5")]), "l": pa.array([["x"]]),
-        "i": pa.array([[1]]), "z": pa.nulls(1), "s": pa.array([{"a": 1}]), "c": pa.array(["x"]).dictionary_encode(),
-        "big": pa.array(["x"], pa.large_string()), "day": pa.array([0], pa.date32()),
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "t": ["x"],
+            "b": [True],
+            "n": [1],
+            "f": [0.5],
+            "d": pa.array([Decimal("1.5")]),
+            "l": pa.array([["x"]]),
+            "i": pa.array([[1]]),
+            "z": pa.nulls(1),
+            "s": pa.array([{"a": 1}]),
+            "c": pa.array(["x"]).dictionary_encode(),
+            "big": pa.array(["x"], pa.large_string()),
+            "day": pa.array([0], pa.date32()),
+        }
+    )
     assert [Source(table).kind(name) for name in table.column_names] == [
-        "text", "boolean", "number", "number", "number", "list", "other", "text", "other", "text", "text", "other",
-    ]  # fmt: skip
+        "text",
+        "boolean",
+        "number",
+        "number",
+        "number",
+        "list",
+        "other",
+        "text",
+        "other",
+        "text",
+        "text",
+        "other",
+    ]
     assert (
         numbers_of(table["d"].combine_chunks()).tolist() == [1.5]
         and np.isnan(numbers_of(table["z"].combine_chunks()))[0]

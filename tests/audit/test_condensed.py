@@ -85,9 +85,11 @@ def both(path: Path, by: list[str] | None, metrics: list[str], **asked: Any) -> 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    st.integers(0, 10**6), st.booleans(), st.booleans(),
+    st.integers(0, 10**6),
+    st.booleans(),
+    st.booleans(),
     st.sampled_from([{}, {"cluster": None}, {"cluster": "identity"}, {"where": "light=l0"}, {"depth": 1}]),
-)  # fmt: skip
+)
 def test_sums_give_what_rows_give(
     tmp_path_factory: pytest.TempPathFactory, seed: int, crossed: bool, missing: bool, asked: dict[str, Any]
 ) -> None:
@@ -204,11 +206,13 @@ def test_too_little_memory_is_one_sentence(tmp_path, monkeypatch):
     """duckdb's own error would be a traceback; what helps is fewer columns."""
     rng = np.random.default_rng(0)
     rows = 200_000
-    table = pa.table({
-        "identity": pa.array(rng.integers(0, 150_000, rows)).cast(pa.string()),
-        "attr.g": pa.array(rng.integers(0, 3, rows)).cast(pa.string()),
-        "m.found": pa.array(rng.random(rows)),
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "identity": pa.array(rng.integers(0, 150_000, rows)).cast(pa.string()),
+            "attr.g": pa.array(rng.integers(0, 3, rows)).cast(pa.string()),
+            "m.found": pa.array(rng.random(rows)),
+        }
+    )
     pq.write_table(table, tmp_path / "t.parquet")
     monkeypatch.setattr("countenance.auditing.database.MEMORY", "8MB")
     monkeypatch.setattr(condensed, "LARGE", 1)

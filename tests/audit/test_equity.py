@@ -15,9 +15,10 @@ def table(rng, rates, people=100, rows=1, spread=0.0):
     own = np.clip(np.repeat(rates, people) + rng.normal(0, spread, len(group)), 0, 1)
     identity = np.arange(len(group))
     return {
-        "identity": np.repeat(identity, rows), "g": np.repeat(group, rows),
+        "identity": np.repeat(identity, rows),
+        "g": np.repeat(group, rows),
         "ok": (rng.random(len(group) * rows) < np.repeat(own, rows)).astype(int),
-    }  # fmt: skip
+    }
 
 
 def of(found, measure, metric=None):
@@ -92,8 +93,11 @@ def test_what_a_fair_system_shows_equals_the_mean_over_shuffled_labels():
 def test_intervals_cover_the_true_measure(rates, people, rows):
     rng = np.random.default_rng(4)
     hits, tables = {"accuracy_std": 0, "skewed_error_ratio": 0, "impact_ratio": 0}, 60
-    truth = {"accuracy_std": np.std(rates), "skewed_error_ratio": equity.skewed_error_ratio(rates),
-             "impact_ratio": min(equity.impact_ratio(rates))}  # fmt: skip
+    truth = {
+        "accuracy_std": np.std(rates),
+        "skewed_error_ratio": equity.skewed_error_ratio(rates),
+        "impact_ratio": min(equity.impact_ratio(rates)),
+    }
     for _ in range(tables):
         spread = 0.05 if rows > 1 else 0.0
         found = audit(table(rng, rates, people, rows, spread), ["g"], ["ok"], equity=True, adjust="holm")

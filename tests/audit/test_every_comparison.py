@@ -73,9 +73,13 @@ def twins(lacking: float, metric: str = "correct", each: int = 1) -> dict[str, A
     score[1::2][rng.random(400) < lacking] = np.nan
     base = np.repeat(np.arange(400), 2)
     return {
-        "sample": np.arange(800), "identity": base // each, "base": base, "change": ["none", "mask"] * 400,
-        "mask": ["none", "blue"] * 400, metric: score,
-    }  # fmt: skip
+        "sample": np.arange(800),
+        "identity": base // each,
+        "base": base,
+        "change": ["none", "mask"] * 400,
+        "mask": ["none", "blue"] * 400,
+        metric: score,
+    }
 
 
 @pytest.mark.parametrize("metric", ["correct", "ms"])
@@ -108,9 +112,12 @@ def test_a_number_that_was_changed_is_higher_or_lower_not_a_group_for_every_valu
     right = np.ones(120)
     right[1:60:2] = rng.random(30) < 0.4
     rows = {
-        "sample": np.arange(120), "base": np.repeat(np.arange(60), 2), "change": ["none", "age"] * 60, "age": age,
+        "sample": np.arange(120),
+        "base": np.repeat(np.arange(60), 2),
+        "change": ["none", "age"] * 60,
+        "age": age,
         "correct": right,
-    }  # fmt: skip
+    }
     audit = ct.audit(rows, ["change"], ["correct"], **TWINS)
     found = {(f.group, f.versus): f for f in audit.findings}
     assert set(found) == {("higher", "base"), ("lower", "base"), ("last version", "first version")}
@@ -144,18 +151,31 @@ def test_a_group_has_the_same_interval_in_groups_and_in_findings(
 def test_what_a_task_did_not_compute_for_a_group_is_named_and_clears_nobody() -> None:
     person = np.repeat(np.arange(400), 5)
     rows = {
-        "identity": person, "ward": np.where(person < 200, "north", "south"), "light": np.tile(["dim", "bright"], 1000),
+        "identity": person,
+        "ward": np.where(person < 200, "north", "south"),
+        "light": np.tile(["dim", "bright"], 1000),
         "accepted": np.ones(2000),
-    }  # fmt: skip
+    }
     fmr = ComputedGroups(
-        "FMR", "ward", ("north", "south"), (0.001, 0.001), (0.1, 0.1), (0.0008, 0.0008), (0.0012, 0.0012),
-        (10_000, 10_000), (200, 200), (1e4, 1e4),
-    )  # fmt: skip
+        "FMR",
+        "ward",
+        ("north", "south"),
+        (0.001, 0.001),
+        (0.1, 0.1),
+        (0.0008, 0.0008),
+        (0.0012, 0.0012),
+        (10_000, 10_000),
+        (200, 200),
+        (1e4, 1e4),
+    )
     by_ward = ct.auditing.audit(rows, ["ward"], ["accepted"], computed=[fmr])
     assert by_ward.verdict.startswith("none") and not by_ward.excluded
     for asked in ({"by": ["ward", "light"], "depth": 1}, {"by": ["ward"], "where": "light=dim"}):
         audit = ct.auditing.audit(rows, metrics=["accepted"], computed=[fmr], **asked)
         left = {(e["attribute"], e["group"]) for e in audit.excluded if e["metric"] == "FMR" and e["untested"]}
-        assert left == ({("light", "dim"), ("light", "bright")} if "light" in asked["by"] else
-                        {("ward", "north"), ("ward", "south")})  # fmt: skip
+        assert left == (
+            {("light", "dim"), ("light", "bright")}
+            if "light" in asked["by"]
+            else {("ward", "north"), ("ward", "south")}
+        )
         assert audit.verdict == "insufficient evidence" and "FMR is" in audit.reason

@@ -17,9 +17,11 @@ N = 60
 def test_an_attribute_with_nothing_to_compare(values: list[str | None], group: str, n: int) -> None:
     random = np.random.default_rng(0)
     rows = {
-        "sample": [f"s{k}" for k in range(N)], "attr.g": values, "attr.h": ["a", "b"] * (N // 2),
+        "sample": [f"s{k}" for k in range(N)],
+        "attr.g": values,
+        "attr.h": ["a", "b"] * (N // 2),
         "m.ok": random.integers(0, 2, N).astype(float),
-    }  # fmt: skip
+    }
     found = audit(rows, by=["g", "h"])
     last = found.excluded[-1]
     assert (last["attribute"], last["group"], last["n"], last["clusters"]) == ("g", group, n, n)

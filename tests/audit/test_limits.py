@@ -218,8 +218,10 @@ def test_a_rate_beyond_0_and_1_cannot_be_planned_for(baseline: float, size: floa
 def test_sums_of_any_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch, chunk: int, sparse: int) -> None:
     rng = np.random.default_rng(3)
     rows = {
-        "identity": np.repeat(np.arange(40), rng.integers(1, 6, 40)), "ok": None, "g": None,
-    }  # fmt: skip
+        "identity": np.repeat(np.arange(40), rng.integers(1, 6, 40)),
+        "ok": None,
+        "g": None,
+    }
     n = len(rows["identity"])
     rows["ok"], rows["g"] = rng.integers(0, 2, n) * 1.0, rng.choice(list("abc"), n)
     rows["ms"] = np.where(rng.random(n) < 0.2, np.nan, rng.gamma(2, 3, n))
@@ -238,8 +240,12 @@ def test_sums_of_any_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch, chunk:
 def test_permutations_in_any_batches_are_the_same(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     rng = np.random.default_rng(5)
     person = np.repeat(np.arange(30), 3)
-    rows = {"identity": person, "g": rng.choice(list("ab"), 30)[person], "h": rng.choice(list("xy"), 90),
-            "ok": rng.integers(0, 2, 90) * 1.0}  # fmt: skip
+    rows = {
+        "identity": person,
+        "g": rng.choice(list("ab"), 30)[person],
+        "h": rng.choice(list("xy"), 90),
+        "ok": rng.integers(0, 2, 90) * 1.0,
+    }
     asked = {"by": ["g", "h"], "metrics": ["ok"], "min_n": 5, "depth": 1}
     split = audit(rows, **asked, seed=2).findings
     monkeypatch.setattr(permute_rows, "CACHED", cells)
@@ -344,8 +350,11 @@ def shuffled(rows: dict[str, Any], **asked: Any) -> str:
 
 
 def rows_of(people: int) -> dict[str, Any]:
-    return {"identity": np.repeat(np.arange(people), 2), "g": np.repeat(np.arange(people) % 2, 2).astype(str),
-            "ok": np.tile([0.0, 1.0, 1.0, 1.0], people // 2 + 1)[: 2 * people]}  # fmt: skip
+    return {
+        "identity": np.repeat(np.arange(people), 2),
+        "g": np.repeat(np.arange(people) % 2, 2).astype(str),
+        "ok": np.tile([0.0, 1.0, 1.0, 1.0], people // 2 + 1)[: 2 * people],
+    }
 
 
 def test_twenty_units_are_shuffled_and_nineteen_are_not() -> None:
@@ -394,8 +403,14 @@ def test_permutations_go_on_near_the_level_and_no_further_than_they_may(monkeypa
 
 def test_a_spread_that_would_take_too_long_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(30)
-    asked = {"by": ["g"], "metrics": ["ok"], "comparison": "spread", "min_n": 5, "replicates": 200,
-             "better": {"ok": "higher"}}  # fmt: skip
+    asked = {
+        "by": ["g"],
+        "metrics": ["ok"],
+        "comparison": "spread",
+        "min_n": 5,
+        "replicates": 200,
+        "better": {"ok": "higher"},
+    }
     steps = 200 * (30 + 4)
     monkeypatch.setattr(spread, "MOST_STEPS", steps)
     assert audit(rows, **asked).notes == [] and audit(rows, **asked).settings["permutations"] == 200

@@ -14,9 +14,10 @@ N = 60
 def table(one: np.ndarray, two: np.ndarray) -> dict[str, list[object]]:
     names = [f"s{k}" for k in range(len(one))]
     return {
-        "sample": names * 2, "m.ok": [*one.tolist(), *two.tolist()],
+        "sample": names * 2,
+        "m.ok": [*one.tolist(), *two.tolist()],
         "attr.model": ["old"] * len(one) + ["new"] * len(two),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("kind", ["rate", "mean"])

@@ -41,22 +41,28 @@ def people(seed: int, sizes: np.ndarray) -> dict[str, Any]:
     ok = (rng.random(n) < 1 / (1 + np.exp(-hidden))).astype(float)
     ok[rng.random(n) < 0.04] = np.nan
     return {
-        "identity": [f"p{one}" for one in person], "tone": list(tone), "sex": list(sex), "light": list(light),
+        "identity": [f"p{one}" for one in person],
+        "tone": list(tone),
+        "sex": list(sex),
+        "light": list(light),
         "worn": [list(rng.choice(["hat", "glasses", "mask"], rng.integers(0, 3), replace=False)) for _ in range(n)],
         "age": [None if rng.random() < 0.03 else int(age) for age in rng.integers(3, 90, n)],
-        "ok": ok, "iou": np.round(rng.beta(6, 2, n) * np.where(tone == "dark", 0.95, 1.0), 3),
+        "ok": ok,
+        "iou": np.round(rng.beta(6, 2, n) * np.where(tone == "dark", 0.95, 1.0), 3),
         "ms": np.round(rng.lognormal(3 + 0.1 * (light == "dim"), 0.6, n) + 5 * easy, 2),
         "shown": (rng.random(n) < 0.8).astype(int),
-    }  # fmt: skip
+    }
 
 
 def alone(seed: int, n: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     g = rng.choice(list("abc"), n, p=[0.5, 0.3, 0.2])
     return {
-        "g": list(g), "h": list(rng.choice(["x", "y"], n)), "ok": (rng.random(n) < np.where(g == "c", 0.86, 0.9)) * 1,
+        "g": list(g),
+        "h": list(rng.choice(["x", "y"], n)),
+        "ok": (rng.random(n) < np.where(g == "c", 0.86, 0.9)) * 1,
         "score": np.round(rng.gamma(2, 1.5, n) + 0.2 * (g == "a"), 2),
-    }  # fmt: skip
+    }
 
 
 def crossed(seed: int) -> dict[str, Any]:
@@ -67,9 +73,13 @@ def crossed(seed: int) -> dict[str, Any]:
     tone = rng.choice(["dark", "light"], 90)
     rate = 1 / (1 + np.exp(-1.5 - good[person] - 0.5 * bright[image] + 0.6 * (tone[person] == "dark")))
     return {
-        "identity": person, "sample": image, "tone": tone[person], "light": np.where(bright, "bright", "dim")[image],
-        "ok": (rng.random(700) < rate) * 1, "px": np.round(rng.gamma(3, 4 + 2 * bright[image]), 1),
-    }  # fmt: skip
+        "identity": person,
+        "sample": image,
+        "tone": tone[person],
+        "light": np.where(bright, "bright", "dim")[image],
+        "ok": (rng.random(700) < rate) * 1,
+        "px": np.round(rng.gamma(3, 4 + 2 * bright[image]), 1),
+    }
 
 
 def twins(seed: int) -> dict[str, Any]:
@@ -79,9 +89,13 @@ def twins(seed: int) -> dict[str, Any]:
     easy = rng.normal(0, 1, 80)[person]
     ok = (rng.random(720) < 1 / (1 + np.exp(-1.5 - easy + 0.8 * (condition == "mask")))) * 1.0
     table = {
-        "identity": person, "shot": np.tile(np.arange(3), 240), "condition": condition, "ok": ok,
-        "px": np.round(rng.gamma(3, 4, 720) + easy + (condition == "hat"), 1), "iou": np.round(rng.beta(5, 2, 720), 2),
-    }  # fmt: skip
+        "identity": person,
+        "shot": np.tile(np.arange(3), 240),
+        "condition": condition,
+        "ok": ok,
+        "px": np.round(rng.gamma(3, 4, 720) + easy + (condition == "hat"), 1),
+        "iou": np.round(rng.beta(5, 2, 720), 2),
+    }
     keep = rng.random(720) < 0.97
     return {name: np.asarray(column)[keep] for name, column in table.items()}
 
@@ -116,14 +130,18 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "where": (FACES, {"by": ["tone"], "metrics": ["ok"], "where": "light=dim,backlit", "adjust": "holm"}),
     "pairs": (FACES, {"by": ["tone", "sex"], "metrics": ["ok", "ms"], "comparison": "pairs", "adjust": "holm"}),
     "reference": (FACES, {"by": ["tone"], "metrics": ["ok", "iou"], "comparison": "reference", "reference": "light"}),
-    "best": (FACES, {"by": ["tone", "light"], "metrics": ["ok", "ms"], "comparison": "reference", "reference": "best",
-                     **LOWER}),
+    "best": (
+        FACES,
+        {"by": ["tone", "light"], "metrics": ["ok", "ms"], "comparison": "reference", "reference": "best", **LOWER},
+    ),
     "spread": (FACES, {"by": ["tone", "light"], "metrics": ["ok", "ms"], "comparison": "spread", "replicates": 300}),
     "unequal people": (UNEQUAL, {"by": ["tone", "light"], "metrics": ["ok", "iou"], "depth": 1}),
     "unequal people, holm": (UNEQUAL, {"by": ["tone", "sex"], "metrics": ["ok", "ms"], "adjust": "holm"}),
     "unequal people, pairs": (UNEQUAL, {"by": ["light"], "metrics": ["ok", "ms"], "comparison": "pairs"}),
-    "unequal people, spread": (UNEQUAL, {"by": ["light"], "metrics": ["ok"], "comparison": "spread",
-                                         "replicates": 300}),
+    "unequal people, spread": (
+        UNEQUAL,
+        {"by": ["light"], "metrics": ["ok"], "comparison": "spread", "replicates": 300},
+    ),
     "rows alone": (ROWS, {"by": ["g", "h"], "metrics": ["ok", "score"]}),
     "rows alone, pairs": (ROWS, {"by": ["g"], "metrics": ["ok", "score"], "comparison": "pairs", "families": "metric"}),
     "many rows of few kinds": (MANY, {"by": ["g", "h"], "metrics": ["ok"]}),
@@ -131,21 +149,34 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "crossed, pairs": (CROSSED, {"by": ["tone", "light"], "metrics": ["ok", "px"], "comparison": "pairs", "depth": 1}),
     "crossed, spread": (CROSSED, {"by": ["tone"], "metrics": ["ok"], "comparison": "spread", "replicates": 300}),
     "twins": (TWINS, {"by": ["condition"], "metrics": ["ok", "px", "iou"], **PAIR}),
-    "twins of people and shots": (TWINS, {"by": ["condition"], "metrics": ["ok", "px"],
-                                          "cluster": ["identity", "shot"], "min_n": 3, **PAIR}),
+    "twins of people and shots": (
+        TWINS,
+        {"by": ["condition"], "metrics": ["ok", "px"], "cluster": ["identity", "shot"], "min_n": 3, **PAIR},
+    ),
     "twins without people": (TWINS, {"by": ["condition"], "metrics": ["ok", "px"], "cluster": None, **PAIR}),
     **{
-        f"tiny, {comparison}, {cluster}": (TINY, {
-            "by": ["g"], "metrics": ["ok", "share", "away"], "comparison": comparison, "cluster": cluster, "min_n": 1,
-            "adjust": adjust, "replicates": 100,
-        })
+        f"tiny, {comparison}, {cluster}": (
+            TINY,
+            {
+                "by": ["g"],
+                "metrics": ["ok", "share", "away"],
+                "comparison": comparison,
+                "cluster": cluster,
+                "min_n": 1,
+                "adjust": adjust,
+                "replicates": 100,
+            },
+        )
         for comparison, adjust, cluster in (
-            ("rest", "minp", "auto"), ("rest", "holm", None), ("pairs", "holm", None), ("reference", "bh", "auto"),
+            ("rest", "minp", "auto"),
+            ("rest", "holm", None),
+            ("pairs", "holm", None),
+            ("reference", "bh", "auto"),
             ("spread", "holm", "auto"),
         )
     },
     "equity": (FACES, {"by": ["tone"], "metrics": ["ok"], "equity": True, "adjust": "holm"}),
-}  # fmt: skip
+}
 
 
 def numbers(found: Audit) -> dict[str, Any]:
@@ -153,12 +184,15 @@ def numbers(found: Audit) -> dict[str, Any]:
     content = found.to_dict(groups=True)
     content["settings"] = {name: content["settings"][name] for name in ("adjust", "permutations", "unit", "notes")}
     return {
-        "verdict": content["verdict"], "reason": content["reason"], "headline": headline(found),
+        "verdict": content["verdict"],
+        "reason": content["reason"],
+        "headline": headline(found),
         "settings": content["settings"],
-        "findings": [_short(one) for one in content["findings"]], "groups": [_short(one) for one in content["groups"]],
+        "findings": [_short(one) for one in content["findings"]],
+        "groups": [_short(one) for one in content["groups"]],
         "excluded": [_short(one) for one in content["excluded"]],
         "equity": [_short(one) for one in content.get("equity", [])],
-    }  # fmt: skip
+    }
 
 
 def _short(row: dict[str, Any]) -> list[Any]:
@@ -198,15 +232,22 @@ def functions() -> dict[str, Any]:
     share = lambda s: s[:, :1] / s[:, 1:]  # noqa: E731
     scores = rng.normal(size=(60, 1)) + rng.normal(0, 0.3, (60, 4)) + [[0.0, 0.05, 0.3, 0.31]]
     board = rank_scores(list("abcd"), scores, clusters=list(rng.integers(0, 25, 60)), draws=300)
-    grid = [(v, a, b, alpha, d) for v in (0.02, 0.5, 0.97, 1.0) for a, b in ((12, 30), (40, 400), (300, 200))
-            for alpha, d in ((0.05, math.inf), (0.004, 9.0))]  # fmt: skip
+    grid = [
+        (v, a, b, alpha, d)
+        for v in (0.02, 0.5, 0.97, 1.0)
+        for a, b in ((12, 30), (40, 400), (300, 200))
+        for alpha, d in ((0.05, math.inf), (0.004, 9.0))
+    ]
     asked: list[dict[str, Any]] = [
-        {}, {"baseline": 0.99, "effect": "diff=.02"}, {"baseline": 0.02, "effect": "h=.15", "groups": 5},
+        {},
+        {"baseline": 0.99, "effect": "diff=.02"},
+        {"baseline": 0.02, "effect": "h=.15", "groups": 5},
         {"baseline": 0.4, "effect": "diff=.3", "groups": 3, "comparison": "pairs"},
         {"metric": "mean", "effect": "d=.33"},
-        {"baseline": 0.999, "effect": "h=.1", "power": 0.9}, {"baseline": 0.97, "effect": "h=.6", "deff": 1.7},
+        {"baseline": 0.999, "effect": "h=.1", "power": 0.9},
+        {"baseline": 0.97, "effect": "h=.6", "deff": 1.7},
         {"metric": "mean", "effect": "diff=2", "sd": 7.0, "rows_per_unit": 3, "icc": 0.4, "alpha": 0.01},
-    ]  # fmt: skip
+    ]
     made = {
         "intervals": [gap.difference(0.07) for gap in gaps.values()],
         "decisive": [gap.decisive(0.035) for gap in gaps.values()],

@@ -113,10 +113,13 @@ def test_equity_counts_people_not_their_pictures() -> None:
     many = people({"a": (40, 20, 1.0), "b": (40, 20, 0.97)}, icc=0.5)
     once = {name: [values[k] for k in range(0, len(values), 20)] for name, values in many.items()}
     wide, narrow = (
-        next(e for e in ct.audit(rows, ["g"], ["correct"], equity=True, adjust="holm").equity
-             if e.measure == "impact_ratio")
+        next(
+            e
+            for e in ct.audit(rows, ["g"], ["correct"], equity=True, adjust="holm").equity
+            if e.measure == "impact_ratio"
+        )
         for rows in (many, once)
-    )  # fmt: skip
+    )
     assert wide.high - wide.low > 0.5 * (narrow.high - narrow.low), "pictures of one person add little"
 
 
@@ -356,11 +359,19 @@ def test_few_people_are_tested_by_permutation() -> None:
     assert small.small_group and small.verdict == "disparity" and small.family_size == 3
     assert small.test == "permutation of people's means" and small.p_adjusted < 0.05
     for adjust in ("minp", "holm"):
-        fine = of_group(ct.audit(people({"a": (9, 4, 0.9), "b": (150, 4, 0.9), "c": (99, 4, 0.9)}), ["g"], ["correct"],
-                                 adjust=adjust), "a")  # fmt: skip
+        fine = of_group(
+            ct.audit(
+                people({"a": (9, 4, 0.9), "b": (150, 4, 0.9), "c": (99, 4, 0.9)}), ["g"], ["correct"], adjust=adjust
+            ),
+            "a",
+        )
         assert fine.verdict == "untestable" and fine.p > 0.05 and "too few to clear" in fine.reason
-        four = of_group(ct.audit(people({"a": (4, 9, 0.0), "b": (150, 4, 0.9), "c": (99, 4, 0.9)}), ["g"],
-                                 ["correct"], adjust=adjust), "a")  # fmt: skip
+        four = of_group(
+            ct.audit(
+                people({"a": (4, 9, 0.0), "b": (150, 4, 0.9), "c": (99, 4, 0.9)}), ["g"], ["correct"], adjust=adjust
+            ),
+            "a",
+        )
         assert four.verdict == "untestable" and math.isnan(four.p), "under five people there is never a verdict"
 
 
@@ -447,9 +458,11 @@ def test_an_ordered_attribute_is_also_split() -> None:
 def test_what_is_ordered_by_itself_and_what_is_named() -> None:
     rng = np.random.default_rng(12)
     rows = {
-        "age": rng.integers(0, 90, 800), "size": rng.choice(["small", "medium", "large", "huge"], 800),
-        "light": rng.choice(["dim", "side", "back", "lamp"], 800), "correct": rng.integers(0, 2, 800),
-    }  # fmt: skip
+        "age": rng.integers(0, 90, 800),
+        "size": rng.choice(["small", "medium", "large", "huge"], 800),
+        "light": rng.choice(["dim", "side", "back", "lamp"], 800),
+        "correct": rng.integers(0, 2, 800),
+    }
     found = ct.audit(rows, ["age:18,40,65", "size", "light"], ["correct"], depth=1)
     assert {f.attribute for f in found.findings if f.kind == "split"} == {"age"}
     order = ["small", "medium", "large", "huge"]
@@ -542,8 +555,12 @@ def test_a_plan_never_asks_for_fewer_people_than_an_audit_does() -> None:
 def test_a_finding_is_of_a_person_or_of_a_condition() -> None:
     rng = np.random.default_rng(15)
     rows = {name: rng.choice(["x", "y"], 400) for name in ("skin_tone", "light", "badge")}
-    found = ct.audit(rows | {"correct": rng.integers(0, 2, 400)}, ["skin_tone", "light", "badge"], ["correct"],
-                     roles={"badge": "person"})  # fmt: skip
+    found = ct.audit(
+        rows | {"correct": rng.integers(0, 2, 400)},
+        ["skin_tone", "light", "badge"],
+        ["correct"],
+        roles={"badge": "person"},
+    )
     roles = {f.attribute: f.role for f in found.findings}
     assert roles["skin_tone"] == roles["badge"] == roles["skin_tone × light"] == "person"
     assert roles["light"] == "condition"

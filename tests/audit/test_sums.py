@@ -212,9 +212,11 @@ def test_all_columns_in_one_pass_give_the_sums_of_single_columns(monkeypatch: py
     group = rng.choice(["a", "b", "c"], 150)
     group = np.where(np.arange(150) < 8, "few", group) if strata else group
     rows = {
-        "identity": person, "g": group[person], "ok": (rng.random(len(person)) < 0.8) * 1.0,
+        "identity": person,
+        "g": group[person],
+        "ok": (rng.random(len(person)) < 0.8) * 1.0,
         "ms": rng.lognormal(0, 1, len(person)),
-    }  # fmt: skip
+    }
     one_by_one = audit(rows, ["g"], ["ok", "ms"])
     monkeypatch.setattr(permute, "MANY", 1)
     together = audit(rows, ["g"], ["ok", "ms"])

@@ -214,11 +214,17 @@ def test_without_names_every_attribute_that_can_be_is_compared():
     n = 600
     rng = np.random.default_rng(9)
     rows = {
-        "race": rng.choice([f"r{i}" for i in range(7)], n), "age_range": rng.choice(["20s", "30s", "40s"], n),
-        "gender": rng.choice(["f", "m"], n), "masked": rng.random(n) < 0.5, "file": [f"{i}.jpg" for i in range(n)],
-        "split": rng.choice(["train", "test"], n), "camera": ["x"] * n, "age": rng.integers(0, 90, n),
-        "identity": np.arange(n) // 2, "ok": (rng.random(n) < 0.9).astype(int),
-    }  # fmt: skip
+        "race": rng.choice([f"r{i}" for i in range(7)], n),
+        "age_range": rng.choice(["20s", "30s", "40s"], n),
+        "gender": rng.choice(["f", "m"], n),
+        "masked": rng.random(n) < 0.5,
+        "file": [f"{i}.jpg" for i in range(n)],
+        "split": rng.choice(["train", "test"], n),
+        "camera": ["x"] * n,
+        "age": rng.integers(0, 90, n),
+        "identity": np.arange(n) // 2,
+        "ok": (rng.random(n) < 0.9).astype(int),
+    }
     found = audit(rows, metrics=["ok"])
     assert found.settings["by"] == ["race", "age_range", "gender", "masked"] and found.settings["depth"] == 1
     why = {entry["attribute"]: entry["why"] for entry in found.settings["not_compared"]}
@@ -283,9 +289,12 @@ def test_where_keeps_rows_and_is_stored():
 def test_estimates_alone_are_those_of_the_audit():
     rng = np.random.default_rng(11)
     rows = {
-        "g": rng.choice(list("abc"), 300), "h": rng.choice(["x", None], 300), "identity": np.arange(300) // 3,
-        "ok": rng.integers(0, 2, 300), "v": rng.lognormal(size=300),
-    }  # fmt: skip
+        "g": rng.choice(list("abc"), 300),
+        "h": rng.choice(["x", None], 300),
+        "identity": np.arange(300) // 3,
+        "ok": rng.integers(0, 2, 300),
+        "v": rng.lognormal(size=300),
+    }
     alone, whole = estimates(rows, ["g", "h"], ["ok", "v"]), audit(rows, ["g", "h"], ["ok", "v"]).groups
     assert len(alone) == len(whole)
     for one, two in zip(alone, whole, strict=True):
@@ -311,9 +320,12 @@ def test_the_order_of_rows_changes_no_permutation():
     rng = np.random.default_rng(13)
     identity = np.arange(600) // 4
     rows = {
-        "g": rng.choice(list("abc"), 600), "h": rng.choice(["f", "m"], 150)[identity],
-        "identity": [f"p{i}" for i in identity], "ok": rng.integers(0, 2, 600), "v": rng.normal(size=600),
-    }  # fmt: skip
+        "g": rng.choice(list("abc"), 600),
+        "h": rng.choice(["f", "m"], 150)[identity],
+        "identity": [f"p{i}" for i in identity],
+        "ok": rng.integers(0, 2, 600),
+        "v": rng.normal(size=600),
+    }
     rows = {name: np.asarray(column) for name, column in rows.items()}
     order = rng.permutation(600)
     one = audit(rows, ["g", "h"], ["ok", "v"])

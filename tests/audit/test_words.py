@@ -33,11 +33,25 @@ from countenance.testing import DiscDetector, small_dataset
 
 def finding(group: str = "a", verdict: str = "disparity", **given: Any) -> Finding:
     usual = {
-        "metric": "ok", "attribute": "g", "group": group, "versus": "rest", "comparison": "rest", "n": 40,
-        "clusters": 40, "n_versus": 90, "estimate": 0.8, "low": 0.7, "high": 0.9, "estimate_versus": 0.9,
-        "difference": -0.1, "effect": -0.3, "direction": "worse", "severity": "minor", "p_adjusted": 0.01,
+        "metric": "ok",
+        "attribute": "g",
+        "group": group,
+        "versus": "rest",
+        "comparison": "rest",
+        "n": 40,
+        "clusters": 40,
+        "n_versus": 90,
+        "estimate": 0.8,
+        "low": 0.7,
+        "high": 0.9,
+        "estimate_versus": 0.9,
+        "difference": -0.1,
+        "effect": -0.3,
+        "direction": "worse",
+        "severity": "minor",
+        "p_adjusted": 0.01,
         "reason": f"why {group}",
-    }  # fmt: skip
+    }
     return Finding(**usual | {"verdict": verdict} | given)
 
 
@@ -84,9 +98,18 @@ def test_the_headline_of_a_disparity() -> None:
 
 def test_where_the_whole_fails_often_that_comes_first() -> None:
     whole = Estimate(
-        metric="ok", metric_kind="rate", attribute="", group="everyone", n=400, clusters=100, estimate=0.7, low=0.6,
-        high=0.8, deff=1.0, counted="400 pictures of 100 people",
-    )  # fmt: skip
+        metric="ok",
+        metric_kind="rate",
+        attribute="",
+        group="everyone",
+        n=400,
+        clusters=100,
+        estimate=0.7,
+        low=0.6,
+        high=0.8,
+        deff=1.0,
+        counted="400 pictures of 100 people",
+    )
     told = found(finding(), better={"ok": "higher"}).model_copy(update={"overall": [whole]})
     assert headline(told).startswith(
         "Everybody is served badly: ok fails in 30 % of 400 pictures of 100 people. g = a does worse"
@@ -109,12 +132,17 @@ def test_the_favoured_group_is_named_where_two_are_a_little_below() -> None:
 
 
 def test_disparities_come_in_the_order_of_their_weight() -> None:
-    ordered = by_weight([
-        finding("better", direction="better", effect=2.0), finding("deep", depth=2, effect=-3.0, severity="severe"),
-        finding("minor", effect=-0.9), finding("severe", severity="severe", effect=-0.5),
-        finding("nan", effect=math.nan),
-        finding("larger", severity="severe", effect=0.6), finding("no", verdict="untestable"),
-    ])  # fmt: skip
+    ordered = by_weight(
+        [
+            finding("better", direction="better", effect=2.0),
+            finding("deep", depth=2, effect=-3.0, severity="severe"),
+            finding("minor", effect=-0.9),
+            finding("severe", severity="severe", effect=-0.5),
+            finding("nan", effect=math.nan),
+            finding("larger", severity="severe", effect=0.6),
+            finding("no", verdict="untestable"),
+        ]
+    )
     assert [f.group for f in ordered] == ["larger", "severe", "minor", "nan", "deep", "better"]
     assert served_worse(finding()) and served_worse(finding(direction="better", versus="b"))
     assert not served_worse(finding(direction="better")) and not served_worse(finding(direction="unknown"))
@@ -194,11 +222,30 @@ def test_numbers_in_sentences() -> None:
 
 def draft(**given: Any) -> Draft:
     values = {
-        "metric": "ok", "attribute": "g", "group": "a", "versus": "rest", "comparison": "rest", "n": 40, "clusters": 20,
-        "n_versus": 90, "clusters_versus": 60, "estimate": 0.8, "low": 0.7, "high": 0.9, "estimate_versus": 0.9,
-        "difference": -0.1, "diff_low": -0.2, "diff_high": 0.01, "effect": -0.3, "effect_name": "h",
-        "metric_kind": "rate", "kind": "group", "direction": "worse", "low_equivalence": -0.04, "high_equivalence": 0.0,
-    }  # fmt: skip
+        "metric": "ok",
+        "attribute": "g",
+        "group": "a",
+        "versus": "rest",
+        "comparison": "rest",
+        "n": 40,
+        "clusters": 20,
+        "n_versus": 90,
+        "clusters_versus": 60,
+        "estimate": 0.8,
+        "low": 0.7,
+        "high": 0.9,
+        "estimate_versus": 0.9,
+        "difference": -0.1,
+        "diff_low": -0.2,
+        "diff_high": 0.01,
+        "effect": -0.3,
+        "effect_name": "h",
+        "metric_kind": "rate",
+        "kind": "group",
+        "direction": "worse",
+        "low_equivalence": -0.04,
+        "high_equivalence": 0.0,
+    }
     fields = {"judged": Judged(0.05, "higher"), "sizes": (40.0, 90.0), "unit": 0.1, "severity_effect": 0.3}
     return Draft(values | given.pop("values", {}), **fields | given)
 
@@ -317,8 +364,11 @@ def test_the_verdict_of_many_findings() -> None:
     assert "g = y (3 people) and 2 more; the only comparison" in reason
     assert overall([fine, small], missing[:1], judged)[1].startswith("1 group was not tested: g = v (3 people); ")
     assert overall([fine, small], missing, judged, named=["h"])[1].endswith("; 1 more could not be tested")
-    weak = [finding("a", "insufficient evidence", mde=0.2), finding("b", "insufficient evidence", mde=0.3),
-            finding("c", "insufficient evidence", mde=math.inf)]  # fmt: skip
+    weak = [
+        finding("a", "insufficient evidence", mde=0.2),
+        finding("b", "insufficient evidence", mde=0.3),
+        finding("c", "insufficient evidence", mde=math.inf),
+    ]
     verdict, reason = overall([*weak, fine], [], judged)
     assert (
         verdict == "insufficient evidence"
@@ -353,9 +403,19 @@ def test_the_side_that_is_too_small_is_left_out() -> None:
 
 def test_what_a_finding_does_not_say_is_not_made_up() -> None:
     bare = Finding(
-        metric="m", attribute="g", group="a", versus="b", comparison="pairs", n=1, clusters=1, n_versus=1, estimate=0.5,
-        low=0.1, high=0.9, estimate_versus=0.4,
-    )  # fmt: skip
+        metric="m",
+        attribute="g",
+        group="a",
+        versus="b",
+        comparison="pairs",
+        n=1,
+        clusters=1,
+        n_versus=1,
+        estimate=0.5,
+        low=0.1,
+        high=0.9,
+        estimate_versus=0.4,
+    )
     given = {"n", "clusters", "n_versus", "estimate", "low", "high", "estimate_versus"}
     numbers = {
         name: value for name, value in bare.model_dump().items() if isinstance(value, float) and name not in given
@@ -378,8 +438,12 @@ def test_a_run_is_audited_by_its_own_audit_also_by_its_path(tmp_path: Path) -> N
 
 
 def sums(*groups: list[float], whole: float | None = None) -> GroupSums:
-    cells = Side(*(np.array([getattr(simple(np.array(g)), name) for g in groups]) for name in
-                   ("n", "total", "clusters", "nn", "yn", "yy", "squares")))  # fmt: skip
+    cells = Side(
+        *(
+            np.array([getattr(simple(np.array(g)), name) for g in groups])
+            for name in ("n", "total", "clusters", "nn", "yn", "yy", "squares")
+        )
+    )
     everyone = simple(np.concatenate(groups))
     everyone = everyone if whole is None else Side(whole, *[0.0] * 6)
     return GroupSums(cells, cells, Cross(), everyone, lambda g, h: Cross())
@@ -436,8 +500,11 @@ def test_why_a_comparison_cannot_be_tested() -> None:
 
 def test_directions() -> None:
     assert [direction(d, way) for d, way in ((0.1, "higher"), (0.1, "lower"), (-0.1, "lower"), (0.0, "higher"))] == [
-        "better", "worse", "better", "unknown",
-    ]  # fmt: skip
+        "better",
+        "worse",
+        "better",
+        "unknown",
+    ]
     assert direction(math.nan, "higher") == "unknown" and direction(0.1, None) == "unknown"
 
 
@@ -476,9 +543,11 @@ def test_a_forest_plot_shows_estimates_with_their_intervals() -> None:
 def test_rows_that_do_not_say_whose_they_are_are_not_called_people():
     person = [f"p{i % 40}" for i in range(200)] + [None] * 300
     rows = {
-        "identity": person, "sample": [f"s{i}" for i in range(200)] + [f"t{i % 100}" for i in range(300)],
-        "g": ["a", "b"] * 250, "ok": [1, 1, 0, 1] * 125,
-    }  # fmt: skip
+        "identity": person,
+        "sample": [f"s{i}" for i in range(200)] + [f"t{i % 100}" for i in range(300)],
+        "g": ["a", "b"] * 250,
+        "ok": [1, 1, 0, 1] * 125,
+    }
     settings = ct.audit(rows, ["g"], ["ok"]).settings
     assert settings["unit"] == (
         "person (column identity): 500 rows of 40 people and 300 rows of nobody named (taken as 100 images)"

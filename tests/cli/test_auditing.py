@@ -51,9 +51,14 @@ def test_everything_is_said_and_stored(table, capsys) -> None:
     directions = {f["metric"]: f["direction"] for f in found["findings"] if f["group"] == "dark"}
     assert directions == {"correct": "worse", "latency_ms": "worse"}
     out = capsys.readouterr().out
-    for line in ("verdict  disparity", "in short Where light = dim: tone = dark does worse than tone = light",
-                 "unit     ",
-                 "where    light = dim", "adjusted by min-p over", "not compared: "):  # fmt: skip
+    for line in (
+        "verdict  disparity",
+        "in short Where light = dim: tone = dark does worse than tone = light",
+        "unit     ",
+        "where    light = dim",
+        "adjusted by min-p over",
+        "not compared: ",
+    ):
         assert line in out, line
 
 

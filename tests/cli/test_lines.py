@@ -133,9 +133,17 @@ def hostile(tmp_path_factory) -> Path:
         box = [float(x0), float(y0), float(x1 - x0), float(y1 - y0)]
         about = {f"tone{HOSTILE}": f"{'ab'[i % 2]}{HOSTILE}"}
         annotations.append(
-            {"id": i + 1, "image_id": i + 1, "category_id": 1, "bbox": box, "area": box[2] * box[3], "iscrowd": 0,
-             "attributes": about, "identity": f"who{i}{HOSTILE}"}
-        )  # fmt: skip
+            {
+                "id": i + 1,
+                "image_id": i + 1,
+                "category_id": 1,
+                "bbox": box,
+                "area": box[2] * box[3],
+                "iscrowd": 0,
+                "attributes": about,
+                "identity": f"who{i}{HOSTILE}",
+            }
+        )
         if i % 4 != 1:
             predictions.append({"image_id": i + 1, "category_id": 1, "bbox": box, "score": 0.9})
     content = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "face"}]}

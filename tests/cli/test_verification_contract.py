@@ -73,7 +73,20 @@ def test_a_threshold_is_taken_over_from_another_run(embeddings, tmp_path):
 def test_wrong_options_are_one_line(embeddings, tmp_path):
     data, file, _ = embeddings
     found = CliRunner().invoke(
-        app, ["run", "face_verification", "--model", f"predictions:{file}", "--data", str(data), "--fmr", "0.1",
-              "--threshold", "0.5", "--out", str(tmp_path / "x")],
-    )  # fmt: skip
+        app,
+        [
+            "run",
+            "face_verification",
+            "--model",
+            f"predictions:{file}",
+            "--data",
+            str(data),
+            "--fmr",
+            "0.1",
+            "--threshold",
+            "0.5",
+            "--out",
+            str(tmp_path / "x"),
+        ],
+    )
     assert found.exit_code != 0 and not (tmp_path / "x").exists()

@@ -41,16 +41,22 @@ def test_a_gap_that_opens_near_the_top_is_severe(models) -> None:
     found = compare(*models(gained=0.0, lost=lost, right=0.95), by=["tone"], metrics=["correct"])
     gap = found.gap("correct", "tone", "dark")
     assert -0.2 < gap.difference < -0.1 and gap.severity == "severe"
-    small = compare(*models(6000, gained={"dark": 0.05, "light": 0.0, "medium": 0.0}, lost=0.0), by=["tone"],
-                    metrics=["correct"], delta=0.01)  # fmt: skip
+    small = compare(
+        *models(6000, gained={"dark": 0.05, "light": 0.0, "medium": 0.0}, lost=0.0),
+        by=["tone"],
+        metrics=["correct"],
+        delta=0.01,
+    )
     assert small.gap("correct", "tone", "dark").severity == "minor"
 
 
 def test_help_for_most_and_worse_for_one_group(models) -> None:
     found = compare(
         *models(gained={"dark": 0.0, "light": 0.1, "medium": 0.1}, lost={"dark": 0.12, "light": 0.0, "medium": 0.0}),
-        by=["tone"], metrics=["correct"], names=["v1", "v2"],
-    )  # fmt: skip
+        by=["tone"],
+        metrics=["correct"],
+        names=["v1", "v2"],
+    )
     assert found.overall[0].verdict == "better" and found.change("correct", "tone", "dark").verdict == "worse"
     assert "but worse for tone = dark" in found.decision and "nobody" not in found.decision
 

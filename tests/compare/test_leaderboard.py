@@ -16,9 +16,13 @@ def tables(rates: list[float], n: int = 800, seed: int = 0, jitter: float = 0.02
     hard = rng.random(n)
     rows = {"sample": list(range(n)), "g": rng.choice(["a", "b"], n).tolist()}
     return [
-        rows | {"correct": (hard + jitter * rng.normal(size=n) < rate).astype(int).tolist(),
-                "ms": (100 * rate + rng.normal(size=n)).tolist()} for rate in rates
-    ]  # fmt: skip
+        rows
+        | {
+            "correct": (hard + jitter * rng.normal(size=n) < rate).astype(int).tolist(),
+            "ms": (100 * rate + rng.normal(size=n)).tolist(),
+        }
+        for rate in rates
+    ]
 
 
 def test_models_that_cannot_be_split_share_a_rank() -> None:
@@ -71,9 +75,10 @@ def test_each_further_model_is_told_against_the_first() -> None:
 def test_the_page_warns_of_a_first_model_that_fails_a_group(tmp_path) -> None:
     old, new = tables([0.7, 0.9], n=1500)
     kept = [g == "b" or i % 3 > 0 for i, g in enumerate(new["g"])]
-    new["correct"] = [ok if g == "b" else before * kept[i]
-                 for i, (ok, g, before) in enumerate(zip(new["correct"], new["g"], old["correct"],
-                                                         strict=True))]  # fmt: skip
+    new["correct"] = [
+        ok if g == "b" else before * kept[i]
+        for i, (ok, g, before) in enumerate(zip(new["correct"], new["g"], old["correct"], strict=True))
+    ]
     found = leaderboard([old, new], by=["g"], metrics="correct", names=["old", "new"], against_first=True)
     assert board_badge(found)[0] == "severe" and [g.group for g in found.groups if g.verdict == "worse"] == ["a"]
     page = write_leaderboard(found, tmp_path / "page.html").read_text(encoding="utf-8")

@@ -37,8 +37,9 @@ def close(one: float, two: float) -> bool:
 def test_swapped_models_flip_every_sign(pair) -> None:
     there = compare(*pair, pair="row", **SETTINGS)
     back = compare(*pair[::-1], pair="row", **SETTINGS)
-    for one, two in zip([*there.overall, *there.groups, *there.gaps], [*back.overall, *back.groups, *back.gaps],
-                        strict=True):  # fmt: skip
+    for one, two in zip(
+        [*there.overall, *there.groups, *there.gaps], [*back.overall, *back.groups, *back.gaps], strict=True
+    ):
         assert close(one.difference, -two.difference)
         assert close(one.low, -two.high) and close(one.high, -two.low)
         assert close(one.p_adjusted, two.p_adjusted)

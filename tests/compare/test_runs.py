@@ -23,8 +23,10 @@ class Worse(DiscDetector):
     name = "worse-detector"
 
     def __call__(self, images):
-        return [[] if int(image.sum()) % 5 == 0 else found for image, found in zip(images, super().__call__(images),
-                                                                                  strict=True)]  # fmt: skip
+        return [
+            [] if int(image.sum()) % 5 == 0 else found
+            for image, found in zip(images, super().__call__(images), strict=True)
+        ]
 
 
 class Stumbling(Worse):

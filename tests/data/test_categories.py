@@ -29,13 +29,18 @@ def coco(root: Path, categories: dict[int, str], annotations: list[tuple[int, li
         "images": [{"id": 139, "file_name": "000000000139.jpg", "width": 80, "height": 60, "license": 1}],
         "annotations": [
             {
-                "id": i + 1, "image_id": 139, "category_id": category, "bbox": box, "area": box[2] * box[3],
-                "iscrowd": 0, "segmentation": [[1, 1, 5, 1, 5, 5]],
+                "id": i + 1,
+                "image_id": 139,
+                "category_id": category,
+                "bbox": box,
+                "area": box[2] * box[3],
+                "iscrowd": 0,
+                "segmentation": [[1, 1, 5, 1, 5, 5]],
             }
             for i, (category, box) in enumerate(annotations)
         ],
         "categories": [{"supercategory": "x", "id": key, "name": name} for key, name in categories.items()],
-    }  # fmt: skip
+    }
     content.update(more)
     path = root / "annotations" / "instances_val2017.json"
     path.write_text(json.dumps(content))
@@ -49,11 +54,20 @@ CARS = {3: "car", 18: "dog"}
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("person", "person"), ("Person", "person"), ("pedestrian", "person"), ("woman", "person"), ("face", "face"),
-        ("Human face", "face"), ("human_head", "face"), ("head", "face"), ("car", None), ("face mask", None),
-        ("personal computer", None), ("", None),
+        ("person", "person"),
+        ("Person", "person"),
+        ("pedestrian", "person"),
+        ("woman", "person"),
+        ("face", "face"),
+        ("Human face", "face"),
+        ("human_head", "face"),
+        ("head", "face"),
+        ("car", None),
+        ("face mask", None),
+        ("personal computer", None),
+        ("", None),
     ],
-)  # fmt: skip
+)
 def test_a_category_is_chosen_by_its_name(name, kind):
     assert kind_of(name) == kind
 

@@ -224,10 +224,17 @@ def cut_tar(folder: Path, discs: Dataset) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (broken_dict, "not a readable Arrow file"), (lost_file, "missing"), (outside, "leads out of the dataset folder"),
-    (no_pictures, "no column of pictures"), (no_image_in_sample, "no picture"), (cut_tar, "not a readable tar"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (broken_dict, "not a readable Arrow file"),
+        (lost_file, "missing"),
+        (outside, "leads out of the dataset folder"),
+        (no_pictures, "no column of pictures"),
+        (no_image_in_sample, "no picture"),
+        (cut_tar, "not a readable tar"),
+    ],
+)
 def test_what_cannot_be_read_is_one_line_and_leaves_no_manifest(
     discs: Dataset, tmp_path: Path, capsys, make, message
 ) -> None:

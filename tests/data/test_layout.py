@@ -131,6 +131,11 @@ def test_coco_numbers_images_annotations_and_categories_from_one(tmp_path, faces
     ]
     assert found["categories"] == [{"id": 1, "name": "bare"}, {"id": 2, "name": "covered"}]
     assert found["annotations"][1] == {
-        "id": 2, "image_id": 1, "category_id": 2, "bbox": [0, 0, 8, 4], "area": 32, "iscrowd": 0,
-    }  # fmt: skip
+        "id": 2,
+        "image_id": 1,
+        "category_id": 2,
+        "bbox": [0, 0, 8, 4],
+        "area": 32,
+        "iscrowd": 0,
+    }
     assert [(one["id"], one["image_id"]) for one in found["annotations"]] == [(1, 1), (2, 1), (3, 2)]

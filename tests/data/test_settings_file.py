@@ -10,9 +10,13 @@ from countenance.errors import InputError
 
 class Mine(SettingsFile):
     defaults = {  # noqa: RUF012
-        "folder": "here", "which": "one", "workers": 2, "file": "{folder}/{which}.txt", "gpu": -1,
+        "folder": "here",
+        "which": "one",
+        "workers": 2,
+        "file": "{folder}/{which}.txt",
+        "gpu": -1,
         "eval": {"iou": 0.5, "linear": False, "limits": [0.2, 0.3], "files": ["{file}"], "labels": [], "rank": 1},
-    }  # fmt: skip
+    }
     least = {"gpu": -1, "eval.rank": 1}  # noqa: RUF012
     choices = {"which": ("one", "two")}  # noqa: RUF012
 
@@ -33,8 +37,9 @@ def test_the_command_line_comes_before_the_file_and_the_file_before_the_defaults
 def test_a_key_that_is_not_known_is_noticed_with_what_is_below_it(tmp_path):
     made = read(tmp_path, "foldr: x\nother: {a: 1}\n")
     assert [notice.removeprefix(f"{tmp_path}/c.yaml: ") for notice in made.notices] == [
-        "'foldr' is not used here (did you mean folder?)", "'other' is not used here",
-    ]  # fmt: skip
+        "'foldr' is not used here (did you mean folder?)",
+        "'other' is not used here",
+    ]
 
 
 def test_lists_may_be_given_as_one_value_and_words_as_numbers():

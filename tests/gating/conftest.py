@@ -19,29 +19,39 @@ Made = Callable[..., Run]
 
 
 def write_run(
-    place: Path, columns: Mapping[str, Sequence[Any]], *, better: Mapping[str, str] | None = None,
-    licences: tuple[str, str] = ("CC0", "MIT"), results: Sequence[Result] = (), images: int | None = None,
+    place: Path,
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    better: Mapping[str, str] | None = None,
+    licences: tuple[str, str] = ("CC0", "MIT"),
+    results: Sequence[Result] = (),
+    images: int | None = None,
     **facts: Any,
-) -> Run:  # fmt: skip
+) -> Run:
     """A finished run with the rows given. Columns that rows must have are filled in: a person and an image each."""
     n = len(next(iter(columns.values())))
     rows = {
-        "sample": [f"s{i}" for i in range(n)], "subject": ["0"] * n, "identity": [f"p{i}" for i in range(n)], **columns,
-    }  # fmt: skip
+        "sample": [f"s{i}" for i in range(n)],
+        "subject": ["0"] * n,
+        "identity": [f"p{i}" for i in range(n)],
+        **columns,
+    }
     table = pa.table(rows)
     metrics = [name.removeprefix("m.") for name in rows if name.startswith("m.")]
     store = RunStore(place)
     card = DatasetCard(name="made", licence=licences[0], real_people=False)
     store.write_manifest(
         Manifest(
-            task="face_localization", question="found?", model=ModelCard(name="net", licence=licences[1]),
+            task="face_localization",
+            question="found?",
+            model=ModelCard(name="net", licence=licences[1]),
             dataset=DatasetRecord(card=card, images=n if images is None else images, fingerprint="f"),
             metrics=[
                 MetricRecord(name=name, headline=True, better=(better or {}).get(name, "higher")) for name in metrics
             ],
             **facts,
         )
-    )  # fmt: skip
+    )
     store.write_table(SCORES, table)
     kinds = dict.fromkeys(FAILURE, pa.string()) | {"people": pa.list_(pa.string())}
     store.write_table(FAILURES, pa.table({name: pa.array([], kind) for name, kind in kinds.items()}))

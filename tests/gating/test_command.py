@@ -126,9 +126,11 @@ def test_a_run_without_rows_has_a_policy_and_insufficient_evidence(made: Made, t
     assert command("gate", "--init", run.place) == 0
     assert read_policy(written(tmp_path / "gate.yaml", capsys.readouterr().out)).rules
     rules = [
-        {"estimate": {"metric": "ok", "at_least": 0.5}}, {"estimate": {"metric": "ok", "by": "tone", "at_least": 0.5}},
-        {"gap": {"metric": "ok", "by": "tone", "at_most": 0.5}}, {"verdict": {"forbid": "disparity"}},
-    ]  # fmt: skip
+        {"estimate": {"metric": "ok", "at_least": 0.5}},
+        {"estimate": {"metric": "ok", "by": "tone", "at_least": 0.5}},
+        {"gap": {"metric": "ok", "by": "tone", "at_most": 0.5}},
+        {"verdict": {"forbid": "disparity"}},
+    ]
     found = ct.gate(run, {"insufficient": "warn", "rules": rules})
     assert [rule.evidence for rule in found.rules] == ["insufficient"] * 4 and all(rule.checks for rule in found.rules)
 

@@ -29,8 +29,9 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     summary = place / "summary.md"
     folder = str(Path(sys.executable).parent)
     environment = os.environ | {
-        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(summary),
-    }  # fmt: skip
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(summary),
+    }
     for step in workflow["jobs"]["gate"]["steps"]:
         if "run" in step and step["name"] != "Install":
             done = subprocess.run(

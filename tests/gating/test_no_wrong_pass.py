@@ -28,9 +28,10 @@ def outcome(run: ct.Run, rule: dict[str, Any]) -> Any:
 def test_perfect_people_pass_by_their_number(made: Made, rule: dict[str, Any], people: int, evidence: str) -> None:
     person = np.repeat(np.arange(people + 300), 8)
     columns = {
-        "identity": [f"p{i}" for i in person], "attr.g": np.where(person < people, "a", "b").tolist(),
+        "identity": [f"p{i}" for i in person],
+        "attr.g": np.where(person < people, "a", "b").tolist(),
         "m.correct": [1.0] * len(person),
-    }  # fmt: skip
+    }
     assert outcome(made(columns), rule).evidence == evidence
 
 

@@ -127,9 +127,13 @@ def test_the_verdict_is_the_audits(made: Made) -> None:
 
 
 def test_the_verdict_of_the_report_is_the_verdict_of_the_gate(made: Made) -> None:
-    run = made({
-        "attr.tone": ["a"] * 300 + ["b"] * 300, "attr.hat": ["y", "n"] * 300, "m.ok": rate(290, 300) + rate(200, 300),
-    })  # fmt: skip
+    run = made(
+        {
+            "attr.tone": ["a"] * 300 + ["b"] * 300,
+            "attr.hat": ["y", "n"] * 300,
+            "m.ok": rate(290, 300) + rate(200, 300),
+        }
+    )
     run.audit(by=["hat"])  # what was asked for is what counts
     assert decided(run, "verdict", forbid="disparity").evidence != "fail"
     assert decided(run, "verdict", forbid="disparity", by=["tone"]).evidence == "fail"
@@ -158,9 +162,10 @@ def test_equity_measures_are_the_audits(made: Made) -> None:
 
 def test_equity_measures_of_verification(made: Made) -> None:
     columns = {
-        "attr.tone": ["a"] * 2000 + ["b"] * 2000, "m.fmr": rate(20, 2000) + rate(80, 2000),
+        "attr.tone": ["a"] * 2000 + ["b"] * 2000,
+        "m.fmr": rate(20, 2000) + rate(80, 2000),
         "m.fnmr": rate(100, 2000) + rate(100, 2000),
-    }  # fmt: skip
+    }
     run = made(columns, better={"fmr": "lower", "fnmr": "lower"})
     assert decided(run, "equity", measure="max_min_ratio", metric="FMR", by="tone", at_most=2).evidence == "fail"
     assert decided(run, "equity", measure="inequity_rate", by="tone", at_most=9).evidence == "pass"
@@ -179,8 +184,11 @@ def test_people_are_counted_not_rows(made: Made) -> None:
     crossed = made(columns | {"attr.age": [10, 20, 30, 40], "attr.hat": ["y", "n", "y", "n"]})
     counted = decided(crossed, "people", at_least=1, by="tone*hat").checks
     assert {c.about: c.n for c in counted} == {
-        "tone*hat = a × n": 1, "tone*hat = a × y": 2, "tone*hat = b × n": 1, "tone*hat = b × y": 0,
-    }  # fmt: skip
+        "tone*hat = a × n": 1,
+        "tone*hat = a × y": 2,
+        "tone*hat = b × n": 1,
+        "tone*hat = b × y": 0,
+    }
     assert [c.n for c in decided(crossed, "people", at_least=1, by="age:18").checks] == [1, 3]
     nobody = made(columns | {"identity": [None] * 3 + [""]})
     assert decided(nobody, "people", at_least=1).evidence == "insufficient"

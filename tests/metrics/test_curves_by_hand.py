@@ -16,8 +16,10 @@ MISSED = -math.inf
 def scene(seed, faces=7, found=9, images=3):
     """Boxes of whole numbers, so that overlaps are often equal, and of exactly one half."""
     random = np.random.default_rng(seed)
-    boxes = [np.hstack([random.integers(0, 8, (n, 2)), random.choice([2, 4, 6], (n, 2))]).astype(float)
-             for n in (faces, found)]  # fmt: skip
+    boxes = [
+        np.hstack([random.integers(0, 8, (n, 2)), random.choice([2, 4, 6], (n, 2))]).astype(float)
+        for n in (faces, found)
+    ]
     image = [random.integers(low, images, n) for low, n in ((0, faces), (-1, found))]
     return boxes[0], image[0], boxes[1], image[1]
 
@@ -39,8 +41,12 @@ def plain(a, b):
 
 def table(measure, faces, face_image, found, found_image):
     """Faces × detections; 0 for those of different images."""
-    return np.array([[measure(a, b) if i == k >= 0 else 0.0 for b, k in zip(found, found_image, strict=True)]
-                     for a, i in zip(faces, face_image, strict=True)]).reshape(len(faces), len(found))  # fmt: skip
+    return np.array(
+        [
+            [measure(a, b) if i == k >= 0 else 0.0 for b, k in zip(found, found_image, strict=True)]
+            for a, i in zip(faces, face_image, strict=True)
+        ]
+    ).reshape(len(faces), len(found))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -98,8 +104,10 @@ def test_matching_along_a_chain_of_any_length(n):
 
 def listed(random, rows, most=4):
     """Identities with scores of quarters, so that rivals tie; some named twice in a row."""
-    each = [[(int(random.integers(-1, 4)), int(random.integers(0, 4)) / 4) for _ in range(random.integers(0, most))]
-            for _ in range(rows)]  # fmt: skip
+    each = [
+        [(int(random.integers(-1, 4)), int(random.integers(0, 4)) / 4) for _ in range(random.integers(0, most))]
+        for _ in range(rows)
+    ]
     count = np.array([len(row) for row in each], dtype=np.int64)
     flat = [pair for row in each for pair in row]
     identity, score = np.array([i for i, _ in flat], dtype=np.int64), np.array([s for _, s in flat], dtype=float)
@@ -130,8 +138,10 @@ def test_identification(seed, rank):
     assert found.probe_face.tolist() == first
     strangers = [
         max((s for name, s in rows[taken[k]].items() if name != subject[k]), default=MISSED)
-        if subject[k] < 0 and taken[k] >= 0 else MISSED for k in range(9)
-    ]  # fmt: skip
+        if subject[k] < 0 and taken[k] >= 0
+        else MISSED
+        for k in range(9)
+    ]
     assert found.stranger_score.tolist() == strangers
     negatives = [(s, taken[k]) for k, s in enumerate(strangers) if s > MISSED]
     for d in range(8):
@@ -157,8 +167,9 @@ def test_the_last_label_counts_in_rows_of_any_length(most):
 def test_identities_of_any_size_are_told_apart():
     huge = 2**61
     for values in ([0, huge, 0], [-huge, huge, -huge], [5, 5, 6]):
-        labels = curves.ListedIdentities(np.array([0, 3]), np.array([3, 1]), np.array([*values, values[0]]),
-                                         np.array([0.1, 0.2, 0.3, 0.4]))  # fmt: skip
+        labels = curves.ListedIdentities(
+            np.array([0, 3]), np.array([3, 1]), np.array([*values, values[0]]), np.array([0.1, 0.2, 0.3, 0.4])
+        )
         kept = curves.keep_last_label(labels)
         assert kept.count.tolist() == [2, 1] and kept.score.tolist()[-1] == 0.4
         assert dict(zip(kept.identity[:2].tolist(), kept.score[:2], strict=True)) == dict(
@@ -177,8 +188,12 @@ def test_pairs_of_images_of_unlike_sizes(monkeypatch, budget, seed):
     boxes = [np.hstack([random.integers(0, 9, (n, 2)), random.integers(0, 6, (n, 2))]).astype(float) for n in (40, 50)]
     image = [np.sort(random.choice(6, n, p=[0.5, 0.25, 0.1, 0.1, 0.05, 0])) for n in (40, 50)]
     g, d = curves.overlapping_pairs(boxes[0], image[0], boxes[1], image[1])
-    expected = {(i, k) for i in range(40) for k in range(50)
-                if image[0][i] == image[1][k] and shared(boxes[0][i], boxes[1][k]) > 0}  # fmt: skip
+    expected = {
+        (i, k)
+        for i in range(40)
+        for k in range(50)
+        if image[0][i] == image[1][k] and shared(boxes[0][i], boxes[1][k]) > 0
+    }
     assert len(g) == len(expected) and set(zip(g.tolist(), d.tolist(), strict=True)) == expected
 
 
@@ -265,8 +280,11 @@ def test_curves_have_every_thousandth_and_every_fiftieth_point():
 
 def test_without_false_alarms_everything_found_counts():
     units, none = np.array([0.5, 0.1, MISSED]), np.zeros(0)
-    for curve in (curves.froc_curve(units, none, 4, log=True), curves.dir_curve(units, none, 4, log=False),
-                  curves.per_image_curve(units, none, 4, 9)):  # fmt: skip
+    for curve in (
+        curves.froc_curve(units, none, 4, log=True),
+        curves.dir_curve(units, none, 4, log=False),
+        curves.per_image_curve(units, none, 4, 9),
+    ):
         assert curve.x.tolist() == [0] and curve.y.tolist() == [0.5] and curve.thresholds.tolist() == [-np.inf]
     assert np.isnan(curves.dir_curve(units, none, 0, log=False).y).all()
     assert curves.dir_curve(units, none, 0, log=False, numbers=True).y.tolist() == [2]
@@ -286,8 +304,10 @@ def rates_by_hand(units, unit_image, negatives, negative_image, images, targets,
             if not total:
                 row.append(np.nan)
                 continue
-            alarms = {t: sum(w for s, w in zip(negatives, weight[negative_image], strict=True) if s >= t)
-                      for t in set(negatives.tolist())}  # fmt: skip
+            alarms = {
+                t: sum(w for s, w in zip(negatives, weight[negative_image], strict=True) if s >= t)
+                for t in set(negatives.tolist())
+            }
             fine = [t for t, n in alarms.items() if n <= target]
             if target >= max(alarms.values(), default=0):
                 own = units > MISSED
@@ -311,13 +331,24 @@ def test_bands_of_images_drawn_again(seed, alarms, strict):
         unit_image[:] = 3  # now and then nobody is drawn
     negatives, negative_image = random.integers(0, 6, alarms) / 5, random.integers(0, 7, alarms)
     targets = np.array([0.0, 1, 2.5, 5, 40])
-    drawn = curves.resampled_rates(units, unit_image, negatives, negative_image, images=7, targets=targets,
-                                   rounds=30, seed=seed, strict=strict)  # fmt: skip
+    drawn = curves.resampled_rates(
+        units, unit_image, negatives, negative_image, images=7, targets=targets, rounds=30, seed=seed, strict=strict
+    )
     expected = rates_by_hand(units, unit_image, negatives, negative_image, 7, targets, 30, seed, strict)
     np.testing.assert_allclose(drawn, expected)
     assert seed != 2 or np.isnan(expected).any()
-    band = curves.bootstrap_band(units, unit_image, negatives, negative_image, images=7, targets=targets, rounds=30,
-                                 seed=seed, strict=strict, level=0.8)  # fmt: skip
+    band = curves.bootstrap_band(
+        units,
+        unit_image,
+        negatives,
+        negative_image,
+        images=7,
+        targets=targets,
+        rounds=30,
+        seed=seed,
+        strict=strict,
+        level=0.8,
+    )
     whole = expected[~np.isnan(expected).any(axis=1)]
     np.testing.assert_allclose([band.low, band.high], np.quantile(whole, [0.1, 0.9], axis=0))
     assert band.x is targets

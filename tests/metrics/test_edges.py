@@ -56,8 +56,10 @@ def test_calibration_by_hand(seed):
         assert tuple(one.right) == pytest.approx(tuple(clustered_rate(hits, trials)), nan_ok=True)
 
     def error(values, weight):
-        gaps = [abs(sum(w * (v - s) for w, v, s, k in zip(weight, values, stated, bins, strict=True) if k == b))
-                for b in range(10)]  # fmt: skip
+        gaps = [
+            abs(sum(w * (v - s) for w, v, s, k in zip(weight, values, stated, bins, strict=True) if k == b))
+            for b in range(10)
+        ]
         return sum(gaps) / sum(weight)
 
     assert calibration.calibration_error(stated, right) == pytest.approx(error(right, np.ones(60)))
@@ -270,9 +272,14 @@ def test_a_roc_without_one_kind_of_pair():
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0.25, 0.75, 0.5), (1.0, np.nextafter(1, 2), np.nextafter(1, 2)), (-4.0, np.inf, -4 + 4e-9), (0.0, np.inf, 1e-9),
-     (0.5, np.inf, 0.5 + 1e-9)],
-)  # fmt: skip
+    [
+        (0.25, 0.75, 0.5),
+        (1.0, np.nextafter(1, 2), np.nextafter(1, 2)),
+        (-4.0, np.inf, -4 + 4e-9),
+        (0.0, np.inf, 1e-9),
+        (0.5, np.inf, 0.5 + 1e-9),
+    ],
+)
 def test_a_number_between(low, high, expected):
     assert between(low, high) == pytest.approx(expected, rel=1e-15) and low < between(low, high) <= high
 
@@ -335,8 +342,12 @@ def test_vectors_and_what_they_are_shown_as():
     assert cosine.margin == pytest.approx(6 * eps + 3e-6) and dot.margin == pytest.approx(6 * eps * 100)
     assert far.margin == pytest.approx(6 * eps * 400)
     assert (far.shown(-9), far.shown(1e-9), far.score_of(3), cosine.shown(0.5), cosine.score_of(0.5)) == (
-        3, 0, -9, 0.5, 0.5,
-    )  # fmt: skip
+        3,
+        0,
+        -9,
+        0.5,
+        0.5,
+    )
     assert Vectors.of(rows.astype(np.int64)).raw.dtype == np.float64 and len(far) == 3
     assert np.allclose(far.left @ far.right.T, [[0, -25, -97], [-25, 0, -100], [-97, -100, 0]], atol=1e-3)
     many = np.random.default_rng(0).normal(size=(9000, 2))
@@ -473,9 +484,19 @@ def test_a_search_tells_its_progress_and_knows_who_is_not_there(monkeypatch):
 
 @pytest.mark.parametrize(
     ("box", "outside"),
-    [([-1, 0, 50, 50], 0), ([-1.1, 0, 50, 50], 1), ([0, -2.1, 50, 50], 1), ([0, 0, 101, 50], 0), ([0, 0, 101.1, 50], 1),
-     ([0, 0, 50, 402], 0), ([0, 0, 50, 402.1], 1), ([0, -2, 50, 50], 0), ([5, 5, 5, 9], 1), ([5, 5, 9, 5], 1)],
-)  # fmt: skip
+    [
+        ([-1, 0, 50, 50], 0),
+        ([-1.1, 0, 50, 50], 1),
+        ([0, -2.1, 50, 50], 1),
+        ([0, 0, 101, 50], 0),
+        ([0, 0, 101.1, 50], 1),
+        ([0, 0, 50, 402], 0),
+        ([0, 0, 50, 402.1], 1),
+        ([0, -2, 50, 50], 0),
+        ([5, 5, 5, 9], 1),
+        ([5, 5, 9, 5], 1),
+    ],
+)
 def test_a_box_may_leave_its_picture_by_rounding(box, outside):
     assert readings.share_outside(np.array([box], dtype=float), np.array([[100.0, 400.0]])) == outside
     assert readings.share_outside(np.zeros((0, 4)), np.zeros((0, 2))) == 0

@@ -15,8 +15,16 @@ rates = st.lists(rate, min_size=2, max_size=8)
 alphas = st.floats(0, 1)
 PAIRED = ("fairness_discrepancy_rate", "inequity_rate", "garbe")
 SINGLE = ("gini", "max_min_ratio", "max_geomean_ratio", "accuracy_std")
-FAIR = {"fairness_discrepancy_rate": 1.0, "inequity_rate": 1.0, "garbe": 0.0, "gini": 0.0, "max_min_ratio": 1.0,
-        "max_geomean_ratio": 1.0, "accuracy_std": 0.0, "skewed_error_ratio": 1.0}  # fmt: skip
+FAIR = {
+    "fairness_discrepancy_rate": 1.0,
+    "inequity_rate": 1.0,
+    "garbe": 0.0,
+    "gini": 0.0,
+    "max_min_ratio": 1.0,
+    "max_geomean_ratio": 1.0,
+    "accuracy_std": 0.0,
+    "skewed_error_ratio": 1.0,
+}
 
 
 def slow_gini(x: list[float]) -> float:

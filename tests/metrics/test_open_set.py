@@ -35,10 +35,15 @@ def crowd():
         image=np.array([0, 0, 0, 0, 1, 1, -1]),
         score=np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.99]),
         labels=labels(
-            [(1, 0.9), (2, 0.1)], [(1, 0.7), (2, 0.6)], [(4, 0.5), (1, 0.2)], [(2, 0.3), (4, 0.25)],
-            [(3, 0.8), (1, 0.1)], [(4, 0.4), (1, 0.4)], [(1, 0.9), (2, 0.1)],
+            [(1, 0.9), (2, 0.1)],
+            [(1, 0.7), (2, 0.6)],
+            [(4, 0.5), (1, 0.2)],
+            [(2, 0.3), (4, 0.25)],
+            [(3, 0.8), (1, 0.1)],
+            [(4, 0.4), (1, 0.4)],
+            [(1, 0.9), (2, 0.1)],
         ),
-    )  # fmt: skip
+    )
 
 
 def test_faces_are_found_and_what_lies_elsewhere_is_a_false_alarm(crowd):
@@ -144,9 +149,15 @@ def test_all_false_alarms_in_one_image_move_the_threshold_most():
 
 def test_an_unknown_face_may_have_the_first_detection():
     one = OpenSet(
-        face_box=np.array([square(0)]), face_image=np.array([0]), subject=np.array([-1]), excluded=np.array([False]),
-        present=np.array([True]), box=np.array([square(0)]), image=np.array([0]), score=np.array([0.9]),
+        face_box=np.array([square(0)]),
+        face_image=np.array([0]),
+        subject=np.array([-1]),
+        excluded=np.array([False]),
+        present=np.array([True]),
+        box=np.array([square(0)]),
+        image=np.array([0]),
+        score=np.array([0.9]),
         labels=labels([(4, 0.5)]),
-    )  # fmt: skip
+    )
     found = oroc_v3(one)
     assert found.stranger.tolist() == [0.5] and found.negatives.tolist() == [0.5] and found.total == 0

@@ -20,9 +20,15 @@ def test_faces_of_one_subject_in_one_image_are_one_probe_wherever_they_are_liste
 
 def cell(**changed):
     usual = {
-        "place": (0, 1), "accepted": 200.0, "pairs": 1000.0, "residual": np.array([30.0, -20.0, 25.0, -35.0]),
-        "dyads": 300.0, "people": 20.0, "weight": 0.2, "persons": 100.0,
-    }  # fmt: skip
+        "place": (0, 1),
+        "accepted": 200.0,
+        "pairs": 1000.0,
+        "residual": np.array([30.0, -20.0, 25.0, -35.0]),
+        "dyads": 300.0,
+        "people": 20.0,
+        "weight": 0.2,
+        "persons": 100.0,
+    }
     return _Cell(**(usual | changed))
 
 

@@ -106,9 +106,16 @@ def interval_by_hand(vectors, identity, far, replicates, seed):
 
 @pytest.mark.parametrize(
     ("sizes", "far", "folds", "seed"),
-    [(SIZES, 0.05, 3, 0), (SIZES, 0.2, 10, 1), (SIZES, 0.01, 99, 2), (SIZES, 0.1, 1, 3), ([4, 3], 0.1, 2, 0),
-     ([2, 1, 1], 0.5, 10, 5), ([3, 2, 2], 0.99, 3, 1)],
-)  # fmt: skip
+    [
+        (SIZES, 0.05, 3, 0),
+        (SIZES, 0.2, 10, 1),
+        (SIZES, 0.01, 99, 2),
+        (SIZES, 0.1, 1, 3),
+        ([4, 3], 0.1, 2, 0),
+        ([2, 1, 1], 0.5, 10, 5),
+        ([3, 2, 2], 0.99, 3, 1),
+    ],
+)
 @pytest.mark.parametrize("cells", [1, 4_000_000])
 def test_rate_and_interval_are_those_of_all_pairs(monkeypatch, sizes, far, folds, seed, cells):
     monkeypatch.setattr(verification, "CELLS", cells)

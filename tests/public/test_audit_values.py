@@ -17,8 +17,17 @@ ROWS = {"sex": ["f"] * 200 + ["m"] * 200, "found": [1, 0] * 100 + [1] * 180 + [0
 def test_short_has_ten_columns_with_the_number_its_interval_and_the_verdict() -> None:
     short = ct.audit(ROWS, by="sex", metrics="found", adjust="holm").short()
     assert list(short.columns) == [
-        "metric", "attribute", "group", "versus", "n", "estimate", "low", "high", "difference", "verdict",
-    ]  # fmt: skip
+        "metric",
+        "attribute",
+        "group",
+        "versus",
+        "n",
+        "estimate",
+        "low",
+        "high",
+        "difference",
+        "verdict",
+    ]
     assert short.loc[0, "verdict"] == "disparity" and short.loc[0, "estimate"] == 0.5
 
 

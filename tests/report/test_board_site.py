@@ -62,8 +62,12 @@ def test_every_link_leads_to_a_file_of_the_site_and_nothing_is_fetched(board, tm
     site = write_site(board, tmp_path / "site").parent
     pages = sorted(site.rglob("*.html"))
     assert [str(page.relative_to(site)) for page in pages] == [
-        "evidence.html", "index.html", "models/001.html", "models/002.html", "models/003.html",
-    ]  # fmt: skip
+        "evidence.html",
+        "index.html",
+        "models/001.html",
+        "models/002.html",
+        "models/003.html",
+    ]
     for page in pages:
         assert not re.search(r'<script[^>]+src|url\(|@import|<img[^>]+src="http', page.read_text())
         for link in links(page):

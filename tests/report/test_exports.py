@@ -24,9 +24,14 @@ def required(**parts: Any) -> dict[str, Any]:
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 METRIC = required(lower_is_better={"type": "boolean"})
 METRIC["properties"] |= {
-    "evaluation_description": TEXT, "metric_id": TEXT, "metric_name": TEXT, "metric_unit": TEXT, "min_score": NUMBER,
-    "max_score": NUMBER, "score_type": {"enum": ["binary", "continuous", "levels"]},
-}  # fmt: skip
+    "evaluation_description": TEXT,
+    "metric_id": TEXT,
+    "metric_name": TEXT,
+    "metric_unit": TEXT,
+    "min_score": NUMBER,
+    "max_score": NUMBER,
+    "score_type": {"enum": ["binary", "continuous", "levels"]},
+}
 METRIC |= {
     "if": {"required": ["score_type"], "properties": {"score_type": {"const": "continuous"}}},
     "then": {"required": ["min_score", "max_score"]},
@@ -44,17 +49,23 @@ SCORE["properties"] |= {
 PRIVATE = required(dataset_name=TEXT, source_type={"const": "other"})
 PRIVATE["properties"]["additional_details"] = TEXTS
 SOURCE = required(
-    source_type={"enum": ["documentation", "evaluation_run"]}, source_organization_name=TEXT,
+    source_type={"enum": ["documentation", "evaluation_run"]},
+    source_organization_name=TEXT,
     evaluator_relationship={"enum": ["first_party", "third_party", "collaborative", "other"]},
-)  # fmt: skip
+)
 SOURCE["properties"] |= {"source_name": TEXT, "additional_details": TEXTS}
 MODEL = required(name=TEXT, id=TEXT)
 MODEL["properties"]["additional_details"] = TEXTS
 RESULT = required(evaluation_name=TEXT, source_data=PRIVATE, metric_config=METRIC, score_details=SCORE)
 SCHEMA = required(
-    schema_version=TEXT, evaluation_id=TEXT, retrieved_timestamp=TEXT, source_metadata=SOURCE, model_info=MODEL,
-    eval_library=required(name=TEXT, version=TEXT), evaluation_results={"type": "array", "items": RESULT},
-)  # fmt: skip
+    schema_version=TEXT,
+    evaluation_id=TEXT,
+    retrieved_timestamp=TEXT,
+    source_metadata=SOURCE,
+    model_info=MODEL,
+    eval_library=required(name=TEXT, version=TEXT),
+    evaluation_results={"type": "array", "items": RESULT},
+)
 SCHEMA["properties"]["evaluation_timestamp"] = TEXT
 SCHEMA["additionalProperties"] = False
 """What version 0.2.2 of evaleval's eval.schema.json demands of the parts that are written here."""

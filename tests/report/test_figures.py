@@ -113,9 +113,18 @@ def test_neighbouring_lines_differ_in_more_than_colour(count: int, ordered: bool
 
 def cell(group: str, estimate: float, n: int = 60) -> Estimate:
     return Estimate(
-        metric="m", metric_kind="rate", attribute="a × b", group=group, n=n, clusters=n, estimate=estimate, low=0,
-        high=1, deff=1, depth=2,
-    )  # fmt: skip
+        metric="m",
+        metric_kind="rate",
+        attribute="a × b",
+        group=group,
+        n=n,
+        clusters=n,
+        estimate=estimate,
+        low=0,
+        high=1,
+        deff=1,
+        depth=2,
+    )
 
 
 def test_a_heat_map_shows_the_missing_and_does_not_tint_the_few() -> None:

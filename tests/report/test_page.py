@@ -51,8 +51,21 @@ def test_whom_it_fails_and_how_sure_come_first(page: Any) -> None:
 
 
 def test_every_section_is_there_in_order(page: Any) -> None:
-    wanted = ["gaps", "groups", "cannot-tell", "intersections", "failures", "curves", "results", "findings",
-              "unanswered", "data", "model", "method", "provenance"]  # fmt: skip
+    wanted = [
+        "gaps",
+        "groups",
+        "cannot-tell",
+        "intersections",
+        "failures",
+        "curves",
+        "results",
+        "findings",
+        "unanswered",
+        "data",
+        "model",
+        "method",
+        "provenance",
+    ]
     ids = [found["id"] for tag, found in page.elements if tag == "h2" and "id" in found]
     assert [name for name in ids if name != "matrix"] == wanted
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
@@ -100,10 +113,20 @@ def test_images_without_an_answer_are_told_with_their_reasons(page: Any, run: Ru
 
 def test_data_model_method_and_provenance_are_told(page: Any, run: Run) -> None:
     manifest = run.manifest
-    wanted = ["CC0", "not needed", "Drawn people are no stand-in for real people.", "as drawn", "Holm", "Wilson",
-              manifest["key"], manifest["dataset"]["fingerprint"], manifest["model"]["content"],
-              manifest["finished"], "countenance audit RUN --by skin_tone,age_group,gender",
-              f"numpy {manifest['versions']['numpy']}"]  # fmt: skip
+    wanted = [
+        "CC0",
+        "not needed",
+        "Drawn people are no stand-in for real people.",
+        "as drawn",
+        "Holm",
+        "Wilson",
+        manifest["key"],
+        manifest["dataset"]["fingerprint"],
+        manifest["model"]["content"],
+        manifest["finished"],
+        "countenance audit RUN --by skin_tone,age_group,gender",
+        f"numpy {manifest['versions']['numpy']}",
+    ]
     for words in wanted:
         assert words in page.text, words
 

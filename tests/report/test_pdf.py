@@ -157,10 +157,12 @@ def test_markup_is_put_on_paper_in_its_order() -> None:
         "<dl><dt>age</dt><dd>in years</dd></dl><ul><li>item</li></ul>",
     )
     assert done == [
-        ("text", "One <b> two."), ("heading", "Head"),
+        ("text", "One <b> two."),
+        ("heading", "Head"),
         ("table", (["group", "n"], [["a b", "1,204"], ["short row"]], "LR")),
-        ("facts", ("age", "in years")), ("text", "· item"),
-    ]  # fmt: skip
+        ("facts", ("age", "in years")),
+        ("text", "· item"),
+    ]
 
 
 def test_a_table_has_the_same_report_on_paper(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
@@ -194,8 +196,11 @@ def test_a_row_of_one_cell_goes_across_and_words_stay_whole() -> None:
     assert widths([["n", "300"], ["rate", "99.7\u202f%"]])[1] > len("99.7 %")
     Written.texts = []
     paper = Written("title", "foot")
-    put_markup(paper, "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr>"
-                      "<tr><td colspan='2'>why the two differ</td></tr></table>")  # fmt: skip
+    put_markup(
+        paper,
+        "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr>"
+        "<tr><td colspan='2'>why the two differ</td></tr></table>",
+    )
     assert Written.texts == ["1", "2", "why the two differ"]
 
 

@@ -16,14 +16,23 @@ def test_every_type_of_result_is_drawn():
             Number(name="group FMR", value=0.02, low=0.01, high=0.03, n=50, attribute="skin_tone", group="monk_1"),
             Number(name="group FMR", value=0.001, bound="<", n=9, attribute="skin_tone", group="<b>"),
             Curve(
-                name="DET", x=Axis(label="FMR", log=True), y=Axis(label="FNMR", log=True), marks=[0.01],
+                name="DET",
+                x=Axis(label="FMR", log=True),
+                y=Axis(label="FNMR", log=True),
+                marks=[0.01],
                 lines=[Line(label="all", x=[0, 0.001, 1], y=[1, 0.1, 0], low=[1, 0.05, 0], high=[1, 0.2, 0.01])],
             ),
-            Matrix(name="FMR by group", rows=["a", "b"], columns=["a", "b"], values=[[0.1, 0], [0, float("nan")]],
-                   counts=[[9, 9], [9, 0]], attribute="g"),
+            Matrix(
+                name="FMR by group",
+                rows=["a", "b"],
+                columns=["a", "b"],
+                values=[[0.1, 0], [0, float("nan")]],
+                counts=[[9, 9], [9, 0]],
+                attribute="g",
+            ),
             Table(name="Counts", columns=["group", "n"], rows=[["a", 1234], [None, float("nan")]]),
         ]
-    )  # fmt: skip
+    )
     [table] = found.by_group
     assert [row[0] for row in table.rows] == ["Monk 1 (lightest)", "<b>"]
     assert table.rows[1][1][0][0] == "< 0.001" and table.rows[0][1][0] == ("0.020", "0.010–0.030", "n 50")

@@ -14,13 +14,33 @@ from countenance.report.source import AuditSource
 
 def finding(**changes: object) -> Finding:
     values: dict[str, object] = {
-        "metric": "recall@0.5", "attribute": "skin_tone", "group": "monk_10", "versus": "rest", "comparison": "rest",
-        "n": 120, "clusters": 40, "n_versus": 1080, "clusters_versus": 360,
-        "estimate": 0.504, "low": 0.416, "high": 0.592,
-        "estimate_versus": 0.898, "low_versus": 0.87, "high_versus": 0.92, "difference": -0.394, "diff_low": -0.489,
-        "diff_high": -0.298, "p": 1e-13, "p_adjusted": 1e-12, "effect": -0.91, "effect_name": "h",
-        "verdict": "disparity", "severity": "severe", "family_size": 78, "direction": "worse",
-    }  # fmt: skip
+        "metric": "recall@0.5",
+        "attribute": "skin_tone",
+        "group": "monk_10",
+        "versus": "rest",
+        "comparison": "rest",
+        "n": 120,
+        "clusters": 40,
+        "n_versus": 1080,
+        "clusters_versus": 360,
+        "estimate": 0.504,
+        "low": 0.416,
+        "high": 0.592,
+        "estimate_versus": 0.898,
+        "low_versus": 0.87,
+        "high_versus": 0.92,
+        "difference": -0.394,
+        "diff_low": -0.489,
+        "diff_high": -0.298,
+        "p": 1e-13,
+        "p_adjusted": 1e-12,
+        "effect": -0.91,
+        "effect_name": "h",
+        "verdict": "disparity",
+        "severity": "severe",
+        "family_size": 78,
+        "direction": "worse",
+    }
     return Finding(**(values | changes))  # type: ignore[arg-type]
 
 
@@ -38,9 +58,18 @@ def test_a_disparity_names_who_is_failed_and_by_how_much() -> None:
 
 def test_of_two_values_the_one_served_worse_is_named_first() -> None:
     one = finding(
-        direction="better", attribute="gender", group="female", versus="male", estimate=0.9, estimate_versus=0.7,
-        difference=0.2, low_versus=0.6, high_versus=0.8, diff_low=0.1, diff_high=0.3,
-    )  # fmt: skip
+        direction="better",
+        attribute="gender",
+        group="female",
+        versus="male",
+        estimate=0.9,
+        estimate_versus=0.7,
+        difference=0.2,
+        low_versus=0.6,
+        high_versus=0.8,
+        diff_low=0.1,
+        diff_high=0.3,
+    )
     said = words.statement(one, NAMES)
     assert said.who == "Male"
     assert "against 90.0\u202f% for female: 20.0 points lower (interval 10.0 to 30.0)" in said.text
@@ -113,7 +142,7 @@ def test_failed_groups_come_before_favoured_ones() -> None:
 @pytest.mark.parametrize(
     ("p", "said"),
     [(1e-9, "less than once in 1,000 audits"), (0.004, "about once in 250 audits"), (0.05, "about once in 20 audits")],
-)  # fmt: skip
+)
 def test_how_sure_is_said_as_how_often(p: float, said: str) -> None:
     sentence = words.how_sure(finding(p_adjusted=p), {"adjust": "holm"})
     assert said in sentence and "(all 78 comparisons counted)" in sentence

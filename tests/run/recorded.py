@@ -151,9 +151,17 @@ def _kind(field: Any) -> Any:
 def _completed(manifest: Manifest, table: Any, failures: Sequence[Mapping[str, Any]], notes: Iterable[str]) -> Manifest:
     seen = {*table["sample"].unique().to_pylist(), *(row["sample"] for row in failures)}
     asked = [
-        manifest.countenance, manifest.suite, manifest.task, manifest.options, manifest.model.name,
-        manifest.model.content, manifest.dataset.fingerprint, manifest.seed, manifest.limit, manifest.about,
-    ]  # fmt: skip
+        manifest.countenance,
+        manifest.suite,
+        manifest.task,
+        manifest.options,
+        manifest.model.name,
+        manifest.model.content,
+        manifest.dataset.fingerprint,
+        manifest.seed,
+        manifest.limit,
+        manifest.about,
+    ]
     return manifest.model_copy(
         update={
             "key": manifest.key or hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest(),

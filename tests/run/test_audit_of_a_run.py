@@ -12,12 +12,13 @@ from countenance.auditing.finding import plain
 from countenance.cli.app import run as command
 
 CARD = {
-    "name": "pairs of wards", "paired_by": {"base": "base", "change": "change"},
+    "name": "pairs of wards",
+    "paired_by": {"base": "base", "change": "change"},
     "attributes": {
         "size": {"ordered": ["small", "medium", "large", "huge"], "role": "person"},
         "ward": {"role": "person"},
     },
-}  # fmt: skip
+}
 
 
 def pictures(root: Path) -> Path:

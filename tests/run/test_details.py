@@ -75,8 +75,14 @@ def test_pieces_of_a_manifest_stay_within_its_partitions(manifest) -> None:
     whole = InManifest(manifest)
     pieces = whole.pieces(2)
     assert [(p.number, p.partition, p.start, p.stop) for p in pieces] == [
-        (0, 0, 0, 2), (1, 0, 2, 4), (2, 0, 4, 5), (3, 1, 0, 2), (4, 1, 2, 4), (5, 1, 4, 5), (6, 2, 0, 2),
-    ]  # fmt: skip
+        (0, 0, 0, 2),
+        (1, 0, 2, 4),
+        (2, 0, 4, 5),
+        (3, 1, 0, 2),
+        (4, 1, 2, 4),
+        (5, 1, 4, 5),
+        (6, 2, 0, 2),
+    ]
     assert all(p.chosen is None for p in pieces) and whole.skipped == 0
     names = [sample.id for sample in small_dataset(12, 16)]
     assert [sample.id for piece in pieces for sample in whole.read(piece)] == names
@@ -138,11 +144,23 @@ def test_sure_predictions_without_a_score_count_as_one() -> None:
 @pytest.mark.parametrize(
     ("one", "two", "same"),
     [
-        (1.0, 1.0005, True), (1.0, 1.01, False), (1.0, 1, True), (1.0, "1", False), ("1", 1.0, False),
+        (1.0, 1.0005, True),
+        (1.0, 1.01, False),
+        (1.0, 1, True),
+        (1.0, "1", False),
+        ("1", 1.0, False),
         (0.0, 5e-5, True),
-        (0.0, 2e-3, False), ([1.0, 2.0], (1.0, 2.0), True), ([1.0], [1.0, 2.0], False), ({"a": 1.0}, {"b": 1.0}, False),
-        ({"landmarks": 1.0, "b": 2.0}, {"landmarks": 9.0, "b": 2.0}, True), (None, None, True), (None, 1.0, False),
-        (np.zeros(2), None, False), (None, np.zeros(2), False), (np.zeros(2), 0.0, False), (2, 2.0, True),
+        (0.0, 2e-3, False),
+        ([1.0, 2.0], (1.0, 2.0), True),
+        ([1.0], [1.0, 2.0], False),
+        ({"a": 1.0}, {"b": 1.0}, False),
+        ({"landmarks": 1.0, "b": 2.0}, {"landmarks": 9.0, "b": 2.0}, True),
+        (None, None, True),
+        (None, 1.0, False),
+        (np.zeros(2), None, False),
+        (None, np.zeros(2), False),
+        (np.zeros(2), 0.0, False),
+        (2, 2.0, True),
         (2, 3, False),
         (np.zeros((40, 50), np.uint8), np.r_[[[1] * 50], np.zeros((39, 50))].astype(np.uint8), False),
         (np.zeros((40, 50), bool), np.pad(np.ones((1, 2), bool), ((0, 39), (0, 48))), True),
@@ -152,10 +170,11 @@ def test_sure_predictions_without_a_score_count_as_one() -> None:
         (np.zeros((20, 20), np.uint8), np.ones((20, 20), np.uint8), False),
         (np.full((4, 4, 3), 255, np.uint8), np.zeros((4, 4, 3), np.uint8), False),
         (np.zeros((2, 2, 2), bool), np.ones((2, 2, 2), bool), False),
-        (np.array([0.0, 0.5]), np.array([0.0, 0.50055]), True), (np.array([0.0, 0.5]), np.array([0.0, 0.502]), False),
+        (np.array([0.0, 0.5]), np.array([0.0, 0.50055]), True),
+        (np.array([0.0, 0.5]), np.array([0.0, 0.502]), False),
         (np.array([]), np.array([]), True),
     ],
-)  # fmt: skip
+)
 def test_values_that_are_the_same_but_for_rounding(one, two, same: bool) -> None:
     assert _same(one, two) is same
 
@@ -163,11 +182,15 @@ def test_values_that_are_the_same_but_for_rounding(one, two, same: bool) -> None
 @pytest.mark.parametrize(
     ("said", "found"),
     [
-        ([5.0], None), ([5.0001], None), ([6.0, 6.0], Difference("s", True)), ([6.0, 7.0], Difference("s", False)),
-        ([None, None], Difference("s", True)), ([None, 5.0], Difference("s", False)),
+        ([5.0], None),
+        ([5.0001], None),
+        ([6.0, 6.0], Difference("s", True)),
+        ([6.0, 7.0], Difference("s", False)),
+        ([None, None], Difference("s", True)),
+        ([None, 5.0], Difference("s", False)),
         ([6.0, None], Difference("s", False)),
     ],
-)  # fmt: skip
+)
 def test_a_model_differs_from_what_is_stored_or_from_itself(said, found) -> None:
     left = deque(said)
 
@@ -283,12 +306,16 @@ def test_a_message_is_no_progress_twice() -> None:
 @pytest.mark.parametrize(
     ("seconds", "images", "workers", "said"),
     [
-        (1.0, 899, 1, "about 90 s with 1 worker"), (1.0, 899.9, 1, "about 90 s"), (1.0, 900, 1, "about 2 min"),
-        (1.0, 35_999, 1, "about 60 min"), (1.0, 36_000, 1, "about 1.0 h"),
+        (1.0, 899, 1, "about 90 s with 1 worker"),
+        (1.0, 899.9, 1, "about 90 s"),
+        (1.0, 900, 1, "about 2 min"),
+        (1.0, 35_999, 1, "about 60 min"),
+        (1.0, 36_000, 1, "about 1.0 h"),
         (1.0, 72_000, 2, "about 1.0 h with 2 workers"),
-        (0.0, 100, 1, "about 0 s"), (2.0, 100, 1, "took one worker 2.00 s (5 images/s), so about 20 s"),
+        (0.0, 100, 1, "about 0 s"),
+        (2.0, 100, 1, "took one worker 2.00 s (5 images/s), so about 20 s"),
     ],
-)  # fmt: skip
+)
 def test_an_estimate_is_told_in_fitting_units(seconds, images, workers, said: str) -> None:
     assert said in Rate(10, seconds, workers).estimate(images)
 
@@ -336,9 +363,11 @@ def test_what_a_model_keeps_for_itself_is_copied_three_levels_deep() -> None:
 def test_refused_boxes_are_kept_where_they_could_be_boxes_at_all() -> None:
     sample = next(iter(small_dataset(1, 16)))
     for boxes, held in (
-        ([[9.0, 9.0, 1.0, 1.0]], True), ([[9.0, 9.0, -9.9e6, 1.0]], True), ([[9.0, 9.0, 1e7, 1.0]], False),
+        ([[9.0, 9.0, 1.0, 1.0]], True),
+        ([[9.0, 9.0, -9.9e6, 1.0]], True),
+        ([[9.0, 9.0, 1e7, 1.0]], False),
         ([[9.0, 9.0, np.nan, 1.0]], False),
-    ):  # fmt: skip
+    ):
         result = run_shard(TASK, lambda images, boxes=boxes: [{"boxes": boxes}], [sample], batch=1)
         assert len(result.failures) == 1 and result.failures[0]["kind"] == "answer"
         assert (sample.id in result.refused) is held, boxes
@@ -385,10 +414,11 @@ def test_sources_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("given", "read"),
     [
-        ({"box_format": "xywh"}, {"form": "xywh", "units": "px"}), ({}, {"form": "xyxy", "units": "px"}),
+        ({"box_format": "xywh"}, {"form": "xywh", "units": "px"}),
+        ({}, {"form": "xyxy", "units": "px"}),
         ({"units": "rel"}, {"form": "xyxy", "units": "rel"}),
     ],
-)  # fmt: skip
+)
 def test_boxes_are_read_as_the_user_says(tmp_path: Path, given: dict[str, Any], read: dict[str, str]) -> None:
     data = small_dataset(4, 16)
     box = [[0, 0, 0.5, 0.5]]

@@ -16,10 +16,23 @@ from countenance.testing import DiscDetector, small_dataset, write_small_dataset
 
 TASK = "face_localization"
 HARMLESS = (
-    "closes_stdout", "replaces_stdout", "closes_descriptors", "handles_signals", "changes_locale", "forks",
-    "threads_that_never_end", "prints_megabytes", "writes_on_images", "generator", "changes_directory",
-    "warnings_are_errors", "hooks", "changes_numpy", "changes_builtins", "million_boxes",
-)  # fmt: skip
+    "closes_stdout",
+    "replaces_stdout",
+    "closes_descriptors",
+    "handles_signals",
+    "changes_locale",
+    "forks",
+    "threads_that_never_end",
+    "prints_megabytes",
+    "writes_on_images",
+    "generator",
+    "changes_directory",
+    "warnings_are_errors",
+    "hooks",
+    "changes_numpy",
+    "changes_builtins",
+    "million_boxes",
+)
 """Every image is answered, and the good ones as by a good model."""
 FAILED = {
     "closes_every_descriptor": "the worker process ended with code 1",

@@ -45,9 +45,14 @@ def means(found):
 
 def test_every_image_is_done_once_and_again_only_when_something_changed(pictures, tmp_path, monkeypatch):
     how, done = How(Cache(tmp_path / "kept")), []
-    monkeypatch.setattr(Cache, "put", lambda self, kind, key, arrays, put=Cache.put: (
-        done.append(float(arrays["mean"][0])), put(self, kind, key, arrays)
-    ))  # fmt: skip
+    monkeypatch.setattr(
+        Cache,
+        "put",
+        lambda self, kind, key, arrays, put=Cache.put: (
+            done.append(float(arrays["mean"][0])),
+            put(self, kind, key, arrays),
+        ),
+    )
     jobs = [ImageJob(path) for path in pictures]
     assert means(run_jobs(STEP, MODEL, jobs, how)) == [[10, 0], [20, 0], [30, 0]] and done == [10, 20, 30]
     run_jobs(STEP, MODEL, jobs[::-1], how)

@@ -97,8 +97,9 @@ def test_work_is_shared_and_cards_are_dealt(tmp_path: Path, step: str, monkeypat
     assert [one["mean"].tolist() for one in found] == [[5.0], [15.0], [25.0], [35.0]]
     assert given["workers"] == 3 and [order["card"] for order in given["orders"]] == [0, 2, 0, 2]
     assert given["target"] == "countenance.run.image_jobs:serve" and set(given["environment"]) == {
-        "COUNTENANCE_THREADS", "OMP_NUM_THREADS",
-    }  # fmt: skip
+        "COUNTENANCE_THREADS",
+        "OMP_NUM_THREADS",
+    }
     given.clear()
     run_jobs(ImageStep("means", step), SPEC, [*jobs, ImageJob(picture(tmp_path, "new.png", 3))], how)
     assert given == {}  # one image is done here

@@ -148,11 +148,13 @@ def test_probed_predictions_are_drawn_and_those_at_the_edges_added():
 @pytest.mark.parametrize(
     ("answer", "score"),
     [
-        (ct.Boxes([[0, 0, 1, 1]] * 2, [0.5, 0.25]), 0.25), (ct.Boxes([]), None), (ct.Embedding(None), None),
+        (ct.Boxes([[0, 0, 1, 1]] * 2, [0.5, 0.25]), 0.25),
+        (ct.Boxes([]), None),
+        (ct.Embedding(None), None),
         (ct.Labels({"a": "b"}, {"a": {"b": 0.7, "c": 0.3}, "d": {"e": 0.6, "f": 0.4}}), 0.6),
         (ct.Labels({"a": "b"}), 1.0),
     ],
-)  # fmt: skip
+)
 def test_the_lowest_score_of_a_prediction(answer, score):
     assert lowest_score(answer) == score
 
@@ -433,10 +435,14 @@ def test_rows_and_failures_as_tables():
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
-        ("a\nb\na\n", ["a", "b"]), ("# all\na # one\nb#2\n", ["a", "b#2"]), ("subject_id\nx\ny\n", ["x", "y"]),
-        ("date;Person\n1;p\n2;q\n3\n", ["p", "q"]), ("n\tID\n1\tk\n", ["k"]), ("identity,id\nu,v\n", ["u"]),
+        ("a\nb\na\n", ["a", "b"]),
+        ("# all\na # one\nb#2\n", ["a", "b#2"]),
+        ("subject_id\nx\ny\n", ["x", "y"]),
+        ("date;Person\n1;p\n2;q\n3\n", ["p", "q"]),
+        ("n\tID\n1\tk\n", ["k"]),
+        ("identity,id\nu,v\n", ["u"]),
     ],
-)  # fmt: skip
+)
 def test_lists_of_people(tmp_path: Path, text, ids):
     (tmp_path / "l").write_text(text)
     assert read_subjects(tmp_path / "l") == ids
@@ -459,7 +465,11 @@ def test_licences():
     ]
     allowed = Allowed(("Apache-2.0", "CC-BY*", "ask me"))
     for text, why in (
-        ("Apache License, Version 2.0", None), ("Ask me", None), ("", "it is not stated"), ("CC BY 4.0", None),
-        ("free", "it names no licence that is known here"), ("CC-BY-NC-4.0; GPL-3.0", "GPL-3.0 is not allowed"),
-    ):  # fmt: skip
+        ("Apache License, Version 2.0", None),
+        ("Ask me", None),
+        ("", "it is not stated"),
+        ("CC BY 4.0", None),
+        ("free", "it names no licence that is known here"),
+        ("CC-BY-NC-4.0; GPL-3.0", "GPL-3.0 is not allowed"),
+    ):
         assert allowed.refused(text) == why, text

@@ -44,9 +44,16 @@ def test_decode_processes_change_no_byte(model: str, pictures: Path, tmp_path: P
         pytest.importorskip("torch")
     for name, decoders in (("thread", 0), ("processes", 2)):
         evaluate(
-            model, "face_localization", pictures, out=tmp_path / name, batch=4, shard=12, threads=1, decoders=decoders,
+            model,
+            "face_localization",
+            pictures,
+            out=tmp_path / name,
+            batch=4,
+            shard=12,
+            threads=1,
+            decoders=decoders,
             max_failures=1.0,
-        )  # fmt: skip
+        )
     assert bytes_of(tmp_path / "thread") == bytes_of(tmp_path / "processes")
 
 

@@ -40,10 +40,14 @@ def test_every_form_of_a_table_gives_the_model_s_own_scores(tmp_path: Path, data
     frame.to_csv(tmp_path / "p.csv", index=False)
     frame.to_parquet(tmp_path / "p.parquet")
     coco = [
-        {"image_id": r["image"], "category_id": 1, "score": 0.9,
-         "bbox": [r["x0"], r["y0"], r["x1"] - r["x0"], r["y1"] - r["y0"]]}
+        {
+            "image_id": r["image"],
+            "category_id": 1,
+            "score": 0.9,
+            "bbox": [r["x0"], r["y0"], r["x1"] - r["x0"], r["y1"] - r["y0"]],
+        }
         for r in boxes(data)
-    ]  # fmt: skip
+    ]
     (tmp_path / "p.json").write_text(json.dumps(coco))
     columns = {name: list(frame[name]) for name in frame}
     files = [f"predictions:{tmp_path / 'p.csv'}", tmp_path / "p.parquet", str(tmp_path / "p.json")]

@@ -32,9 +32,13 @@ from ray_cluster import Cluster
 # Ray leaves sockets and log files to the end of the process.
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning",
-                               "ignore::FutureWarning", "ignore::DeprecationWarning"),
-]  # fmt: skip
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning",
+        "ignore::pytest.PytestUnraisableExceptionWarning",
+        "ignore::FutureWarning",
+        "ignore::DeprecationWarning",
+    ),
+]
 sys.path.append(str(Path(__file__).parent))  # fakes, for a fixture of the module
 SCRIPT = """
 import sys
@@ -101,9 +105,17 @@ def test_one_and_three_nodes_give_the_bytes_of_the_local_engine(
     )
     for workers, out in ((1, str(tmp_path / "one")), (3, "s3://tests/ray/three")):
         found = evaluate(
-            "fakes:Slow", "face_localization", data, out=out, batch=4, shard=64, threads=1, workers=workers,
-            engine="ray", address=joined.address,
-        )  # fmt: skip
+            "fakes:Slow",
+            "face_localization",
+            data,
+            out=out,
+            batch=4,
+            shard=64,
+            threads=1,
+            workers=workers,
+            engine="ray",
+            address=joined.address,
+        )
         assert same(local, found) and verify(found.store).problems == []
     assert len(sizes) == 30 and max(sizes) < 1000, "receipts are small: predictions do not pass through Ray"
     assert not (tmp_path / "one.samples").exists()
@@ -117,9 +129,14 @@ def test_images_that_kill_or_hang_workers_are_the_ones_the_local_engine_records(
         settings = {"batch": 4, "shard": 12, "threads": 1, "time_limit": 2.0, "max_failures": 1.0}
         here = evaluate(model, "face_localization", data, out=tmp_path / f"{model[6:]}-local", **settings)
         there = evaluate(
-            model, "face_localization", data, out=tmp_path / f"{model[6:]}-ray", **settings, engine="ray",
+            model,
+            "face_localization",
+            data,
+            out=tmp_path / f"{model[6:]}-ray",
+            **settings,
+            engine="ray",
             address=joined.address,
-        )  # fmt: skip
+        )
         failed = here.failures()["sample"].to_pylist()
         assert failed and sorted(there.failures()["sample"].to_pylist()) == sorted(failed)
         assert there.store.storage.read("scores.parquet") == here.store.storage.read("scores.parquet")
@@ -147,9 +164,17 @@ def test_a_killed_node_costs_only_its_shards_and_one_that_joins_late_gets_work(
     thread = threading.Thread(target=trouble)
     thread.start()
     found = evaluate(
-        "fakes:Slower", "face_localization", data, out=out, batch=4, shard=64, threads=1, workers=3, engine="ray",
+        "fakes:Slower",
+        "face_localization",
+        data,
+        out=out,
+        batch=4,
+        shard=64,
+        threads=1,
+        workers=3,
+        engine="ray",
         address=joined.address,
-    )  # fmt: skip
+    )
     thread.join()
     assert same(local, found)
     numbers = [number for number, _ in worked]

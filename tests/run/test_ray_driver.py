@@ -179,9 +179,11 @@ def test_everybody_gets_a_first_shard_before_anybody_gets_a_second(fake: FakeRay
     assert orders(one) == [0, 2] and orders(two) == [1, 3] and orders(shards.actors[2]) == []
     assert [given[0]["order"] for given in one.handle.work.calls] == [1, 3] and len(shards.waiting) == 1
     assert one.handle.work.calls[0][0] == {
-        "order": 1, "careful": False, "known_failures": {},
+        "order": 1,
+        "careful": False,
+        "known_failures": {},
         "piece": {"number": 0, "partition": 0, "start": 0, "stop": 10, "chosen": None},
-    }  # fmt: skip
+    }
     assert one.heard == 1000.0
     fake.now = 2000.0
     one.flying.popitem()
@@ -485,8 +487,9 @@ def test_a_probe_is_tried_three_times_before_the_model_is_called_another_one(
     found: list[Any] = [{"difference": None}]
     assert engine.probe(pieces, {0: ["a"], 2: ["b", "c"]}) is None
     assert [(order["piece"]["number"], order["probe"], order["order"]) for order in asked] == [
-        (0, ["a"], 0), (2, ["b", "c"], 0),
-    ]  # fmt: skip
+        (0, ["a"], 0),
+        (2, ["b", "c"], 0),
+    ]
     asked.clear()
     found = [RayError("x"), RayError("x"), {"difference": {"sample": "b", "repeatable": False}}]
     assert engine.probe(pieces, {2: ["b", "c"]}) == Difference("b", False) and len(asked) == 3
@@ -558,9 +561,15 @@ def test_withdrawn_images_are_not_counted_in_a_search(tmp_path, monkeypatch: pyt
     ManifestWriter(tmp_path, dataset.card, partition=6).write(list(dataset))
     shards, engine, _ = driver(fake)
     engine.job = Job(
-        "face_localization", None, ModelSpec("m"), str(tmp_path), "store", {}, 4,
+        "face_localization",
+        None,
+        ModelSpec("m"),
+        str(tmp_path),
+        "store",
+        {},
+        4,
         withdrawn=Withdrawn("x", frozenset({hashed_id(names[2], "x")})),
-    )  # fmt: skip
+    )
     work = ray._RayWork(Piece(0, 0, 1, 6))
     assert [shards._name(work, row) for row in range(4)] == [names[1], names[3], names[4], names[5]]
 
@@ -609,8 +618,10 @@ def test_an_actor_counts_what_it_is_told(actor: Any, monkeypatch: pytest.MonkeyP
     assert states[1]["asking"] == ["a", "b"] and states[1]["limit"] == 7.0
     assert states[2]["asking"] == [] and states[2]["answered"] == 25 and states[2]["failed"] == 30
     assert len(states[2]["failures"]) == 20 and states[2]["failures"][0] == {
-        "sample": "s0", "kind": "model", "reason": "r" * 300,
-    }  # fmt: skip
+        "sample": "s0",
+        "kind": "model",
+        "reason": "r" * 300,
+    }
     assert receipt["kept"] == "first" and (receipt["answered"], receipt["failed"]) == (25, 30)
     assert [row["sample"] for row in receipt["failures"]] == ["s0", "s1"] and one.state() == {}
 
@@ -635,8 +646,10 @@ def test_an_actor_says_where_it_is_and_that_it_does_not_see_the_run(actor: Any, 
     there = Job("face_localization", None, ModelSpec("m"), "manifest", str(tmp_path), {}, 4)
     told = actor.Actor(there, {}).hello("key")
     assert sys.modules["ray"].options == {  # who dies stays dead: the driver decides what becomes of its shards
-        "max_restarts": 0, "max_task_retries": 0, "concurrency_groups": {"work": 1, "watch": 1},
-    }  # fmt: skip
+        "max_restarts": 0,
+        "max_task_retries": 0,
+        "concurrency_groups": {"work": 1, "watch": 1},
+    }
     assert told["node"] == "n1" and "does not see the run" in told["refused"] and told["software"] == actor.software()
 
 

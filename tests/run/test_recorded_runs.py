@@ -40,10 +40,27 @@ def rows(people: int = 40) -> list[dict[str, Any]]:
     found = []
     for k in range(people):
         who = None if k == people - 1 else f"p{k}"
-        found += [{"sample": f"{k}-{i}", "subject": "0", "identity": who, "attr.g": "ab"[k % 2],
-                   "m.right": float(k % 5 > 0), "m.ms": 10.0 + k + i} for i in range(2)]  # fmt: skip
-        found.append({"sample": f"{k}-1", "subject": "1", "identity": f"p{(k + 1) % people}", "attr.g": "ba"[k % 2],
-                      "m.right": 1.0, "m.ms": 9.0})  # fmt: skip
+        found += [
+            {
+                "sample": f"{k}-{i}",
+                "subject": "0",
+                "identity": who,
+                "attr.g": "ab"[k % 2],
+                "m.right": float(k % 5 > 0),
+                "m.ms": 10.0 + k + i,
+            }
+            for i in range(2)
+        ]
+        found.append(
+            {
+                "sample": f"{k}-1",
+                "subject": "1",
+                "identity": f"p{(k + 1) % people}",
+                "attr.g": "ba"[k % 2],
+                "m.right": 1.0,
+                "m.ms": 9.0,
+            }
+        )
     return found
 
 
@@ -178,9 +195,11 @@ def test_rows_are_about_a_metric_where_it_has_a_value() -> None:
 def test_names_that_are_not_there_are_refused(tmp_path: Path) -> None:
     run = made(tmp_path / "run")
     for by, where, said in (
-        (["h"], None, "no attribute 'h'"), (["g*h"], None, "no attribute 'h'"), (["h:1,2"], None, "no attribute 'h'"),
+        (["h"], None, "no attribute 'h'"),
+        (["g*h"], None, "no attribute 'h'"),
+        (["h:1,2"], None, "no attribute 'h'"),
         (["g"], {"k": ["a"]}, "where: no attribute 'k'"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=said):
             audit_run(run, by, where=where)
     with pytest.raises(InputError, match="no metric 'rigth'"):
@@ -226,9 +245,12 @@ def test_verify_counts_files_and_names_each_problem(tmp_path: Path) -> None:
     (run.path / "results.json").unlink()
     told = "; ".join(verify(run.store).problems)
     for said in (
-        "scores.parquet: its content is not what was written", "results.json: missing", "purge.json: a purge was",
-        "audit.json: not on the list of hashes", "work/00001.scores.parquet: left behind",
-    ):  # fmt: skip
+        "scores.parquet: its content is not what was written",
+        "results.json: missing",
+        "purge.json: a purge was",
+        "audit.json: not on the list of hashes",
+        "work/00001.scores.parquet: left behind",
+    ):
         assert said in told, said
     assert len(verify(run.store).problems) == 5
     short = {name: value for name, value in sealed.items() if not name.startswith("answers/")}

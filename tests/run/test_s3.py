@@ -84,10 +84,13 @@ def test_every_command_takes_a_url(s3: str, local: tuple[Path, Run], tmp_path: P
     assert command(["verify", url]) == 0
 
 
-@pytest.mark.parametrize(("name", "value", "said"), [
-    pytest.param("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "cannot be reached", marks=pytest.mark.slow),
-    ("AWS_ENDPOINT_URL", "http://s3.example.org", "unencrypted"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        pytest.param("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "cannot be reached", marks=pytest.mark.slow),
+        ("AWS_ENDPOINT_URL", "http://s3.example.org", "unencrypted"),
+    ],
+)
 def test_a_wrong_address_is_one_line_and_exit_2(s3: str, monkeypatch, capsys, name, value, said) -> None:
     monkeypatch.setenv(name, value)
     for words in (["verify"], ["audit"], ["report"]):

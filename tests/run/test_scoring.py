@@ -55,8 +55,14 @@ def test_a_long_run_loads_its_model_once(pictures: Path, tmp_path: Path, monkeyp
     monkeypatch.setenv("MODEL_LOADS", str(loads))
     monkeypatch.setattr(evaluation, "LONG", 10)
     evaluate(
-        "fakes:CountedLoads", "face_localization", pictures, out=tmp_path / "run", batch=4, shard=8, decoders=1,
+        "fakes:CountedLoads",
+        "face_localization",
+        pictures,
+        out=tmp_path / "run",
+        batch=4,
+        shard=8,
+        decoders=1,
         say=said.append,
-    )  # fmt: skip
+    )
     assert loads.read_text() == "loaded\n"
     assert any("images to do" in line for line in said)

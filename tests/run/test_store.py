@@ -33,8 +33,10 @@ TASK = load_task("face_localization")
 
 def test_files_of_a_run_have_numbers_of_five_digits() -> None:
     assert (marker_name(7), answers_name(7), work_rows(123456)) == (
-        "shards/00007.json", "answers/00007.parquet", "work/123456.scores.parquet",
-    )  # fmt: skip
+        "shards/00007.json",
+        "answers/00007.parquet",
+        "work/123456.scores.parquet",
+    )
 
 
 def commit(store: RunStore, number: int = 0, box: float = 1.0, **more: Any) -> Committed:

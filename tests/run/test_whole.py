@@ -92,8 +92,10 @@ def test_columns_of_a_reducer_have_a_value_for_each_row(tmp_path: Path, monkeypa
     added = Reduced(columns={"x": np.array([1.0, np.nan, 3.0, 4.0, 5.0]), "y": np.arange(5.0)})
     stages.write_scores(store, table, added)
     assert store.scores().to_pydict() == {
-        "sample": list("abcde"), "m.x": [1.0, None, 3.0, 4.0, 5.0], "m.y": [0.0, 1.0, 2.0, 3.0, 4.0],
-    }  # fmt: skip
+        "sample": list("abcde"),
+        "m.x": [1.0, None, 3.0, 4.0, 5.0],
+        "m.y": [0.0, 1.0, 2.0, 3.0, 4.0],
+    }
     monkeypatch.setattr(stages, "MOST_ROWS", 2)
     stages.write_scores(store, table, added)
     assert store.score_files() == [f"scores/0000{k}.parquet" for k in range(3)]
@@ -113,9 +115,13 @@ def test_a_finished_run_counts_images_failures_and_what_was_skipped(tmp_path: Pa
     data = list(small_dataset(10, 16))
     torn = ct.Sample("torn", ct.LazyImage(tmp_path / "gone.png"), 16, 16, data[0].subjects)
     run = evaluate(
-        DiscDetector(), "face_localization", ct.Dataset(ct.DatasetCard(name="d"), [*data, torn]), out=tmp_path / "run",
-        shard=4, batch=4,
-    )  # fmt: skip
+        DiscDetector(),
+        "face_localization",
+        ct.Dataset(ct.DatasetCard(name="d"), [*data, torn]),
+        out=tmp_path / "run",
+        shard=4,
+        batch=4,
+    )
     found = run.manifest
     assert (found.dataset.images, found.failed, found.dataset.skipped) == (11, 1, 0) and len(
         found.dataset.pictures

@@ -152,11 +152,16 @@ def test_a_probe_compares_with_what_is_stored(made: Any) -> None:
 @pytest.mark.parametrize(
     ("n", "decoders", "piece", "images"),
     [
-        (60, 0, Piece(0, 0, 0, 60), 16), (60, 1, Piece(0, 0, 0, 60), 16), (60, 4, Piece(0, 0, 5, 60), 36),
-        (60, 0, Piece(0, 0, 0, 9), 5), (60, 0, Piece(0, 0, 0, 8), 4), (60, 0, Piece(0, 0, 0, 7), None),
-        (60, 0, Piece(0, 0, 0, 60, tuple(range(1, 60, 2))), 16), (60, 0, Piece(0, 0, 0, 60, (1, 9, 30)), None),
+        (60, 0, Piece(0, 0, 0, 60), 16),
+        (60, 1, Piece(0, 0, 0, 60), 16),
+        (60, 4, Piece(0, 0, 5, 60), 36),
+        (60, 0, Piece(0, 0, 0, 9), 5),
+        (60, 0, Piece(0, 0, 0, 8), 4),
+        (60, 0, Piece(0, 0, 0, 7), None),
+        (60, 0, Piece(0, 0, 0, 60, tuple(range(1, 60, 2))), 16),
+        (60, 0, Piece(0, 0, 0, 60, (1, 9, 30)), None),
     ],
-)  # fmt: skip
+)
 def test_a_rate_is_measured_on_a_few_batches_after_the_first(made: Any, n, decoders, piece, images) -> None:
     calls: list[int] = []
 

@@ -137,13 +137,22 @@ def fhibe(folder: Path) -> Case:
         said = ["0. She/her/hers"] if i % 2 else ["1. He/him/his"]
         rows.append(
             {
-                "filepath": f"data/raw/{i}/main_{i}.png", "json_path": "a.json", "image_id": i, "subject_id": f"s{i}",
-                "image_height": 64, "image_width": 64, "age": 20 + 10 * (i % 5), "pronoun": said,
-                "ancestry": ["11. Asia"], "apparent_skin_color": f"{i % 2}. [102, 78, 65]",
-                "person_bbox": [4, 10, 15, 40], "face_bbox": [4, 10, 15, 20], "segments": [],
+                "filepath": f"data/raw/{i}/main_{i}.png",
+                "json_path": "a.json",
+                "image_id": i,
+                "subject_id": f"s{i}",
+                "image_height": 64,
+                "image_width": 64,
+                "age": 20 + 10 * (i % 5),
+                "pronoun": said,
+                "ancestry": ["11. Asia"],
+                "apparent_skin_color": f"{i % 2}. [102, 78, 65]",
+                "person_bbox": [4, 10, 15, 40],
+                "face_bbox": [4, 10, 15, 20],
+                "segments": [],
                 "keypoints": {f"{k}. {name}": [4, 12, 1] for k, name in enumerate(KEYPOINTS)},
             }
-        )  # fmt: skip
+        )
     place = folder / "data" / "processed" / "fhibe_downsampled"
     place.mkdir(parents=True)
     with (place / "fhibe_downsampled.csv").open("w", newline="") as stream:

@@ -18,8 +18,9 @@ def people(n: int = 240, seed: int = 0):
         who = i // 2
         age = float(np.random.default_rng([seed, who]).integers(3, 90))
         about = {"age": age, "gender": ("female", "male")[who % 2], "skin_tone": "abc"[who % 3]}
-        sample = ct.Sample(f"s{i}", ct.ArrayImage(np.zeros((4, 4, 3), np.uint8)), 4, 4,
-                           (ct.Subject("0", f"p{who}", attributes=about),))  # fmt: skip
+        sample = ct.Sample(
+            f"s{i}", ct.ArrayImage(np.zeros((4, 4, 3), np.uint8)), 4, 4, (ct.Subject("0", f"p{who}", attributes=about),)
+        )
         guess = max(age + random.normal(2, 6), 0.0)
         samples.append(sample)
         answers[sample.id] = AGE_ESTIMATION.check(guess, sample)

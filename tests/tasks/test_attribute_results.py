@@ -16,8 +16,13 @@ def made(n: int = 300, seed: int = 0, stated: bool = True):
     samples, answers, rows = [], {}, []
     for i in range(n):
         about = {"gender": ("female", "male")[i % 2], "skin_tone": ("monk_2", "monk_5", "monk_9")[i % 3]}
-        sample = ct.Sample(f"s{i}", ct.ArrayImage(np.zeros((4, 4, 3), np.uint8)), 4, 4,
-                           (ct.Subject("0", f"p{i // 2}", attributes=about),))  # fmt: skip
+        sample = ct.Sample(
+            f"s{i}",
+            ct.ArrayImage(np.zeros((4, 4, 3), np.uint8)),
+            4,
+            4,
+            (ct.Subject("0", f"p{i // 2}", attributes=about),),
+        )
         said = about["gender"] if random.random() < 0.8 else ("male", "female")[i % 2]
         share = float(random.uniform(0.5, 1))
         other = {"male": "female", "female": "male"}[said]

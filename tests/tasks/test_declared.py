@@ -21,40 +21,53 @@ from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, results
 
 METRICS = {
     "age_estimation": [
-        ("absolute_error", "lower", True, 2.0), ("minor_passed", "lower", True, None),
-        ("adult_challenged", "lower", False, None), ("estimated", "higher", False, None),
+        ("absolute_error", "lower", True, 2.0),
+        ("minor_passed", "lower", True, None),
+        ("adult_challenged", "lower", False, None),
+        ("estimated", "higher", False, None),
     ],
     "attributes": [("correct", "higher", True, None)],
     "body_parts_detection": [("AR_DET", "higher", True, None), ("ACC_DET", "higher", True, None)],
     "face_encoding": [("PSNR", "higher", True, None), ("SSIM", "higher", True, None)],
     "face_identification": [
-        ("identified", "higher", True, None), ("false_alarm", "lower", True, None), ("rank_1", "higher", False, None),
+        ("identified", "higher", True, None),
+        ("false_alarm", "lower", True, None),
+        ("rank_1", "higher", False, None),
         ("enrolled", "higher", True, None),
     ],
     "face_localization": [
-        ("recall@0.5", "higher", True, None), ("average_recall", "higher", True, None),
-        ("recall@0.75", "higher", False, None), ("best_iou", "higher", False, None),
+        ("recall@0.5", "higher", True, None),
+        ("average_recall", "higher", True, None),
+        ("recall@0.75", "higher", False, None),
+        ("best_iou", "higher", False, None),
         ("false_positives", "lower", False, None),
     ],
     "face_parsing": [("F1", "higher", True, None)],
     "face_super_resolution": [("PSNR", "higher", True, None), ("SSIM", "higher", True, None)],
     "face_verification": [
-        ("genuine_accepted", "higher", True, None), ("FMR", "lower", True, None),
-        ("impostor_accepted", "lower", False, 0.001), ("enrolled", "higher", True, None),
+        ("genuine_accepted", "higher", True, None),
+        ("FMR", "lower", True, None),
+        ("impostor_accepted", "lower", False, 0.001),
+        ("enrolled", "higher", True, None),
     ],
     "keypoint_estimation": [
-        ("PCK", "higher", True, None), ("AR_OKS", "higher", True, None), ("OKS", "higher", False, None),
+        ("PCK", "higher", True, None),
+        ("AR_OKS", "higher", True, None),
+        ("OKS", "higher", False, None),
     ],
     "mask_detection": [
-        ("localised", "higher", True, None), ("true_positive", "higher", True, None),
+        ("localised", "higher", True, None),
+        ("true_positive", "higher", True, None),
         ("true_negative", "higher", True, None),
     ],
     "person_localization": [
-        ("AR_IOU", "higher", True, None), ("recall@0.5", "higher", True, None), ("best_iou", "higher", False, None),
+        ("AR_IOU", "higher", True, None),
+        ("recall@0.5", "higher", True, None),
+        ("best_iou", "higher", False, None),
         ("false_positives", "lower", False, None),
     ],
     "person_parsing": [("AR_MASK", "higher", True, None), ("best_iou", "higher", False, None)],
-}  # fmt: skip
+}
 METRICS["mask_detection_one_face"] = METRICS["mask_detection"]
 
 
@@ -80,22 +93,32 @@ def test_meanings_name_the_thresholds_in_force():
     assert task.metrics[0].meaning.endswith("0.25, 0.5") and "0.5, 0.75, 0.8 that" in task.metrics[1].meaning
     age = load_task("age_estimation").configured({"challenge_age": 30, "minimum_age": 21})
     assert [metric.meaning for metric in age.metrics[1:3]] == [
-        "whether a person under 21 is estimated at 30 or more", "whether a person of 21 or more is estimated under 30",
-    ]  # fmt: skip
+        "whether a person under 21 is estimated at 30 or more",
+        "whether a person of 21 or more is estimated under 30",
+    ]
 
 
 OPTIONS = {
     "age_estimation": {"challenge_age": 25.0, "minimum_age": 18.0, "sex": "gender"},
     "face_verification": {
-        "threshold": None, "fmr": None, "threshold_from": None, "calibration": None, "similarity": "cosine",
+        "threshold": None,
+        "fmr": None,
+        "threshold_from": None,
+        "calibration": None,
+        "similarity": "cosine",
         "validation_rate": False,
     },
     "face_identification": {
-        "threshold": None, "fpir": None, "known": 0.5, "pictures": 1, "gallery": None, "similarity": "cosine",
+        "threshold": None,
+        "fpir": None,
+        "known": 0.5,
+        "pictures": 1,
+        "gallery": None,
+        "similarity": "cosine",
     },
     "face_parsing": {"map_ears_to_skin": False},
     "person_parsing": {"thresholds": {}, "compat": "default"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))
@@ -107,11 +130,14 @@ def test_options_by_default(name):
     ("name", "options"),
     [
         ("age_estimation", {"challenge_age": 119.9, "minimum_age": 0.1}),
-        ("face_verification", {"fmr": 0.999}), ("face_verification", {"fmr": 1e-9}),
-        ("face_identification", {"fpir": 0.999}), ("face_identification", {"known": 0.999}),
-        ("face_identification", {"known": 0.001, "pictures": 1}), ("face_identification", {"threshold": -3}),
+        ("face_verification", {"fmr": 0.999}),
+        ("face_verification", {"fmr": 1e-9}),
+        ("face_identification", {"fpir": 0.999}),
+        ("face_identification", {"known": 0.999}),
+        ("face_identification", {"known": 0.001, "pictures": 1}),
+        ("face_identification", {"threshold": -3}),
     ],
-)  # fmt: skip
+)
 def test_options_just_inside_their_limits(name, options):
     found = load_task(name).configured(options).options.model_dump()
     assert found == OPTIONS[name] | options
@@ -120,17 +146,25 @@ def test_options_just_inside_their_limits(name, options):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("age_estimation", {"challenge_age": 120}), ("age_estimation", {"challenge_age": 121, "minimum_age": 120}),
-        ("age_estimation", {"minimum_age": 0}), ("age_estimation", {"minimum_age": 0.5, "challenge_age": 0.4}),
-        ("face_verification", {"fmr": 1}), ("face_verification", {"fmr": 0}),
-        ("face_verification", {"threshold": float("nan")}), ("face_verification", {"threshold": float("inf")}),
-        ("face_identification", {"fpir": 1}), ("face_identification", {"fpir": 0}),
-        ("face_identification", {"known": 1}), ("face_identification", {"known": 0}),
-        ("face_identification", {"pictures": 0}), ("face_identification", {"threshold": float("nan")}),
-        ("face_identification", {"gallery": "=x"}), ("face_identification", {"gallery": "x="}),
+        ("age_estimation", {"challenge_age": 120}),
+        ("age_estimation", {"challenge_age": 121, "minimum_age": 120}),
+        ("age_estimation", {"minimum_age": 0}),
+        ("age_estimation", {"minimum_age": 0.5, "challenge_age": 0.4}),
+        ("face_verification", {"fmr": 1}),
+        ("face_verification", {"fmr": 0}),
+        ("face_verification", {"threshold": float("nan")}),
+        ("face_verification", {"threshold": float("inf")}),
+        ("face_identification", {"fpir": 1}),
+        ("face_identification", {"fpir": 0}),
+        ("face_identification", {"known": 1}),
+        ("face_identification", {"known": 0}),
+        ("face_identification", {"pictures": 0}),
+        ("face_identification", {"threshold": float("nan")}),
+        ("face_identification", {"gallery": "=x"}),
+        ("face_identification", {"gallery": "x="}),
         ("face_identification", {"gallery": "x"}),
     ],
-)  # fmt: skip
+)
 def test_options_at_their_limits_are_refused(name, options):
     with pytest.raises(ct.InputError, match=f"task '{name}':"):
         load_task(name).configured(options)

@@ -37,9 +37,13 @@ def block(seed, people, predicted):
 
 
 CASES = [
-    ([1, 2, 3, 0, 1], [1, 2, 1, 2, 0]), ([3, 1, 2], [4, 3, 2]), ([1, 1], [0, 0]), ([2, 2, 2, 2], [1, 3, 0, 2]),
-    ([0, 4], [2, 3]), ([1, 5, 1, 1], [2, 1, 1, 1]),
-]  # fmt: skip
+    ([1, 2, 3, 0, 1], [1, 2, 1, 2, 0]),
+    ([3, 1, 2], [4, 3, 2]),
+    ([1, 1], [0, 0]),
+    ([2, 2, 2, 2], [1, 3, 0, 2]),
+    ([0, 4], [2, 3]),
+    ([1, 5, 1, 1], [2, 1, 1, 1]),
+]
 
 
 def by_image(one):
@@ -51,8 +55,12 @@ def by_image(one):
 
 def alike(one):
     """The similarity of every person with every prediction of their image."""
-    return {(i, k): similarity(one.truth[i], one.points[k], one.areas[i])
-            for people, found in by_image(one) for i in people for k in found}  # fmt: skip
+    return {
+        (i, k): similarity(one.truth[i], one.points[k], one.areas[i])
+        for people, found in by_image(one)
+        for i in people
+        for k in found
+    }
 
 
 def placed(one, i, k):
@@ -93,8 +101,9 @@ def test_placed_keypoints_of_many_images(case, seed):
     for people, found in by_image(one):
         sighted = [i for i in people if (one.truth[i, :, 2] == 2).any()]
         choices = itertools.permutations([*found, *[None] * len(sighted)], len(sighted))
-        best = max(choices, key=lambda some: sum(expected[i, k] for i, k in zip(sighted, some, strict=True)
-                                                 if k is not None))  # fmt: skip
+        best = max(
+            choices, key=lambda some: sum(expected[i, k] for i, k in zip(sighted, some, strict=True) if k is not None)
+        )
         for i, k in zip(sighted, best, strict=True):
             assert shares[i] == pytest.approx(placed(one, i, k))
         for i in set(people) - set(sighted):

@@ -53,8 +53,10 @@ def test_the_validation_rate_of_everybody_and_of_groups():
     assert made.embedded.tolist() == there
     numbers = made.by_group(groups)
     assert [(one.name, one.attribute, one.group) for one in numbers] == [
-        ("VAL", None, None), ("VAL", "tone", "a"), ("VAL", "tone", "b"),
-    ]  # fmt: skip
+        ("VAL", None, None),
+        ("VAL", "tone", "a"),
+        ("VAL", "tone", "b"),
+    ]
     for one in numbers:
         rows = [k for k in there if one.group in (None, tone[k])]
         code = np.unique(made.people[rows], return_inverse=True)[1]
@@ -87,10 +89,13 @@ def test_the_validation_rate_as_published():
     same, different = draw_pairs([keys[k] for k in kept], made.people[kept].tolist())
     val, deviation, far, folds = rates_of_pairs(made.vectors[kept], same, different)
     assert found == {
-        "VAL": round(val, 2), "VAL_Error": round(deviation, 2), "Class_Size": 7, "Identities": 3,
+        "VAL": round(val, 2),
+        "VAL_Error": round(deviation, 2),
+        "Class_Size": 7,
+        "Identities": 3,
         "Same / Different Pairs": f"{len(same)}/{len(different)}",
         "_unrounded": {"VAL": val, "VAL_Error": deviation, "FAR": far, "folds": folds},
-    }  # fmt: skip
+    }
     for few in ([], [0], [0, 1], [0, 1, 4]):
         assert made.published(np.array(few, dtype=np.intp), keys) is None
     assert made.published(np.array([0, 1, 4, 6]), keys)["Identities"] == 2
@@ -106,8 +111,11 @@ def test_the_roc_and_the_shares_of_each_picture():
     (line,) = roc.lines
     assert (line.x, line.y, line.low, line.high) == tuple(one.tolist() for one in bands[3:])
     assert roc.marks == [0.001] and roc.x.log and not roc.y.log and eer.n == 46
-    for name, share in zip(("genuine_accepted", "impostor_accepted"),
-                           accepted_shares(made.vectors[rows], code, whole.threshold), strict=True):  # fmt: skip
+    for name, share in zip(
+        ("genuine_accepted", "impostor_accepted"),
+        accepted_shares(made.vectors[rows], code, whole.threshold),
+        strict=True,
+    ):
         assert np.array_equal(columns[name][rows], share, equal_nan=True) and np.isnan(columns[name][[5, 40]]).all()
     assert Pictures(made.vectors[:3], made.people[:3]).overall() == ([], {})
 
@@ -160,8 +168,10 @@ def test_the_threshold_of_another_run(tmp_path):
 def test_vectors_in_double_precision_stay_so():
     near = [np.array([1.0, 1e-9]), np.array([1.0, 2e-9]), np.array([1.0, 3e-9]), np.array([1.0, -5e-9])]
     samples = [scene(f"s{k}", ct.Subject("0", f"p{k // 2}")) for k in range(4)]
-    for options, smallest in (({"similarity": "euclidean", "threshold": 1.5e-9}, 1),
-                              ({"similarity": "euclidean", "threshold": 0.9e-9}, 0)):  # fmt: skip
+    for options, smallest in (
+        ({"similarity": "euclidean", "threshold": 1.5e-9}, 1),
+        ({"similarity": "euclidean", "threshold": 0.9e-9}, 0),
+    ):
         task = FACE_VERIFICATION.configured(options)
         answers = {f"s{k}": task.check(vector, samples[k]) for k, vector in enumerate(near)}
         result = reduced(task, samples, answers, shards=4)
@@ -285,16 +295,22 @@ def test_boxes_are_given_with_the_size_of_their_picture():
     box = np.array([10.0, 20, 30, 60])
     wide = ct.Sample("a", BLANK, 200, 100, (ct.Subject("0", "p", face_box=box),))
     shares = Reading("xyxy", "rel")
-    (one,) = scenes(FACES.true_box, [wide, scene("b")], {"a": ct.Boxes([box]), "b": ct.Boxes([])},
-                    Readings(shares, Reading("xywh", "px")))  # fmt: skip
+    (one,) = scenes(
+        FACES.true_box,
+        [wide, scene("b")],
+        {"a": ct.Boxes([box]), "b": ct.Boxes([])},
+        Readings(shares, Reading("xywh", "px")),
+    )
     assert one.predicted.tolist() == [[0.05, 0.2, 0.15, 0.6]] and one.truth.tolist() == [[10, 20, 20, 40]]
     assert (one.width, one.height) == (200, 100)
 
 
 @pytest.mark.parametrize(("truth", "counted"), [("red", 1), (("red",), 1), (("red", "blue"), 0), (None, 0)])
 def test_words_of_one_truth_are_confused_and_those_of_several_are_not(truth, counted):
-    people = [scene("a", ct.Subject("0", "p", attributes={"hat": truth})),
-              scene("b", ct.Subject("0", "q", attributes={"hat": "blue"}))]  # fmt: skip
+    people = [
+        scene("a", ct.Subject("0", "p", attributes={"hat": truth})),
+        scene("b", ct.Subject("0", "q", attributes={"hat": "blue"})),
+    ]
     answers = {one.id: ATTRIBUTES.check({"hat": "RED"}, one) for one in people}
     result = reduced(ATTRIBUTES, people, answers)
     confusion = next(one for one in result.results if one.name == "confusion of hat")
@@ -325,8 +341,12 @@ def test_calibration_of_attributes_by_hand():
         assert found[("group " if group else "") + "calibration error of hat", group].n == len(own)
     (line,) = next(one for one in result.results if one.name == "calibration of hat" and not one.attribute).lines
     assert line.x == pytest.approx([0.55, 0.7, np.mean([row[0] for row in rows if row[0] > 0.9])])
-    assert line.y == pytest.approx([np.mean([row[1] for row in rows if low <= row[0] < high])
-                                    for low, high in ((0.5, 0.6), (0.6, 0.8), (0.8, 1.1))])  # fmt: skip
+    assert line.y == pytest.approx(
+        [
+            np.mean([row[1] for row in rows if low <= row[0] < high])
+            for low, high in ((0.5, 0.6), (0.6, 0.8), (0.8, 1.1))
+        ]
+    )
 
 
 def test_errors_of_ages_in_cells():
@@ -358,11 +378,17 @@ def test_errors_of_ages_in_cells():
 
 def test_a_group_without_children_has_no_curve_of_children():
     people = {"a": (10.0, 30.0), "b": (40.0, 50.0)}
-    samples = [scene(f"{tone}{age}", ct.Subject("0", f"{tone}{age}", attributes={"age": age, "tone": tone}))
-               for tone, some in people.items() for age in some]  # fmt: skip
+    samples = [
+        scene(f"{tone}{age}", ct.Subject("0", f"{tone}{age}", attributes={"age": age, "tone": tone}))
+        for tone, some in people.items()
+        for age in some
+    ]
     answers = {one.id: AGE_ESTIMATION.check(33.0, one) for one in samples}
-    curves = {(one.name, one.attribute): one for one in reduced(AGE_ESTIMATION, samples, answers).results
-              if one.type == "curve"}  # fmt: skip
+    curves = {
+        (one.name, one.attribute): one
+        for one in reduced(AGE_ESTIMATION, samples, answers).results
+        if one.type == "curve"
+    }
     assert [line.label for line in curves["false positive rate by challenge age", "tone"].lines] == ["a"]
     assert [line.label for line in curves["bias by age", "tone"].lines] == ["a", "b"]
     assert curves["false positive rate by challenge age", None].lines[0].x == list(range(18, 41))

@@ -56,8 +56,9 @@ SIZES = [4, 3, 5, 1, 2, 4, 6, 3, 2, 4, 3, 5]
 def found_by(made, options):
     task = FACE_VERIFICATION.configured(options)
     result = reduced(task, made.samples, made.answers, shards=3, seed=5)
-    return result, {(one.name, getattr(one, "group", None), getattr(one, "attribute", None)): one
-                    for one in result.results}  # fmt: skip
+    return result, {
+        (one.name, getattr(one, "group", None), getattr(one, "attribute", None)): one for one in result.results
+    }
 
 
 def rate_of(one):
@@ -135,8 +136,9 @@ def test_densities_and_shifts_are_those_of_all_pairs(similarity):
         assert line.x == pytest.approx((shown[1:] + shown[:-1]) / 2)
         assert line.y == pytest.approx(np.histogram(sign * scores, shown, density=True)[0], abs=1e-9)
         for group in "abc":
-            own = np.array([q for (i, j, _), q in zip(pairs, squares, strict=True)
-                            if made.tone[i] == group == made.tone[j]])  # fmt: skip
+            own = np.array(
+                [q for (i, j, _), q in zip(pairs, squares, strict=True) if made.tone[i] == group == made.tone[j]]
+            )
             shift = found[f"shift of {name} scores", group, "tone"]
             assert shift.value == pytest.approx((own.mean() - squares.mean()) / squares.std())
             assert shift.n == len(own) and shift.low < shift.value < shift.high
@@ -167,9 +169,14 @@ def test_calibrations_that_make_no_sense(text):
 
 @pytest.mark.parametrize(
     ("calibration", "message"),
-    [("none=a", "no attribute 'none'"), ("tone=z", "no picture has tone = z"), ("0.01", "fewer than two people"),
-     ("0.99", "fewer than two people"), ("split=test", None)],
-)  # fmt: skip
+    [
+        ("none=a", "no attribute 'none'"),
+        ("tone=z", "no picture has tone = z"),
+        ("0.01", "fewer than two people"),
+        ("0.99", "fewer than two people"),
+        ("split=test", None),
+    ],
+)
 def test_a_calibration_needs_two_people_on_both_sides(calibration, message):
     made = Made(FACE_VERIFICATION, [2] * 4)
     if message is None:
@@ -181,9 +188,14 @@ def test_a_calibration_needs_two_people_on_both_sides(calibration, message):
 
 @pytest.mark.parametrize(
     "options",
-    [{"threshold": 1, "fmr": 0.1}, {"threshold": 1, "calibration": "0.3"}, {"fmr": 0}, {"fmr": 1},
-     {"threshold": -0.1, "similarity": "euclidean"}],
-)  # fmt: skip
+    [
+        {"threshold": 1, "fmr": 0.1},
+        {"threshold": 1, "calibration": "0.3"},
+        {"fmr": 0},
+        {"fmr": 1},
+        {"threshold": -0.1, "similarity": "euclidean"},
+    ],
+)
 def test_options_of_verification_that_contradict(options):
     with pytest.raises(ct.InputError):
         FACE_VERIFICATION.configured(options)
@@ -206,8 +218,13 @@ def test_one_person_is_not_compared():
 def test_small_numbers_say_so():
     assert too_few(299, 0.01) and not too_few(300, 0.01)
     made = [few(IntervalEstimate(0.5, 0, 1, n, people)) for n, people in ((0, 0), (5, 1), (5, 2), (99, 19), (99, 20))]
-    assert made == ["nothing to compare: not a single case in this group", "only 1 person", "only 2 people",
-                    "only 19 people", ""]  # fmt: skip
+    assert made == [
+        "nothing to compare: not a single case in this group",
+        "only 1 person",
+        "only 2 people",
+        "only 19 people",
+        "",
+    ]
     none = number("FMR", "", IntervalEstimate(0.0, 0.0, 0.01, 100, 50), "pairs", note="so")
     assert (none.value, none.bound, none.low, none.high, none.note) == (0.03, "<", 0.0, 0.03, "so")
     assert number("FMR", "", IntervalEstimate(0.0, 0.0, 0.2, 100, 50), "pairs").high == 0.2

@@ -157,13 +157,16 @@ def test_evidence_is_sufficient_from_three_cases_on(count, said):
 def probes_of(made, options):
     task = FACE_IDENTIFICATION.configured(options)
     result = reduced(task, made.samples, made.answers, shards=2, seed=5)
-    return result, {(one.name, getattr(one, "group", None), getattr(one, "attribute", None)): one
-                    for one in result.results}  # fmt: skip
+    return result, {
+        (one.name, getattr(one, "group", None), getattr(one, "attribute", None)): one for one in result.results
+    }
 
 
 def sums(errors, chosen, codes):
-    return (np.bincount(codes[chosen], errors[chosen], minlength=codes.max() + 1).astype(float),
-            np.bincount(codes[chosen], minlength=codes.max() + 1).astype(float))  # fmt: skip
+    return (
+        np.bincount(codes[chosen], errors[chosen], minlength=codes.max() + 1).astype(float),
+        np.bincount(codes[chosen], minlength=codes.max() + 1).astype(float),
+    )
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "euclidean"])
@@ -204,8 +207,12 @@ def test_the_curve_of_identification_is_at_its_bound_where_nobody_is_missed():
     mated, stranger = (~np.isnan(result.columns[name]) for name in ("identified", "false_alarm"))
     gallery = np.flatnonzero(~mated & ~stranger)
     best = np.array([[made.score(i, g, "cosine") for g in gallery] for i in range(80)])
-    own = np.array([made.score(i, next(g for g in gallery if codes[g] == codes[i]), "cosine") if mated[i] else -np.inf
-                    for i in range(80)])  # fmt: skip
+    own = np.array(
+        [
+            made.score(i, next(g for g in gallery if codes[g] == codes[i]), "cosine") if mated[i] else -np.inf
+            for i in range(80)
+        ]
+    )
     hit = np.where(own >= best.max(axis=1), own, -np.inf)
     grid = np.geomspace(1 / stranger.sum(), 1, 41)
     band = open_set_curve(hit[mated], codes[mated], best.max(axis=1)[stranger], codes[stranger], grid, seed=5)
@@ -223,12 +230,17 @@ def test_the_curve_of_identification_is_at_its_bound_where_nobody_is_missed():
 
 def test_a_person_of_the_gallery_has_the_groups_of_their_gallery_pictures():
     rows = [("p", "a", "gallery"), ("p", "b", "probe"), ("q", "a", "probe"), ("q", "b", "probe")]
-    samples = [scene(f"s{k}", ct.Subject("0", who, attributes={"tone": tone, "role": role}))
-               for k, (who, tone, role) in enumerate(rows)]  # fmt: skip
+    samples = [
+        scene(f"s{k}", ct.Subject("0", who, attributes={"tone": tone, "role": role}))
+        for k, (who, tone, role) in enumerate(rows)
+    ]
     answers = {one.id: FACE_IDENTIFICATION.check([1.0, 0.0], one) for one in samples}
     task = FACE_IDENTIFICATION.configured({"gallery": "role=gallery", "threshold": 0.5})
-    matrix = next(one for one in reduced(task, samples, answers).results
-                  if one.name == "FPIR by group" and one.attribute == "tone")  # fmt: skip
+    matrix = next(
+        one
+        for one in reduced(task, samples, answers).results
+        if one.name == "FPIR by group" and one.attribute == "tone"
+    )
     assert matrix.values == [[1, 0], [1, 0]] and matrix.counts == [[1, 1], [1, 1]]
 
 
@@ -304,5 +316,6 @@ def test_people_of_a_calibration_and_of_a_gallery_are_drawn_by_the_seed():
     assert {who for who, out in zip(made.people, apart, strict=True) if out} == drawn
     result, _ = probes_of(made, {"known": 0.3, "threshold": 0.5})
     drawn = set(names[np.random.default_rng([5, 9]).permutation(20)[:6]].tolist())
-    assert {who for who, value in zip(made.people, result.columns["identified"], strict=True)
-            if not np.isnan(value)} == drawn  # fmt: skip
+    assert {
+        who for who, value in zip(made.people, result.columns["identified"], strict=True) if not np.isnan(value)
+    } == drawn

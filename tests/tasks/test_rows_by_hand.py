@@ -76,8 +76,10 @@ def test_boxes_against_a_plain_loop(task):
     for k in range(24):
         truth = random_boxes(random, k % 4)
         tones = ["ab"[int(v)] for v in random.integers(0, 2, len(truth))]
-        people = [ct.Subject(str(i), f"p{k}-{i}", face_box=box, person_box=box, attributes={"tone": tone})
-                  for i, (box, tone) in enumerate(zip(truth, tones, strict=True))]  # fmt: skip
+        people = [
+            ct.Subject(str(i), f"p{k}-{i}", face_box=box, person_box=box, attributes={"tone": tone})
+            for i, (box, tone) in enumerate(zip(truth, tones, strict=True))
+        ]
         near = truth + random.normal(0, 2.5, truth.shape)
         boxes = np.concatenate([near[random.random(len(near)) < 0.9], random_boxes(random, k % 3)])
         boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2])
@@ -140,8 +142,11 @@ def test_keypoints_against_a_plain_loop(people, predicted):
         mask[10 : 40 + i, 5 : 30 + i] = True
         truth = np.column_stack([random.uniform(5, 60, (17, 2)), random.choice([0, 1, 2, 2, 2], 17)])
         truths.append((truth, mask.sum(), np.hypot(10 + i, 14.0)))
-        subjects.append(ct.Subject(str(i), f"p{i}", keypoints=truth, mask=ct.Rle.encode(mask),
-                                   face_box=np.array([3.0, 4, 13 + i, 18])))  # fmt: skip
+        subjects.append(
+            ct.Subject(
+                str(i), f"p{i}", keypoints=truth, mask=ct.Rle.encode(mask), face_box=np.array([3.0, 4, 13 + i, 18])
+            )
+        )
     base = [truths[i % people][0][:, :2] for i in random.permutation(max(people, predicted))[:predicted]]
     points = np.array([one + random.normal(0, 2, (17, 2)) for one in base]).reshape(-1, 17, 2)
     sample = scene("s", *subjects)
@@ -166,9 +171,15 @@ def strict_shares(people, predicted):
     task = KEYPOINT_ESTIMATION.configured({"compat": "strict", "thresholds": {"PCK": [0.5]}})
     box, mask = np.array([0.0, 0, 30, 40]), np.ones((64, 64), bool)  # a diagonal of 50
     subjects = [
-        ct.Subject(str(i), f"p{i}", keypoints=np.column_stack([np.full((17, 2), value), np.full(17, 2.0)]),
-                   mask=ct.Rle.encode(mask), face_box=box) for i, value in enumerate(people)
-    ]  # fmt: skip
+        ct.Subject(
+            str(i),
+            f"p{i}",
+            keypoints=np.column_stack([np.full((17, 2), value), np.full(17, 2.0)]),
+            mask=ct.Rle.encode(mask),
+            face_box=box,
+        )
+        for i, value in enumerate(people)
+    ]
     sample = scene("s", *subjects)
     points = np.array([np.full((17, 2), value) for value in predicted], dtype=float)
     return [row["m.PCK"] for row in task.score(sample, task.check(points, sample))]
@@ -185,8 +196,9 @@ def test_some_keypoints_and_nobody_visible():
     assert task.options.places == [0, 3] and len(KEYPOINTS) == 17
     truth = np.column_stack([np.full((17, 2), 20.0), np.full(17, 1.0)])
     truth[3, 2] = 2
-    subject = ct.Subject("0", "p", keypoints=truth, mask=ct.Rle.encode(np.ones((64, 64), bool)),
-                         face_box=np.array([0.0, 0, 3, 4]))  # fmt: skip
+    subject = ct.Subject(
+        "0", "p", keypoints=truth, mask=ct.Rle.encode(np.ones((64, 64), bool)), face_box=np.array([0.0, 0, 3, 4])
+    )
     sample = scene("s", subject)
     points = np.zeros((1, 17, 2))
     points[0, 3] = 20

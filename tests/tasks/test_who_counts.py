@@ -30,8 +30,12 @@ def test_people_with_keypoints_a_mask_and_a_face_box_have_keypoint_rows() -> Non
 def test_a_shard_without_answers_has_a_state_of_nothing() -> None:
     state = attributes.partial(SimpleNamespace(answered=lambda: iter(())))  # type: ignore[arg-type]
     assert {name: (len(one), one.dtype.kind) for name, one in state.items()} == {
-        "sample": (0, "U"), "name": (0, "U"), "truth": (0, "U"), "said": (0, "U"), "stated": (0, "f"),
-    }  # fmt: skip
+        "sample": (0, "U"),
+        "name": (0, "U"),
+        "truth": (0, "U"),
+        "said": (0, "U"),
+        "stated": (0, "f"),
+    }
 
 
 def test_the_published_rate_is_rounded_to_two_places() -> None:

@@ -165,10 +165,17 @@ def test_views_are_saved_and_deleted_by_hand(chromium: Any, runs: Path, tmp_path
 
 def test_hostile_names_do_nothing(chromium: Any, viewer: Viewer) -> None:
     run = viewer.id_of("hostile/run")
-    for path in ("/", f"/runs/{run}", f"/runs/{run}/rows", f"/runs/{run}/samples?show=all", f"/runs/{run}/samples/3",
-                 f"/runs/{run}/unanswered", f"/compare?run={run}",
-                 f"/runs/{run}/rows?{query(of='skin_tone', group=drawn.HOSTILE[0])}",
-                 f"/runs/{run}?{query(by='<script>window.pwned=1</script>')}"):  # fmt: skip
+    for path in (
+        "/",
+        f"/runs/{run}",
+        f"/runs/{run}/rows",
+        f"/runs/{run}/samples?show=all",
+        f"/runs/{run}/samples/3",
+        f"/runs/{run}/unanswered",
+        f"/compare?run={run}",
+        f"/runs/{run}/rows?{query(of='skin_tone', group=drawn.HOSTILE[0])}",
+        f"/runs/{run}?{query(by='<script>window.pwned=1</script>')}",
+    ):
         context = chromium.new_context()
         page = context.new_page()
         blocked: list[str] = []

@@ -11,8 +11,18 @@ from countenance.view.network import Address
 from countenance.view.scope import ScopedStorage, id_of, runs_below
 from countenance.view.token import Token, make_token
 
-PAGES = ("/", "/runs/{run}", "/runs/{run}/rows", "/runs/{run}/samples", "/api/runs", "/api/runs/{run}/estimates",
-         "/static/view.js", "/runs/{run}/thumbnails/3", "/api/views", "/compare")  # fmt: skip
+PAGES = (
+    "/",
+    "/runs/{run}",
+    "/runs/{run}/rows",
+    "/runs/{run}/samples",
+    "/api/runs",
+    "/api/runs/{run}/estimates",
+    "/static/view.js",
+    "/runs/{run}/thumbnails/3",
+    "/api/views",
+    "/compare",
+)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -39,9 +49,19 @@ def test_a_wrong_token_is_not_saved_by_a_right_cookie(viewer: Viewer) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}",
-             "127.0.0.1:{port}@evil.example", "[::1", "", "10.0.0.1:{port}"],
-)  # fmt: skip
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "localhost.evil.example:{port}",
+        "127.0.0.1:{port}@evil.example",
+        "[::1",
+        "",
+        "10.0.0.1:{port}",
+    ],
+)
 def test_a_foreign_host_is_refused(viewer: Viewer, host: str) -> None:
     assert viewer.ask("/api/runs", Host=host.format(port=viewer.port)).status in (400, 403)
 
@@ -82,12 +102,29 @@ def test_a_large_request_is_refused(viewer: Viewer) -> None:
 
 
 ESCAPES = (
-    "/../../etc/passwd", "/static/../../../etc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd", "/static//etc/passwd",
-    "/static/..%2f..%2fapp.py", "/runs/%2e%2e", "/runs/..", "/runs/../..", "/runs/%2Fetc", "/runs//etc/passwd/rows",
-    "/runs/{run}/../../../etc/passwd", "/runs/{run}/thumbnails/..%2f..%2frun.json", "/runs/{run}/thumbnails/-1",
-    "/runs/{run}/pictures/%2e%2e", "/runs/{run}/export/..%2frun.json", "/api/runs/..%2f..%2fetc", "/runs/{run}%00",
-    "/runs/{run}/run.json", "/runs/{run}/local.json", "/runs/{run}/samples/99999999", "/docs", "/openapi.json",
-)  # fmt: skip
+    "/../../etc/passwd",
+    "/static/../../../etc/passwd",
+    "/static/%2e%2e/%2e%2e/etc/passwd",
+    "/static//etc/passwd",
+    "/static/..%2f..%2fapp.py",
+    "/runs/%2e%2e",
+    "/runs/..",
+    "/runs/../..",
+    "/runs/%2Fetc",
+    "/runs//etc/passwd/rows",
+    "/runs/{run}/../../../etc/passwd",
+    "/runs/{run}/thumbnails/..%2f..%2frun.json",
+    "/runs/{run}/thumbnails/-1",
+    "/runs/{run}/pictures/%2e%2e",
+    "/runs/{run}/export/..%2frun.json",
+    "/api/runs/..%2f..%2fetc",
+    "/runs/{run}%00",
+    "/runs/{run}/run.json",
+    "/runs/{run}/local.json",
+    "/runs/{run}/samples/99999999",
+    "/docs",
+    "/openapi.json",
+)
 
 
 @pytest.mark.parametrize("path", ESCAPES)

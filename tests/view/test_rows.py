@@ -31,8 +31,11 @@ def test_a_group_has_as_many_rows_as_its_n(opened: OpenRun, by: str) -> None:
 
 
 def test_the_rows_of_a_group_have_its_mean(opened: OpenRun) -> None:
-    (one,) = [e for e in opened.estimates(opened.question([("by", "skin_tone"), ("metric", "best_iou")]))
-              if e.group == "monk_9"]  # fmt: skip
+    (one,) = [
+        e
+        for e in opened.estimates(opened.question([("by", "skin_tone"), ("metric", "best_iou")]))
+        if e.group == "monk_9"
+    ]
     rows = select(opened, of="skin_tone", group="monk_9", by_metric="best_iou", size="200").page().rows
     assert np.mean([row["m.best_iou"] for row in rows]) == pytest.approx(one.estimate)
 
@@ -43,11 +46,14 @@ def test_bins_and_lists_are_cut_as_the_audit_cuts_them(tmp_path: Path) -> None:
 
     from countenance.view.columns import Columns
 
-    table = pa.table({
-        "sample": [f"s{i}" for i in range(8)], "attr.age": [3.0, 17, 18, 40, 64, 65, 90, None],
-        "attr.worn": [["hat"], ["hat", "mask"], [], None, ["mask"], ["hat"], ["mask"], ["hat"]],
-        "m.found": [1.0, 0, 1, 0, 1, 0, 1, 1],
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "sample": [f"s{i}" for i in range(8)],
+            "attr.age": [3.0, 17, 18, 40, 64, 65, 90, None],
+            "attr.worn": [["hat"], ["hat", "mask"], [], None, ["mask"], ["hat"], ["mask"], ["hat"]],
+            "m.found": [1.0, 0, 1, 0, 1, 0, 1, 1],
+        }
+    )
     pq.write_table(table, tmp_path / "a [1] *.parquet")
     columns = Columns([tmp_path / "a [1] *.parquet"], "table")
     for by in ("age:18,65", "age:quantiles3", "worn", "age:18,65*worn"):
@@ -77,8 +83,11 @@ def test_failed_and_passed_are_all(opened: OpenRun) -> None:
 
 
 def test_pages_follow_each_other_without_gap(opened: OpenRun) -> None:
-    seen = [row["place"] for number in range(1, 12)
-            for row in select(opened, by_metric="best_iou", page=str(number), size="24").page().rows]  # fmt: skip
+    seen = [
+        row["place"]
+        for number in range(1, 12)
+        for row in select(opened, by_metric="best_iou", page=str(number), size="24").page().rows
+    ]
     whole, _ = select(opened, by_metric="best_iou").places()
     assert seen[: len(whole)] == [int(place) for place in whole]
     assert (
@@ -100,8 +109,12 @@ def test_every_estimate_on_the_page_is_a_link_to_as_many_rows(viewer: Viewer, fi
 
     text = viewer.ask(f"/runs/{first}?{query(by='gender', metric='recall@0.5', depth='1')}").text
     links = [html.unescape(link) for link in re.findall(r'<a class="rows" href="([^"]+)"', text)]
-    counts = {one["group"]: one["n"] for one in viewer.ask(
-        f"/api/runs/{first}/estimates?{query(by='gender', metric='recall@0.5', depth='1')}").json()}  # fmt: skip
+    counts = {
+        one["group"]: one["n"]
+        for one in viewer.ask(
+            f"/api/runs/{first}/estimates?{query(by='gender', metric='recall@0.5', depth='1')}"
+        ).json()
+    }
     assert len(set(links)) == len([n for n in counts.values() if n]) + 1  # and the rows of everybody
     for link in links:
         page = viewer.ask(link.replace("/runs/", "/api/runs/", 1))

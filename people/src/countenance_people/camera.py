@@ -73,9 +73,15 @@ class Camera:
 
 
 def orbit(
-    centre: Array, distance: float, azimuth: float, elevation: float, frame_height: float, width: int, height: int,
+    centre: Array,
+    distance: float,
+    azimuth: float,
+    elevation: float,
+    frame_height: float,
+    width: int,
+    height: int,
     drop: float = 0.0,
-) -> Camera:  # fmt: skip
+) -> Camera:
     """A camera around `centre` that shows `frame_height` metres there; `drop` lowers its aim."""
     turn, rise = math.radians(azimuth), math.radians(elevation)
     offset = np.array([math.sin(turn) * math.cos(rise), -math.cos(turn) * math.cos(rise), math.sin(rise)])

@@ -13,9 +13,28 @@ from countenance_people.mesh import Array
 from countenance_people.shape import BODY_PARTS, BODY_VERTICES, Surface, Template
 
 LABELS = (
-    "none", "skin", "nose", "u_lip", "l_lip", "l_ear", "r_ear", "neck", "mouth", "teeth", "l_eye", "r_eye",
-    "l_brow", "r_brow", "hair", "beard", "face_mask", "eye_g", "cloth", "limb", "hat",
-)  # fmt: skip
+    "none",
+    "skin",
+    "nose",
+    "u_lip",
+    "l_lip",
+    "l_ear",
+    "r_ear",
+    "neck",
+    "mouth",
+    "teeth",
+    "l_eye",
+    "r_eye",
+    "l_brow",
+    "r_brow",
+    "hair",
+    "beard",
+    "face_mask",
+    "eye_g",
+    "cloth",
+    "limb",
+    "hat",
+)
 CODE = {name: number for number, name in enumerate(LABELS)}
 # Teeth are told apart only while rendering; limbs have no name in a face-part map.
 FACE_PARTS = tuple(name for name in LABELS if name not in ("none", "teeth", "limb"))

@@ -36,9 +36,14 @@ def bitmap(image: Array, repeat: float = 1.0) -> Dict:
 
 
 def make_mesh(
-    name: str, vertices: Array, triangles: Array, bsdf: Dict, normals: Array,
-    attributes: dict[str, Array] | None = None, uv: Array | None = None,
-) -> Any:  # fmt: skip
+    name: str,
+    vertices: Array,
+    triangles: Array,
+    bsdf: Dict,
+    normals: Array,
+    attributes: dict[str, Array] | None = None,
+    uv: Array | None = None,
+) -> Any:
     """A Mitsuba mesh with vertex attributes."""
     mi, _ = load_mitsuba()
     properties = mi.Properties()
@@ -121,9 +126,16 @@ class MeshBuilder:
     count: int = 0
 
     def add(
-        self, vertices: Array, triangles: Array, colour: Any, label: Any, body_part: Any,
-        roughness: Any = 0.8, coat: float = 0.0, normals: Array | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        vertices: Array,
+        triangles: Array,
+        colour: Any,
+        label: Any,
+        body_part: Any,
+        roughness: Any = 0.8,
+        coat: float = 0.0,
+        normals: Array | None = None,
+    ) -> None:
         if not len(triangles):
             return
         used, index = np.unique(triangles.ravel(), return_inverse=True)
@@ -144,16 +156,27 @@ class MeshBuilder:
     def build(self, name: str) -> ScenePart:
         attribute = {"type": "mesh_attribute"}
         material = principled(
-            {**attribute, "name": "vertex_color"}, {**attribute, "name": "vertex_rough"}, self.specular,
-            clearcoat={**attribute, "name": "vertex_coat"}, clearcoat_gloss=0.95, flatness=0.35, spec_tint=0.25,
-        )  # fmt: skip
+            {**attribute, "name": "vertex_color"},
+            {**attribute, "name": "vertex_rough"},
+            self.specular,
+            clearcoat={**attribute, "name": "vertex_coat"},
+            clearcoat_gloss=0.95,
+            flatness=0.35,
+            spec_tint=0.25,
+        )
         colours, triangles = np.concatenate(self.colours), np.concatenate(self.triangles)
         shape = make_mesh(
-            name, np.concatenate(self.vertices), triangles, {"type": "twosided", "bsdf": material},
+            name,
+            np.concatenate(self.vertices),
+            triangles,
+            {"type": "twosided", "bsdf": material},
             np.concatenate(self.normals),
-            {"vertex_color": colours, "vertex_rough": np.concatenate(self.rough),
-             "vertex_coat": np.concatenate(self.coat)},
-        )  # fmt: skip
+            {
+                "vertex_color": colours,
+                "vertex_rough": np.concatenate(self.rough),
+                "vertex_coat": np.concatenate(self.coat),
+            },
+        )
         face_colour = colours[triangles].mean(1).astype(np.float32)
         return ScenePart(shape, np.concatenate(self.labels), np.concatenate(self.body_parts), face_colour)
 

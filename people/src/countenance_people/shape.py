@@ -38,9 +38,19 @@ FINEST = 0.0019
 MASKS = ("lips", "face", "ears", "inside-mouth", "fingernails", "toenails")
 CHIN, NOSE_TIP, EAR = (0, -0.142, 0.612), (0, -0.162, 0.697), (0.0855, -0.015, 0.715)
 BODY_PARTS = (
-    "Face", "Head hair", "Neck", "Torso", "Left arm", "Right arm", "Left hand", "Right hand",
-    "Left leg", "Right leg", "Left foot", "Right foot",
-)  # fmt: skip
+    "Face",
+    "Head hair",
+    "Neck",
+    "Torso",
+    "Left arm",
+    "Right arm",
+    "Left hand",
+    "Right hand",
+    "Left leg",
+    "Right leg",
+    "Left foot",
+    "Right foot",
+)
 
 
 @dataclass

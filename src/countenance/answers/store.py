@@ -12,10 +12,19 @@ from countenance.errors import InputError
 KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        types.Boxes, types.Labels, types.Masks, types.Keypoints,
-        types.Parts, types.LabelMap, types.Embedding, types.Picture, types.Age, types.Identifications, types.Scalars,
+        types.Boxes,
+        types.Labels,
+        types.Masks,
+        types.Keypoints,
+        types.Parts,
+        types.LabelMap,
+        types.Embedding,
+        types.Picture,
+        types.Age,
+        types.Identifications,
+        types.Scalars,
     )
-}  # fmt: skip
+}
 
 
 def _schema(kind: str) -> Any:
@@ -34,10 +43,13 @@ def _schema(kind: str) -> Any:
         "Age": [("years", pa.float64()), ("probabilities", numbers)],
         "Scalars": [("names", pa.list_(pa.string())), ("numbers", numbers)],
         "Identifications": [
-            ("boxes", pa.list_(numbers)), ("scores", numbers), ("count", pa.list_(pa.int64())),
-            ("identity", pa.list_(pa.int64())), ("similarity", numbers),
+            ("boxes", pa.list_(numbers)),
+            ("scores", numbers),
+            ("count", pa.list_(pa.int64())),
+            ("identity", pa.list_(pa.int64())),
+            ("similarity", numbers),
         ],
-    }[kind]  # fmt: skip
+    }[kind]
     return pa.schema([("sample", pa.string()), *fields], metadata={"answer": kind})
 
 

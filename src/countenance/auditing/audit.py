@@ -153,7 +153,8 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
         "metrics": [*rows.metrics, *dict.fromkeys(one.computed.metric for one in work.computed)],
         "where": settings.conditions,
         "given": settings.given_names,
-        "cluster": settings.cluster if settings.cluster is None or isinstance(settings.cluster, str)
+        "cluster": settings.cluster
+        if settings.cluster is None or isinstance(settings.cluster, str)
         else list(settings.cluster),
         "ways": list(rows.units.ways) if rows.units.codes else [],
         "nouns": list(rows.units.nouns),
@@ -187,10 +188,13 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
         "levels": {one.name: one.levels for one in rows.attributes},
         "named": work.named,
         "crosses": [[chosen.attributes[i].name for i in cross] for cross in chosen.crosses],
-        "bins": {choice.name: list(one.cuts) for choice, one in zip(chosen.attributes, rows.attributes, strict=True)
-                 if choice.cuts or choice.quantiles},
+        "bins": {
+            choice.name: list(one.cuts)
+            for choice, one in zip(chosen.attributes, rows.attributes, strict=True)
+            if choice.cuts or choice.quantiles
+        },
         "max_groups": settings.max_groups,
         "rows": rows.total,
         "comparisons": len(findings),
         "notes": work.notes,
-    }  # fmt: skip
+    }

@@ -62,9 +62,15 @@ class _Chunk:
     """
 
     def __init__(
-        self, cells: Array, homes: Array, known: Array, count: int, size: int, rows: Array | None,
+        self,
+        cells: Array,
+        homes: Array,
+        known: Array,
+        count: int,
+        size: int,
+        rows: Array | None,
         weights: Array | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.known, self.all_known, self.count, self.size = known, bool(known.all()), count, size
         self.weights = weights
         if not self.all_known:
@@ -182,9 +188,13 @@ class _Blocks:
         by_y, by_n, n_by_y, n_by_n = self.beside
         whole = self.whole[:, None]
         rest = [
-            whole[0] - n, whole[1] - y, whole[2] - self.full, whole[3] - 2 * n_by_n + nn,
-            whole[4] - n_by_y - by_n + yn, whole[5] - 2 * by_y + yy,
-        ]  # fmt: skip
+            whole[0] - n,
+            whole[1] - y,
+            whole[2] - self.full,
+            whole[3] - 2 * n_by_n + nn,
+            whole[4] - n_by_y - by_n + yn,
+            whole[5] - 2 * by_y + yy,
+        ]
         if self.cubes:
             rest += list(self.rest_cubes + whole[6:])
         cross = CrossWay(by_y - yy, by_n - yn, n_by_y - yn, n_by_n - nn)

@@ -82,9 +82,13 @@ class Draft:
         """Take the test that decided, and the p of the comparison."""
         test = self.tests[name]
         self.values |= {
-            "statistic": "rank" if name == "rank" else "mean", "test": test.name, "test_statistic": test.value, "p": p,
-            "z": test.z, "df": test.df,
-        }  # fmt: skip
+            "statistic": "rank" if name == "rank" else "mean",
+            "test": test.name,
+            "test_statistic": test.value,
+            "p": p,
+            "z": test.z,
+            "df": test.df,
+        }
         self.values["direction"] = direction(test.sign, self.judged.better)
         self.ranks_decided = name == "rank"
 

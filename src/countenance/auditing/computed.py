@@ -59,12 +59,21 @@ class ComputedGroups:
         rows = zip(self.groups, self.values, self.low, self.high, self.n, self.people, strict=True)
         return [
             Estimate(
-                metric=self.metric, metric_kind=RATIO, attribute=self.attribute, group=group, n=n, clusters=people,
-                estimate=value, low=low, high=high, deff=math.nan, note="" if n else "no units",
+                metric=self.metric,
+                metric_kind=RATIO,
+                attribute=self.attribute,
+                group=group,
+                n=n,
+                clusters=people,
+                estimate=value,
+                low=low,
+                high=high,
+                deff=math.nan,
+                note="" if n else "no units",
                 counted=_counted(n, people, self.unit),
             )
             for group, value, low, high, n, people in rows
-        ]  # fmt: skip
+        ]
 
 
 class Ratios:
@@ -127,15 +136,27 @@ class Ratios:
         log_ratio, error, _ = self._contrast(g, others)
         single = others[0] if len(others) == 1 else None
         values: dict[str, Any] = {
-            "metric": one.metric, "attribute": one.attribute, "group": one.groups[g], "kind": "group",
-            "versus": REST if single is None else one.groups[single], "comparison": self.settings.comparison,
-            "metric_kind": RATIO, "n": one.n[g], "clusters": int(self.people[g]),
-            "n_versus": int(sum(one.n[h] for h in others)), "clusters_versus": int(self.people[list(others)].sum()),
-            "estimate": one.values[g], "low": one.low[g], "high": one.high[g], "estimate_versus": other,
-            "difference": one.values[g] - other, "effect_name": RATIO, "depth": 1,
+            "metric": one.metric,
+            "attribute": one.attribute,
+            "group": one.groups[g],
+            "kind": "group",
+            "versus": REST if single is None else one.groups[single],
+            "comparison": self.settings.comparison,
+            "metric_kind": RATIO,
+            "n": one.n[g],
+            "clusters": int(self.people[g]),
+            "n_versus": int(sum(one.n[h] for h in others)),
+            "clusters_versus": int(self.people[list(others)].sum()),
+            "estimate": one.values[g],
+            "low": one.low[g],
+            "high": one.high[g],
+            "estimate_versus": other,
+            "difference": one.values[g] - other,
+            "effect_name": RATIO,
+            "depth": 1,
             "direction": direction(one.values[g] - other, judged.better),
             "counted": _counted(one.n[g], int(self.people[g]), one.unit),
-        }  # fmt: skip
+        }
         values["counted_versus"] = _counted(values["n_versus"], values["clusters_versus"], one.unit)
         if single is not None:
             values |= {"low_versus": one.low[single], "high_versus": one.high[single]}
@@ -157,9 +178,14 @@ class Ratios:
         draft.smaller = decisive[0] > 1 / limit and decisive[1] < limit and not draft.untestable
         ends = (math.exp(log_ratio), low, high) if log_ratio >= 0 else (math.exp(-log_ratio), 1 / high, 1 / low)
         draft.values |= {
-            "effect": math.exp(log_ratio), "effect_low": low, "effect_high": high, "low_equivalence": decisive[0],
-            "high_equivalence": decisive[1], "failure_ratio": ratio(*ends), "se": error,
-        }  # fmt: skip
+            "effect": math.exp(log_ratio),
+            "effect_low": low,
+            "effect_high": high,
+            "low_equivalence": decisive[0],
+            "high_equivalence": decisive[1],
+            "failure_ratio": ratio(*ends),
+            "se": error,
+        }
         z = log_ratio / error
         draft.tests = {"mean": Test("z of the logarithm", z, float(both(z)), z, math.inf, log_ratio)}
 
@@ -177,7 +203,8 @@ def own_ratios(
     ways = parse_better(settings.better)
     kept = {name: delta for name, delta in deltas.items() if name not in names}
     rows = replace(
-        settings, delta=kept | ({} if common is None else {"": common}),
+        settings,
+        delta=kept | ({} if common is None else {"": common}),
         better={name: way for name, way in ways.items() if name not in names},
-    )  # fmt: skip
+    )
     return [replace(one, largest=deltas.get(one.metric, one.largest)) for one in computed], rows

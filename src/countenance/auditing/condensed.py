@@ -112,9 +112,7 @@ class _Making(LargeColumns):
         rows.attributes = [
             one.spread_out(_numbers(table, f"a{i}")[order].astype(np.int64)) for i, one in enumerate(coded_attributes)
         ]
-        rows.columns = [
-            self._column(column, table, f"m{j}", order) for j, column in enumerate(columns)
-        ]  # fmt: skip
+        rows.columns = [self._column(column, table, f"m{j}", order) for j, column in enumerate(columns)]
         rows.ranked = {
             (columns[j].name, known): self._column(
                 Column(f"{columns[j].name} (ranks {sorted(known)})", "mean", np.empty(0)), table, name, order
@@ -312,8 +310,10 @@ class _Making(LargeColumns):
 def _three(name: str, value: str, *, exact: bool) -> list[str]:
     add = "sum" if exact else "fsum"
     return [
-        f"count({value})::DOUBLE AS {name}_n", f"{add}({value}) AS {name}_y", f"{add}({value} * {value}) AS {name}_q",
-    ]  # fmt: skip
+        f"count({value})::DOUBLE AS {name}_n",
+        f"{add}({value}) AS {name}_y",
+        f"{add}({value} * {value}) AS {name}_q",
+    ]
 
 
 def _codes(column: Any) -> Array:

@@ -6,9 +6,24 @@ import re
 
 HIGHER, LOWER = "higher", "lower"
 LOWER_WORDS = (
-    "error", "wer", "cer", "mae", "rmse", "loss", "miss", "missed", "false", "fpr", "fnr", "fmr", "fnmr", "latency",
-    "seconds", "distance", "refused",
-)  # fmt: skip
+    "error",
+    "wer",
+    "cer",
+    "mae",
+    "rmse",
+    "loss",
+    "miss",
+    "missed",
+    "false",
+    "fpr",
+    "fnr",
+    "fmr",
+    "fnmr",
+    "latency",
+    "seconds",
+    "distance",
+    "refused",
+)
 HIGHER_WORDS = ("accuracy", "correct", "found", "recall", "precision", "f1", "auc", "iou", "hit")
 _WORD = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
 

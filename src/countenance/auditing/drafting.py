@@ -69,14 +69,27 @@ class _Numbers:
         kind = MISSING if self.measured.kind == MISSING else grouping.kind
         return Draft(
             {
-                "metric": self.measured.metric, "attribute": grouping.name, "group": group, "versus": versus,
-                "kind": kind if kind != "unknown" else GROUP, "comparison": self.settings.comparison,
-                "n": int(self.n1[i]), "clusters": int(batch.one.units[i]), "n_versus": int(self.n2[i]),
-                "clusters_versus": int(batch.two.units[i]), "estimate": float(self.mean1[i]),
-                "low": float(self.low1[i]), "high": float(self.high1[i]), "estimate_versus": float(self.mean2[i]),
-                "low_versus": float(self.low2[i]), "high_versus": float(self.high2[i]),
-                "deff": float(self.deff1[i]), "deff_versus": float(self.deff2[i]), "metric_kind": self.kind,
-                "depth": grouping.depth, "effect_name": "h" if self.kind == "rate" else "rank-biserial",
+                "metric": self.measured.metric,
+                "attribute": grouping.name,
+                "group": group,
+                "versus": versus,
+                "kind": kind if kind != "unknown" else GROUP,
+                "comparison": self.settings.comparison,
+                "n": int(self.n1[i]),
+                "clusters": int(batch.one.units[i]),
+                "n_versus": int(self.n2[i]),
+                "clusters_versus": int(batch.two.units[i]),
+                "estimate": float(self.mean1[i]),
+                "low": float(self.low1[i]),
+                "high": float(self.high1[i]),
+                "estimate_versus": float(self.mean2[i]),
+                "low_versus": float(self.low2[i]),
+                "high_versus": float(self.high2[i]),
+                "deff": float(self.deff1[i]),
+                "deff_versus": float(self.deff2[i]),
+                "metric_kind": self.kind,
+                "depth": grouping.depth,
+                "effect_name": "h" if self.kind == "rate" else "rank-biserial",
                 "small_group": bool(batch.small[i]),
             },
             self.measured.judged,
@@ -85,16 +98,20 @@ class _Numbers:
             weight=batch.weight[i],
             named=grouping.named,
             unclear=LACKING.format(self.measured.metric) if self.lacking[i] else "",
-        )  # fmt: skip
+        )
 
     def _difference(self, draft: Draft, i: int) -> None:
         judged, large = self.measured.judged, not self.batch.untestable[i]
         draft.values |= {
-            "difference": float(self.mean1[i] - self.mean2[i]), "diff_low": float(self.diff_low[i]),
-            "diff_high": float(self.diff_high[i]), "effect": float(self.effect[i]),
-            "effect_low": float(self.effect_low[i]), "effect_high": float(self.effect_high[i]),
-            "low_equivalence": float(self.low_decides[i]), "high_equivalence": float(self.high_decides[i]),
-        }  # fmt: skip
+            "difference": float(self.mean1[i] - self.mean2[i]),
+            "diff_low": float(self.diff_low[i]),
+            "diff_high": float(self.diff_high[i]),
+            "effect": float(self.effect[i]),
+            "effect_low": float(self.effect_low[i]),
+            "effect_high": float(self.effect_high[i]),
+            "low_equivalence": float(self.low_decides[i]),
+            "high_equivalence": float(self.high_decides[i]),
+        }
         draft.values["direction"] = direction(draft.values["difference"], judged.better)
         draft.smaller = bool(self.smaller[i]) and large and not draft.unclear
         draft.p_equivalence = float(self.p_equivalence[i])

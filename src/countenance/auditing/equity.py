@@ -106,9 +106,12 @@ class _Attribute:
         cells = np.flatnonzero(enough)
         names = self.grouping.cells
         said: dict[str, Any] = {
-            "attribute": self.grouping.name, "metric": metric, "measure": measure.name, "meaning": measure.meaning,
+            "attribute": self.grouping.name,
+            "metric": metric,
+            "measure": measure.name,
+            "meaning": measure.meaning,
             "left_out": [name for name, kept in zip(names, enough, strict=True) if not kept],
-        }  # fmt: skip
+        }
         if len(cells) < 2:
             few = f"fewer than two groups have {self.settings.min_n} {self.work.nouns[1]}"
             return Equity(**said, undefined=f"{measure.name}: {few}")

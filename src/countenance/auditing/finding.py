@@ -431,13 +431,27 @@ class Audit(BaseModel):
 
 
 SHORT = (
-    "metric", "attribute", "group", "versus", "n", "estimate", "low", "high", "difference", "verdict",
-)  # fmt: skip
+    "metric",
+    "attribute",
+    "group",
+    "versus",
+    "n",
+    "estimate",
+    "low",
+    "high",
+    "difference",
+    "verdict",
+)
 """The columns of `Audit.short`."""
 _PARTS: dict[str, type[BaseModel]] = {
-    "findings": Finding, "groups": Estimate, "overall": Estimate, "missing": MissingScores, "ordered": Split,
-    "widest": Widest, "equity": Equity,
-}  # fmt: skip
+    "findings": Finding,
+    "groups": Estimate,
+    "overall": Estimate,
+    "missing": MissingScores,
+    "ordered": Split,
+    "widest": Widest,
+    "equity": Equity,
+}
 
 
 def _part(model: type[BaseModel], row: dict[str, Any]) -> BaseModel:
@@ -459,9 +473,13 @@ def _arrow(model: type[BaseModel], rows: list[Any]) -> Any:
     import pyarrow as pa
 
     kinds: dict[Any, Any] = {
-        int: pa.int64(), int | None: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_(),
+        int: pa.int64(),
+        int | None: pa.int64(),
+        float: pa.float64(),
+        str: pa.string(),
+        bool: pa.bool_(),
         Ratio | None: pa.struct([(name, pa.float64()) for name in Ratio._fields]),
-    }  # fmt: skip
+    }
     columns = {}
     for name, field in model.model_fields.items():
         kind = kinds.get(field.annotation, pa.string())

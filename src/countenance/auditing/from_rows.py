@@ -45,10 +45,9 @@ class RowSums:
         """For each way and attribute, whether the attribute differs within clusters."""
         found = [[layout.varies(one) for one in self.attributes] for layout in self.layouts[:2]]
         if len(self.layouts) > 2:  # rows that share both clusters differ only where rows of either do
-            found.append([
-                all(own) and self.layouts[2].varies(one)
-                for one, *own in zip(self.attributes, *found, strict=True)
-            ])  # fmt: skip
+            found.append(
+                [all(own) and self.layouts[2].varies(one) for one, *own in zip(self.attributes, *found, strict=True)]
+            )
         return found
 
     def splits(self, grouping: Grouping) -> bool:

@@ -127,9 +127,10 @@ def leading(findings: Sequence[Finding]) -> Finding:
     beside = [
         f
         for f in findings
-        if f.verdict == DISPARITY and (f.metric, f.attribute, f.kind) == (first.metric, first.attribute, first.kind)
+        if f.verdict == DISPARITY
+        and (f.metric, f.attribute, f.kind) == (first.metric, first.attribute, first.kind)
         and f.versus == REST == first.versus
-    ]  # fmt: skip
+    ]
     size = {id(f): abs(f.difference) if f.statistic == "mean" else abs(f.effect) for f in beside}
     alike = [
         f for f in beside if f.statistic == first.statistic and size[id(f)] > STANDS_OUT * size.get(id(first), 0.0)

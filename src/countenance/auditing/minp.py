@@ -148,9 +148,9 @@ class Shuffling:
         """Every statistic of the labels as they are."""
         samples = [] if stream is None else stream.observed()
         by_statistic = {id(one): sample for one, sample in zip(shuffled, samples, strict=True)}
-        return np.concatenate([
-            one.observed if one.observed is not None else _values(one, by_statistic, 1)[0] for one in self.statistics
-        ])  # fmt: skip
+        return np.concatenate(
+            [one.observed if one.observed is not None else _values(one, by_statistic, 1)[0] for one in self.statistics]
+        )
 
     def _drawn(
         self, stream: Permutations | None, shuffled: Sequence[Statistic], done: int, count: int, settings: AuditSettings

@@ -10,21 +10,72 @@ from countenance.errors import InputError
 
 PERSON, CONDITION = "person", "condition"
 PERSON_WORDS = (
-    "tone", "skin", "skincolor", "monk", "fitzpatrick", "age", "ages", "gender", "sex", "pronoun", "pronouns",
-    "ancestry", "race", "ethnicity", "ethnic", "nationality", "religion", "disability", "disabled", "impairment",
-    "pregnancy", "pregnant", "accent", "dialect",
-)  # fmt: skip
+    "tone",
+    "skin",
+    "skincolor",
+    "monk",
+    "fitzpatrick",
+    "age",
+    "ages",
+    "gender",
+    "sex",
+    "pronoun",
+    "pronouns",
+    "ancestry",
+    "race",
+    "ethnicity",
+    "ethnic",
+    "nationality",
+    "religion",
+    "disability",
+    "disabled",
+    "impairment",
+    "pregnancy",
+    "pregnant",
+    "accent",
+    "dialect",
+)
 """Words of an attribute's name that say something about a person; every other attribute is a condition."""
 TONE_WORDS = ("tone", "skin", "skincolor", "monk", "fitzpatrick", "mst")
 TONES = (
-    "very light", "lightest", "light", "fair", "light medium", "medium light", "medium", "olive", "tan",
-    "medium dark", "dark medium", "brown", "dark", "very dark", "darkest",
-)  # fmt: skip
+    "very light",
+    "lightest",
+    "light",
+    "fair",
+    "light medium",
+    "medium light",
+    "medium",
+    "olive",
+    "tan",
+    "medium dark",
+    "dark medium",
+    "brown",
+    "dark",
+    "very dark",
+    "darkest",
+)
 AGE_WORDS = ("age", "ages")
 AGES = (
-    "infant", "baby", "toddler", "kid", "child", "children", "teen", "teenager", "adolescent", "youth", "young",
-    "young adult", "adult", "middle aged", "middle age", "senior", "old", "older adult", "elderly",
-)  # fmt: skip
+    "infant",
+    "baby",
+    "toddler",
+    "kid",
+    "child",
+    "children",
+    "teen",
+    "teenager",
+    "adolescent",
+    "youth",
+    "young",
+    "young adult",
+    "adult",
+    "middle aged",
+    "middle age",
+    "senior",
+    "old",
+    "older adult",
+    "elderly",
+)
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 BELOW = ("under", "below", "younger", "less", "up")
 

@@ -49,9 +49,7 @@ def paired(
     for old, new in itertools.combinations(range(len(place)), 2):
         together = (place[old] >= 0) & (place[new] >= 0)
         names = condition.levels[old], condition.levels[new]
-        pairs, draft = metric.draft(
-            place[old][together], place[new][together], owners, condition.name, names, settings
-        )  # fmt: skip
+        pairs, draft = metric.draft(place[old][together], place[new][together], owners, condition.name, names, settings)
         count = int((condition.codes == old).sum() + (condition.codes == new).sum()) - 2 * len(pairs.change)
         if count:
             lonely.append((f"{names[0]} / {names[1]}", count, count, LONELY))
@@ -191,10 +189,15 @@ class Pairs:
         bounds = min(low, d), max(high, d)
         decisive = [float(bound) for bound in gap.decisive(settings.alpha)]
         draft.values |= {
-            "low_equivalence": decisive[0], "high_equivalence": decisive[1],
-            "diff_low": bounds[0], "diff_high": bounds[1], "effect_low": bounds[0], "effect_high": bounds[1],
-            "df": draft.df, "se": draft.se,
-        }  # fmt: skip
+            "low_equivalence": decisive[0],
+            "high_equivalence": decisive[1],
+            "diff_low": bounds[0],
+            "diff_high": bounds[1],
+            "effect_low": bounds[0],
+            "effect_high": bounds[1],
+            "df": draft.df,
+            "se": draft.se,
+        }
         return draft
 
     def gap(self, draft: Draft, ends: Ends | None) -> MeanGap | GainAndLoss:
@@ -246,17 +249,29 @@ class Pairs:
     ) -> dict[str, Any]:
         sides = [self.side(values) for values in (self.one, self.two)]
         iccs = tests.correlations(sides) if len(self.change) else [0.0]
-        (low, high, deff), (low2, high2, deff2) = (
-            interval(side, self.kind, alpha, iccs, ends=ends) for side in sides
-        )  # fmt: skip
+        (low, high, deff), (low2, high2, deff2) = (interval(side, self.kind, alpha, iccs, ends=ends) for side in sides)
         return {
-            "metric": metric, "attribute": attribute, "group": names[0], "versus": names[1], "comparison": "paired",
+            "metric": metric,
+            "attribute": attribute,
+            "group": names[0],
+            "versus": names[1],
+            "comparison": "paired",
             "kind": GROUP,
-            "n": len(self.one), "clusters": self.units, "n_versus": len(self.two), "clusters_versus": self.units,
-            "estimate": sides[0].mean, "low": low, "high": high, "estimate_versus": sides[1].mean,
-            "low_versus": low2, "high_versus": high2, "deff": deff, "deff_versus": deff2, "metric_kind": self.kind,
+            "n": len(self.one),
+            "clusters": self.units,
+            "n_versus": len(self.two),
+            "clusters_versus": self.units,
+            "estimate": sides[0].mean,
+            "low": low,
+            "high": high,
+            "estimate_versus": sides[1].mean,
+            "low_versus": low2,
+            "high_versus": high2,
+            "deff": deff,
+            "deff_versus": deff2,
+            "metric_kind": self.kind,
             "effect_name": "difference",
-        }  # fmt: skip
+        }
 
 
 def _together(first: Array, second: Array) -> Array:

@@ -104,9 +104,7 @@ class Permutations:
         def met(bases: _Bases) -> list[Array]:
             return [counted.summed(tables, column) for column in bases.columns]
 
-        return [
-            _joined(whole.sums(bases, met, one), one) for bases, one in zip(self.bases, self.wanted, strict=True)
-        ]  # fmt: skip
+        return [_joined(whole.sums(bases, met, one), one) for bases, one in zip(self.bases, self.wanted, strict=True)]
 
     def _sample(self, size: int) -> list[Sampled]:
         if self.counted is not None and self.whole is not None:

@@ -87,7 +87,7 @@ class RowLabels:
                     side(list(other[:-1, :, pick]), other[-1][:, pick], centre),
                     Cross((CrossWay(*(part[:, pick] for part in cross)),)),
                 )
-            )  # fmt: skip
+            )
         return made
 
 
@@ -173,8 +173,11 @@ class _Counts:
             n_by_ny, n_by_yy = _by(self.n, self.big_n * big_y), _by(self.n, big_y * big_y)
             y_by_nn, y_by_ny = _by(y, self.square), _by(y, self.big_n * big_y)
             nn_by_y, yn_by_n, yn_by_y, yy_by_n = (
-                _by(self.nn, big_y), _by(yn, self.big_n), _by(yn, big_y), _by(yy, self.big_n)
-            )  # fmt: skip
+                _by(self.nn, big_y),
+                _by(yn, self.big_n),
+                _by(yn, big_y),
+                _by(yy, self.big_n),
+            )
             rest += [
                 whole[6] - 3 * self.n_by_nn + 3 * self.nn_by_n - own[6],
                 whole[7] - y_by_nn - 2 * n_by_ny + 2 * yn_by_n + nn_by_y - own[7],

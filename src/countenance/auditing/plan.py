@@ -101,11 +101,24 @@ def plan(
         f"comparison{'s' if count > 1 else ''}, design effect {deff:g}"
     )
     return Plan(
-        metric=metric, baseline=baseline, effect=standard, effect_name="h" if metric == "rate" else "d", difference=gap,
-        groups=groups, comparisons=count, deff=deff, alpha=alpha, alpha_each=each, power=power, n_per_group=n,
-        n_effective=rounded_up(effective), n_total=n * groups, reason=reason, rows_per_unit=rows_per_unit,
+        metric=metric,
+        baseline=baseline,
+        effect=standard,
+        effect_name="h" if metric == "rate" else "d",
+        difference=gap,
+        groups=groups,
+        comparisons=count,
+        deff=deff,
+        alpha=alpha,
+        alpha_each=each,
+        power=power,
+        n_per_group=n,
+        n_effective=rounded_up(effective),
+        n_total=n * groups,
+        reason=reason,
+        rows_per_unit=rows_per_unit,
         units_per_group=units,
-    )  # fmt: skip
+    )
 
 
 def _people(units: int, rows: int, deff: float) -> str:
@@ -248,17 +261,30 @@ def plan_for(
         rows = None if needed is None or needed.rows is None else max(needed.rows, rounded_up(least * each))
         answer.append(
             {
-                "attribute": values["attribute"], "group": values["group"], "versus": values["versus"],
-                "n": values["n"], "clusters": values["clusters"], "n_versus": values["n_versus"],
-                "clusters_versus": values["clusters_versus"], "unit": work.nouns[0], "units": work.nouns[1],
-                "deff": values["deff"], "effect_name": values["effect_name"], "mde": mde, "mde_difference": seen,
-                "alpha": float(level), "target": target if kind == "delta" else size, "target_name": kind,
+                "attribute": values["attribute"],
+                "group": values["group"],
+                "versus": values["versus"],
+                "n": values["n"],
+                "clusters": values["clusters"],
+                "n_versus": values["n_versus"],
+                "clusters_versus": values["clusters_versus"],
+                "unit": work.nouns[0],
+                "units": work.nouns[1],
+                "deff": values["deff"],
+                "effect_name": values["effect_name"],
+                "mde": mde,
+                "mde_difference": seen,
+                "alpha": float(level),
+                "target": target if kind == "delta" else size,
+                "target_name": kind,
                 "sees": units is not None and units <= values["clusters"],
-                "n_needed": rows, "clusters_needed": units,
+                "n_needed": rows,
+                "clusters_needed": units,
                 "more": None if units is None else max(units - int(values["clusters"]), 0),
-                "both_sides": needed is not None and needed.both, "why": draft.untestable,
+                "both_sides": needed is not None and needed.both,
+                "why": draft.untestable,
             }
-        )  # fmt: skip
+        )
     return answer
 
 

@@ -298,12 +298,21 @@ def _computed(
     reach = 1.959963984540054 * errors
     return [
         ComputedGroups(
-            metric, attribute, tuple(group for group, _ in usable), tuple(values.tolist()), tuple(logs.tolist()),
-            tuple(np.clip(values - reach, 0, 1).tolist()), tuple(np.clip(values + reach, 0, 1).tolist()),
-            tuple(number[2] for _, number in usable), tuple(number[3] for _, number in usable),
-            tuple(float(number[2]) for _, number in usable), better, largest, "rows",
+            metric,
+            attribute,
+            tuple(group for group, _ in usable),
+            tuple(values.tolist()),
+            tuple(logs.tolist()),
+            tuple(np.clip(values - reach, 0, 1).tolist()),
+            tuple(np.clip(values + reach, 0, 1).tolist()),
+            tuple(number[2] for _, number in usable),
+            tuple(number[3] for _, number in usable),
+            tuple(float(number[2]) for _, number in usable),
+            better,
+            largest,
+            "rows",
         )
-    ]  # fmt: skip
+    ]
 
 
 def _codes(values: Sequence[Any]) -> NDArray[np.int64]:

@@ -97,8 +97,10 @@ def rank_paired(
         )
     if len(set(names)) != len(names):
         raise ValueError("two entries have the same name")
-    found = [(i, j, *_compare(values[i] - values[j], drawn[:, i] - drawn[:, j], df, alpha))
-             for i, j in in_order(names, values)]  # fmt: skip
+    found = [
+        (i, j, *_compare(values[i] - values[j], drawn[:, i] - drawn[:, j], df, alpha))
+        for i, j in in_order(names, values)
+    ]
     return ranked(names, values, found, alpha)
 
 

@@ -146,9 +146,7 @@ class Rows:
         self._told = dict(settings.kinds or {})
         self.filled = {name: metric(name, columns[column])[0] for name, column in asked.filled.items()}
         self.total = self.size = len(self.columns[0].values)
-        alike = detection.alike(
-            {name: codes_of(columns[name]) for name in candidates}, self.columns, self.attributes
-        )  # fmt: skip
+        alike = detection.alike({name: codes_of(columns[name]) for name in candidates}, self.columns, self.attributes)
         grouped = [*(one.column for one in alike[:2]), *grouped]
         reason = "; ".join(one.sentence() for one in alike[:2])
         self.units: Units = keep(

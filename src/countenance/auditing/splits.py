@@ -45,9 +45,11 @@ def _tested(
     return [
         f
         for f in findings
-        if f.attribute == attribute.name and f.metric == measured.metric and math.isfinite(f.p_adjusted)
+        if f.attribute == attribute.name
+        and f.metric == measured.metric
+        and math.isfinite(f.p_adjusted)
         and (f.kind == SPLIT or (f.kind == GROUP and f.versus == "rest" and f.group in ends))
-    ]  # fmt: skip
+    ]
 
 
 def _record(work: Work, own: Sequence[Finding], measured: MeasuredMetric, levels: Sequence[str]) -> Split:
@@ -62,11 +64,21 @@ def _record(work: Work, own: Sequence[Finding], measured: MeasuredMetric, levels
     one, two = (first.n, first.estimate), (first.n_versus, first.estimate_versus)
     (n, estimate), (n_versus, estimate_versus) = (two, one) if last_first else (one, two)
     return Split(
-        attribute=first.attribute, metric=first.metric, split=below, versus=above, n=n, n_versus=n_versus,
-        estimate=estimate, estimate_versus=estimate_versus, difference=sign * first.difference,
-        low=min(sign * low, sign * high), high=max(sign * low, sign * high), p_adjusted=first.p_adjusted,
-        verdict=first.verdict, splits=len(levels) - 1,
-    )  # fmt: skip
+        attribute=first.attribute,
+        metric=first.metric,
+        split=below,
+        versus=above,
+        n=n,
+        n_versus=n_versus,
+        estimate=estimate,
+        estimate_versus=estimate_versus,
+        difference=sign * first.difference,
+        low=min(sign * low, sign * high),
+        high=max(sign * low, sign * high),
+        p_adjusted=first.p_adjusted,
+        verdict=first.verdict,
+        splits=len(levels) - 1,
+    )
 
 
 def _limits(work: Work, finding: Finding, measured: MeasuredMetric, alpha: float) -> tuple[float, float]:

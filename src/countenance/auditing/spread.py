@@ -173,22 +173,33 @@ def draft(one: Spread, null: tuple[Array, Array], settings: AuditSettings, level
         side = cells.take(place)
         low, high, deff = (float(part[one.chosen[place]]) for part in one.summed.intervals.cells)
         columns |= {
-            f"n{end}": int(side.n), f"clusters{end}": int(side.units), f"estimate{end}": float(side.mean),
-            f"low{end}": low, f"high{end}": high, f"deff{end}": deff,
-        }  # fmt: skip
+            f"n{end}": int(side.n),
+            f"clusters{end}": int(side.units),
+            f"estimate{end}": float(side.mean),
+            f"low{end}": low,
+            f"high{end}": high,
+            f"deff{end}": deff,
+        }
     observed, judged = float(means.max() - means.min()), one.measured.judged
     names = one.grouping.cells[one.chosen[top]], one.grouping.cells[one.chosen[bottom]]
     made = Draft(
         columns
         | {
-            "metric": one.measured.metric, "attribute": one.grouping.name, "group": names[0], "versus": names[1],
-            "comparison": "spread", "kind": one.measured.kind, "metric_kind": kind, "depth": one.grouping.depth,
+            "metric": one.measured.metric,
+            "attribute": one.grouping.name,
+            "group": names[0],
+            "versus": names[1],
+            "comparison": "spread",
+            "kind": one.measured.kind,
+            "metric_kind": kind,
+            "depth": one.grouping.depth,
             "effect_name": "spread",
-            "difference": observed, "effect": observed,
+            "difference": observed,
+            "effect": observed,
         },
         judged,
         named=one.grouping.named,
-    )  # fmt: skip
+    )
     statistic = float(studentised(means, variance))
     largest, plain = null
     p = float((1 + (largest >= statistic * (1 - 1e-9)).sum()) / (len(largest) + 1))
@@ -214,9 +225,17 @@ def draft(one: Spread, null: tuple[Array, Array], settings: AuditSettings, level
     made.critical = float(np.quantile(largest, 1 - min(level, 0.5)))
     mean = float(plain.mean())
     made.values |= {
-        "diff_low": low, "diff_high": high, "effect_low": low, "effect_high": high, "test_statistic": statistic, "p": p,
-        "test": "studentised permutation of labels", "null_mean": mean, "excess": observed - mean, "se": made.se,
-    }  # fmt: skip
+        "diff_low": low,
+        "diff_high": high,
+        "effect_low": low,
+        "effect_high": high,
+        "test_statistic": statistic,
+        "p": p,
+        "test": "studentised permutation of labels",
+        "null_mean": mean,
+        "excess": observed - mean,
+        "se": made.se,
+    }
     return made
 
 

@@ -130,9 +130,7 @@ class Summing:
             self._people_columns[key] = self._people[key].columns(column.name, self.layout)
         people, own = self._people[key], self._people_columns[key]
         of_means, of_spreads = self._of_people(grouping, members, own)
-        return FewPeople(
-            own[0], of_means, of_spreads, people.away, people.strata, self._people_of(grouping, members)
-        )  # fmt: skip
+        return FewPeople(own[0], of_means, of_spreads, people.away, people.strata, self._people_of(grouping, members))
 
     def _of_people(self, grouping: Grouping, members: Members, columns: Sequence[Column]) -> list[GroupSums]:
         return self.sums.of_each(grouping, members, columns)

@@ -275,10 +275,20 @@ def clustered(values: Array, clusters: Array) -> Side:
     n, y = np.bincount(clusters).astype(float), np.bincount(clusters, values)
     m = cluster_means(n, y)
     return Side(
-        len(values), float(values.sum()), float((n > 0).sum()), float(n @ n), float(n @ y), float(y @ y),
-        float((values**2).sum()), 0.0, float((n**3).sum()), float((n * n) @ y), float((y * y) @ n), float(m.sum()),
+        len(values),
+        float(values.sum()),
+        float((n > 0).sum()),
+        float(n @ n),
+        float(n @ y),
+        float(y @ y),
+        float((values**2).sum()),
+        0.0,
+        float((n**3).sum()),
+        float((n * n) @ y),
+        float((y * y) @ n),
+        float(m.sum()),
         float(m @ m),
-    )  # fmt: skip
+    )
 
 
 def cluster_means(n: Array, y: Array) -> Array:

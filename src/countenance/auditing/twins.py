@@ -256,9 +256,11 @@ def _draft(metric: PairedMetric, thing: str, pair: _Pair, owners: Array, setting
     values = draft.values
     there = ~np.isnan(metric.values[pair.rows]) & ~np.isnan(metric.values[pair.against])
     values |= {
-        "kind": TWINS if measured.kind == GROUP else measured.kind, "lost": int((better * pairs.change < 0).sum()),
-        "gained": int((better * pairs.change > 0).sum()), "bases": len(np.unique(pair.bases[there])),
-    }  # fmt: skip
+        "kind": TWINS if measured.kind == GROUP else measured.kind,
+        "lost": int((better * pairs.change < 0).sum()),
+        "gained": int((better * pairs.change > 0).sum()),
+        "bases": len(np.unique(pair.bases[there])),
+    }
     if "p" in values and not math.isnan(values["p"]):
         rate = measured.column.kind == "rate"
         test = Test(
@@ -273,10 +275,16 @@ def _draft(metric: PairedMetric, thing: str, pair: _Pair, owners: Array, setting
 def missing_versions(values: Mapping[str, Any]) -> MissingScores:
     """How many scores of one changed value are missing, from the comparison with its base."""
     return MissingScores(
-        metric=values["metric"], attribute=values["attribute"], group=values["group"], n=values["n"],
-        clusters=values["clusters"], missing=round(values["estimate"] * values["n"]), share=values["estimate"],
-        low=values["low"], high=values["high"],
-    )  # fmt: skip
+        metric=values["metric"],
+        attribute=values["attribute"],
+        group=values["group"],
+        n=values["n"],
+        clusters=values["clusters"],
+        missing=round(values["estimate"] * values["n"]),
+        share=values["estimate"],
+        low=values["low"],
+        high=values["high"],
+    )
 
 
 def _decided(metric: str, values: Array, thing: str, versions: _Versions) -> Decides:

@@ -85,9 +85,12 @@ def concluded(
     real = p_adjusted < alpha
     mde, seen = draft.detectable(level, asked.settings.power) if math.isfinite(level) else (math.nan, math.nan)
     values |= {
-        "p_adjusted": p_adjusted, "p_equivalence": draft.p_equivalence, "mde": mde, "mde_difference": seen,
+        "p_adjusted": p_adjusted,
+        "p_equivalence": draft.p_equivalence,
+        "mde": mde,
+        "mde_difference": seen,
         "mde_alpha": level,
-    }  # fmt: skip
+    }
     overruled = real and (draft.ranks_decided or draft.rare)
     if draft.smaller and draft.judged.delta is not None and not overruled:
         verdict = none_larger(draft.judged.delta) + (" times" if values["effect_name"] == "ratio" else "")
@@ -135,9 +138,11 @@ def _ratio_words(draft: Draft) -> str:
 
 def _small_words(draft: Draft, real: bool, asked: VerdictQuestion) -> str:
     values, delta = draft.values, draft.judged.delta or 0.0
-    told = f"{SMALLER} {delta:g} ({_p_words(values['p_adjusted'], asked)})" if real else (
-        f"any difference is smaller than {delta:g}"
-    )  # fmt: skip
+    told = (
+        f"{SMALLER} {delta:g} ({_p_words(values['p_adjusted'], asked)})"
+        if real
+        else (f"any difference is smaller than {delta:g}")
+    )
     if max(-values.get("diff_low", 0.0), values.get("diff_high", 0.0)) >= delta:
         told += f"; {decides(asked.settings.alpha)}: [{shown(values['low_equivalence'])}, "
         told += f"{shown(values['high_equivalence'])}]"

@@ -65,28 +65,47 @@ class WidestPairs:
         ends = (low[i], high[i]) if gap[i] >= 0 else (-high[i], -low[i])
         mean = np.asarray(self.summed.sums.cells.mean)
         return Widest(
-            attribute=self.grouping.name, metric=self.measured.metric, group=self.grouping.cells[g],
-            versus=self.grouping.cells[h], estimate=float(mean[g]), estimate_versus=float(mean[h]),
-            difference=abs(float(gap[i])), low=float(ends[0]), high=float(ends[1]), pairs=pairs, beyond=beyond,
-        )  # fmt: skip
+            attribute=self.grouping.name,
+            metric=self.measured.metric,
+            group=self.grouping.cells[g],
+            versus=self.grouping.cells[h],
+            estimate=float(mean[g]),
+            estimate_versus=float(mean[h]),
+            difference=abs(float(gap[i])),
+            low=float(ends[0]),
+            high=float(ends[1]),
+            pairs=pairs,
+            beyond=beyond,
+        )
 
     def _draft(self, i: int, sides: BatchSides, gap: Array, limits: tuple[Array, Array], p: float) -> Draft:
         g, h = int(self.first[i]), int(self.second[i])
         values = {
-            "metric": self.measured.metric, "attribute": self.grouping.name, "group": self.grouping.cells[g],
-            "versus": self.grouping.cells[h], "comparison": "pairs", "kind": "group",
-            "metric_kind": self.measured.column.kind, "depth": self.grouping.depth, "difference": float(gap[i]),
-            "diff_low": float(limits[0][i]), "diff_high": float(limits[1][i]), "p": p,
+            "metric": self.measured.metric,
+            "attribute": self.grouping.name,
+            "group": self.grouping.cells[g],
+            "versus": self.grouping.cells[h],
+            "comparison": "pairs",
+            "kind": "group",
+            "metric_kind": self.measured.column.kind,
+            "depth": self.grouping.depth,
+            "difference": float(gap[i]),
+            "diff_low": float(limits[0][i]),
+            "diff_high": float(limits[1][i]),
+            "p": p,
             "test": "simultaneous interval of all pairs beyond δ",
             "direction": direction(float(gap[i]), self.measured.judged.better),
-        }  # fmt: skip
+        }
         for end, cell, side in (("", g, sides.one), ("_versus", h, sides.two)):
             low, high, deff = (float(part[cell]) for part in self.summed.intervals.cells)
             values |= {
-                f"n{end}": int(np.asarray(side.n)[i]), f"clusters{end}": int(np.asarray(side.units)[i]),
-                f"estimate{end}": float(np.asarray(side.mean)[i]), f"low{end}": low, f"high{end}": high,
+                f"n{end}": int(np.asarray(side.n)[i]),
+                f"clusters{end}": int(np.asarray(side.units)[i]),
+                f"estimate{end}": float(np.asarray(side.mean)[i]),
+                f"low{end}": low,
+                f"high{end}": high,
                 f"deff{end}": deff,
-            }  # fmt: skip
+            }
         rate = self.measured.column.kind == "rate"
         spread = float(self.summed.sums.whole.spread)
         effect = (

@@ -64,9 +64,7 @@ class Work:
         named = {(i,) for i in chosen.single} | set(chosen.crosses)
         self.groupings = group(rows.attributes, wanted, named, rows.size, 10 * settings.max_groups)
         self.named = [grouping.name for grouping in self.groupings if grouping.named]
-        attributes, self.derived = with_derived(
-            rows.attributes, chosen.single, checked(settings.ordered), rows.size
-        )  # fmt: skip
+        attributes, self.derived = with_derived(rows.attributes, chosen.single, checked(settings.ordered), rows.size)
         everyone = Attribute("", ["everyone"], np.zeros(rows.size, dtype=np.int32))
         self.everyone = Grouping((len(attributes),), "", everyone.levels, np.array([0]), named=False)
         self.summing = Summing(rows, [*attributes, everyone], settings)
@@ -81,10 +79,16 @@ class Work:
             missing = missing_column(column)
             measured.append(
                 MeasuredMetric(
-                    column.name, column, judged, ends, self._kurtosis(column), GROUP,
-                    tuple(self._wrong(column, ends, judged)), missing,
+                    column.name,
+                    column,
+                    judged,
+                    ends,
+                    self._kurtosis(column),
+                    GROUP,
+                    tuple(self._wrong(column, ends, judged)),
+                    missing,
                 )
-            )  # fmt: skip
+            )
             if missing is not None:
                 rate = Judged(delta_of_rates(self.settings), LOWER)
                 measured.append(MeasuredMetric(column.name, missing, rate, SHARE, kind=MISSING))
@@ -180,11 +184,23 @@ class Work:
         wrong = self._wrong_limits(measured, summed, cell) if lacking else (math.nan, math.nan)
         n, units = int(side.n), int(side.units)
         return Estimate(
-            metric=measured.metric, metric_kind=measured.column.kind, attribute=grouping.name,
-            group=grouping.cells[cell], n=n, clusters=units, estimate=float(side.mean), low=low, high=high, deff=deff,
-            depth=grouping.depth, note="" if n else "no units", missing=lacking, low_wrong=wrong[0],
-            high_wrong=wrong[1], counted=self.asked().counted(n, units),
-        )  # fmt: skip
+            metric=measured.metric,
+            metric_kind=measured.column.kind,
+            attribute=grouping.name,
+            group=grouping.cells[cell],
+            n=n,
+            clusters=units,
+            estimate=float(side.mean),
+            low=low,
+            high=high,
+            deff=deff,
+            depth=grouping.depth,
+            note="" if n else "no units",
+            missing=lacking,
+            low_wrong=wrong[0],
+            high_wrong=wrong[1],
+            counted=self.asked().counted(n, units),
+        )
 
     def _wrong_limits(self, measured: MeasuredMetric, summed: Summed, cell: int) -> tuple[float, float]:
         """The widest interval of a group if its missing scores were wrong."""
@@ -197,10 +213,17 @@ class Work:
         side = summed.sums.cells.take(cell)
         low, high, _ = (float(part[cell]) for part in summed.intervals.cells)
         return MissingScores(
-            metric=measured.metric, attribute=grouping.name, group=grouping.cells[cell], n=int(side.n),
-            clusters=int(side.units), missing=int(side.total), share=float(side.mean), low=low, high=high,
+            metric=measured.metric,
+            attribute=grouping.name,
+            group=grouping.cells[cell],
+            n=int(side.n),
+            clusters=int(side.units),
+            missing=int(side.total),
+            share=float(side.mean),
+            low=low,
+            high=high,
             depth=grouping.depth,
-        )  # fmt: skip
+        )
 
     def _exclude(
         self, metric: str, attribute: str, group: str, side: Side | None, why: str, *, untested: bool = False
@@ -269,14 +292,16 @@ class Work:
         last = len(order)
         return sorted(
             findings, key=lambda f: (order.get(f.attribute, last), place.get(f.metric, last), KINDS.index(f.kind))
-        )  # fmt: skip
+        )
 
     def _test(self, batches: Sequence[Batch]) -> None:
         """Test all comparisons, each at the level that its family asks for at worst."""
         for batch in batches:
             batch.join()
-        names = [[family_of(self._family_values(batch, i), self.settings.families) for i in range(len(batch.g))]
-                 for batch in batches]  # fmt: skip
+        names = [
+            [family_of(self._family_values(batch, i), self.settings.families) for i in range(len(batch.g))]
+            for batch in batches
+        ]
         sizes: dict[str, int] = {}
         for batch, own in zip(batches, names, strict=True):
             for i, name in enumerate(own):
@@ -288,9 +313,11 @@ class Work:
     def _family_values(self, batch: Batch, i: int) -> dict[str, Any]:
         grouping = batch.groupings[batch.place[i]]
         return {
-            "metric": batch.measured.metric, "attribute": grouping.name, "depth": grouping.depth,
+            "metric": batch.measured.metric,
+            "attribute": grouping.name,
+            "depth": grouping.depth,
             "comparison": self.settings.comparison,
-        }  # fmt: skip
+        }
 
     # ---- adjustment
 
@@ -445,6 +472,11 @@ def excluded_entry(
 ) -> dict[str, Any]:
     """A group that was not compared: how many rows and units it has, why, and whether that leaves a question open."""
     return {
-        "metric": metric, "attribute": attribute, "group": group, "n": counts[0], "clusters": counts[1], "why": why,
+        "metric": metric,
+        "attribute": attribute,
+        "group": group,
+        "n": counts[0],
+        "clusters": counts[1],
+        "why": why,
         "untested": untested,
-    }  # fmt: skip
+    }

@@ -85,17 +85,30 @@ class Choices:
 
     @classmethod
     def of(
-        cls, by: str | None, where: list[str] | None, depth: int | None, delta: str | None, better: str | None,
-        adjust: str, families: str | None, given: str | None = None,
-    ) -> "Choices":  # fmt: skip
+        cls,
+        by: str | None,
+        where: list[str] | None,
+        depth: int | None,
+        delta: str | None,
+        better: str | None,
+        adjust: str,
+        families: str | None,
+        given: str | None = None,
+    ) -> "Choices":
         """Read the texts."""
         from countenance.auditing.attributes import split_names
         from countenance.auditing.settings import parse_families
 
         return cls(
-            None if by is None else split_names(by), where, depth, delta, better, adjust, parse_families(families),
+            None if by is None else split_names(by),
+            where,
+            depth,
+            delta,
+            better,
+            adjust,
+            parse_families(families),
             None if given is None else split_names(given),
-        )  # fmt: skip
+        )
 
 
 def by_name(texts: list[str] | None, what: str) -> dict[str, list[str]]:

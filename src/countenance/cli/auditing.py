@@ -109,11 +109,24 @@ def audit(
     choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
     settings = {
         "given": choices.given,
-        "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
-        "depth": depth, "alpha": alpha, "delta": delta, "better": better, "h0": h0, "power": power, "min_n": min_n,
-        "adjust": adjust, "families": choices.families, "seed": seed, "equity": equity, "poor": poor,
+        "cluster": cluster_of(cluster),
+        "comparison": comparison,
+        "reference": reference,
+        "pair": names_of(pair),
+        "depth": depth,
+        "alpha": alpha,
+        "delta": delta,
+        "better": better,
+        "h0": h0,
+        "power": power,
+        "min_n": min_n,
+        "adjust": adjust,
+        "families": choices.families,
+        "seed": seed,
+        "equity": equity,
+        "poor": poor,
         "denominators": {name: column for name, (column, *_) in by_name(denominator, "--denominator").items()} or None,
-    }  # fmt: skip
+    }
     if ordered:
         settings["ordered"] = by_name(ordered, "--ordered")
     if not is_run(table) and not table.exists():
@@ -132,17 +145,27 @@ def audit(
                 )
             elif truth or pred or score:
                 prepared = prediction_table(
-                    path, choices.by, names_of(metric), truth=truth, pred=pred, score=score, positive=positive,
+                    path,
+                    choices.by,
+                    names_of(metric),
+                    truth=truth,
+                    pred=pred,
+                    score=score,
+                    positive=positive,
                     settings=settings | {"where": where},
-                )  # fmt: skip
+                )
                 for text in prepared.notes:
                     note(text)
                 folder = Path(stack.enter_context(temporary_folder("predictions")))
                 path = prepared.write(folder / f"{Path(table).stem}.parquet")
                 found = audit_table(
-                    Source(path, label=str(table)), prepared.by, prepared.metrics, computed=prepared.computed,
-                    progress=progress, **prepared.settings,
-                )  # fmt: skip
+                    Source(path, label=str(table)),
+                    prepared.by,
+                    prepared.metrics,
+                    computed=prepared.computed,
+                    progress=progress,
+                    **prepared.settings,
+                )
             else:
                 source = Source(path, label=str(table))
                 found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
@@ -283,10 +306,15 @@ def _equity_lines(found: "Audit", columns: int | None = None) -> list[str]:
         else:
             rows.append(
                 (
-                    one.attribute, one.metric, one.measure, f"{one.value:.3f}", f"[{one.low:.3f}, {one.high:.3f}]",
-                    f"{one.fair:.3f}, 19 of 20 within {one.fair_limit:.3f}", f"{one.p:.2g}",
+                    one.attribute,
+                    one.metric,
+                    one.measure,
+                    f"{one.value:.3f}",
+                    f"[{one.low:.3f}, {one.high:.3f}]",
+                    f"{one.fair:.3f}, 19 of 20 within {one.fair_limit:.3f}",
+                    f"{one.p:.2g}",
                 )
-            )  # fmt: skip
+            )
     table = fitted(rows, columns, spare=("a fair system shows", "p"))
     why = list(dict.fromkeys(one.undefined for one in found.equity if one.undefined))
     small = list(dict.fromkeys(f"{one.attribute} = {group}" for one in found.equity for group in one.left_out))

@@ -93,10 +93,19 @@ def compare(
     _check(entries, [json, csv, report, pdf], gallery)
     _check_pdf(pdf)
     settings = {
-        "pair": names_of(pair), "names": names_of(names), "cluster": cluster_of(cluster), "where": where,
-        "depth": depth, "alpha": alpha, "delta": delta, "better": better, "min_n": min_n, "adjust": adjust,
-        "families": parse_families(families), "seed": seed,
-    }  # fmt: skip
+        "pair": names_of(pair),
+        "names": names_of(names),
+        "cluster": cluster_of(cluster),
+        "where": where,
+        "depth": depth,
+        "alpha": alpha,
+        "delta": delta,
+        "better": better,
+        "min_n": min_n,
+        "adjust": adjust,
+        "families": parse_families(families),
+        "seed": seed,
+    }
     found: Comparison | Leaderboard
     with ExitStack() as stack:
         if task or data:
@@ -185,11 +194,22 @@ def leaderboard(
         check_site(site)
     _check_pdf(pdf)
     found = rank(
-        opened_entries(entries, unverified), by, names_of(metric), pair=names_of(pair), names=names_of(names),
+        opened_entries(entries, unverified),
+        by,
+        names_of(metric),
+        pair=names_of(pair),
+        names=names_of(names),
         cluster=cluster_of(cluster),
-        where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n, adjust=adjust,
-        families=parse_families(families), against_first=by is not None,
-    )  # fmt: skip
+        where=where,
+        depth=depth,
+        alpha=alpha,
+        delta=delta,
+        better=better,
+        min_n=min_n,
+        adjust=adjust,
+        families=parse_families(families),
+        against_first=by is not None,
+    )
     lines = leaderboard_lines(found, width())
     if json is not None:
         write_json(json, found.to_dict())

@@ -13,9 +13,18 @@ from countenance.errors import InputError
 
 SUPPORTED = ("linux", "darwin")
 TELLING = {
-    "render": "mitsuba", "opencv": "cv2", "torch": "torch", "dlib": "dlib", "s3": "obstore", "ray": "ray",
-    "view": "fastapi", "large": "duckdb", "interactive": "plotly", "plots": "fpdf", "hub": "huggingface_hub",
-}  # fmt: skip
+    "render": "mitsuba",
+    "opencv": "cv2",
+    "torch": "torch",
+    "dlib": "dlib",
+    "s3": "obstore",
+    "ray": "ray",
+    "view": "fastapi",
+    "large": "duckdb",
+    "interactive": "plotly",
+    "plots": "fpdf",
+    "hub": "huggingface_hub",
+}
 """A module of each optional part that tells whether it is installed."""
 
 

@@ -113,11 +113,22 @@ def assess(
     }
     model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **given)
     finished, assessment = run_assessment(
-        data, model, out, by=_names(by), weights=weights, say=note, workers=workers, threads=threads, device=device,
-        limit=limit, seed=seed, max_failures=max_failures, progress=partial(progress, quiet=quiet),
+        data,
+        model,
+        out,
+        by=_names(by),
+        weights=weights,
+        say=note,
+        workers=workers,
+        threads=threads,
+        device=device,
+        limit=limit,
+        seed=seed,
+        max_failures=max_failures,
+        progress=partial(progress, quiet=quiet),
         **(given if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
-    )  # fmt: skip
+    )
     page = write_report(finished, gallery=gallery)
     for line in summary_lines(finished, assessment):
         say(line)
@@ -250,9 +261,16 @@ def twins(
     from countenance.suites.mask_fairness.twins import effect_lines, twins_audit
 
     effects = twins_audit(
-        detector, out, dataset=dataset, weights=weights, workers=workers, threads=threads, device=device,
-        progress=partial(progress, quiet=quiet), say=note,
-    )  # fmt: skip
+        detector,
+        out,
+        dataset=dataset,
+        weights=weights,
+        workers=workers,
+        threads=threads,
+        device=device,
+        progress=partial(progress, quiet=quiet),
+        say=note,
+    )
     for line in effect_lines(effects):
         say(line)
     for text in Run(out).notes:

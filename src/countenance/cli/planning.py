@@ -44,9 +44,17 @@ def plan(
         if metric not in ("rate", "mean"):
             raise InputError(f"plan: metric {metric!r}, expected rate or mean (or name the table with --data)")
         made = make_plan(
-            metric=metric, baseline=baseline, effect=effect or ("h=.2" if metric == "rate" else "d=.2"), groups=groups,
-            deff=cluster_deff, rows_per_unit=rows_per_person, icc=icc, alpha=alpha, power=power, sd=sd,
-        )  # fmt: skip
+            metric=metric,
+            baseline=baseline,
+            effect=effect or ("h=.2" if metric == "rate" else "d=.2"),
+            groups=groups,
+            deff=cluster_deff,
+            rows_per_unit=rows_per_person,
+            icc=icc,
+            alpha=alpha,
+            power=power,
+            sd=sd,
+        )
         say(made.reason)
         return
     from countenance.auditing import plan_for
@@ -57,9 +65,17 @@ def plan(
         raise InputError(f"{table}: no such file; give a run directory or a table (.parquet, .csv)")
     chosen = None if by is None else split_names(by)
     rows = plan_for(
-        table, chosen, metric, effect=effect, alpha=alpha, power=power, where=where, cluster=cluster_of(cluster),
-        delta=delta, adjust=adjust,
-    )  # fmt: skip
+        table,
+        chosen,
+        metric,
+        effect=effect,
+        alpha=alpha,
+        power=power,
+        where=where,
+        cluster=cluster_of(cluster),
+        delta=delta,
+        adjust=adjust,
+    )
     if not rows:
         say("no group can be tested: the table has no units of this metric")
     for row in rows:

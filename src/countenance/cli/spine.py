@@ -202,10 +202,19 @@ def _audit_and_report(
 
     with shuffling(quiet) as progress:
         answer = audit_run(
-            finished, choices.by, metrics, choices.where, seed=int(finished.manifest["seed"]), depth=choices.depth,
-            delta=choices.delta, better=choices.better, adjust=choices.adjust, families=choices.families,
-            given=choices.given, progress=progress,
-        )  # fmt: skip
+            finished,
+            choices.by,
+            metrics,
+            choices.where,
+            seed=int(finished.manifest["seed"]),
+            depth=choices.depth,
+            delta=choices.delta,
+            better=choices.better,
+            adjust=choices.adjust,
+            families=choices.families,
+            given=choices.given,
+            progress=progress,
+        )
         found = noted(finished, answer)
     store_audit(finished, found)
     page = write_page(finished, gallery=gallery)

@@ -23,10 +23,11 @@ TrustCode = Annotated[
 Data = Annotated[
     list[str] | None,
     typer.Option(
-        "--data", help="Where the dataset of a run is that was not made here: NAME=PATH (may be repeated).",
+        "--data",
+        help="Where the dataset of a run is that was not made here: NAME=PATH (may be repeated).",
         metavar="NAME=PATH",
     ),
-]  # fmt: skip
+]
 
 
 def data_of(pairs: Sequence[str] | None) -> dict[str, str]:

@@ -109,9 +109,10 @@ def _concluded(sides: Sides, drafts: Drafts) -> list[tuple[Draft, Finding, str, 
     made = []
     for (draft, attribute, group, depth), family, each in zip(drafts, families, adjusted, strict=True):
         extra: dict[str, Any] = {
-            name: draft.values.pop(name) for name in ("gained", "lost", "lacking", "low_wrong", "high_wrong")
+            name: draft.values.pop(name)
+            for name in ("gained", "lost", "lacking", "low_wrong", "high_wrong")
             if name in draft.values
-        }  # fmt: skip
+        }
         level = settings.alpha / sizes[family]
         finding = concluded(draft, float(each), level, (family, sizes[family]), sides.work.asked())
         made.append((draft, finding, attribute, group, depth, extra))
@@ -130,18 +131,39 @@ def _change(
     elif small:
         verdict = no_larger(judged.delta)
     return Change(
-        metric=one.metric, attribute=attribute, group=group, a=one.a, b=one.b, n=finding.n,
-        clusters=finding.clusters, estimate_a=finding.estimate_versus, estimate_b=finding.estimate,
-        difference=finding.difference, low=finding.diff_low, high=finding.diff_high, p=finding.p,
-        p_adjusted=finding.p_adjusted, verdict=verdict, direction=way, small=small,
-        not_worse=not draft.untestable and not draft.unclear and _not_worse(finding, judged), delta=judged.delta,
-        missing=int(extra.get("lacking", 0)), low_wrong=extra.get("low_wrong", math.nan),
-        high_wrong=extra.get("high_wrong", math.nan), better=judged.better, kind=finding.metric_kind,
-        scale=sides.scale(finding.metric), test=finding.test,
+        metric=one.metric,
+        attribute=attribute,
+        group=group,
+        a=one.a,
+        b=one.b,
+        n=finding.n,
+        clusters=finding.clusters,
+        estimate_a=finding.estimate_versus,
+        estimate_b=finding.estimate,
+        difference=finding.difference,
+        low=finding.diff_low,
+        high=finding.diff_high,
+        p=finding.p,
+        p_adjusted=finding.p_adjusted,
+        verdict=verdict,
+        direction=way,
+        small=small,
+        not_worse=not draft.untestable and not draft.unclear and _not_worse(finding, judged),
+        delta=judged.delta,
+        missing=int(extra.get("lacking", 0)),
+        low_wrong=extra.get("low_wrong", math.nan),
+        high_wrong=extra.get("high_wrong", math.nan),
+        better=judged.better,
+        kind=finding.metric_kind,
+        scale=sides.scale(finding.metric),
+        test=finding.test,
         gained=extra.get("gained") if finding.metric_kind == "rate" else None,
-        lost=extra.get("lost") if finding.metric_kind == "rate" else None, mde=finding.mde_difference,
-        clusters_needed=finding.clusters_needed, depth=depth, reason=finding.reason,
-    )  # fmt: skip
+        lost=extra.get("lost") if finding.metric_kind == "rate" else None,
+        mde=finding.mde_difference,
+        clusters_needed=finding.clusters_needed,
+        depth=depth,
+        reason=finding.reason,
+    )
 
 
 def _not_worse(finding: Finding, judged: Judged) -> bool:

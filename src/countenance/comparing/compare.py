@@ -23,9 +23,20 @@ from countenance.errors import InputError
 from countenance.run.auditing import WHOLE, with_everyone
 
 SETTINGS = (
-    "cluster", "depth", "alpha", "delta", "better", "min_n", "adjust", "families", "where", "seed", "max_groups",
-    "power", "progress",
-)  # fmt: skip
+    "cluster",
+    "depth",
+    "alpha",
+    "delta",
+    "better",
+    "min_n",
+    "adjust",
+    "families",
+    "where",
+    "seed",
+    "max_groups",
+    "power",
+    "progress",
+)
 """The settings of an audit that a comparison of models has too."""
 
 
@@ -64,9 +75,14 @@ class Asked:
 
     @classmethod
     def of(
-        cls, entries: Sequence[ComparedModel], by: Sequence[str] | str | None, metrics: Sequence[str] | str | None, *,
-        pair: str | Sequence[str] | None = None, **options: Any,
-    ) -> Asked:  # fmt: skip
+        cls,
+        entries: Sequence[ComparedModel],
+        by: Sequence[str] | str | None,
+        metrics: Sequence[str] | str | None,
+        *,
+        pair: str | Sequence[str] | None = None,
+        **options: Any,
+    ) -> Asked:
         """Check the settings and put the rows side by side."""
         if unknown := [name for name in options if name not in SETTINGS]:
             raise InputError(f"a comparison has no setting {unknown[0]!r}; there are pair, {', '.join(SETTINGS)}")
@@ -94,10 +110,18 @@ class Asked:
         absent = self.absent(sides) if grouped else []
         told = decided(changed, parts, moved, sides.work.nouns, absent)
         return Comparison(
-            decision=" ".join(told), decisions=told, a=one.name, b=two.name, overall=changed,
-            groups=parts, gaps=moved, unpaired=unpaired, absent=absent, notes=notes,
+            decision=" ".join(told),
+            decisions=told,
+            a=one.name,
+            b=two.name,
+            overall=changed,
+            groups=parts,
+            gaps=moved,
+            unpaired=unpaired,
+            absent=absent,
+            notes=notes,
             settings=self.stored(sides, found),
-        )  # fmt: skip
+        )
 
     def absent(self, sides: Sides) -> list[Absent]:
         """The groups that are in one entry only."""
@@ -108,21 +132,31 @@ class Asked:
         """What makes the comparison again, and what was decided on the way."""
         measured = self.judged()
         return {
-            "by": found.settings["by"] if found else [], "metrics": self.paired.metrics, "pair": self.paired.keys,
-            "where": self.settings.conditions, "unit": sides.work.rows.units.sentence(sides.work.rows.total),
-            "ways": list(sides.work.rows.units.ways), "nouns": list(sides.work.rows.units.nouns),
+            "by": found.settings["by"] if found else [],
+            "metrics": self.paired.metrics,
+            "pair": self.paired.keys,
+            "where": self.settings.conditions,
+            "unit": sides.work.rows.units.sentence(sides.work.rows.total),
+            "ways": list(sides.work.rows.units.ways),
+            "nouns": list(sides.work.rows.units.nouns),
             "delta": {n: j.delta for n, j in measured.items()},
-            "better": {n: j.better for n, j in measured.items()}, "alpha": sides.work.settings.alpha,
-            "min_n": sides.work.settings.min_n, "depth": sides.work.depth, "seed": sides.work.settings.seed,
-            "power": sides.work.settings.power, "adjust": found.settings["adjust"] if found else "holm",
+            "better": {n: j.better for n, j in measured.items()},
+            "alpha": sides.work.settings.alpha,
+            "min_n": sides.work.settings.min_n,
+            "depth": sides.work.depth,
+            "seed": sides.work.settings.seed,
+            "power": sides.work.settings.power,
+            "adjust": found.settings["adjust"] if found else "holm",
             "adjust_why": found.settings["adjust_why"] if found else "",
-            "permutations": found.settings["permutations"] if found else 0, "rows": self.paired.rows,
+            "permutations": found.settings["permutations"] if found else 0,
+            "rows": self.paired.rows,
             "adjust_changes": "bh" if sides.work.settings.adjust == "bh" else "holm",
             "not_compared": found.settings["not_compared"] if found else [],
-            "places": [entry.source.label for entry in self.entries], "dates": [entry.date for entry in self.entries],
+            "places": [entry.source.label for entry in self.entries],
+            "dates": [entry.date for entry in self.entries],
             "suite": next((entry.suite for entry in self.entries if entry.suite), ""),
             "licences": {what: told for entry in self.entries for what, told in entry.licences.items()},
-        }  # fmt: skip
+        }
 
     def sides(self, first: int, second: int) -> tuple[Sides, bool]:
         """The scores of two entries with the groups, and whether there are groups at all."""
@@ -196,8 +230,9 @@ class Asked:
                         pair = self.entries[entry].name, self.entries[other].name
                         told.append(f"{name}: {word} a value in {pair[0]} and none in {pair[1]}; {end}")
             if not have.all(axis=1).any():
-                raise InputError(f"{name}: no row has a value in both {self.entries[first].name} and "
-                                 f"{self.entries[second].name}")  # fmt: skip
+                raise InputError(
+                    f"{name}: no row has a value in both {self.entries[first].name} and {self.entries[second].name}"
+                )
         return told
 
     def of_all(self) -> tuple[Asked, list[str]]:

@@ -29,9 +29,12 @@ SHOWN = 0.05
 
 
 def decided(
-    overall: Sequence[Change], groups: Sequence[Change], gaps: Sequence[Gap], nouns: tuple[str, str],
+    overall: Sequence[Change],
+    groups: Sequence[Change],
+    gaps: Sequence[Gap],
+    nouns: tuple[str, str],
     absent: Sequence[Absent] = (),
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """One sentence for each metric, and one about groups that could not be compared at all."""
     told = []
     for one in overall:

@@ -108,8 +108,10 @@ def _names(given: Sequence[Any], runs: Sequence[Run | None]) -> list[str]:
     models = [run.model_name for run in runs if run is not None]
     if len(models) == len(given) == len(set(models)):
         return models
-    places = [Path(str(run.place if run is not None else one)) if run is not None or isinstance(one, str | Path)
-              else None for one, run in zip(given, runs, strict=True)]  # fmt: skip
+    places = [
+        Path(str(run.place if run is not None else one)) if run is not None or isinstance(one, str | Path) else None
+        for one, run in zip(given, runs, strict=True)
+    ]
     for part in (lambda p: p.stem, lambda p: p.parent.name, lambda p: f"{p.parent.name}/{p.stem}", str):
         told = [part(place) if place is not None else "" for place in places]
         if all(told) and len(set(told)) == len(told):
@@ -129,13 +131,22 @@ def check_alike(entries: Sequence[ComparedModel]) -> None:
         same_data = same_data and _same_pictures(one.dataset, two.dataset)
         checks = [
             ("task", one.task, two.task, one.task == two.task, "compare runs of one task"),
-            ("options of the task", _options(one.options), _options(two.options), one.options == two.options,
-             "evaluate both with the same options"),
+            (
+                "options of the task",
+                _options(one.options),
+                _options(two.options),
+                one.options == two.options,
+                "evaluate both with the same options",
+            ),
             ("data", _data(one.dataset), _data(two.dataset), same_data, "evaluate both on the same data"),
-            ("decoder", one.decoder or "not recorded", two.decoder or "not recorded",
-             same_pixels(one.decoder, two.decoder) or not (one.decoder and two.decoder),
-             "evaluate both in one environment, so that both models see the same pixels"),
-        ]  # fmt: skip
+            (
+                "decoder",
+                one.decoder or "not recorded",
+                two.decoder or "not recorded",
+                same_pixels(one.decoder, two.decoder) or not (one.decoder and two.decoder),
+                "evaluate both in one environment, so that both models see the same pixels",
+            ),
+        ]
         for what, here, there, same, remedy in checks:
             if not same:
                 raise InputError(
@@ -171,9 +182,10 @@ def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | No
                 entry.source.resolve(name, "m.", "metric")
         return listed
     shared = [
-        name for name in entries[0].metrics
+        name
+        for name in entries[0].metrics
         if all(f"m.{name}" in entry.source.names or name in entry.source.names for entry in entries)
-    ]  # fmt: skip
+    ]
     if shared:
         return shared
     columns = [name for name in entries[0].source.names if entries[0].source.kind(name) in ("number", "boolean")]

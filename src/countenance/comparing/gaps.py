@@ -64,16 +64,36 @@ def _severity(sides: Sides, finding: Finding, new: float) -> str | None:
 def _gap(sides: Sides, finding: Finding, before: float, after: float, new: float) -> Gap:
     one = sides.contrasts[finding.metric]
     return Gap(
-        metric=one.metric, attribute=finding.attribute, group=finding.group, versus=finding.versus, a=one.a, b=one.b,
-        n=finding.n, clusters=finding.clusters, n_versus=finding.n_versus,
-        clusters_versus=finding.clusters_versus, gap_a=before, gap_b=after, change=finding.estimate,
-        change_versus=finding.estimate_versus, difference=finding.difference, low=finding.diff_low,
-        high=finding.diff_high, p=finding.p, p_adjusted=finding.p_adjusted, verdict=finding.verdict,
-        severity=_severity(sides, finding, new), direction=finding.direction,
+        metric=one.metric,
+        attribute=finding.attribute,
+        group=finding.group,
+        versus=finding.versus,
+        a=one.a,
+        b=one.b,
+        n=finding.n,
+        clusters=finding.clusters,
+        n_versus=finding.n_versus,
+        clusters_versus=finding.clusters_versus,
+        gap_a=before,
+        gap_b=after,
+        change=finding.estimate,
+        change_versus=finding.estimate_versus,
+        difference=finding.difference,
+        low=finding.diff_low,
+        high=finding.diff_high,
+        p=finding.p,
+        p_adjusted=finding.p_adjusted,
+        verdict=finding.verdict,
+        severity=_severity(sides, finding, new),
+        direction=finding.direction,
         moved=moved(before, after, sides.work.judged[finding.metric].delta) if finding.verdict == DISPARITY else "",
-        delta=sides.work.judged[finding.metric].delta, scale=sides.scale(finding.metric), mde=finding.mde_difference,
-        clusters_needed=finding.clusters_needed, depth=finding.depth, reason=finding.reason,
-    )  # fmt: skip
+        delta=sides.work.judged[finding.metric].delta,
+        scale=sides.scale(finding.metric),
+        mde=finding.mde_difference,
+        clusters_needed=finding.clusters_needed,
+        depth=finding.depth,
+        reason=finding.reason,
+    )
 
 
 def moved(before: float, after: float, delta: float | None = None) -> str:
@@ -92,10 +112,21 @@ def _mirrored(gap: Gap) -> Gap:
     flipped = {"better": "worse", "worse": "better"}
     return gap.model_copy(
         update={
-            "group": gap.versus, "versus": gap.group, "n": gap.n_versus, "clusters": gap.clusters_versus,
-            "n_versus": gap.n, "clusters_versus": gap.clusters, "gap_a": -gap.gap_a, "gap_b": -gap.gap_b,
-            "change": gap.change_versus, "change_versus": gap.change, "difference": -gap.difference,
-            "low": -gap.high, "high": -gap.low, "direction": flipped.get(gap.direction, gap.direction),
-            "mirrors": gap.group, "clusters_needed": None,
+            "group": gap.versus,
+            "versus": gap.group,
+            "n": gap.n_versus,
+            "clusters": gap.clusters_versus,
+            "n_versus": gap.n,
+            "clusters_versus": gap.clusters,
+            "gap_a": -gap.gap_a,
+            "gap_b": -gap.gap_b,
+            "change": gap.change_versus,
+            "change_versus": gap.change,
+            "difference": -gap.difference,
+            "low": -gap.high,
+            "high": -gap.low,
+            "direction": flipped.get(gap.direction, gap.direction),
+            "mirrors": gap.group,
+            "clusters_needed": None,
         }
-    )  # fmt: skip
+    )

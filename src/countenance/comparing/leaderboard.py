@@ -75,9 +75,16 @@ def leaderboard(
             notes += found.notes
         told += _against_first(names, pairs, made, sides.work.nouns)
     return Leaderboard(
-        decision=" ".join(told), decisions=told, models=names, ranking=standings, overall=pairs, **made,
-        unpaired=asked.paired.unpaired, notes=list(dict.fromkeys(notes)), settings=asked.stored(sides, found),
-    )  # fmt: skip
+        decision=" ".join(told),
+        decisions=told,
+        models=names,
+        ranking=standings,
+        overall=pairs,
+        **made,
+        unpaired=asked.paired.unpaired,
+        notes=list(dict.fromkeys(notes)),
+        settings=asked.stored(sides, found),
+    )
 
 
 def _against_first(
@@ -137,9 +144,17 @@ def _group_score(e: Estimate) -> GroupScore:
 
 def _standing(metric: str, model: str, rank: int, tied: bool, whole: Estimate, groups: list[GroupScore]) -> Standing:
     return Standing(
-        metric=metric, model=model, rank=rank, tied=tied, n=whole.n, clusters=whole.clusters,
-        estimate=whole.estimate, low=whole.low, high=whole.high, groups=groups,
-    )  # fmt: skip
+        metric=metric,
+        model=model,
+        rank=rank,
+        tied=tied,
+        n=whole.n,
+        clusters=whole.clusters,
+        estimate=whole.estimate,
+        low=whole.low,
+        high=whole.high,
+        groups=groups,
+    )
 
 
 def _decision(

@@ -318,9 +318,13 @@ def _scores(source: Source, name: str) -> tuple[Array, str]:
 
 
 def _agreed(
-    table: Any, entries: Sequence[ComparedModel], places: Sequence[Array], by: Sequence[str] | None, named: set[str],
+    table: Any,
+    entries: Sequence[ComparedModel],
+    places: Sequence[Array],
+    by: Sequence[str] | None,
+    named: set[str],
     clusters: Sequence[str],
-) -> tuple[Any, list[str]]:  # fmt: skip
+) -> tuple[Any, list[str]]:
     """Columns whose values differ between entries: dropped unless named; then the first entry's are used, and said.
 
     A column that differs describes what a model did, not who is in the picture.

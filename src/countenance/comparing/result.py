@@ -262,12 +262,17 @@ class Leaderboard(_Result):
             }
             made.append(
                 Comparison(
-                    decision=decision, decisions=[decision], a=first, b=name, **parts,
+                    decision=decision,
+                    decisions=[decision],
+                    a=first,
+                    b=name,
+                    **parts,
                     unpaired=[one for one in self.unpaired if one["name"] in (first, name)],
                     absent=[one for one in self.absent if one.model in (first, name)],
-                    notes=self.notes, settings=self.settings,
+                    notes=self.notes,
+                    settings=self.settings,
                 )
-            )  # fmt: skip
+            )
         return made
 
     def standings(self, metric: str) -> list[Standing]:

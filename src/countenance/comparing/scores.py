@@ -23,8 +23,21 @@ def change_of(ranking: Ranking, metric: str, a: str, b: str, *, n: int, clusters
         difference, low, high = -difference, -high, -low
     way = BETTER if difference > 0 else WORSE if difference < 0 else ""
     return Change(
-        metric=metric, a=a, b=b, n=n, clusters=clusters, estimate_a=values[a], estimate_b=values[b],
-        difference=difference, low=low, high=high, p=pair.p, p_adjusted=pair.adjusted,
-        verdict=way if pair.decided and way else CANNOT_TELL, direction=way, better="higher", kind="score",
+        metric=metric,
+        a=a,
+        b=b,
+        n=n,
+        clusters=clusters,
+        estimate_a=values[a],
+        estimate_b=values[b],
+        difference=difference,
+        low=low,
+        high=high,
+        p=pair.p,
+        p_adjusted=pair.adjusted,
+        verdict=way if pair.decided and way else CANNOT_TELL,
+        direction=way,
+        better="higher",
+        kind="score",
         test="paired numerical bootstrap",
-    )  # fmt: skip
+    )

@@ -85,9 +85,14 @@ class Sides:
 
     @classmethod
     def of(
-        cls, table: Any, contrasts: Sequence[Contrast], judged: dict[str, Judged], by: Sequence[str] | None,
-        settings: AuditSettings, place: str = "table",
-    ) -> Sides:  # fmt: skip
+        cls,
+        table: Any,
+        contrasts: Sequence[Contrast],
+        judged: dict[str, Judged],
+        by: Sequence[str] | None,
+        settings: AuditSettings,
+        place: str = "table",
+    ) -> Sides:
         """Set up an audit of the differences of rows; `table`, read from `place`, has the groups and units."""
         import pyarrow as pa
 
@@ -95,9 +100,8 @@ class Sides:
         named = {f"{one.metric} ({one.b} - {one.a})" if several else one.metric: one for one in contrasts}
         ends = {name: one.ends for name, one in named.items()}
         told = {
-            name: "change" if one.kind == "rate" else "bounded" if ends[name] else "mean"
-            for name, one in named.items()
-        }  # fmt: skip
+            name: "change" if one.kind == "rate" else "bounded" if ends[name] else "mean" for name, one in named.items()
+        }
         filled = {}
         for name, one in named.items():
             table = table.append_column(f"m.{name}", pa.array(one.new - one.old, pa.float64(), from_pandas=True))
@@ -106,10 +110,14 @@ class Sides:
                 table = table.append_column(filled[name], pa.array(wrong[1] - wrong[0], pa.float64(), from_pandas=True))
         known = {name: judged[one.metric] for name, one in named.items()}
         own = replace(
-            settings, kinds=told, families=_by_column(settings.families, named), where=None,
+            settings,
+            kinds=told,
+            families=_by_column(settings.families, named),
+            where=None,
             delta={name: one.delta for name, one in known.items() if one.delta is not None},
-            better={name: one.better for name, one in known.items()}, filled=filled,
-        )  # fmt: skip
+            better={name: one.better for name, one in known.items()},
+            filled=filled,
+        )
         work = work_of(Source(table, label=place), by, list(named), own)
         work.derived = []  # groups alone: how models differ for them is the question
         order = work.rows.order

@@ -14,23 +14,81 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 
 Kind = Literal["person", "face"]
-PERSON = frozenset({
-    "person", "persons", "people", "human", "humans", "human body", "full body", "body", "pedestrian", "pedestrians",
-    "man", "men", "woman", "women", "boy", "girl", "child", "children", "kid", "baby", "adult",
-})  # fmt: skip
-FACE = frozenset({
-    "face", "faces", "human face", "face box", "head", "heads", "human head", "frontal face", "masked face",
-    "unmasked face",
-})  # fmt: skip
-MASK_WORDS = frozenset({
-    "mask", "masked", "withmask", "facemask", "facewithmask", "maskedface", "yes", "true", "1",
-    "incorrect", "poormask", "badmask", "maskwearedincorrect", "incorrectmask", "badlyworn",
-})  # fmt: skip
+PERSON = frozenset(
+    {
+        "person",
+        "persons",
+        "people",
+        "human",
+        "humans",
+        "human body",
+        "full body",
+        "body",
+        "pedestrian",
+        "pedestrians",
+        "man",
+        "men",
+        "woman",
+        "women",
+        "boy",
+        "girl",
+        "child",
+        "children",
+        "kid",
+        "baby",
+        "adult",
+    }
+)
+FACE = frozenset(
+    {
+        "face",
+        "faces",
+        "human face",
+        "face box",
+        "head",
+        "heads",
+        "human head",
+        "frontal face",
+        "masked face",
+        "unmasked face",
+    }
+)
+MASK_WORDS = frozenset(
+    {
+        "mask",
+        "masked",
+        "withmask",
+        "facemask",
+        "facewithmask",
+        "maskedface",
+        "yes",
+        "true",
+        "1",
+        "incorrect",
+        "poormask",
+        "badmask",
+        "maskwearedincorrect",
+        "incorrectmask",
+        "badlyworn",
+    }
+)
 """A badly worn mask is a mask, as in the published prediction files."""
-NO_MASK_WORDS = frozenset({
-    "nomask", "unmasked", "withoutmask", "nonemask", "facenomask", "facewithoutmask", "unmaskedface", "none", "face",
-    "no", "false", "0",
-})  # fmt: skip
+NO_MASK_WORDS = frozenset(
+    {
+        "nomask",
+        "unmasked",
+        "withoutmask",
+        "nonemask",
+        "facenomask",
+        "facewithoutmask",
+        "unmaskedface",
+        "none",
+        "face",
+        "no",
+        "false",
+        "0",
+    }
+)
 LABELS = {"yes": "mask", "no": "no_mask"}
 """The classes that judge a face, by the values of the attribute `masked`."""
 MOST_NAMED = 6

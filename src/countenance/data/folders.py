@@ -15,10 +15,21 @@ from countenance.data.sample import Dataset
 from countenance.errors import InputError, OptionError
 
 COCO_FILES = ("annotations.json", "_annotations.coco.json")
-NO_TABLES = frozenset({
-    "card.json", "dataset.json", "notes.json", "classes.txt", "attributes.csv", "labels.txt", "predefined_classes.txt",
-    "requirements.txt", "package.json", "_darknet.labels", "obj.names",
-})  # fmt: skip
+NO_TABLES = frozenset(
+    {
+        "card.json",
+        "dataset.json",
+        "notes.json",
+        "classes.txt",
+        "attributes.csv",
+        "labels.txt",
+        "predefined_classes.txt",
+        "requirements.txt",
+        "package.json",
+        "_darknet.labels",
+        "obj.names",
+    }
+)
 """Files beside pictures that are no tables of labels."""
 SAMPLED = 200
 ENOUGH = 0.5

@@ -127,9 +127,14 @@ class SampleManifest:
             image = LazyImage(path, row.get("offset") or 0, row.get("length"))
         subjects = tuple(_subject(values, row["width"], row["height"]) for values in json.loads(row["subjects"]))
         return Sample(
-            row["sample"], image, row["width"], row["height"], subjects, _attributes(json.loads(row["attributes"])),
+            row["sample"],
+            image,
+            row["width"],
+            row["height"],
+            subjects,
+            _attributes(json.loads(row["attributes"])),
             row["sha256"],
-        )  # fmt: skip
+        )
 
 
 class _PartitionFile:
@@ -365,9 +370,19 @@ def _schema() -> Any:
 
     text, size = pa.string(), pa.int32()
     return pa.schema(
-        [("sample", text), ("uri", text), ("offset", pa.int64()), ("length", pa.int64()), ("content", pa.binary()),
-         ("width", size), ("height", size), ("sha256", text), ("attributes", text), ("subjects", text)]
-    )  # fmt: skip
+        [
+            ("sample", text),
+            ("uri", text),
+            ("offset", pa.int64()),
+            ("length", pa.int64()),
+            ("content", pa.binary()),
+            ("width", size),
+            ("height", size),
+            ("sha256", text),
+            ("attributes", text),
+            ("subjects", text),
+        ]
+    )
 
 
 def _row(sample: Sample, embed: bool = False) -> dict[str, Any]:

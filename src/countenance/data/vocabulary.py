@@ -41,9 +41,23 @@ FITZPATRICK: dict[tuple[int, ...], str] = {
 """Fitzpatrick's six skin types by the colours under which FHIBE offers them, darkest first."""
 
 NUMERIC = (
-    "age", "yaw", "pitch", "roll", "distance", "face_size", "face_luminance", "hair_visible", "visible", "stops",
-    "focal_length", "defocus", "motion", "noise", "reduce", "jpeg",
-)  # fmt: skip
+    "age",
+    "yaw",
+    "pitch",
+    "roll",
+    "distance",
+    "face_size",
+    "face_luminance",
+    "hair_visible",
+    "visible",
+    "stops",
+    "focal_length",
+    "defocus",
+    "motion",
+    "noise",
+    "reduce",
+    "jpeg",
+)
 """Attributes that are numbers."""
 
 UNKNOWN = "(unknown)"

@@ -47,11 +47,14 @@ def any_time_estimates(evidence: RunEvidence, metric: str, by: str | None, group
     count = max(len(chosen), 1)
     return [
         _measurement(
-            metric if by is None else f"{metric} of {by} = {name}", float(values.mean()) if len(values) else np.nan,
-            _bounds(values, evidence.alpha), _bounds(values, evidence.alpha / count), len(values),
+            metric if by is None else f"{metric} of {by} = {name}",
+            float(values.mean()) if len(values) else np.nan,
+            _bounds(values, evidence.alpha),
+            _bounds(values, evidence.alpha / count),
+            len(values),
         )
         for name, values in chosen.items()
-    ]  # fmt: skip
+    ]
 
 
 def any_time_gaps(evidence: RunEvidence, metric: str, by: str, comparison: str) -> list[Measurement]:

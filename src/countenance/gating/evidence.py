@@ -156,9 +156,13 @@ class RunEvidence:
                 if by is None:
                     rows = Source(with_everyone(pa.table(rows.read([], rows.names))), label=self.run.place)
                 settings = AuditSettings(
-                    alpha=alpha, depth=1, adjust="holm", where=self.policy.where or None, answered=answered,
+                    alpha=alpha,
+                    depth=1,
+                    adjust="holm",
+                    where=self.policy.where or None,
+                    answered=answered,
                     better={metric: self.better(metric)},
-                )  # fmt: skip
+                )
                 work = work_of(rows, [by or WHOLE], [metric], settings)
                 self._kept[key] = work.estimates(), work.nouns
         found: tuple[list[Estimate], tuple[str, str]] = self._kept[key]

@@ -95,9 +95,15 @@ class VerdictRule(StrictRule):
 
 TWO_RATES = ("fairness_discrepancy_rate", "inequity_rate", "garbe")
 Measure = Literal[
-    "accuracy_std", "skewed_error_ratio", "impact_ratio", "max_geomean_ratio", "max_min_ratio",
-    "fairness_discrepancy_rate", "inequity_rate", "garbe",
-]  # fmt: skip
+    "accuracy_std",
+    "skewed_error_ratio",
+    "impact_ratio",
+    "max_geomean_ratio",
+    "max_min_ratio",
+    "fairness_discrepancy_rate",
+    "inequity_rate",
+    "garbe",
+]
 
 
 class EquityRule(Bound):

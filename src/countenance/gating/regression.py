@@ -57,9 +57,16 @@ def _the(name: str) -> str:
 
 def _compared(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: Run, alpha: float) -> Comparison:
     return compare(
-        baseline, evidence.run, by=[] if rule.by is None else [rule.by], metrics=[rule.metric], names=NAMES,
-        alpha=alpha, where=evidence.policy.where, delta={rule.metric: max(rule.at_most, 1e-9)}, adjust="holm",
-    )  # fmt: skip
+        baseline,
+        evidence.run,
+        by=[] if rule.by is None else [rule.by],
+        metrics=[rule.metric],
+        names=NAMES,
+        alpha=alpha,
+        where=evidence.policy.where,
+        delta={rule.metric: max(rule.at_most, 1e-9)},
+        adjust="holm",
+    )
 
 
 def _check(

@@ -59,9 +59,14 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
 
     def found(alpha: float) -> list[Finding]:
         made = evidence.audit(
-            [rule.by], [rule.metric], alpha=alpha, delta={rule.metric: rule.at_most}, adjust="holm", depth=1,
+            [rule.by],
+            [rule.metric],
+            alpha=alpha,
+            delta={rule.metric: rule.at_most},
+            adjust="holm",
+            depth=1,
             comparison=rule.comparison,
-        )  # fmt: skip
+        )
         groups = [_from_losing_side(f) for f in made.findings if f.kind == "group" and f.comparison == rule.comparison]
         order = in_order(rule.by, [f.group for f in groups])
         return sorted(groups, key=lambda f: order.index(f.group))
@@ -255,10 +260,15 @@ def failed_images(rule: kinds.FailedImagesRule, evidence: RunEvidence) -> list[R
     evidence_found = PASS if share <= rule.at_most else FAIL
     return [
         RuleCheck(
-            about="failed images", evidence=evidence_found, reason=reason, value=share, n=images, units=images,
+            about="failed images",
+            evidence=evidence_found,
+            reason=reason,
+            value=share,
+            n=images,
+            units=images,
             unit="images",
         )
-    ]  # fmt: skip
+    ]
 
 
 def speed(rule: kinds.SpeedRule, evidence: RunEvidence) -> list[RuleCheck]:
@@ -309,10 +319,18 @@ def latency(rule: kinds.LatencyRule, evidence: RunEvidence) -> list[RuleCheck]:
         evidence_found = INSUFFICIENT if evidence_found == PASS else evidence_found
     return [
         RuleCheck(
-            about=f"{about} ({name})", evidence=evidence_found, reason=reason, value=value, low=bounds[0],
-            high=bounds[1], n=n, units=n, unit="images", needed=needed,
+            about=f"{about} ({name})",
+            evidence=evidence_found,
+            reason=reason,
+            value=value,
+            low=bounds[0],
+            high=bounds[1],
+            n=n,
+            units=n,
+            unit="images",
+            needed=needed,
         )
-    ]  # fmt: skip
+    ]
 
 
 def regression(rule: kinds.RegressionRule, evidence: RunEvidence) -> list[RuleCheck]:

@@ -20,9 +20,14 @@ FILE = "models/efficientnet-lite0-57934424.pth"
 VARIABLE = "COUNTENANCE_EFFICIENTNET_LITE0"
 """Environment variable that names the weights' file, where the package is not installed."""
 STAGES = (  # blocks, kernel, stride, expansion, channels out
-    (1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80), (3, 5, 1, 6, 112), (4, 5, 2, 6, 192),
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
     (1, 3, 1, 6, 320),
-)  # fmt: skip
+)
 
 Network = Callable[..., list[Any]]
 """Photos × 3 × height × width in −1 … 1, and numbers of blocks, to a map after each of these blocks."""

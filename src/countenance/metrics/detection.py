@@ -71,7 +71,7 @@ def average_precisions(found: RankedDetections, *, replicates: int = 1000, seed:
     spans = [
         np.nanpercentile(column, [2.5, 97.5]) if not np.isnan(column).all() else (np.nan, np.nan)
         for column in np.concatenate(made).T
-    ]  # fmt: skip
+    ]
     return [
         PrecisionEstimate(float(value), float(low), float(high), int(n))
         for value, (low, high), n in zip(values[0], spans, people[0], strict=True)

@@ -73,32 +73,80 @@ def _log(values: Array) -> Array:
 
 
 ONE = (
-    Measure("accuracy_std", "standard deviation of the groups' rates; 0 is even", lambda r: r.std(axis=-1), _same,
-            _same, equity.accuracy_std),
-    Measure("skewed_error_ratio", "largest over smallest error rate; 1 is even", _error(equity.ratios), _log,
-            math.exp, equity.skewed_error_ratio),
-    Measure("max_geomean_ratio", "largest error rate over the geometric mean of all; 1 is even",
-            _error(equity.geomean_ratios), _log, math.exp, lambda r: equity.max_geomean_ratio(1 - r)),
-    Measure("impact_ratio", "smallest rate over the highest; below 0.8 is the four-fifths line", _least_impact,
-            lambda v: -np.log(v), lambda u: math.exp(-u), equity.impact_ratio),
-)  # fmt: skip
+    Measure(
+        "accuracy_std",
+        "standard deviation of the groups' rates; 0 is even",
+        lambda r: r.std(axis=-1),
+        _same,
+        _same,
+        equity.accuracy_std,
+    ),
+    Measure(
+        "skewed_error_ratio",
+        "largest over smallest error rate; 1 is even",
+        _error(equity.ratios),
+        _log,
+        math.exp,
+        equity.skewed_error_ratio,
+    ),
+    Measure(
+        "max_geomean_ratio",
+        "largest error rate over the geometric mean of all; 1 is even",
+        _error(equity.geomean_ratios),
+        _log,
+        math.exp,
+        lambda r: equity.max_geomean_ratio(1 - r),
+    ),
+    Measure(
+        "impact_ratio",
+        "smallest rate over the highest; below 0.8 is the four-fifths line",
+        _least_impact,
+        lambda v: -np.log(v),
+        lambda u: math.exp(-u),
+        equity.impact_ratio,
+    ),
+)
 """Of the rate at which a group is served well."""
 ERRORS = (
-    Measure("max_min_ratio", "largest over smallest rate; 1 is even", equity.ratios, _log, math.exp,
-            equity.max_min_ratio),
-    Measure("max_geomean_ratio", "largest rate over the geometric mean of all; 1 is even", equity.geomean_ratios, _log,
-            math.exp, equity.max_geomean_ratio),
-)  # fmt: skip
+    Measure(
+        "max_min_ratio", "largest over smallest rate; 1 is even", equity.ratios, _log, math.exp, equity.max_min_ratio
+    ),
+    Measure(
+        "max_geomean_ratio",
+        "largest rate over the geometric mean of all; 1 is even",
+        equity.geomean_ratios,
+        _log,
+        math.exp,
+        equity.max_geomean_ratio,
+    ),
+)
 """Of FMR, and of FNMR."""
 BOTH = (
-    Measure("fairness_discrepancy_rate", "1 less the mean of the largest differences of FMR and of FNMR; 1 is even",
-            _discrepancy, lambda v: 1 - v, lambda u: 1 - u,
-            lambda j: equity.fairness_discrepancy_rate(*halves(j), WEIGHT)),
-    Measure("inequity_rate", "geometric mean of the largest ratios of FMR and of FNMR; 1 is even", _inequity, _log,
-            math.exp, lambda j: equity.inequity_rate(*halves(j), WEIGHT)),
-    Measure("garbe", "mean of the Gini coefficients of FMR and of FNMR; 0 is even", _garbe, _same, _same,
-            lambda j: equity.garbe(*halves(j), WEIGHT)),
-)  # fmt: skip
+    Measure(
+        "fairness_discrepancy_rate",
+        "1 less the mean of the largest differences of FMR and of FNMR; 1 is even",
+        _discrepancy,
+        lambda v: 1 - v,
+        lambda u: 1 - u,
+        lambda j: equity.fairness_discrepancy_rate(*halves(j), WEIGHT),
+    ),
+    Measure(
+        "inequity_rate",
+        "geometric mean of the largest ratios of FMR and of FNMR; 1 is even",
+        _inequity,
+        _log,
+        math.exp,
+        lambda j: equity.inequity_rate(*halves(j), WEIGHT),
+    ),
+    Measure(
+        "garbe",
+        "mean of the Gini coefficients of FMR and of FNMR; 0 is even",
+        _garbe,
+        _same,
+        _same,
+        lambda j: equity.garbe(*halves(j), WEIGHT),
+    ),
+)
 
 
 def trials(units: Array, rates: Array, drawn: Array, most: Array | float = np.inf) -> Array:

@@ -34,9 +34,13 @@ class Search(NamedTuple):
 
 
 def search(
-    probes: NDArray[Any], person: Ints, gallery: NDArray[Any], owner: Ints, similarity: str = "cosine",
+    probes: NDArray[Any],
+    person: Ints,
+    gallery: NDArray[Any],
+    owner: Ints,
+    similarity: str = "cosine",
     step: Step | None = None,
-) -> Search:  # fmt: skip
+) -> Search:
     """Search probes in a gallery; `person` and `owner` are codes of the same people.
 
     >>> found = search(np.array([[1.0, 0.1]]), np.array([7]), np.eye(2), np.array([7, 8]))

@@ -137,9 +137,16 @@ def _card(spec: ModelSpec) -> ModelCard:
             files = [stated, *(path for pattern in entry.beside for path in sorted(stated.parent.glob(pattern)))]
         parts += [file_hash(path) for path in files]
         return ModelCard(
-            name=name, version=countenance.__version__, description=entry.description, licence=entry.licence,
-            source=entry.source, content=_digest(parts), settings=settings, hashed=True, finds=entry.finds,
-        )  # fmt: skip
+            name=name,
+            version=countenance.__version__,
+            description=entry.description,
+            licence=entry.licence,
+            source=entry.source,
+            content=_digest(parts),
+            settings=settings,
+            hashed=True,
+            finds=entry.finds,
+        )
     if name.startswith("answers:"):
         folder = Path(name.removeprefix("answers:"))
         folder = folder / "answers" if (folder / "answers").is_dir() else folder
@@ -158,9 +165,12 @@ def _card(spec: ModelSpec) -> ModelCard:
         files = [Path(name), *external_data(Path(name))]
         parts += [*(file_hash(path) for path in files), declared.model_dump_json()]
         return ModelCard(
-            name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts), hashed=True,
+            name=declared.name or Path(name).stem,
+            licence=declared.licence,
+            content=_digest(parts),
+            hashed=True,
             finds=declared.finds(),
-        )  # fmt: skip
+        )
     target = load_code("model", name) if ":" in name else _plugin(name)
     if spec.request is not None and (adapted := adapt(target, spec.request)) is not None:
         return adapted.card
@@ -176,9 +186,13 @@ def _code_card(target: Any, name: str, parts: list[str], settings: dict[str, Any
     shown = told(target, "name")
     licence = told(target, "licence", "not stated")
     return ModelCard(
-        name=one_line(shown if isinstance(shown, str) else name), licence=one_line(str(licence)), source=name,
-        content=_digest(parts), settings=settings, finds=to_finds(told(target, "finds"), name),
-    )  # fmt: skip
+        name=one_line(shown if isinstance(shown, str) else name),
+        licence=one_line(str(licence)),
+        source=name,
+        content=_digest(parts),
+        settings=settings,
+        finds=to_finds(told(target, "finds"), name),
+    )
 
 
 def card_of_callable(model: Callable[..., Any]) -> ModelCard:

@@ -117,13 +117,19 @@ def reversed_change(change: Change) -> Change:
     """The same comparison, told from the other model."""
     return change.model_copy(
         update={
-            "a": change.b, "b": change.a, "estimate_a": change.estimate_b, "estimate_b": change.estimate_a,
-            "difference": -change.difference, "low": -change.high, "high": -change.low,
+            "a": change.b,
+            "b": change.a,
+            "estimate_a": change.estimate_b,
+            "estimate_b": change.estimate_a,
+            "difference": -change.difference,
+            "low": -change.high,
+            "high": -change.low,
             "verdict": OPPOSITE.get(change.verdict, change.verdict),
             "direction": OPPOSITE.get(change.direction, change.direction),
-            "gained": change.lost, "lost": change.gained,
+            "gained": change.lost,
+            "lost": change.gained,
         }
-    )  # fmt: skip
+    )
 
 
 def addresses(board: Leaderboard) -> dict[str, str]:

@@ -61,8 +61,10 @@ def _shown(
 ) -> Changed:
     if not len(rows):
         return replace(one, sentence="No sample.")
-    keys = [" · ".join(str(paired.table.column(_column(paired, name))[int(row)].as_py()) for name in paired.keys)
-            for row in rows[:NAMED]]  # fmt: skip
+    keys = [
+        " · ".join(str(paired.table.column(_column(paired, name))[int(row)].as_py()) for name in paired.keys)
+        for row in rows[:NAMED]
+    ]
     one = replace(one, keys=keys)
     old, new = entries[0].run, entries[1].run
     if old is None or new is None or "sample" not in paired.keys:
@@ -94,8 +96,11 @@ def _shown(
             )
         except InputError:
             continue
-        told = [f"{entry.name}: {words}" for entry, answers in zip(entries, (before, after), strict=True)
-                if (words := said(answers.get(sample.id)))]  # fmt: skip
+        told = [
+            f"{entry.name}: {words}"
+            for entry, answers in zip(entries, (before, after), strict=True)
+            if (words := said(answers.get(sample.id)))
+        ]
         first, second = row["_scores"]
         pictures.append(replace(picture, said="; ".join(told), scores=[(one.metric, f"{first:.3g} → {second:.3g}")]))
     sentence = "" if pictures else "The pictures cannot be read again."

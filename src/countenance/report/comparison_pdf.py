@@ -72,12 +72,16 @@ def write_leaderboard_pdf(found: Leaderboard, out: Path | str) -> Path:
         kind = board["scale"]
         shown = [
             PlotRow(
-                f"{one.rank}{'=' if one.tied else ''}  {one.model}", one.estimate, one.low, one.high,
+                f"{one.rank}{'=' if one.tied else ''}  {one.model}",
+                one.estimate,
+                one.low,
+                one.high,
                 f"{numbers.value(one.estimate, kind)}  [{numbers.span(one.low, one.high, kind)}]",
-                numbers.plural(one.n, "row"), words.NONE,
+                numbers.plural(one.n, "row"),
+                words.NONE,
             )
             for one in board["standings"]
-        ]  # fmt: skip
+        ]
         bounds = [bound for row in shown for bound in (row.estimate, row.low, row.high)]
         figure = forest_of(shown, board["metric"], Scale.around(bounds, kind, least=0.02), labels={})
         paper.figure(figure, f"models by {board['metric']}")
@@ -108,17 +112,21 @@ def _begun(found: Comparison | Leaderboard, title: str, what: str) -> Paper:
     dated = f" · data of {day[:10]}" if day else ""
     licences = in_words(found.settings["licences"])
     paper = Paper(
-        title, f"{title}{dated} · countenance {countenance.__version__}", finished=day or None,
+        title,
+        f"{title}{dated} · countenance {countenance.__version__}",
+        finished=day or None,
         about=f"Licences: {licences}" if licences else "",
-    )  # fmt: skip
+    )
     paper.text(f"Countenance · {what}", 7.5, soft=True, gap=0.5)
     paper.text(title, 18, bold=True, gap=1)
     return paper
 
 
 def _only(settings: dict[str, Any]) -> str:
-    return "".join(f"; only rows with {attribute_label(name)} {' or '.join(values)}"
-                   for name, values in (settings["where"] or {}).items())  # fmt: skip
+    return "".join(
+        f"; only rows with {attribute_label(name)} {' or '.join(values)}"
+        for name, values in (settings["where"] or {}).items()
+    )
 
 
 def _decision(paper: Paper, found: Comparison | Leaderboard, mark: str, badge: str, sentences: Sequence[str]) -> None:
@@ -136,8 +144,11 @@ def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:
     """The forest plot of one metric and the numbers beside it."""
     better = f"{plot.better.capitalize()} is better. " if plot.better else "Which way is better was not said. "
     paper.heading(plot.metric, 9.5, need=70)
-    paper.text(f"{better}Lines are intervals; all groups share one scale; left of the dashed line is a loss"
-               f"{' (right, since lower is better)' if plot.better == 'lower' else ''}.", soft=True)  # fmt: skip
+    paper.text(
+        f"{better}Lines are intervals; all groups share one scale; left of the dashed line is a loss"
+        f"{' (right, since lower is better)' if plot.better == 'lower' else ''}.",
+        soft=True,
+    )
     rows: list[PlotRow] = []
     cells: list[Sequence[str]] = []
     shown: list[Change | Gap] = []
@@ -148,10 +159,20 @@ def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:
         for row in own:
             one = row.of
             shown.append(one)
-            rows.append(PlotRow(row.label, one.difference, one.low, one.high, f"{row.difference}  [{row.interval}]",
-                                numbers.plural(one.n, "row"), row.mark))  # fmt: skip
-            cells.append((row.label, f"{one.n:,}", row.old, row.new, f"{row.difference} [{row.interval}]", row.p,
-                          row.verdict))  # fmt: skip
+            rows.append(
+                PlotRow(
+                    row.label,
+                    one.difference,
+                    one.low,
+                    one.high,
+                    f"{row.difference}  [{row.interval}]",
+                    numbers.plural(one.n, "row"),
+                    row.mark,
+                )
+            )
+            cells.append(
+                (row.label, f"{one.n:,}", row.old, row.new, f"{row.difference} [{row.interval}]", row.p, row.verdict)
+            )
     for part in parts_of(rows):
         label = f"{plot.metric}: change" + (" (lower is better)" if plot.better == "lower" else "")
         paper.figure(
@@ -173,10 +194,18 @@ def _left_out(paper: Paper, found: Comparison | Leaderboard) -> None:
     paper.heading("Rows")
     paper.table(
         ("model", "rows", "compared", "left out", "which"),
-        [(one["name"], f"{one['rows']:,}", f"{one['paired']:,}", f"{one['unpaired']:,}",
-          ", ".join(one["keys"][:8]) + (" …" if one["unpaired"] > 8 else "")) for one in found.unpaired],
+        [
+            (
+                one["name"],
+                f"{one['rows']:,}",
+                f"{one['paired']:,}",
+                f"{one['unpaired']:,}",
+                ", ".join(one["keys"][:8]) + (" …" if one["unpaired"] > 8 else ""),
+            )
+            for one in found.unpaired
+        ],
         "LRRRL",
-    )  # fmt: skip
+    )
 
 
 def _ended(paper: Paper, found: Comparison | Leaderboard, path: Path) -> Path:
@@ -189,11 +218,15 @@ def _ended(paper: Paper, found: Comparison | Leaderboard, path: Path) -> Path:
             ("Pairs", f"rows matched by {' and '.join(settings['pair'])}; intervals are {level}"),
             ("Smallest difference that matters", deltas),
             ("Adjustment", f"changes by {settings['adjust_changes']}, gaps by {settings['adjust']}"),
-            ("From", "; ".join(
-                f"{place}{f' ({day[:10]})' if day else ''}"
-                for place, day in zip(settings["places"], settings["dates"], strict=True))),
+            (
+                "From",
+                "; ".join(
+                    f"{place}{f' ({day[:10]})' if day else ''}"
+                    for place, day in zip(settings["places"], settings["dates"], strict=True)
+                ),
+            ),
             ("Licences", in_words(settings["licences"])),
             ("Versions", f"countenance {countenance.__version__}"),
         ]
-    )  # fmt: skip
+    )
     return paper.write(path)

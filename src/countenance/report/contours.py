@@ -27,8 +27,11 @@ def _loops(mask: NDArray[np.bool_]) -> list[list[tuple[int, int]]]:
     down, right = np.diff(inside, axis=0)[:, 1:-1], np.diff(inside, axis=1)[1:-1]
     onwards: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for value, edges, start, end in (
-        (1, down, (0, 0), (1, 0)), (-1, down, (1, 0), (0, 0)), (1, right, (0, 1), (0, 0)), (-1, right, (0, 0), (0, 1)),
-    ):  # fmt: skip
+        (1, down, (0, 0), (1, 0)),
+        (-1, down, (1, 0), (0, 0)),
+        (1, right, (0, 1), (0, 0)),
+        (-1, right, (0, 0), (0, 1)),
+    ):
         for y, x in np.argwhere(edges == value).tolist():
             onwards[x + start[0], y + start[1]].append((x + end[0], y + end[1]))
     loops = []

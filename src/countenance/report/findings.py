@@ -43,10 +43,19 @@ class FindingRow:
 
 
 COLUMNS = (
-    ("metric", False), ("attribute", False), ("group", False), ("compared with", False), ("n", True),
-    ("estimate", True), ("interval", True), ("other side", True), ("difference", True), ("its interval", True),
-    ("adjusted p", True), ("effect", True),
-)  # fmt: skip
+    ("metric", False),
+    ("attribute", False),
+    ("group", False),
+    ("compared with", False),
+    ("n", True),
+    ("estimate", True),
+    ("interval", True),
+    ("other side", True),
+    ("difference", True),
+    ("its interval", True),
+    ("adjusted p", True),
+    ("effect", True),
+)
 
 
 def in_order(findings: Sequence[Finding]) -> list[Finding]:

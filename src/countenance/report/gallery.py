@@ -199,9 +199,14 @@ def _answers(source: ReportSource, samples: set[str]) -> dict[str, Answer]:
 
 
 def failure(
-    row: dict[str, Any], sample: Sample, answer: Answer | None, source: ReportSource, *, blurred: bool,
+    row: dict[str, Any],
+    sample: Sample,
+    answer: Answer | None,
+    source: ReportSource,
+    *,
+    blurred: bool,
     before: Answer | None = None,
-) -> Failure:  # fmt: skip
+) -> Failure:
     """One picture with truth and answer drawn, and what another model answered `before` where that is compared."""
     pixels = sample.load()  # datasets whose predictions were saved elsewhere need not know the size
     shown = window_of(row, sample, pixels.shape[1], pixels.shape[0], task=source.task)

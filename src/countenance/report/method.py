@@ -27,29 +27,44 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
     level = f"{100 * (1 - alpha):g} %"
     many = words.cluster_noun(settings)[1]
     return [
-        ("Numbers", "A rate is a share of rows, a mean the average of a score. Each number stands with its own n, the "
-                    "rows it was computed from; a group without rows has no number, never 0 or 1."),
+        (
+            "Numbers",
+            "A rate is a share of rows, a mean the average of a score. Each number stands with its own n, the "
+            "rows it was computed from; a group without rows has no number, never 0 or 1.",
+        ),
         ("What is independent", independence(settings)),
-        ("Intervals", f"The range after a number is its {level} interval: ranges made this way contain the true value "
-                      f"in about {level} of such studies. Rates: Wilson’s interval on the rows divided by their "
-                      "design effect (at least 1, and at least what the correlation within clusters implies). Means: "
-                      "cluster-robust t. Few or very unequal clusters count as few."),
-        ("Comparisons", f"{COMPARISONS.get(str(settings.get('comparison', 'rest')), '')} Groups are formed by exact "
-                        f"values, and by intersections of up to {settings.get('depth', 2)} attributes."),
+        (
+            "Intervals",
+            f"The range after a number is its {level} interval: ranges made this way contain the true value "
+            f"in about {level} of such studies. Rates: Wilson’s interval on the rows divided by their "
+            "design effect (at least 1, and at least what the correlation within clusters implies). Means: "
+            "cluster-robust t. Few or very unequal clusters count as few.",
+        ),
+        (
+            "Comparisons",
+            f"{COMPARISONS.get(str(settings.get('comparison', 'rest')), '')} Groups are formed by exact "
+            f"values, and by intersections of up to {settings.get('depth', 2)} attributes.",
+        ),
         ("Many comparisons", f"Test often enough and chance will hand you a finding. {correction(settings, tested)}"),
-        ("Verdicts", f"Served worse (a disparity): the adjusted p is below {alpha:g}, and the difference is not shown "
-                     f"to be smaller than {delta}; a filled mark when the effect is also larger than {h0:g} "
-                     "(Cohen’s h for rates, "
-                     f"rank-biserial correlation for means), else an open one. No gap of {delta} or more: the "
-                     f"{100 * (1 - 2 * alpha):g} % interval of the difference lies within that; a difference may then "
-                     "still be real, and is said to be. "
-                     f"Too few people to test: a side has fewer than {min_n} {many}. Not enough people to tell: "
-                     "everything else; it clears nobody. The verdict of the whole is the worst of them, and nobody is "
-                     "cleared while a group of an attribute that was named was not tested."),
-        ("What could have been seen", f"A smallest gap is the difference that these sizes would have found "
-                                      f"{100 * power:g} % of the time, after the correction. How many more people "
-                                      "(images, rows) it takes is counted for the smallest difference that matters."),
-    ]  # fmt: skip
+        (
+            "Verdicts",
+            f"Served worse (a disparity): the adjusted p is below {alpha:g}, and the difference is not shown "
+            f"to be smaller than {delta}; a filled mark when the effect is also larger than {h0:g} "
+            "(Cohen’s h for rates, "
+            f"rank-biserial correlation for means), else an open one. No gap of {delta} or more: the "
+            f"{100 * (1 - 2 * alpha):g} % interval of the difference lies within that; a difference may then "
+            "still be real, and is said to be. "
+            f"Too few people to test: a side has fewer than {min_n} {many}. Not enough people to tell: "
+            "everything else; it clears nobody. The verdict of the whole is the worst of them, and nobody is "
+            "cleared while a group of an attribute that was named was not tested.",
+        ),
+        (
+            "What could have been seen",
+            f"A smallest gap is the difference that these sizes would have found "
+            f"{100 * power:g} % of the time, after the correction. How many more people "
+            "(images, rows) it takes is counted for the smallest difference that matters.",
+        ),
+    ]
 
 
 def independence(settings: Mapping[str, Any]) -> str:

@@ -40,9 +40,16 @@ def shown(text: str) -> Markup:
 
 
 MODELS = {
-    "mtcnn": "MTCNN", "haar": "Haar", "yunet": "YuNet", "rfb320": "RFB-320", "wearmask": "WearMask", "aizoo": "AIZOO",
-    "bicubic": "Bicubic", "jpeg": "JPEG", "ir101": "IR-101",
-}  # fmt: skip
+    "mtcnn": "MTCNN",
+    "haar": "Haar",
+    "yunet": "YuNet",
+    "rfb320": "RFB-320",
+    "wearmask": "WearMask",
+    "aizoo": "AIZOO",
+    "bicubic": "Bicubic",
+    "jpeg": "JPEG",
+    "ir101": "IR-101",
+}
 """Models of the zoo as their authors write them."""
 
 

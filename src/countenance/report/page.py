@@ -45,14 +45,40 @@ KINDS = {
     "declined": "the model said that it cannot answer",
 }
 DEFAULTS: dict[str, Any] = {
-    "question": "", "failed": 0, "max_failures": 0.05, "seconds": None, "images_per_second": None, "cores": None,
-    "finished": "not recorded", "command": "not recorded", "key": "", "engine": {}, "versions": {}, "batch": None,
-    "limit": None, "seed": 0, "countenance": "", "notes": [],
-}  # fmt: skip
+    "question": "",
+    "failed": 0,
+    "max_failures": 0.05,
+    "seconds": None,
+    "images_per_second": None,
+    "cores": None,
+    "finished": "not recorded",
+    "command": "not recorded",
+    "key": "",
+    "engine": {},
+    "versions": {},
+    "batch": None,
+    "limit": None,
+    "seed": 0,
+    "countenance": "",
+    "notes": [],
+}
 AUDITED: dict[str, Any] = {
-    "alpha": 0.05, "delta": 0.05, "h0": 0.2, "power": 0.8, "min_n": 20, "depth": 2, "seed": 0, "replicates": 2000,
-    "by": [], "where": {}, "unit": "", "not_compared": [], "notes": [], "adjust": "holm", "permutations": 0,
-}  # fmt: skip
+    "alpha": 0.05,
+    "delta": 0.05,
+    "h0": 0.2,
+    "power": 0.8,
+    "min_n": 20,
+    "depth": 2,
+    "seed": 0,
+    "replicates": 2000,
+    "by": [],
+    "where": {},
+    "unit": "",
+    "not_compared": [],
+    "notes": [],
+    "adjust": "holm",
+    "permutations": 0,
+}
 """What a page says of a run whose manifest or audit does not record it."""
 
 

@@ -27,9 +27,13 @@ ACROSS = 130
 MARGIN, WIDTH, HEIGHT = 16.0, 210.0, 297.0
 FOOT = 16.0
 TINTS = {
-    "severe": "#fbeeeb", "minor": "#fbf2e4", "unsure": "#eff2f6", "none": "#eaf4ef", "untested": "#f2f1ec",
+    "severe": "#fbeeeb",
+    "minor": "#fbf2e4",
+    "unsure": "#eff2f6",
+    "none": "#eaf4ef",
+    "untested": "#f2f1ec",
     "favoured": "#eff2f6",
-}  # fmt: skip
+}
 
 
 def pdf_path(out: Path | str) -> Path:
@@ -74,8 +78,10 @@ class Paper:
         self.pdf = Document(format="A4")
         fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
         for family, style, file in (
-            ("sans", "", "DejaVuSans.ttf"), ("sans", "B", "DejaVuSans-Bold.ttf"), ("mono", "", "DejaVuSansMono.ttf"),
-        ):  # fmt: skip
+            ("sans", "", "DejaVuSans.ttf"),
+            ("sans", "B", "DejaVuSans-Bold.ttf"),
+            ("mono", "", "DejaVuSansMono.ttf"),
+        ):
             self.pdf.add_font(family, style, fonts / file)
         # fpdf2 leaves the files of fonts open, also when no document comes of it.
         weakref.finalize(self, _close, list(self.pdf.fonts.values()))
@@ -198,9 +204,13 @@ class Paper:
         whole = [line for line in (columns, *rows) if len(line) == len(columns)]
         cells = [[clean(line[i]) for line in whole] for i in range(len(columns))]
         with self.pdf.table(
-            col_widths=tuple(widths(cells)), text_align=tuple(right), line_height=4.2, padding=(0.5, 1.2),
-            borders_layout=TableBordersLayout.HORIZONTAL_LINES, headings_style=FontFace(emphasis="BOLD"),
-        ) as table:  # fmt: skip
+            col_widths=tuple(widths(cells)),
+            text_align=tuple(right),
+            line_height=4.2,
+            padding=(0.5, 1.2),
+            borders_layout=TableBordersLayout.HORIZONTAL_LINES,
+            headings_style=FontFace(emphasis="BOLD"),
+        ) as table:
             for line in [columns, *rows]:
                 if len(line) == len(columns):
                     table.row([clean(cell) for cell in line])

@@ -42,9 +42,11 @@ def write_pdf(
     licences = in_words(of_manifest(source.run.manifest))
     day = str(manifest["finished"])[:10]
     paper = Paper(
-        title, f"{title} · run finished {day} · countenance {manifest['countenance']}",
-        finished=manifest["finished"], about=f"Licences: {licences}",
-    )  # fmt: skip
+        title,
+        f"{title} · run finished {day} · countenance {manifest['countenance']}",
+        finished=manifest["finished"],
+        about=f"Licences: {licences}",
+    )
     paper.text(f"{said['first_of']} · {said['first'].counted}", 8, soft=True, gap=1)
     put_first(paper, said["first"], said["first_notes"], faces=not said["real_people"])
     _numbers(paper, said)
@@ -93,7 +95,7 @@ def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
             ("Versions", f"countenance {said['version']}"),
             ("Audit settings", "; ".join(f"{name} {value}" for name, value in said["recorded"])),
         ]
-    )  # fmt: skip
+    )
     return paper.write(path)
 
 
@@ -185,8 +187,9 @@ def _findings(paper: Paper, source: Audited) -> None:
     )
     paper.table(
         ("metric", "group", "against", "n", "estimates", "difference (interval)", "adj. p", "verdict"),
-        rows[:MOST_FINDINGS], "LLLRRRRL",
-    )  # fmt: skip
+        rows[:MOST_FINDINGS],
+        "LLLRRRRL",
+    )
     if len(rows) > MOST_FINDINGS:
         paper.text(f"The first {MOST_FINDINGS} of {len(rows):,}; findings.parquet has all.", soft=True)
     if any(small):
@@ -206,11 +209,12 @@ def _background(paper: Paper, said: dict[str, Any], licences: str) -> None:
     paper.facts(
         [
             ("Data", f"{card['name']}, version {card['version']}. {card['description']}"),
-            ("Consent", card["consent"]), ("Citation", card["citation"]),
+            ("Consent", card["consent"]),
+            ("Citation", card["citation"]),
             ("Model", f"{model['name']}, version {model['version']}. {model['description']}"),
             ("Licences", licences),
         ]
-    )  # fmt: skip
+    )
     _method(paper, said)
     paper.heading("Provenance")
     paper.code(said["commands"])
@@ -218,9 +222,10 @@ def _background(paper: Paper, said: dict[str, Any], licences: str) -> None:
     settings = "; ".join(f"{name} {value}" for name, value in said["recorded"])
     paper.facts(
         [
-            ("Run finished", str(manifest["finished"])), ("Run key", str(manifest["key"])),
+            ("Run finished", str(manifest["finished"])),
+            ("Run key", str(manifest["key"])),
             ("Dataset fingerprint", str(manifest["dataset"]["fingerprint"])),
             ("Versions", f"countenance {manifest['countenance']}{', ' if versions else ''}{versions}"),
             ("Audit settings", settings),
         ]
-    )  # fmt: skip
+    )

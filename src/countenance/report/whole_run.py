@@ -231,9 +231,14 @@ def chart_of(curve: Curve) -> drawing.Chart:
 def _figure(curve: Curve, index: int) -> CurveFigure:
     chart = chart_of(curve)
     picture = drawing.panel(
-        chart.lines, chart.axes, curve.name, f"{curve.y.label} against {curve.x.label}", f"result-{index}",
-        log=chart.log, marks=chart.marks,
-    )  # fmt: skip
+        chart.lines,
+        chart.axes,
+        curve.name,
+        f"{curve.y.label} against {curve.x.label}",
+        f"result-{index}",
+        log=chart.log,
+        marks=chart.marks,
+    )
     about = f"{_about(curve)} {curve.y.label[:1].upper()}{curve.y.label[1:]} (up) against {curve.x.label} (across)."
     legend = [(drawing.swatch(line), line.label) for line in chart.lines if line.label]
     table = [(line.label or curve.name, _read(line)) for line in chart.lines]

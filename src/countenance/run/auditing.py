@@ -153,14 +153,19 @@ def computed_of(run: Run) -> list[ComputedGroups]:
 
 def _computed(metric: str, attribute: str, block: Sequence[tuple[Number, AuditedRatio]]) -> ComputedGroups:
     return ComputedGroups(
-        metric, attribute, tuple(str(one.group) for one, _ in block),
+        metric,
+        attribute,
+        tuple(str(one.group) for one, _ in block),
         values=tuple(0.0 if one.bound else one.value for one, _ in block),
         errors=tuple(math.nan if one.bound else own.log_error for one, own in block),
-        low=tuple(one.low for one, _ in block), high=tuple(one.high for one, _ in block),
-        n=tuple(one.n for one, _ in block), people=tuple(own.people for _, own in block),
+        low=tuple(one.low for one, _ in block),
+        high=tuple(one.high for one, _ in block),
+        n=tuple(one.n for one, _ in block),
+        people=tuple(own.people for _, own in block),
         weights=tuple(own.weight if math.isfinite(own.weight) else float(one.n) for one, own in block),
-        better=block[0][0].better or None, largest=block[0][1].ratio,
-    )  # fmt: skip
+        better=block[0][0].better or None,
+        largest=block[0][1].ratio,
+    )
 
 
 def _of_card(run: Run, columns: Sequence[str]) -> dict[str, Any]:

@@ -299,9 +299,14 @@ class Evaluation:
                     "without workers or time limit"
                 )
             return InProcess(
-                self.plan, self.model.here(), self.store, columns, self._watch(), self.settings.strict,
+                self.plan,
+                self.model.here(),
+                self.store,
+                columns,
+                self._watch(),
+                self.settings.strict,
                 self.settings.time_limit,
-            )  # fmt: skip
+            )
         task, spec = self.plan.task, self.model.spec
         assert spec is not None
         threads = self.settings.threads or (1 if self.settings.engine == "ray" else None)
@@ -330,9 +335,14 @@ class Evaluation:
         from countenance.run.engine.ray import RayEngine
 
         made = RayEngine(
-            job, self._watch(), self.plan.key(), self.settings.workers, self.settings.address,
-            self.settings.gpus_per_worker, threads or 1,
-        )  # fmt: skip
+            job,
+            self._watch(),
+            self.plan.key(),
+            self.settings.workers,
+            self.settings.address,
+            self.settings.gpus_per_worker,
+            threads or 1,
+        )
         resources.callback(made.close)
         return made
 

@@ -112,12 +112,13 @@ def run_jobs(what: ImageStep, spec: ModelSpec, jobs: Sequence[ImageJob], how: Ho
 
     orders = [
         {
-            "path": str(jobs[k].path.absolute()), "key": keys[k],
+            "path": str(jobs[k].path.absolute()),
+            "key": keys[k],
             "boxes": None if (boxes := jobs[k].boxes) is None else boxes.tolist(),
             "card": how.gpus[i % len(how.gpus)] if how.gpus else None,
         }
         for i, k in enumerate(todo)
-    ]  # fmt: skip
+    ]
     job = {"kind": what.kind, "step": what.step, "spec": spec.located(), "cache": how.cache.folder.absolute()}
     workers = min(how.parallel, len(orders))
     with how.progress(label or what.kind, len(jobs)) as tell:
@@ -129,10 +130,13 @@ def run_jobs(what: ImageStep, spec: ModelSpec, jobs: Sequence[ImageJob], how: Ho
         else:
             threads = str(default_threads(workers))
             each(
-                f"{__name__}:serve", job, orders, workers=workers,
+                f"{__name__}:serve",
+                job,
+                orders,
+                workers=workers,
                 environment=dict.fromkeys(("COUNTENANCE_THREADS", "OMP_NUM_THREADS"), threads),
                 done=lambda index, problem: done(todo[index], problem),
-            )  # fmt: skip
+            )
         watch.finished(failures, len(jobs))
     return [arrays for arrays in found if arrays is not None]
 

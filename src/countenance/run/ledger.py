@@ -17,9 +17,27 @@ from countenance.run.store import QUESTIONS
 from countenance.storage import Missing
 
 ASKED = (
-    "by", "metrics", "where", "comparison", "reference", "depth", "alpha", "delta", "better", "h0", "r0", "min_n",
-    "adjust_asked", "families", "pair", "denominators", "cluster", "ordered", "equity", "paired_by",
-)  # fmt: skip
+    "by",
+    "metrics",
+    "where",
+    "comparison",
+    "reference",
+    "depth",
+    "alpha",
+    "delta",
+    "better",
+    "h0",
+    "r0",
+    "min_n",
+    "adjust_asked",
+    "families",
+    "pair",
+    "denominators",
+    "cluster",
+    "ordered",
+    "equity",
+    "paired_by",
+)
 """The settings that make two questions different; neither a seed nor how many permutations there were does."""
 
 

@@ -210,10 +210,19 @@ class RunPlan:
         """A hash of what is evaluated: equal keys mean that stored shards may be used again."""
         options = None if self.task.options is None else self.task.options.model_dump(mode="json")
         asked = [
-            countenance.__version__, self.task.name, options, _code_of(self.task), self.card.content, self.card.name,
-            self.samples.fingerprint, sorted(self.samples.attributes), self.settings.of_key(), asdict(self.reading),
-            self.timed, self.shard_size(),
-        ]  # fmt: skip
+            countenance.__version__,
+            self.task.name,
+            options,
+            _code_of(self.task),
+            self.card.content,
+            self.card.name,
+            self.samples.fingerprint,
+            sorted(self.samples.attributes),
+            self.settings.of_key(),
+            asdict(self.reading),
+            self.timed,
+            self.shard_size(),
+        ]
         return hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
 
     def manifest(self) -> Manifest:

@@ -40,9 +40,11 @@ def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker, conditio
     """
     answers = store.shard_answers(piece.number)
     result = ShardResult(
-        failures=store.shard_failures(piece.number), skipped=marker.skipped, read=marker.pictures,
+        failures=store.shard_failures(piece.number),
+        skipped=marker.skipped,
+        read=marker.pictures,
         samples=[sample for sample in plan.read(piece) if plan.task.asks(sample)],
-    )  # fmt: skip
+    )
     for sample in result.samples:
         if sample.id in answers:
             own = conditions.get(sample.id) or (measured_again(sample) if marker.pictures and not conditions else None)

@@ -62,9 +62,22 @@ COMPLETED = (SCORES, FAILURES, RESULTS, FINDINGS, AUDIT)
 
 
 OWN_FILES = (
-    MANIFEST, LOCAL, FILES, SCORES, FAILURES, RESULTS, FINDINGS, AUDIT, REPORT, PAGES, JOURNAL, VIEWED, VIEWS,
-    QUESTIONS, FIT,
-)  # fmt: skip
+    MANIFEST,
+    LOCAL,
+    FILES,
+    SCORES,
+    FAILURES,
+    RESULTS,
+    FINDINGS,
+    AUDIT,
+    REPORT,
+    PAGES,
+    JOURNAL,
+    VIEWED,
+    VIEWS,
+    QUESTIONS,
+    FIT,
+)
 OWN_NAMES = re.compile(r"(?:answers|shards|work|scores)/\d{5}[\w.-]*\.(?:parquet|json|state)|thumbnails/[\w.-]+\.jpg")
 """Names of files that this package writes into folders of a run."""
 
@@ -201,8 +214,9 @@ class RunStore:
         """
         files, sizes, own = {}, {}, []
         contents = {
-            answers_name(number): parquet_bytes(answers_table(kind, answers)), work_rows(number): parquet_bytes(rows),
-        }  # fmt: skip
+            answers_name(number): parquet_bytes(answers_table(kind, answers)),
+            work_rows(number): parquet_bytes(rows),
+        }
         if state is not None:
             contents[work_state(number)] = state
         for name, content in contents.items():

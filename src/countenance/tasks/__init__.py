@@ -28,9 +28,25 @@ _HOME = {
 }
 
 __all__ = [
-    "Context", "Curve", "Matrix", "Metric", "Number", "Options", "Reduce", "Reduced", "Result", "Row", "Shard", "State",
-    "Table", "Task", "Whole", "findable", "load_task", "task_names",
-]  # fmt: skip
+    "Context",
+    "Curve",
+    "Matrix",
+    "Metric",
+    "Number",
+    "Options",
+    "Reduce",
+    "Reduced",
+    "Result",
+    "Row",
+    "Shard",
+    "State",
+    "Table",
+    "Task",
+    "Whole",
+    "findable",
+    "load_task",
+    "task_names",
+]
 
 
 def task_names() -> list[str]:

@@ -92,9 +92,17 @@ class Ages:
 def _mean(name: str, meaning: str, found: IntervalEstimate, better: Any = "", **about: Any) -> Number:
     note = few(found)
     return Number(
-        name=name, meaning=meaning, value=found.value, low=found.low, high=found.high, n=found.n, unit=YEARS, note=note,
-        better=better, **about,
-    )  # fmt: skip
+        name=name,
+        meaning=meaning,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        n=found.n,
+        unit=YEARS,
+        note=note,
+        better=better,
+        **about,
+    )
 
 
 def overall(ages: Ages) -> list[Result]:
@@ -132,19 +140,27 @@ def _cells(ages: Ages) -> Matrix:
     sexes, groups = in_order("gender", set(ages.sex.tolist())), [g for g in AGE_GROUPS if g in there]
     found = [[ages.mean(np.abs(ages.error), (ages.sex == s) & (ages.group == g)) for g in groups] for s in sexes]
     return Matrix(
-        name="MAE by sex and age", meaning="mean absolute error in years", rows=[s or "everybody" for s in sexes],
-        columns=groups, values=[[cell.value for cell in row] for row in found],
-        counts=[[cell.n for cell in row] for row in found], low=[[cell.low for cell in row] for row in found],
-        high=[[cell.high for cell in row] for row in found], column_label="age_group",
-    )  # fmt: skip
+        name="MAE by sex and age",
+        meaning="mean absolute error in years",
+        rows=[s or "everybody" for s in sexes],
+        columns=groups,
+        values=[[cell.value for cell in row] for row in found],
+        counts=[[cell.n for cell in row] for row in found],
+        low=[[cell.low for cell in row] for row in found],
+        high=[[cell.high for cell in row] for row in found],
+        column_label="age_group",
+    )
 
 
 def _line(label: str, points: Iterator[tuple[float, IntervalEstimate]]) -> Line:
     found = [(x, one) for x, one in points if one.n]
     return Line(
-        label=label, x=[x for x, _ in found], y=[one.value for _, one in found], low=[one.low for _, one in found],
+        label=label,
+        x=[x for x, _ in found],
+        y=[one.value for _, one in found],
+        low=[one.low for _, one in found],
         high=[one.high for _, one in found],
-    )  # fmt: skip
+    )
 
 
 def _by_age(ages: Ages, chosen: Flags, label: str) -> Line:
@@ -163,20 +179,27 @@ def _by_threshold(ages: Ages, chosen: Flags, label: str) -> Line:
 def _curves(ages: Ages, parts: dict[str, Flags], attribute: str | None) -> list[Result]:
     results: list[Result] = [
         Curve(
-            name="bias by age", meaning="mean of estimated less true age, by decade of true age", attribute=attribute,
-            x=Axis(label="true age"), y=Axis(label="bias in years"),
+            name="bias by age",
+            meaning="mean of estimated less true age, by decade of true age",
+            attribute=attribute,
+            x=Axis(label="true age"),
+            y=Axis(label="bias in years"),
             lines=[_by_age(ages, part, name) for name, part in parts.items()],
         )
-    ]  # fmt: skip
+    ]
     if ages.minor.any():
         lines = [_by_threshold(ages, part, name) for name, part in parts.items() if (part & ages.minor).any()]
         results.append(
             Curve(
-                name="false positive rate by challenge age", attribute=attribute, lines=lines, marks=[ages.challenge],
+                name="false positive rate by challenge age",
+                attribute=attribute,
+                lines=lines,
+                marks=[ages.challenge],
                 meaning=f"share of pictures of people under {ages.minimum:g} who pass, at every challenge age",
-                x=Axis(label="challenge age"), y=Axis(label="false positive rate"),
+                x=Axis(label="challenge age"),
+                y=Axis(label="false positive rate"),
             )
-        )  # fmt: skip
+        )
     return results
 
 

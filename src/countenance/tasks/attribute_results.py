@@ -90,10 +90,15 @@ def _confusion(answered: Answered) -> Matrix:
     columns = _columns(answered)
     counts = _counts(answered, np.ones(len(answered.rows), bool), columns)
     return Matrix(
-        name=f"confusion of {answered.name}", meaning="share of each true word's pictures that were called each word",
-        rows=answered.words, columns=columns, values=(counts / counts.sum(axis=1, keepdims=True)).tolist(),
-        counts=counts.tolist(), row_label="true", column_label="answered",
-    )  # fmt: skip
+        name=f"confusion of {answered.name}",
+        meaning="share of each true word's pictures that were called each word",
+        rows=answered.words,
+        columns=columns,
+        values=(counts / counts.sum(axis=1, keepdims=True)).tolist(),
+        counts=counts.tolist(),
+        row_label="true",
+        column_label="answered",
+    )
 
 
 def _confusion_by_group(answered: Answered, attribute: str, parts: dict[str, Flags]) -> Table:
@@ -106,10 +111,11 @@ def _confusion_by_group(answered: Answered, attribute: str, parts: dict[str, Fla
                 [group, word, said, int(n), n / total] for said, n in zip(columns, line, strict=True) if total and n
             ]
     return Table(
-        name=f"confusion of {answered.name} by {attribute}", rows=rows,
+        name=f"confusion of {answered.name} by {attribute}",
+        rows=rows,
         meaning="for each group and true word, how often each word was answered",
         columns=[attribute, f"true {answered.name}", f"answered {answered.name}", "pictures", "share"],
-    )  # fmt: skip
+    )
 
 
 def _rates(answered: Answered) -> list[Result]:
@@ -131,11 +137,15 @@ def _group_rates(answered: Answered, attribute: str, parts: dict[str, Flags]) ->
             icc = correlation(list(tables.values()))
             results += [
                 number(
-                    f"group {kind} {answered.name}={word}", meaning, clustered_rate(*table, icc=icc), UNIT,
-                    attribute=attribute, group=name,
+                    f"group {kind} {answered.name}={word}",
+                    meaning,
+                    clustered_rate(*table, icc=icc),
+                    UNIT,
+                    attribute=attribute,
+                    group=name,
                 )
                 for name, table in tables.items()
-            ]  # fmt: skip
+            ]
     return results
 
 
@@ -152,33 +162,51 @@ def _calibration(answered: Answered, parts: dict[str, Flags], attribute: str | N
         bins = reliability(stated, hits, person)
         lines.append(
             Line(
-                label=group, x=[one.stated for one in bins], y=[one.right.value for one in bins],
-                low=[one.right.low for one in bins], high=[one.right.high for one in bins],
+                label=group,
+                x=[one.stated for one in bins],
+                y=[one.right.value for one in bins],
+                low=[one.right.low for one in bins],
+                high=[one.right.high for one in bins],
             )
-        )  # fmt: skip
+        )
         about = {} if attribute is None else {"attribute": attribute, "group": group}
         prefix = "" if attribute is None else "group "
         found = calibration(stated, hits, person, seed=answered.seed)
         results.append(
             Number(
-                name=f"{prefix}calibration error of {answered.name}", value=found.error.value, low=found.error.low,
-                high=found.error.high, n=found.error.n, unit=UNIT, better="lower",
+                name=f"{prefix}calibration error of {answered.name}",
+                value=found.error.value,
+                low=found.error.low,
+                high=found.error.high,
+                n=found.error.n,
+                unit=UNIT,
+                better="lower",
                 meaning="mean distance between the stated probability and how often the answer was right, in ten bins",
-                note=f"perfectly calibrated probabilities would show {found.by_chance:.3f} by chance", **about,
+                note=f"perfectly calibrated probabilities would show {found.by_chance:.3f} by chance",
+                **about,
             )
-        )  # fmt: skip
+        )
         over = clustered_mean(*by_cluster(stated - hits, person))
         results.append(
             Number(
-                name=f"{prefix}overconfidence in {answered.name}", value=over.value, low=over.low, high=over.high,
-                n=over.n, unit=UNIT, meaning="mean stated probability less the share of right answers", **about,
+                name=f"{prefix}overconfidence in {answered.name}",
+                value=over.value,
+                low=over.low,
+                high=over.high,
+                n=over.n,
+                unit=UNIT,
+                meaning="mean stated probability less the share of right answers",
+                **about,
             )
-        )  # fmt: skip
+        )
     if lines:
         curve = Curve(
-            name=f"calibration of {answered.name}", attribute=attribute, lines=lines,
-            x=Axis(label="stated probability"), y=Axis(label="share right"),
+            name=f"calibration of {answered.name}",
+            attribute=attribute,
+            lines=lines,
+            x=Axis(label="stated probability"),
+            y=Axis(label="share right"),
             meaning="how often answers were right, by the probability that was stated",
-        )  # fmt: skip
+        )
         results.append(curve)
     return results

@@ -75,8 +75,11 @@ def finish(state: State, whole: Whole, options: IdentificationOptions) -> Reduce
     ]
     for name, one in groups.items():
         results += report.by_group(probes, columns, name, one, how)
-    return Reduced(results, columns, [how.said.replace("a pair is accepted", "a candidate is returned"),
-                                      *_notes(gallery, mated, stranger, found)])  # fmt: skip
+    return Reduced(
+        results,
+        columns,
+        [how.said.replace("a pair is accepted", "a candidate is returned"), *_notes(gallery, mated, stranger, found)],
+    )
 
 
 def _gallery(people: NDArray[Any], table: Any, options: IdentificationOptions, seed: int) -> NDArray[np.bool_]:
@@ -109,9 +112,13 @@ def _searched(
     rows = found.rows[~enrolled]
     with whole.progress("searching", len(rows)) as step:
         made = search(
-            found.vectors[~enrolled], person[rows], found.vectors[enrolled], person[found.rows[enrolled]],
-            options.similarity, step,
-        )  # fmt: skip
+            found.vectors[~enrolled],
+            person[rows],
+            found.vectors[enrolled],
+            person[found.rows[enrolled]],
+            options.similarity,
+            step,
+        )
     n = len(found.people)
     nothing = Search(np.full(n, -np.inf), np.full(n, -np.inf), np.full(n, -1), np.zeros(n, np.int64))
     for column, values in zip(nothing, made, strict=True):

@@ -14,9 +14,26 @@ from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Options, Row, Task, subject_row
 
 FACE_LABELS = (
-    "background", "skin", "nose", "eye_g", "l_eye", "r_eye", "l_brow", "r_brow", "l_ear", "r_ear", "mouth", "u_lip",
-    "l_lip", "hair", "hat", "ear_r", "neck_l", "neck", "cloth",
-)  # fmt: skip
+    "background",
+    "skin",
+    "nose",
+    "eye_g",
+    "l_eye",
+    "r_eye",
+    "l_brow",
+    "r_brow",
+    "l_ear",
+    "r_ear",
+    "mouth",
+    "u_lip",
+    "l_lip",
+    "hair",
+    "hat",
+    "ear_r",
+    "neck_l",
+    "neck",
+    "cloth",
+)
 """CelebAMask-HQ's labels; a pixel's class is the place in this list."""
 
 EARS_TO_SKIN = {8: 1, 9: 1}

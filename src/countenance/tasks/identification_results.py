@@ -65,9 +65,15 @@ def overall(probes: Probes, columns: Mapping[str, NDArray[np.float64]], how: Ope
 def _at_rank(probes: Probes, k: int, of: str) -> Number:
     found = probes.rate((probes.searched.rank >= 1) & (probes.searched.rank <= k), probes.mated)
     return Number(
-        name=f"rank-{k}", meaning=f"{RANK} {k}{of}", value=found.value, low=found.low, high=found.high, n=found.n,
-        unit="probes of known people", better="higher",
-    )  # fmt: skip
+        name=f"rank-{k}",
+        meaning=f"{RANK} {k}{of}",
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        n=found.n,
+        unit="probes of known people",
+        better="higher",
+    )
 
 
 def _at_rates(probes: Probes) -> list[Result]:
@@ -90,9 +96,13 @@ def _at_rates(probes: Probes) -> list[Result]:
 def _band(probes: Probes, fpir: NDArray[np.float64]) -> Any:
     known, unknown = probes.mated, probes.stranger
     return open_set_curve(
-        probes.hit[known], probes.person[known], probes.searched.other[unknown], probes.person[unknown], fpir,
+        probes.hit[known],
+        probes.person[known],
+        probes.searched.other[unknown],
+        probes.person[unknown],
+        fpir,
         seed=probes.seed,
-    )  # fmt: skip
+    )
 
 
 def curves(probes: Probes, how: Operating) -> list[Result]:
@@ -106,31 +116,43 @@ def curves(probes: Probes, how: Operating) -> list[Result]:
         least = 3 / int(probes.mated.sum())
         seen = band.value > 0
         line = Line(
-            x=grid.tolist(), y=np.where(seen, band.value, least).tolist(), low=np.where(seen, band.low, 0).tolist(),
+            x=grid.tolist(),
+            y=np.where(seen, band.value, least).tolist(),
+            low=np.where(seen, band.low, 0).tolist(),
             high=np.where(seen, band.high, np.maximum(band.high, least)).tolist(),
-        )  # fmt: skip
+        )
         note = "" if seen.all() else "where nobody was missed the curve is at its bound, 3 / n"
         results.append(
             Curve(
-                name="FNIR by FPIR", meaning="known people missed at every rate of false alarms", note=note,
-                x=Axis(label="FPIR", log=True), y=Axis(label="FNIR", log=True), lines=[line],
+                name="FNIR by FPIR",
+                meaning="known people missed at every rate of false alarms",
+                note=note,
+                x=Axis(label="FPIR", log=True),
+                y=Axis(label="FNIR", log=True),
+                lines=[line],
                 marks=[] if how.rate is None else [how.rate],
             )
-        )  # fmt: skip
+        )
     rank = probes.searched.rank
     top = int(min(50, max(rank[probes.mated].max(), 2)))
     found = [probes.rate((rank >= 1) & (rank <= k), probes.mated) for k in range(1, top + 1)]
     line = Line(
-        x=list(range(1, top + 1)), y=[one.value for one in found], low=[one.low for one in found],
+        x=list(range(1, top + 1)),
+        y=[one.value for one in found],
+        low=[one.low for one in found],
         high=[one.high for one in found],
-    )  # fmt: skip
+    )
     cmc = Curve(name="CMC", meaning=f"{RANK} k", x=Axis(label="rank k"), y=Axis(label="share found"), lines=[line])
     return [*results, cmc]
 
 
 def by_group(
-    probes: Probes, columns: Mapping[str, NDArray[np.float64]], attribute: str, groups: Groups, how: Operating,
-) -> list[Result]:  # fmt: skip
+    probes: Probes,
+    columns: Mapping[str, NDArray[np.float64]],
+    attribute: str,
+    groups: Groups,
+    how: Operating,
+) -> list[Result]:
     """Each group's rates, and for strangers of each group the group of the person they are taken for."""
     member, at = groups.pictures, f" at {how.accepts}"
     results: list[Result] = [_taken_for(probes, columns, attribute, groups, at)]
@@ -163,7 +185,13 @@ def _taken_for(
         shares.append((taken / total if total else np.full(len(groups.names), np.nan)).tolist())
         counts.append([total] * len(groups.names))
     return Matrix(
-        name="FPIR by group", attribute=attribute, rows=list(groups.names), columns=list(groups.names), values=shares,
-        counts=counts, row_label=attribute, column_label=f"taken for {attribute}",
+        name="FPIR by group",
+        attribute=attribute,
+        rows=list(groups.names),
+        columns=list(groups.names),
+        values=shares,
+        counts=counts,
+        row_label=attribute,
+        column_label=f"taken for {attribute}",
         meaning=f"share of the probes of unknown people of a group who are taken for a person of each group{at}",
-    )  # fmt: skip
+    )

@@ -20,10 +20,24 @@ from countenance.tasks.thresholds import ThresholdOptions, levels_in_words, thre
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 KEYPOINTS = (
-    "Nose", "Left eye", "Right eye", "Left ear", "Right ear", "Left shoulder", "Right shoulder", "Left elbow",
-    "Right elbow", "Left wrist", "Right wrist", "Left hip", "Right hip", "Left knee", "Right knee", "Left ankle",
+    "Nose",
+    "Left eye",
+    "Right eye",
+    "Left ear",
+    "Right ear",
+    "Left shoulder",
+    "Right shoulder",
+    "Left elbow",
+    "Right elbow",
+    "Left wrist",
+    "Right wrist",
+    "Left hip",
+    "Right hip",
+    "Left knee",
+    "Right knee",
+    "Left ankle",
     "Right ankle",
-)  # fmt: skip
+)
 """COCO's keypoints in COCO's order."""
 
 

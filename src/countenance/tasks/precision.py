@@ -257,10 +257,19 @@ def numbers_of(
     about: list[tuple[str | None, str | None]] = [(None, None), *groups]
     return [
         Number(
-            name=name, meaning=GROUP_MEANING if group else MEANING, value=one.value, low=one.low, high=one.high,
-            n=one.n, unit="boxes", better="higher", attribute=attribute, group=group, published="AP@0.5",
+            name=name,
+            meaning=GROUP_MEANING if group else MEANING,
+            value=one.value,
+            low=one.low,
+            high=one.high,
+            n=one.n,
+            unit="boxes",
+            better="higher",
+            attribute=attribute,
+            group=group,
+            published="AP@0.5",
         )
         for (attribute, group), one in zip(
             about, average_precisions(found, replicates=REPLICATES, seed=seed), strict=True
         )
-    ]  # fmt: skip
+    ]

@@ -18,11 +18,15 @@ Array = NDArray[np.float64]
 Compat = Literal["default", "strict"]
 RECALLS = ("AR_IOU", "AR_MASK", "AR_OKS", "AR_DET")
 EXACT: dict[str, Array] = {
-    **dict.fromkeys(RECALLS, AR_THRESHOLDS), "ACC_DET": np.array([0.5]), "PCK": PCK_THRESHOLDS,
-}  # fmt: skip
+    **dict.fromkeys(RECALLS, AR_THRESHOLDS),
+    "ACC_DET": np.array([0.5]),
+    "PCK": PCK_THRESHOLDS,
+}
 PUBLISHED: dict[str, Array] = {
-    **dict.fromkeys(RECALLS, np.arange(0.5, 1, 0.05)), "ACC_DET": np.array([0.5]), "PCK": np.arange(0.1, 1, 0.1),
-}  # fmt: skip
+    **dict.fromkeys(RECALLS, np.arange(0.5, 1, 0.05)),
+    "ACC_DET": np.array([0.5]),
+    "PCK": np.arange(0.1, 1, 0.1),
+}
 """FHIBE's thresholds with their floating errors: .6000000000000001 where .60 was meant."""
 
 

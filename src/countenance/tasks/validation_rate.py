@@ -59,18 +59,22 @@ class Pictures:
     def entry(self, rows: Rows) -> dict[str, Any] | None:
         """The rate of some pictures with all that belongs to it; None without pairs."""
         found = self.rate(rows)
-        return None if found is None else {
-            "VAL": found.val,
-            "VAL_Low": found.low,
-            "VAL_High": found.high,
-            "EER": found.eer,
-            "FAR": found.far,
-            "Threshold": found.threshold,
-            "Class_Size": found.images,
-            "Identities": found.identities,
-            "Same / Different Pairs": f"{found.same_pairs}/{found.different_pairs}",
-            "Evidence": "sufficient" if found.sufficient else "insufficient evidence",
-        }  # fmt: skip
+        return (
+            None
+            if found is None
+            else {
+                "VAL": found.val,
+                "VAL_Low": found.low,
+                "VAL_High": found.high,
+                "EER": found.eer,
+                "FAR": found.far,
+                "Threshold": found.threshold,
+                "Class_Size": found.images,
+                "Identities": found.identities,
+                "Same / Different Pairs": f"{found.same_pairs}/{found.different_pairs}",
+                "Evidence": "sufficient" if found.sufficient else "insufficient evidence",
+            }
+        )
 
     def published(self, rows: Rows, keys: Sequence[str]) -> dict[str, Any] | None:
         """The rate as FHIBE published it: over pairs drawn from the sorted `keys` of the pictures, in ten folds."""
@@ -99,9 +103,17 @@ class Pictures:
             return None
         note = "" if found.sufficient else "insufficient evidence: fewer than 3,000 different pairs"
         return Number(
-            name="VAL", meaning=VAL, value=found.val, low=found.low, high=found.high, n=found.images, unit="images",
-            better="higher", note=note, **about,
-        )  # fmt: skip
+            name="VAL",
+            meaning=VAL,
+            value=found.val,
+            low=found.low,
+            high=found.high,
+            n=found.images,
+            unit="images",
+            better="higher",
+            note=note,
+            **about,
+        )
 
     def by_group(self, groups: Mapping[str, Groups]) -> list[Result]:
         """The rate of everybody and of each group, each at its own threshold."""
@@ -147,14 +159,23 @@ class Pictures:
         code = self.codes(rows)
         bands = roc_bands(self.vectors[rows], code)
         eer = Number(
-            name="EER", meaning=EER, value=everyone.eer, low=bands.eer_low, high=bands.eer_high, n=everyone.images,
-            unit="images", better="lower",
-        )  # fmt: skip
+            name="EER",
+            meaning=EER,
+            value=everyone.eer,
+            low=bands.eer_low,
+            high=bands.eer_high,
+            n=everyone.images,
+            unit="images",
+            better="lower",
+        )
         far, rate, low, high = (one.tolist() for one in (bands.far, bands.val, bands.val_low, bands.val_high))
         roc = Curve(
-            name="ROC", x=Axis(label="false acceptance rate", log=True), y=Axis(label="validation rate"), marks=[FAR],
+            name="ROC",
+            x=Axis(label="false acceptance rate", log=True),
+            y=Axis(label="validation rate"),
+            marks=[FAR],
             lines=[Line(label="everyone", x=far, y=rate, low=low, high=high)],
-        )  # fmt: skip
+        )
         columns = {}
         shares = accepted_shares(self.vectors[rows], code, everyone.threshold)
         for name, share in zip(("genuine_accepted", "impostor_accepted"), shares, strict=True):

@@ -31,10 +31,13 @@ def equity(
 
 def _table(attribute: str, rows: list[list[str | int | float | bool | None]], note: str) -> Table:
     return Table(
-        name=f"{NAME}: {attribute}", columns=COLUMNS, rows=rows, note=note,
+        name=f"{NAME}: {attribute}",
+        columns=COLUMNS,
+        rows=rows,
+        note=note,
         meaning=f"FMR among impostors of the same {attribute}, and FNMR, compared between groups; "
         "such measures differ from even by chance alone, so what a fair system of this size shows stands beside them",
-    )  # fmt: skip
+    )
 
 
 def _row(one: EquityEstimate, found: MeasuredEquity) -> list[str | int | float | bool | None]:

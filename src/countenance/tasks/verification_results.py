@@ -27,9 +27,12 @@ FNMR = "true matches refused"
 KINDS = {"mated": "comparisons of a person with themselves", "non-mated": "comparisons of two people"}
 ENROL = "share of pictures for which the model gave no embedding"
 FALSE_MATCHES = Metric(
-    "FMR", "share of comparisons of two people of the same group that are accepted as one", better="lower",
-    headline=True, of_groups=True,
-)  # fmt: skip
+    "FMR",
+    "share of comparisons of two people of the same group that are accepted as one",
+    better="lower",
+    headline=True,
+    of_groups=True,
+)
 """What is audited: a mean over pictures of comparisons with everybody would compare who else is in the test set."""
 LARGEST_RATIO = 2.0
 """A false match rate of less than twice another one's does not matter."""
@@ -175,14 +178,24 @@ def curves(compared: Comparisons, how: Operating, seed: int) -> list[Result]:
     roc = _line(found.grid, 1 - band.value, 1 - band.high, 1 - band.low)
     results: list[Result] = [
         Curve(
-            name="DET", meaning="FNMR at every FMR; the threshold falls from left to right", note=note, x=fmr,
-            y=Axis(label="FNMR", log=True), lines=[det], marks=marks,
+            name="DET",
+            meaning="FNMR at every FMR; the threshold falls from left to right",
+            note=note,
+            x=fmr,
+            y=Axis(label="FNMR", log=True),
+            lines=[det],
+            marks=marks,
         ),
         Curve(
-            name="ROC", meaning="share of genuine pairs accepted at every FMR", note=note, x=fmr,
-            y=Axis(label="1 − FNMR"), lines=[roc], marks=marks,
+            name="ROC",
+            meaning="share of genuine pairs accepted at every FMR",
+            note=note,
+            x=fmr,
+            y=Axis(label="1 − FNMR"),
+            lines=[roc],
+            marks=marks,
         ),
-    ]  # fmt: skip
+    ]
     return results + distributions(compared, how, None, None, seed)
 
 
@@ -221,9 +234,15 @@ def distributions(
 
 
 def _histogram(
-    vectors: Vectors, name: str, what: str, names: Sequence[str], found: Sequence[PairScores], edges: Any,
-    attribute: str | None, how: Operating,
-) -> Curve:  # fmt: skip
+    vectors: Vectors,
+    name: str,
+    what: str,
+    names: Sequence[str],
+    found: Sequence[PairScores],
+    edges: Any,
+    attribute: str | None,
+    how: Operating,
+) -> Curve:
     shown = np.array([vectors.shown(edge) for edge in edges])
     middle = (shown[1:] + shown[:-1]) / 2
     stretch = np.diff(edges) / np.maximum(np.abs(np.diff(shown)), 1e-12)
@@ -236,9 +255,15 @@ def _histogram(
     note = f"from {len(max(found, key=lambda one: one.pairs).score)} pairs drawn by the seed" if drawn else ""
     label = "distance" if vectors.similarity == "euclidean" else "cosine similarity"
     return Curve(
-        name=name, meaning=f"how the scores of {what} are distributed", note=note, x=Axis(label=label),
-        y=Axis(label="density"), lines=lines, attribute=attribute, marks=[how.shown],
-    )  # fmt: skip
+        name=name,
+        meaning=f"how the scores of {what} are distributed",
+        note=note,
+        x=Axis(label=label),
+        y=Axis(label="density"),
+        lines=lines,
+        attribute=attribute,
+        marks=[how.shown],
+    )
 
 
 def _shift(kind: str, what: str, whole: PairScores, one: PairScores, attribute: str, group: str) -> Number:
@@ -247,9 +272,17 @@ def _shift(kind: str, what: str, whole: PairScores, one: PairScores, attribute: 
     value, low, high = ((bound - whole.mean.value) / scale for bound in one.mean[:3])
     note = few(one.mean)
     return Number(
-        name=f"shift of {kind} scores", value=value, low=low, high=high, n=one.mean.n, unit="pairs", note=note,
-        meaning=f"mean score of {what} less everybody's, in standard deviations", attribute=attribute, group=group,
-    )  # fmt: skip
+        name=f"shift of {kind} scores",
+        value=value,
+        low=low,
+        high=high,
+        n=one.mean.n,
+        unit="pairs",
+        note=note,
+        meaning=f"mean score of {what} less everybody's, in standard deviations",
+        attribute=attribute,
+        group=group,
+    )
 
 
 def by_group(
@@ -271,21 +304,35 @@ def false_matches(counts: AcceptedCounts, place: int, attribute: str, groups: Gr
     unknown = int((~groups.pictures.any(axis=1)).sum())
     note = f"{unknown} pictures of unknown {attribute} are left out" if unknown else ""
     matrix = Matrix(
-        name="FMR by group", attribute=attribute, rows=names, columns=names, values=found.value.tolist(),
-        counts=found.pairs.tolist(), low=found.low.tolist(), high=found.high.tolist(), note=note,
+        name="FMR by group",
+        attribute=attribute,
+        rows=names,
+        columns=names,
+        values=found.value.tolist(),
+        counts=found.pairs.tolist(),
+        low=found.low.tolist(),
+        high=found.high.tolist(),
+        note=note,
         meaning=f"{FMR}{at}, by the groups of both people; the diagonal is the FMR within a group",
-        row_label=attribute, column_label=f"taken for {attribute}",
-    )  # fmt: skip
+        row_label=attribute,
+        column_label=f"taken for {attribute}",
+    )
     results: list[Result] = [matrix]
     for k, name in enumerate(names):
         taken = IntervalEstimate(
-            float(found.value[k, k]), float(found.low[k, k]), float(found.high[k, k]), int(found.pairs[k, k]),
+            float(found.value[k, k]),
+            float(found.low[k, k]),
+            float(found.high[k, k]),
+            int(found.pairs[k, k]),
             int(found.people[k]),
-        )  # fmt: skip
+        )
         audited = AuditedRatio(
-            metric=FALSE_MATCHES.name, log_error=float(found.log_error[k, k]), people=int(found.people[k]),
-            weight=float(found.pairs[k, k]), ratio=LARGEST_RATIO,
-        )  # fmt: skip
+            metric=FALSE_MATCHES.name,
+            log_error=float(found.log_error[k, k]),
+            people=int(found.people[k]),
+            weight=float(found.pairs[k, k]),
+            ratio=LARGEST_RATIO,
+        )
         about: dict[str, Any] = {"attribute": attribute, "group": name, "audited": audited if apart else None}
         results.append(number("group FMR", f"{FMR}{at}, both of the group", taken, "impostor pairs", **about))
     return results

@@ -177,9 +177,14 @@ def test_check_finds_every_kind_of_problem(tmp_path) -> None:
         writer.writerows(rows)
     kinds = {problem.kind for problem in check(load_dataset(folder))}
     assert kinds == {
-        "box outside the image", "empty box", "unknown attribute value", "duplicate id", "wrong size",
-        "missing image", "unreadable image",
-    }  # fmt: skip
+        "box outside the image",
+        "empty box",
+        "unknown attribute value",
+        "duplicate id",
+        "wrong size",
+        "missing image",
+        "unreadable image",
+    }
 
 
 def test_a_clean_dataset_has_no_problem_and_a_stable_fingerprint() -> None:

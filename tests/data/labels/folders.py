@@ -63,9 +63,12 @@ def the_example_of_the_issue(root: Path) -> None:
 
 
 @folder(
-    pictures=8, people=4, attributes=["male", "smiling", "young"], boxes=8,
+    pictures=8,
+    people=4,
+    attributes=["male", "smiling", "young"],
+    boxes=8,
     labels=["list_attr_celeba.txt", "list_bbox_celeba.txt", "identity_CelebA.txt", "list_eval_partition.txt"],
-)  # fmt: skip
+)
 def celeba_original_text(root: Path) -> None:
     names = [f"{i + 1:06d}.jpg" for i in range(8)]
     for i, name in enumerate(names):
@@ -107,16 +110,25 @@ def fairface_table_alone(root: Path) -> None:
 
 
 @folder(
-    pictures=2, people=3, attributes=["blur", "expression", "illumination", "occlusion", "pose"], boxes=3,
+    pictures=2,
+    people=3,
+    attributes=["blur", "expression", "illumination", "occlusion", "pose"],
+    boxes=3,
     labels="wider_face_val_bbx_gt.txt",
-)  # fmt: skip
+)
 def wider_face_lists(root: Path) -> None:
     for i, name in enumerate(("0--Parade/0_Parade_1.jpg", "1--Handshaking/1_Handshaking_2.jpg")):
         picture(root / "WIDER_val" / "images" / name, i)
     lines = [
-        "0--Parade/0_Parade_1.jpg", "2", "30 20 40 40 0 0 0 0 0 0 ", "10 10 12 14 2 0 0 0 2 0 ",
-        "1--Handshaking/1_Handshaking_2.jpg", "2", "5 6 20 22 1 0 1 0 0 0 ", "1 1 3 3 2 0 0 1 2 0 ",
-    ]  # fmt: skip
+        "0--Parade/0_Parade_1.jpg",
+        "2",
+        "30 20 40 40 0 0 0 0 0 0 ",
+        "10 10 12 14 2 0 0 0 2 0 ",
+        "1--Handshaking/1_Handshaking_2.jpg",
+        "2",
+        "5 6 20 22 1 0 1 0 0 0 ",
+        "1 1 3 3 2 0 0 1 2 0 ",
+    ]
     (root / "wider_face_val_bbx_gt.txt").write_text("\n".join(lines) + "\n")
 
 
@@ -184,10 +196,16 @@ def label_studio_json(root: Path) -> None:
         picture(root / f"photo{i}.jpg", i)
         value = {"x": 30.0, "y": 25.0, "width": 40.0, "height": 50.0, "rotation": 0, "rectanglelabels": ["Face"]}
         results = [
-            {"id": f"r{k}", "from_name": "label", "type": "rectanglelabels", "original_width": WIDTH,
-             "original_height": HEIGHT, "value": {**value, "x": 10.0 + 40 * k}}
+            {
+                "id": f"r{k}",
+                "from_name": "label",
+                "type": "rectanglelabels",
+                "original_width": WIDTH,
+                "original_height": HEIGHT,
+                "value": {**value, "x": 10.0 + 40 * k},
+            }
             for k in range(i + 1)
-        ]  # fmt: skip
+        ]
         results += [{"id": "r0", "from_name": "gender", "type": "choices", "value": {"choices": ["female"]}}]
         data = {"image": f"/data/upload/1/1a2b3c4d-photo{i}.jpg"}
         entries.append({"id": i, "data": data, "annotations": [{"id": i, "result": results}]})
@@ -199,8 +217,17 @@ def label_studio_csv(root: Path) -> None:
     rows = [["image", "id", "label", "gender", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"]]
     for i in range(2):
         picture(root / f"photo{i}.jpg", i)
-        drawn = [{"x": 30.0, "y": 25.0, "width": 40.0, "height": 50.0, "rectanglelabels": ["Face"],
-                  "original_width": WIDTH, "original_height": HEIGHT}]  # fmt: skip
+        drawn = [
+            {
+                "x": 30.0,
+                "y": 25.0,
+                "width": 40.0,
+                "height": 50.0,
+                "rectanglelabels": ["Face"],
+                "original_width": WIDTH,
+                "original_height": HEIGHT,
+            }
+        ]
         row = [f"/data/upload/1/0a1b2c3d-photo{i}.jpg", i, json.dumps(drawn), "female", 1, 7 + i, "2026", "2026", 4.2]
         rows.append(row)
     write_csv(root / "project-1.csv", rows)
@@ -223,8 +250,17 @@ def cvat_for_images(root: Path) -> None:
 @folder(pictures=2, people=2, attributes=["gender"], boxes=2)
 def via_csv(root: Path) -> None:
     rows = [["#filename", "file_size"]]  # the header of VIA begins so; pandas users keep it
-    rows = [["filename", "file_size", "file_attributes", "region_count", "region_id", "region_shape_attributes",
-             "region_attributes"]]  # fmt: skip
+    rows = [
+        [
+            "filename",
+            "file_size",
+            "file_attributes",
+            "region_count",
+            "region_id",
+            "region_shape_attributes",
+            "region_attributes",
+        ]
+    ]
     for i in range(2):
         picture(root / f"{i}.png", i)
         shape = {"name": "rect", "x": BOX[0], "y": BOX[1], "width": 40, "height": 40}
@@ -252,8 +288,19 @@ def excel_in_german(root: Path) -> None:
         picture(root / "Bilder" / f"Bild {i}.jpg", i)
         corners = [f"{value},5" for value in BOX]
         helligkeit = ("12,5 %", "n/a", "100 %", "7 %")[i]
-        rows.append([f"Bild {i}.jpg", f"P{i // 2}", ("weiblich", "männlich")[i % 2], f"{30 + i},5", helligkeit,
-                     ("Ja", "Nein")[i % 2], *corners, "", ""])  # fmt: skip
+        rows.append(
+            [
+                f"Bild {i}.jpg",
+                f"P{i // 2}",
+                ("weiblich", "männlich")[i % 2],
+                f"{30 + i},5",
+                helligkeit,
+                ("Ja", "Nein")[i % 2],
+                *corners,
+                "",
+                "",
+            ]
+        )
     rows.append([""] * 12)
     write_csv(root / "Probanden.csv", rows, sign=";", encoding="cp1252")
 
@@ -303,10 +350,13 @@ def a_data_frame_as_parquet(root: Path) -> None:
 
     files = [picture(root / "faces" / f"{i}.jpg", i).as_posix() for i in range(4)]
     columns = {
-        "path": files, "subject_id": [7.0, 7.0, 8.0, 8.0], "gender": ["f", "f", "m", None],
-        "fitzpatrick": [1.0, 1.0, 6.0, None], "bbox": [list(map(float, shifted(i))) for i in range(4)],
+        "path": files,
+        "subject_id": [7.0, 7.0, 8.0, 8.0],
+        "gender": ["f", "f", "m", None],
+        "fitzpatrick": [1.0, 1.0, 6.0, None],
+        "bbox": [list(map(float, shifted(i))) for i in range(4)],
         "__index_level_0__": [0, 1, 2, 3],
-    }  # fmt: skip
+    }
     pq.write_table(pa.table(columns), root / "frame.parquet")
 
 

@@ -31,9 +31,11 @@ def test_a_folder_is_read_at_the_first_try(tmp_path: Path, name: str) -> None:
     people = [subject for sample in dataset for subject in sample.subjects]
     names = {subject.identity or f"{i}" for i, subject in enumerate(people)}
     boxed = [subject for subject in people if subject.face_box is not None or subject.person_box is not None]
-    assert (len(dataset), len(boxed), set(dataset.attribute_names()) - {"split"} | (
-        {"split"} if "split" in holds["attributes"] else set()
-    )) == (holds["pictures"], holds["boxes"], holds["attributes"])  # fmt: skip
+    assert (
+        len(dataset),
+        len(boxed),
+        set(dataset.attribute_names()) - {"split"} | ({"split"} if "split" in holds["attributes"] else set()),
+    ) == (holds["pictures"], holds["boxes"], holds["attributes"])
     assert len(names) == max(holds["people"], holds["boxes"] if "one_column" in name else 0)
     assert all(isinstance(subject.attributes.get("age"), float | None) for subject in people)
     for subject in boxed:

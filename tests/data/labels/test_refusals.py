@@ -30,9 +30,16 @@ def refusal(root: Path, text: str, **options: object) -> str:
 def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path: Path) -> None:
     root = pictures(tmp_path)
     rows = [
-        "file,age,xmin,ymin,xmax,ymax", "0.jpg,31,30,20,70,60", "gone.jpg,31,30,20,70,60", "lost.jpg,31,30,20,70,60",
-        "1.jpg,old,30,20,70,60", "2.jpg,33,a,20,70,60", "3.jpg,33,1,20,,60", "3.jpg,31", ",31,1,2,3,4",
-    ]  # fmt: skip
+        "file,age,xmin,ymin,xmax,ymax",
+        "0.jpg,31,30,20,70,60",
+        "gone.jpg,31,30,20,70,60",
+        "lost.jpg,31,30,20,70,60",
+        "1.jpg,old,30,20,70,60",
+        "2.jpg,33,a,20,70,60",
+        "3.jpg,33,1,20,,60",
+        "3.jpg,31",
+        ",31,1,2,3,4",
+    ]
     message = refusal(root, "\n".join(rows))
     assert "\n" not in message
     for part in (
@@ -61,7 +68,7 @@ def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path:
         ("file,sex\n", "no row below the header"),
         ("", "the file is empty"),
     ],
-)  # fmt: skip
+)
 def test_what_is_ambiguous_is_asked_for(tmp_path: Path, text: str, asked_for: str | None) -> None:
     root = pictures(tmp_path)
     if asked_for is None:  # few codes of the same form are words

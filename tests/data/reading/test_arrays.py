@@ -74,9 +74,13 @@ def test_tensors_and_arrays_are_read_and_nothing_is_executed(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [([1], "holds a list, expected a dict with a"), ({"b": 1}, "'a' is NoneType, expected a tensor"),
-     ({"a": "x"}, "'a' is str, expected a tensor"), ({"a": ["x"]}, "'a' holds something else than numbers")],
-)  # fmt: skip
+    [
+        ([1], "holds a list, expected a dict with a"),
+        ({"b": 1}, "'a' is NoneType, expected a tensor"),
+        ({"a": "x"}, "'a' is str, expected a tensor"),
+        ({"a": ["x"]}, "'a' holds something else than numbers"),
+    ],
+)
 def test_a_file_of_something_else_is_named(tmp_path, content, expected):
     torch = pytest.importorskip("torch")
     torch.save(content, tmp_path / "a.pth")

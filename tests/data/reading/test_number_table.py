@@ -89,9 +89,10 @@ LINES = st.lists(st.tuples(NAMES, st.lists(WORDS, min_size=2, max_size=6)), min_
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(LINES, st.sampled_from([PAIRED, EXACT]))
 def test_fast_and_slow_parsing_agree(tmp_path_factory, rows, layout):
-    path = write(tmp_path_factory.getbasetemp(), "head\n" * layout.header_line + "".join(
-        ",".join([name, *words]) + "\n" for name, words in rows
-    ))  # fmt: skip
+    path = write(
+        tmp_path_factory.getbasetemp(),
+        "head\n" * layout.header_line + "".join(",".join([name, *words]) + "\n" for name, words in rows),
+    )
 
     def outcome():
         try:

@@ -89,8 +89,12 @@ def test_intervals_of_the_matrix_are_the_formulas_written_out(seed, rate):
     accepted = pairs.score >= threshold.score
     found = fmr_by_group(counts)
     for diagonal in (True, False):
-        cells = {(g, h): ByHand(pairs, identity, group, accepted, g, h)
-                 for g in range(3) for h in range(g, 3) if (g == h) is diagonal}  # fmt: skip
+        cells = {
+            (g, h): ByHand(pairs, identity, group, accepted, g, h)
+            for g in range(3)
+            for h in range(g, 3)
+            if (g == h) is diagonal
+        }
         used = [cell for cell in cells.values() if cell.people > 2]
         squares = sum(cell.rate**2 for cell in used)
         alike = max(sum(cell.spread / cell.weight for cell in used) / squares, 0) if squares else 0.0

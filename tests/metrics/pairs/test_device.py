@@ -70,8 +70,12 @@ def test_a_block_is_counted_by_hand(monkeypatch, limit, bins, cut):
         counter.add(torch.from_numpy(scores.copy()), device_count.Block(2, first, masked))
         counter.end()
         histogram, kept = counter.result()
-        there = [(2 + i, first + j, scores[i, j]) for i in range(3) for j in range(5)
-                 if not masked or first + j >= ends[2 + i]]  # fmt: skip
+        there = [
+            (2 + i, first + j, scores[i, j])
+            for i in range(3)
+            for j in range(5)
+            if not masked or first + j >= ends[2 + i]
+        ]
         assert len(there) == (11 if masked else 15)
         if bins:
             assert histogram.tolist() == np.histogram([one[2] for one in there], 8, (-1, 1))[0].tolist()

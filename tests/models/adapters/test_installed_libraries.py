@@ -108,9 +108,11 @@ def test_other_yolos_answer_what_they_are_for() -> None:
 def test_supervision_is_an_answer() -> None:
     supervision = pytest.importorskip("supervision")
     found = supervision.Detections(
-        xyxy=np.array([[1, 2, 30, 40.0], [0, 0, 5, 5]]), confidence=np.array([0.9, 0.8]), class_id=np.array([0, 2]),
+        xyxy=np.array([[1, 2, 30, 40.0], [0, 0, 5, 5]]),
+        confidence=np.array([0.9, 0.8]),
+        class_id=np.array([0, 2]),
         data={"class_name": np.array(["person", "car"])},
-    )  # fmt: skip
+    )
     empty = supervision.Detections.empty()
     data = people(6)
     answers = evaluated(lambda images: [found, empty] * (len(images) // 2), "person_localization", data)
@@ -232,10 +234,16 @@ def yolos(names: Sequence[str], image_size: int = 64) -> tuple[Any, Any]:
     pytest.importorskip("torchvision")
     torch.manual_seed(0)
     configuration = transformers.YolosConfig(
-        hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=37, patch_size=16,
-        image_size=[image_size] * 2, num_detection_tokens=10, id2label=dict(enumerate(names)),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=37,
+        patch_size=16,
+        image_size=[image_size] * 2,
+        num_detection_tokens=10,
+        id2label=dict(enumerate(names)),
         label2id={name: i for i, name in enumerate(names)},
-    )  # fmt: skip
+    )
     processor = transformers.YolosImageProcessor(size={"shortest_edge": image_size, "longest_edge": image_size})
     return transformers.YolosForObjectDetection(configuration), processor
 
@@ -250,9 +258,10 @@ def test_detection_pipelines_of_transformers() -> None:
     for sample in data:
         rows = [row for row in pipe(Image.fromarray(sample.load())) if row["label"] == "person"]
         same_boxes(
-            answers[sample.id], [[row["box"][k] for k in ("xmin", "ymin", "xmax", "ymax")] for row in rows],
+            answers[sample.id],
+            [[row["box"][k] for k in ("xmin", "ymin", "xmax", "ymax")] for row in rows],
             [row["score"] for row in rows],
-        )  # fmt: skip
+        )
     everything = pipe(Image.fromarray(data[0].load()))
     record("transformers", pytest.importorskip("transformers").__version__, object_detection=everything)
 
@@ -266,9 +275,10 @@ def test_classification_pipelines_of_transformers() -> None:
         **small, image_size=32, patch_size=16, id2label={0: "Man", 1: "Woman"}, label2id={"Man": 0, "Woman": 1}
     )
     pipe = pipeline(
-        "image-classification", model=transformers.ViTForImageClassification(configuration),
+        "image-classification",
+        model=transformers.ViTForImageClassification(configuration),
         image_processor=transformers.ViTImageProcessor(size={"height": 32, "width": 32}),
-    )  # fmt: skip
+    )
     data = people(6)
     answer = evaluated(pipe, "attributes", data)[data[0].id]
     listed = pipe(Image.fromarray(data[0].load()))
@@ -307,9 +317,10 @@ def test_zero_shot_pipelines_of_transformers(tmp_path) -> None:
     data = people(6)
     answer = evaluated(pipe, "attributes", data)[data[0].id]
     rows = pipe(
-        Image.fromarray(data[0].load()), hypothesis_template="a photo of a person whose gender is {}",
+        Image.fromarray(data[0].load()),
+        hypothesis_template="a photo of a person whose gender is {}",
         candidate_labels=["female", "male"],
-    )  # fmt: skip
+    )
     assert answer.probabilities["gender"] == pytest.approx({row["label"]: row["score"] for row in rows}, abs=1e-5)
     record("transformers", transformers.__version__, zero_shot_image_classification=rows)
     owl = transformers.OwlViTForObjectDetection(
@@ -333,8 +344,17 @@ def test_texts_on_pictures_are_read_for_words(tmp_path) -> None:
     torch.manual_seed(0)
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n[DEC]\n[ENC]\nman\nwoman\na\n")
     words = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
-    text = {**SMALL, "vocab_size": 10, "max_position_embeddings": 64, "encoder_hidden_size": 32, "bos_token_id": 5,
-            "eos_token_id": 3, "sep_token_id": 3, "pad_token_id": 0, "projection_dim": 16}  # fmt: skip
+    text = {
+        **SMALL,
+        "vocab_size": 10,
+        "max_position_embeddings": 64,
+        "encoder_hidden_size": 32,
+        "bos_token_id": 5,
+        "eos_token_id": 3,
+        "sep_token_id": 3,
+        "pad_token_id": 0,
+        "projection_dim": 16,
+    }
     vision = {**SMALL, "image_size": 32, "patch_size": 16}
     network = transformers.BlipForConditionalGeneration(
         transformers.BlipConfig(text_config=text, vision_config=vision, projection_dim=16, image_text_hidden_size=16)

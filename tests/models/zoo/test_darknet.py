@@ -80,11 +80,16 @@ def test_every_cell_has_the_box_that_its_head_says(tiny: Path) -> None:
     centres = (np.arange(CELLS) + 0.5) / CELLS
     expected = np.array(
         [
-            [(x - ANCHOR[0] / SIDE / 2) * 120, (y - ANCHOR[1] / SIDE / 2) * 60,
-             (x + ANCHOR[0] / SIDE / 2) * 120, (y + ANCHOR[1] / SIDE / 2) * 60]
-            for y in centres for x in centres
+            [
+                (x - ANCHOR[0] / SIDE / 2) * 120,
+                (y - ANCHOR[1] / SIDE / 2) * 60,
+                (x + ANCHOR[0] / SIDE / 2) * 120,
+                (y + ANCHOR[1] / SIDE / 2) * 60,
+            ]
+            for y in centres
+            for x in centres
         ]
-    ).clip(0, [120, 60, 120, 60])  # fmt: skip
+    ).clip(0, [120, 60, 120, 60])
     order = np.lexsort((found.xyxy[:, 0], found.xyxy[:, 1].round(2)))
     assert np.abs(found.xyxy[order] - expected).max() < 0.01
 

@@ -134,11 +134,12 @@ def write_classifier(path: Path, *, last: bool = True, sigmoid: bool = False) ->
         helper.make_node("Sigmoid" if sigmoid else "Softmax", ["logits"], ["share"]),
     ]
     graph = helper.make_graph(
-        nodes, "classifier",
+        nodes,
+        "classifier",
         [helper.make_tensor_value_info("face", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("share", TensorProto.FLOAT, ["N", weights.shape[1]])],
         [axes, helper.make_tensor("w", TensorProto.FLOAT, weights.shape, weights.ravel())],
-    )  # fmt: skip
+    )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
 
 

@@ -44,8 +44,10 @@ def write_split(folder: Path, count: int, seed: int, nonfaces: int = 0) -> None:
         name = f"h{i:03d}.png"
         (folder / name).write_bytes(encode_png(draw_head(tone, age, gender, rng)))
         words = {
-            "skin_tone": CLASSES["skin_tone"][tone], "age": CLASSES["age"][age], "gender": CLASSES["gender"][gender]
-        }  # fmt: skip
+            "skin_tone": CLASSES["skin_tone"][tone],
+            "age": CLASSES["age"][age],
+            "gender": CLASSES["gender"][gender],
+        }
         rows.append([name, *(words[column] for column in COLUMNS[1:])])
     for i in range(nonfaces):
         name = f"n{i:03d}.png"

@@ -36,10 +36,21 @@ def test_score_writes_the_contract_and_exits_with_0(challenge: Path, tmp_path: P
     predictions = perfect(labels, tmp_path / "p.csv")
     out, submission = tmp_path / "o.json", tmp_path / "submission.json"
     arguments = [
-        "bias-bounty", "score", "--labels", str(labels), "--predictions", str(predictions), "--nonfaces",
-        str(challenge / "holdout" / "nonfaces.txt"), "--json", str(out),
-        "--submission", str(submission), "--name", "me",
-    ]  # fmt: skip
+        "bias-bounty",
+        "score",
+        "--labels",
+        str(labels),
+        "--predictions",
+        str(predictions),
+        "--nonfaces",
+        str(challenge / "holdout" / "nonfaces.txt"),
+        "--json",
+        str(out),
+        "--submission",
+        str(submission),
+        "--name",
+        "me",
+    ]
     assert root.run(arguments) == 0
     found = json.loads(out.read_text())
     assert found["score1"] == 16
@@ -59,10 +70,23 @@ def test_the_run_has_the_numbers_of_the_score(challenge: Path, tmp_path: Path) -
     predictions.write_text(text)
     (tmp_path / "who.csv").write_text("name,identity\n" + "".join(f"h{i:03}.png,p{i // 4}\n" for i in range(40)))
     arguments = [
-        "bias-bounty", "score", "--labels", str(labels), "--predictions", str(predictions), "--nonfaces",
-        str(challenge / "holdout" / "nonfaces.txt"), "--identities", str(tmp_path / "who.csv"), "--replicates", "200",
-        "--json", str(tmp_path / "o.json"), "--out", str(tmp_path / "run"),
-    ]  # fmt: skip
+        "bias-bounty",
+        "score",
+        "--labels",
+        str(labels),
+        "--predictions",
+        str(predictions),
+        "--nonfaces",
+        str(challenge / "holdout" / "nonfaces.txt"),
+        "--identities",
+        str(tmp_path / "who.csv"),
+        "--replicates",
+        "200",
+        "--json",
+        str(tmp_path / "o.json"),
+        "--out",
+        str(tmp_path / "run"),
+    ]
     assert root.run(arguments) == 0
     score, run = json.loads((tmp_path / "o.json").read_text()), Run(tmp_path / "run")
     numbers = {result.name: result for result in run.results() if isinstance(result, Number)}
@@ -132,9 +156,22 @@ def test_from_an_entry_to_the_leaderboard(
     assert "images/s" in said
     assert "loading apart" in said
     run(
-        "submit", "--name", "mine", "--kind", "unsupervised", "--data", challenge, "--board", tmp_path / "board",
-        "--test", tmp_path / "test.csv", "--holdout", tmp_path / "holdout.csv", "--timing", tmp_path / "time.json",
-    )  # fmt: skip
+        "submit",
+        "--name",
+        "mine",
+        "--kind",
+        "unsupervised",
+        "--data",
+        challenge,
+        "--board",
+        tmp_path / "board",
+        "--test",
+        tmp_path / "test.csv",
+        "--holdout",
+        tmp_path / "holdout.csv",
+        "--timing",
+        tmp_path / "time.json",
+    )
     page, table = tmp_path / "leaderboard.html", tmp_path / "leaderboard.json"
     said = run("leaderboard", tmp_path / "board", "--data", challenge, "--out", page, "--json", table)
     assert "private: Score₂ on the holdout, unsupervised" in said

@@ -45,11 +45,15 @@ def dataset(population: Dataset, *samples: Sample) -> Dataset:
 def test_a_face_is_touched_up_to_a_quarter_of_its_height_around_it() -> None:
     box = np.array([400.0, 300, 460, 380])  # 80 high: 20 px around it
     for left, top, touched in (
-        (479, 300, True), (480, 300, False),  # right of it: 460 + 20
-        (125, 300, True), (124, 300, False),  # left of it: 400 - 20 - 256
-        (400, 399, True), (400, 400, False),  # below: 380 + 20
-        (400, 25, True), (400, 24, False),  # above: 300 - 20 - 256
-    ):  # fmt: skip
+        (479, 300, True),
+        (480, 300, False),  # right of it: 460 + 20
+        (125, 300, True),
+        (124, 300, False),  # left of it: 400 - 20 - 256
+        (400, 399, True),
+        (400, 400, False),  # below: 380 + 20
+        (400, 25, True),
+        (400, 24, False),  # above: 300 - 20 - 256
+    ):
         assert _touches(left, top, box) is touched, (left, top)
     assert _touches(0, 0, None) is False
 

@@ -66,9 +66,11 @@ def flat(value: int) -> np.ndarray:
 def test_a_picture_at_the_threshold_is_answered_and_one_below_gets_random_classes(entry: Any) -> None:
     images = [flat(value) for value in (100, 99, 103, 117)]
     assert entry.classes(images) == [
-        {"skin_tone": 0, "age": 0, "gender": 0}, random_classes(flat(99)),
-        {"skin_tone": 3, "age": 3, "gender": 1}, {"skin_tone": 7, "age": 1, "gender": 1},
-    ]  # fmt: skip
+        {"skin_tone": 0, "age": 0, "gender": 0},
+        random_classes(flat(99)),
+        {"skin_tone": 3, "age": 3, "gender": 1},
+        {"skin_tone": 7, "age": 1, "gender": 1},
+    ]
     assert entry.classes([]) == []
     assert entry(images[2:3]) == [Labels({"skin_tone": "monk_4", "age": "61_100", "gender": "male"})]
     entry.card = entry.card.model_copy(update={"face_output": None})
@@ -132,8 +134,9 @@ def test_problems_are_told_with_three_examples(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text(HEADER + "a,monk_1,,0_17\nb,,female,61_100\n")
     table = files.read_labels(tmp_path / "labels.csv")
     assert [table.words(k) for k in (0, 1)] == [
-        {"skin_tone": "monk_1", "age": "0_17"}, {"age": "61_100", "gender": "female"},
-    ]  # fmt: skip
+        {"skin_tone": "monk_1", "age": "0_17"},
+        {"age": "61_100", "gender": "female"},
+    ]
     (tmp_path / "p.csv").write_text(HEADER + "a,monk_1,male,0_17\nb,monk_1,male,0_17\n")
     with pytest.raises(InputError) as caught:
         files.read_predictions(tmp_path / "p.csv", ["a", "b", "b", "c"])
@@ -200,10 +203,13 @@ def test_a_run_of_a_score_opens_no_picture(tmp_path: Path) -> None:
 
 def test_the_format_is_told_by_the_first_line_alone(tmp_path: Path) -> None:
     for name, text, found in (
-        ("a.csv", "\ufeff" + HEADER, True), ("b.csv", "name,age,gender\n" + HEADER, False), ("c.txt", HEADER, False),
+        ("a.csv", "\ufeff" + HEADER, True),
+        ("b.csv", "name,age,gender\n" + HEADER, False),
+        ("c.txt", HEADER, False),
         ("d.CSV", '"age","name","gender","skin_tone","more"\n', True),
-        ("e.csv", "x" * 4090 + "," + HEADER, False), ("f.csv", "x" * (4096 - len(HEADER)) + "," + HEADER, True),
-    ):  # fmt: skip
+        ("e.csv", "x" * 4090 + "," + HEADER, False),
+        ("f.csv", "x" * (4096 - len(HEADER)) + "," + HEADER, True),
+    ):
         (tmp_path / name).write_text(text, encoding="utf-8")
         assert BIAS_BOUNTY.detects(tmp_path / name) is found, name
     assert not BIAS_BOUNTY.detects(tmp_path / "none.csv")

@@ -64,11 +64,25 @@ def answers(path: Path, every: int) -> Path:
 def timing(milliseconds: float) -> Timing:
     seconds = milliseconds / 10
     return Timing(
-        entry="e", entry_sha256="a", images_sha256="b", images=100, passes=(seconds,) * 3, cpu_passes=(seconds,) * 3,
-        seconds=seconds, cpu_seconds=seconds, warm_up_images=32, images_per_second=100 / seconds,
-        milliseconds_per_image=milliseconds, loading_seconds=0.1, opening_seconds=0.1, peak_memory_mb=90.0, threads=1,
-        cores=2, machine="m", python="3.11",
-    )  # fmt: skip
+        entry="e",
+        entry_sha256="a",
+        images_sha256="b",
+        images=100,
+        passes=(seconds,) * 3,
+        cpu_passes=(seconds,) * 3,
+        seconds=seconds,
+        cpu_seconds=seconds,
+        warm_up_images=32,
+        images_per_second=100 / seconds,
+        milliseconds_per_image=milliseconds,
+        loading_seconds=0.1,
+        opening_seconds=0.1,
+        peak_memory_mb=90.0,
+        threads=1,
+        cores=2,
+        machine="m",
+        python="3.11",
+    )
 
 
 def test_a_submission_is_copied_whole_and_numbered(data: Path, entry: Path, tmp_path: Path) -> None:
@@ -128,8 +142,10 @@ def test_every_entry_is_run_on_the_holdout_and_timed_where_that_is_asked_for(ran
     assert "1 timed entry: with fewer than 10" in told and "without a timing of ours, efficiency ×1: two" in told
     assert "no answers on the holdout, not in the private tables: three" in told
     assert {which: [row.standing.name for row in timed.places("private", which)] for which in boards.GROUPS} == {
-        "all": ["one", "two"], "supervised": ["one"], "unsupervised": ["two"],
-    }  # fmt: skip
+        "all": ["one", "two"],
+        "supervised": ["one"],
+        "unsupervised": ["two"],
+    }
     assert [row.standing.name for row in timed.places("public", "supervised")] == ["one", "three"]
     claims = replace(timed.standings[1], claimed=timing(3.0)).to_json()
     assert claims["timing"]["milliseconds_per_image"] == 3.0 and claims["timing_measured"] is False

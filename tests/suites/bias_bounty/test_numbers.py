@@ -40,8 +40,9 @@ def test_draws_have_their_documented_defaults_and_limits() -> None:
     assert (Rules().strict_rubric, Rules().time, Rules().passes) == (False, False, 5)
     assert boards.GROUPS == {
         "all": ("supervised", "semi-supervised", "unsupervised"),
-        "supervised": ("supervised", "semi-supervised"), "unsupervised": ("unsupervised",),
-    }  # fmt: skip
+        "supervised": ("supervised", "semi-supervised"),
+        "unsupervised": ("unsupervised",),
+    }
 
 
 def test_intervals_are_students_on_the_spread_of_the_draws() -> None:
@@ -153,16 +154,20 @@ def test_a_score_in_words() -> None:
     test = tone.randomness
     made = {
         "skin_tone": replace(
-            tone, fair=(0.533, 0.75),
-            accuracy=number("a", 0.545, 0.434, 0.652), disparity=number("d", 0.4895, 0.155, 0.824),
+            tone,
+            fair=(0.533, 0.75),
+            accuracy=number("a", 0.545, 0.434, 0.652),
+            disparity=number("d", 0.4895, 0.155, 0.824),
             randomness=test._replace(p=0.61894, passed=True, too_even=False, method="Monte Carlo", multiplier=1.3),
         ),
         "age": replace(age, accuracy=number("a", 0.54, 0.4451, 0.632), disparity=number("d", 0.393, 0.211, 0.575)),
         "gender": replace(
-            gender, accuracy=number("a", 0.785, 0.7, 0.851, 7), disparity=number("d", float("nan"), 0.0, 0.1),
+            gender,
+            accuracy=number("a", 0.785, 0.7, 0.851, 7),
+            disparity=number("d", float("nan"), 0.0, 0.1),
             randomness=test._replace(p=0.9995, passed=False, too_even=True, method="chi-squared", multiplier=1.0),
         ),
-    }  # fmt: skip
+    }
     first = number("Score₁", 8.664, 7.165, 10.1634)
     lines = printing.score_lines(
         replace(base, first=first, attributes=made, faces_alone=9.86031, clusters=50, clustered=True)
@@ -174,8 +179,20 @@ def test_a_score_in_words() -> None:
     assert "faces alone, without the 40 non-faces: Score₁ 9.8603" in lines
     assert "  skin tone  passed, p 0.6189 (Monte Carlo), ×1.3" in lines
     assert "  gender     failed, p 0.9995 (chi-squared), ×1; too even to be random (p > .999)" in lines
-    change = Change(metric="m", a="b.csv", b="a.csv", n=1, clusters=1, estimate_a=4.8129, estimate_b=8.664,
-                    difference=3.8511, low=1.277, high=6.4251, p=0.00424, verdict="better")  # fmt: skip
+    change = Change(
+        metric="m",
+        a="b.csv",
+        b="a.csv",
+        n=1,
+        clusters=1,
+        estimate_a=4.8129,
+        estimate_b=8.664,
+        difference=3.8511,
+        low=1.277,
+        high=6.4251,
+        p=0.00424,
+        verdict="better",
+    )
     assert printing.against_lines(change, None) == [
         "difference +3.8511 [+1.277, +6.425], p 0.0042, paired, against 4.8129 of b.csv: Score₁ is better"
     ]

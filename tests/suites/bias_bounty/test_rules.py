@@ -34,12 +34,25 @@ from countenance.suites.bias_bounty.timing import Timing
 def timing(passes: tuple[float, ...] = (1.0, 1.0, 1.0), **changes: Any) -> Timing:
     seconds, images = sorted(passes)[len(passes) // 2], 100
     known = {
-        "entry": "e", "entry_sha256": "a", "images_sha256": "b", "images": images, "passes": passes,
-        "cpu_passes": passes, "seconds": seconds, "cpu_seconds": seconds, "warm_up_images": 32,
-        "images_per_second": images / seconds, "milliseconds_per_image": 1000 * seconds / images,
-        "loading_seconds": 0.1, "opening_seconds": 0.1, "peak_memory_mb": 90.0, "threads": 1, "cores": 2,
-        "machine": "m", "python": "3.11",
-    }  # fmt: skip
+        "entry": "e",
+        "entry_sha256": "a",
+        "images_sha256": "b",
+        "images": images,
+        "passes": passes,
+        "cpu_passes": passes,
+        "seconds": seconds,
+        "cpu_seconds": seconds,
+        "warm_up_images": 32,
+        "images_per_second": images / seconds,
+        "milliseconds_per_image": 1000 * seconds / images,
+        "loading_seconds": 0.1,
+        "opening_seconds": 0.1,
+        "peak_memory_mb": 90.0,
+        "threads": 1,
+        "cores": 2,
+        "machine": "m",
+        "python": "3.11",
+    }
     return Timing(**(known | changes))
 
 

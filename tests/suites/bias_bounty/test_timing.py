@@ -84,9 +84,13 @@ def test_passes_shorter_than_their_cpu_time_are_refused(honest: dict[str, Any], 
     passes = [value / 1000 for value in honest["passes"]]
     seconds = sorted(passes)[1]
     forged = honest | {
-        "passes": passes, "seconds": seconds, "images_per_second": 36 / seconds,
-        "milliseconds_per_image": 1000 * seconds / 36, "cpu_passes": [1.0, 1.0, 1.0], "cpu_seconds": 1.0,
-    }  # fmt: skip
+        "passes": passes,
+        "seconds": seconds,
+        "images_per_second": 36 / seconds,
+        "milliseconds_per_image": 1000 * seconds / 36,
+        "cpu_passes": [1.0, 1.0, 1.0],
+        "cpu_seconds": 1.0,
+    }
     with pytest.raises(InputError, match="s of CPU with threads = 1"):
         read_timing(written(tmp_path / "t.json", forged))
 
@@ -110,9 +114,13 @@ def test_a_claim_earns_nothing_even_where_it_agrees_with_itself(
 ) -> None:
     """A file that was made up as a whole cannot be told from a measured one: so no such file is used."""
     made_up = honest | {
-        "passes": [1e-6] * 3, "cpu_passes": [1e-6] * 3, "seconds": 1e-6, "cpu_seconds": 1e-6,
-        "images_per_second": 36e6, "milliseconds_per_image": 1e-3 / 36,
-    }  # fmt: skip
+        "passes": [1e-6] * 3,
+        "cpu_passes": [1e-6] * 3,
+        "seconds": 1e-6,
+        "cpu_seconds": 1e-6,
+        "images_per_second": 36e6,
+        "milliseconds_per_image": 1e-3 / 36,
+    }
     board = tmp_path / "board"
     for i in range(4):
         claim = {"timing": written(tmp_path / "t.json", made_up)} if i == 0 else {}
@@ -207,9 +215,9 @@ def test_leaderboard_time_from_the_command_line(
 ) -> None:
     submit(tmp_path / "board", "mine", unsupervised, predictions, challenge)
     board = str(tmp_path / "board")
-    assert root.run(
-        ["bias-bounty", "leaderboard", board, "--data", str(challenge), "--time", "--passes", "2", "-q"]
-    ) == 0  # fmt: skip
+    assert (
+        root.run(["bias-bounty", "leaderboard", board, "--data", str(challenge), "--time", "--passes", "2", "-q"]) == 0
+    )
     said = capsys.readouterr().out
     assert "prize    best unsupervised: mine" in said
     assert "labels: 8 labelled pictures of each class name the clusters" in said

@@ -178,9 +178,19 @@ def test_the_command_takes_predictions_and_writes_everything(tmp_path):
     predictions = tmp_path / "theirs.csv"
     predictions.write_text("".join(f"{i}.png,{i % 2},4,4,20,20\n" for i in range(60) if i % 9))
     command = [
-        "assess", "--dataset", "bafmd", "--data-directory", str(tmp_path / "data"), "--predictions", str(predictions),
-        "--by", "sex", "--out", str(tmp_path / "out"), "--quiet",
-    ]  # fmt: skip
+        "assess",
+        "--dataset",
+        "bafmd",
+        "--data-directory",
+        str(tmp_path / "data"),
+        "--predictions",
+        str(predictions),
+        "--by",
+        "sex",
+        "--out",
+        str(tmp_path / "out"),
+        "--quiet",
+    ]
     result = CliRunner().invoke(mask_fairness.app, command)
     assert result.exit_code == 0, result.output
     rows = {row["group"]: row for row in read(tmp_path / "out" / "assessment_sex_localization.csv")}

@@ -27,9 +27,12 @@ def fairface(root: Path, *rows: str) -> Path:
 def test_fairface_mends_what_a_spreadsheet_broke_and_says_so_once(pictures):
     root = fairface(
         pictures([f"val/{i}.jpg" for i in range(1, 6)]),
-        "val/1.jpg,03-Sep,Male,White,TRUE", "val/2.jpg,9-Mar,Female,Black,FALSE", "val/3.jpg,Oct-19,Male,Indian,TRUE",
-        "val/4.jpg,19-Oct,Male,White,TRUE", "val/5.jpg,more than 70,Male,White,TRUE",
-    )  # fmt: skip
+        "val/1.jpg,03-Sep,Male,White,TRUE",
+        "val/2.jpg,9-Mar,Female,Black,FALSE",
+        "val/3.jpg,Oct-19,Male,Indian,TRUE",
+        "val/4.jpg,19-Oct,Male,White,TRUE",
+        "val/5.jpg,more than 70,Male,White,TRUE",
+    )
     data = load_mask_data("fairface", root)
     ages = [sample.subjects[0].attributes["age"] for sample in data.dataset]
     assert ages == ["3-9", "3-9", "10-19", "10-19", "more than 70"]
@@ -137,12 +140,15 @@ def test_raw_bafmd_in_yolo_and_voc(pictures):
     assert c.subjects[0].face_box.tolist() == [40, 15, 60, 35] and c.subjects[0].attributes["masked"] == "no"
 
 
-@pytest.mark.parametrize("text, message", [
-    ('<!DOCTYPE a [<!ENTITY x "boom">]><annotation/>', "document type or entities"),
-    ("<annotation><object></annotation>", "not XML"),
-    ("<annotation><object><name>mask</name></object></annotation>", "object 1: no bndbox"),
-    ("<annotation><object><name>mask</name><bndbox><xmin>a</xmin></bndbox></object></annotation>", "xmin is 'a'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ('<!DOCTYPE a [<!ENTITY x "boom">]><annotation/>', "document type or entities"),
+        ("<annotation><object></annotation>", "not XML"),
+        ("<annotation><object><name>mask</name></object></annotation>", "object 1: no bndbox"),
+        ("<annotation><object><name>mask</name><bndbox><xmin>a</xmin></bndbox></object></annotation>", "xmin is 'a'"),
+    ],
+)
 def test_a_hostile_or_broken_voc_file_is_refused(tmp_path, text, message):
     path = tmp_path / "a.xml"
     path.write_text(text)

@@ -37,9 +37,23 @@ def test_the_counts_of_rfb320_are_those_of_a_plain_loop(shared, photographs, tmp
         pytest.skip("../shared/weights/rfb320.onnx is not here")
     out = tmp_path / "out"
     command = [
-        "assess", "--dataset", "fairface", "--data-directory", str(photographs), "--detector", "rfb320",
-        "--weights", str(weights), "--by", "age,gender,race", "--out", str(out), "--quiet", "--threads", "1",
-    ]  # fmt: skip
+        "assess",
+        "--dataset",
+        "fairface",
+        "--data-directory",
+        str(photographs),
+        "--detector",
+        "rfb320",
+        "--weights",
+        str(weights),
+        "--by",
+        "age,gender,race",
+        "--out",
+        str(out),
+        "--quiet",
+        "--threads",
+        "1",
+    ]
     result = CliRunner().invoke(mask_fairness.app, command)
     assert result.exit_code == 0, result.output
     assert "repaired (03-Sep is 3-9)" in result.output

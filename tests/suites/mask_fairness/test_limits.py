@@ -40,8 +40,11 @@ def test_significant_is_below_and_severe_is_above():
     ]
     lists = seed_table("worn", [["a", "a", "b"], [], 2.0, None, ["b"]], [1.0, 1.0, 0.0, None, 1.0])
     assert [(one.group, one.k, one.n, one.k_other, one.n_other) for one in lists] == [
-        ("2", 0, 1, 2, 2), ("a", 1, 1, 1, 2), ("b", 2, 2, 0, 1), ("(unknown)", 1, 1, 0, 0),
-    ]  # fmt: skip
+        ("2", 0, 1, 2, 2),
+        ("a", 1, 1, 1, 2),
+        ("b", 2, 2, 0, 1),
+        ("(unknown)", 1, 1, 0, 0),
+    ]
 
 
 def finding(**fields):
@@ -135,8 +138,15 @@ def people(count, **attributes):
 
 
 def test_attributes_with_two_to_twenty_values_are_compared():
-    values = {"one": lambda i: "a", "two": lambda i: i % 2, "most": lambda i: i % 20, "more": lambda i: i % 21,
-              "gap": lambda i: None if i % 2 else "a", "age": float, "yaw": lambda i: float(i % 3)}  # fmt: skip
+    values = {
+        "one": lambda i: "a",
+        "two": lambda i: i % 2,
+        "most": lambda i: i % 20,
+        "more": lambda i: i % 21,
+        "gap": lambda i: None if i % 2 else "a",
+        "age": float,
+        "yaw": lambda i: float(i % 3),
+    }
     assert compared_by(people(42, **values)) == ("two", "most")
     assert compared_by(people(4, **values, race=lambda i: "x")) == ("race",)
 
@@ -203,18 +213,28 @@ def test_written_classes_are_none_and_one():
 
 
 def test_two_groups_are_one_disparity_seen_from_both_sides():
-    numbers = {name: float(k + 1) for k, name in enumerate(
-        ("difference", "z", "diff_low", "diff_high", "effect", "effect_low", "effect_high"))}  # fmt: skip
+    numbers = {
+        name: float(k + 1)
+        for k, name in enumerate(("difference", "z", "diff_low", "diff_high", "effect", "effect_low", "effect_high"))
+    }
     sides = {name: 10.0 * k for k, name in enumerate((*SIDES, *(f"{name}_versus" for name in SIDES)))}
     given = SimpleNamespace(
         group="f", versus="m", direction="worse", **numbers, **sides, model_copy=lambda update: update
     )
     assert mirrored(given) == {
-        "group": "m", "versus": "f", "direction": "better", "difference": -1, "z": -2, "diff_low": -4, "diff_high": -3,
+        "group": "m",
+        "versus": "f",
+        "direction": "better",
+        "difference": -1,
+        "z": -2,
+        "diff_low": -4,
+        "diff_high": -3,
         "effect": -5,
-        "effect_low": -7, "effect_high": -6, **{name: sides[f"{name}_versus"] for name in SIDES},
+        "effect_low": -7,
+        "effect_high": -6,
+        **{name: sides[f"{name}_versus"] for name in SIDES},
         **{f"{name}_versus": sides[name] for name in SIDES},
-    }  # fmt: skip
+    }
     seed = seed_row("f", 100, 200, 150, 200)
 
     def rows(*verdicts):

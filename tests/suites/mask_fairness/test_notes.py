@@ -104,8 +104,19 @@ def test_a_wrong_reading_of_the_dataset_is_told_with_its_own_options(tmp_path, c
     made = crowd()
     make_data(made, tmp_path / "data", "bafmd")
     predictions = write(tmp_path / "x.csv", made, TOPLEFT, 1)
-    command = ["mask-fairness", "assess", "--dataset", "bafmd", "--data-directory", tmp_path / "data",
-               "--predictions", predictions, "--by", "sex", "--quiet"]  # fmt: skip
+    command = [
+        "mask-fairness",
+        "assess",
+        "--dataset",
+        "bafmd",
+        "--data-directory",
+        tmp_path / "data",
+        "--predictions",
+        predictions,
+        "--by",
+        "sex",
+        "--quiet",
+    ]
     wrong = [*command, "--box-format", "xywh", "--out", tmp_path / "wrong"]
     assert run_command([str(part) for part in wrong]) == 0
     shown = capsys.readouterr()
@@ -130,8 +141,19 @@ def test_a_detector_that_runs_here_may_be_read_in_another_way(tmp_path, capsys, 
         "    return found\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    command = ["mask-fairness", "assess", "--dataset", "bafmd", "--data-directory", tmp_path / "data", "--detector",
-               "shares:model", "--by", "sex", "--quiet"]  # fmt: skip
+    command = [
+        "mask-fairness",
+        "assess",
+        "--dataset",
+        "bafmd",
+        "--data-directory",
+        tmp_path / "data",
+        "--detector",
+        "shares:model",
+        "--by",
+        "sex",
+        "--quiet",
+    ]
     assert run_command([str(part) for part in [*command, "--out", tmp_path / "wrong"]]) == 0
     assert "use --boxes xyxy --prediction-units rel" in capsys.readouterr().out
     right = [
@@ -161,10 +183,13 @@ def test_a_detector_that_is_right_half_of_the_time_is_not_called_inverted(tmp_pa
 
     def coin(images):
         return [
-            Boxes([s.face_box for s in faces[int(image[0, 0, 0])]], None, ["mask", "mask"] if image[0, 0, 0] % 2 else
-                  ["no_mask", "no_mask"])
+            Boxes(
+                [s.face_box for s in faces[int(image[0, 0, 0])]],
+                None,
+                ["mask", "mask"] if image[0, 0, 0] % 2 else ["no_mask", "no_mask"],
+            )
             for image in images
-        ]  # fmt: skip
+        ]
 
     run, _ = assess(MaskData(crowd()), coin, tmp_path / "out", by=["sex"])
     assert run.notes == []

@@ -99,11 +99,18 @@ def test_yolo_equals_voc_on_the_same_pictures(tmp_path, capsys):
     predictions = perfect(tmp_path / "theirs.csv", truth, wrong=3)
     shown = {
         kind: assess(
-            tmp_path, capsys, kind, "--dataset", kind, "--data-directory", tmp_path / "BAFMD",
-            "--predictions", predictions,
+            tmp_path,
+            capsys,
+            kind,
+            "--dataset",
+            kind,
+            "--data-directory",
+            tmp_path / "BAFMD",
+            "--predictions",
+            predictions,
         )
         for kind in ("bafmd-yolo", "bafmd-voc")
-    }  # fmt: skip
+    }
     assert counts(shown["bafmd-yolo"]) == counts(shown["bafmd-voc"]) == ["160 of 160", "119 of 120", "40 of 40"]
     yolo, voc = (load_mask_data(kind, tmp_path / "BAFMD").dataset for kind in ("bafmd-yolo", "bafmd-voc"))
     for one, two in zip(yolo, voc, strict=True):
@@ -119,9 +126,18 @@ def test_the_published_lists_are_the_splits(tmp_path, capsys):
     assert [s.attributes["split"] for s in data.dataset].count("train") == 10
     assert data.attributes == ("masked",)  # raw boxes have no other attribute
     shown = assess(
-        tmp_path, capsys, "split", "--dataset", "bafmd-yolo", "--data-directory", tmp_path / "BAFMD",
-        "--predictions", perfect(tmp_path / "theirs.csv", truth), "--split", "test",
-    )  # fmt: skip
+        tmp_path,
+        capsys,
+        "split",
+        "--dataset",
+        "bafmd-yolo",
+        "--data-directory",
+        tmp_path / "BAFMD",
+        "--predictions",
+        perfect(tmp_path / "theirs.csv", truth),
+        "--split",
+        "test",
+    )
     assert counts(shown) == ["120 of 120", "90 of 90", "30 of 30"]
 
 

@@ -60,8 +60,13 @@ def test_the_headed_file_of_the_normalising_script_has_corners_in_w_and_h(tmp_pa
 def test_sizes_in_w_and_h_are_not_the_normalising_script_s(tmp_path):
     """The same header with class numbers: only corners, which never lie left of or above the first, make the form."""
     head = "image_id,class,confidence,x,y,w,h\n"
-    for row, fits in (("1,0.9,5,5,20,30", True), ("1,0.9,5,5,5,5", True), ("1,0.9,9,5,8,30", False),
-                      ("1,0.9,5,9,20,8", False), ("mask,0.9,5,5,20,30", False)):  # fmt: skip
+    for row, fits in (
+        ("1,0.9,5,5,20,30", True),
+        ("1,0.9,5,5,5,5", True),
+        ("1,0.9,9,5,8,30", False),
+        ("1,0.9,5,9,20,8", False),
+        ("mask,0.9,5,5,20,30", False),
+    ):
         path = tmp_path / "x.csv"
         path.write_text(f"{head}p00,{row}\n")
         assert detects(path) is fits, row
@@ -113,15 +118,18 @@ def test_a_picture_without_a_row_got_no_box(tmp_path, data):
     assert sum(run.scores().column("m.localised").to_pylist()) == 1 and run.manifest["failed"] == 0
 
 
-@pytest.mark.parametrize("text, message", [
-    ("p00,4,0.9,5,5,25,35\n", r"line 1: class 4, expected 1 = mask"),
-    ("p00,1,0.9,5,5,25\np00,1,0.9,5,5,25,1,1\n", r"line 2: 8 fields, expected 6"),
-    ("p00,1,nan,5,5,25,35\n", "confidence is 'nan'"),
-    ("p00,1,0.9,25,5,5,35\n", "negative width"),
-    ("nobody,1,0.9,5,5,25,35\n", "names 1 image that the dataset does not have"),
-    ("a,b\n", "no column that names the image"),
-    ("", "empty"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("p00,4,0.9,5,5,25,35\n", r"line 1: class 4, expected 1 = mask"),
+        ("p00,1,0.9,5,5,25\np00,1,0.9,5,5,25,1,1\n", r"line 2: 8 fields, expected 6"),
+        ("p00,1,nan,5,5,25,35\n", "confidence is 'nan'"),
+        ("p00,1,0.9,25,5,5,35\n", "negative width"),
+        ("nobody,1,0.9,5,5,25,35\n", "names 1 image that the dataset does not have"),
+        ("a,b\n", "no column that names the image"),
+        ("", "empty"),
+    ],
+)
 def test_a_wrong_file_is_refused_with_its_place(tmp_path, data, text, message):
     with pytest.raises(InputError, match=message):
         read(tmp_path, data, text)
@@ -129,14 +137,14 @@ def test_a_wrong_file_is_refused_with_its_place(tmp_path, data, text, message):
 
 FORMS = {
     "1": "image_name,image_path,class,confidence,x,y,w,h\n"
-         "p00,/x/p00.png,mask,90,5,5,20,30\np01,/x,nomask,80,40,10,30,40\n",
+    "p00,/x/p00.png,mask,90,5,5,20,30\np01,/x,nomask,80,40,10,30,40\n",
     "2": "p00,2,0.9,5,5,25,35\np01.png,3,0.8,40,10,70,50\n",
     "2 with a header": "image_id,class,confidence,x,y,x2,y2\r\np00,1,0.9,5,5,25,35\r\np01,3,0.8,40,10,70,50\r\n",
     "2 normalised": "image_id,class,confidence,x,y,w,h\n"
-                    "p00,1,.9,.0625,.0833333,.3125,.5833333\np01,3,.8,.5,.1666667,.875,.8333333\n",
+    "p00,1,.9,.0625,.0833333,.3125,.5833333\np01,3,.8,.5,.1666667,.875,.8333333\n",
     "3": "\ufefffaces/p00.png,tensor(1.),5,5,20,30\n\nfaces/p01.png,0,40,10,30,40\n",
     "3 normalised": '"p00.png",1,0.1875,0.3333333,0.25,0.5\n"p01.png",0,0.6875,0.5,0.375,0.6666667\n',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", FORMS)

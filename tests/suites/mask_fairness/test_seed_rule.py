@@ -59,8 +59,10 @@ def test_severe_needs_significance():
 def test_rows_outside_the_denominator_count_nowhere_and_unknown_is_compared_with_nobody():
     rows = seed_table("sex", ["f", "f", "m", "m", None], [1.0, None, 0.0, 1.0, 1.0])
     assert [(r.group, r.k, r.n, r.k_other, r.n_other) for r in rows] == [
-        ("f", 1, 1, 1, 2), ("m", 1, 2, 1, 1), ("(unknown)", 1, 1, 0, 0),
-    ]  # fmt: skip
+        ("f", 1, 1, 1, 2),
+        ("m", 1, 2, 1, 1),
+        ("(unknown)", 1, 1, 0, 0),
+    ]
 
 
 def test_groups_stand_in_their_natural_order():

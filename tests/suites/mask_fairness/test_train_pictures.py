@@ -46,9 +46,17 @@ def test_a_mask_has_ten_corners_between_the_nose_and_the_chin(noted):
     (polygon,) = noted.calls["fillPoly"]
     (points,), colour, line, shift = polygon[0], *polygon[1:3], polygon[3]
     expected = [
-        (116.75, 213), (177.05, 207.4), (208, 203), (232.55, 207.4), (283.25, 213),
-        (272.15, 260), (233.3, 318.5), (200, 324.5), (166.7, 318.5), (127.85, 260),
-    ]  # fmt: skip
+        (116.75, 213),
+        (177.05, 207.4),
+        (208, 203),
+        (232.55, 207.4),
+        (283.25, 213),
+        (272.15, 260),
+        (233.3, 318.5),
+        (200, 324.5),
+        (166.7, 318.5),
+        (127.85, 260),
+    ]
     assert points.tolist() == [[round(8 * x), round(8 * y)] for x, y in expected]
     assert (colour, line, shift) == (255, 16, {"shift": 3})
     assert random.asked == [(0.28, 0.62), (0.8, 1.05), (0.42, 0.75), (0, 0.12), (10, 250, 3), (0.7, 1.15)]
@@ -107,8 +115,15 @@ def test_small_faces_have_folds_of_two_pixels_and_a_light_of_one(noted):
 
 def test_usual_cloths_have_their_seven_colours_and_others_any():
     found = [_cloth(Scripted([0.649], choices=[k])).tolist() for k in range(7)]
-    usual = [[235, 240, 245], [150, 195, 225], [90, 150, 200], [30, 30, 34], [60, 62, 70], [120, 180, 160],
-             [225, 170, 190]]  # fmt: skip
+    usual = [
+        [235, 240, 245],
+        [150, 195, 225],
+        [90, 150, 200],
+        [30, 30, 34],
+        [60, 62, 70],
+        [120, 180, 160],
+        [225, 170, 190],
+    ]
     assert found == [[min(255, value + 12) for value in colour] for colour in usual]
     random = Scripted([0.65], share=0.25)
     assert _cloth(random).tolist() == [70, 70, 70] and random.asked == [(10, 250, 3)]

@@ -96,8 +96,13 @@ def test_one_step_is_a_training_and_the_defaults_are_those_of_the_pages(told):
     training.train([], [], training.TrainSettings(steps=1, batch=2))
     assert told.keys == [(0, 0), ([0, 1], 0)] and told.rates == [pytest.approx([0.003 / 40] * 2)]
     assert vars(training.TrainSettings()) == {
-        "steps": 1200, "minutes": 8.0, "batch": 24, "threads": 1, "seed": 0, "device": "cpu",
-    }  # fmt: skip
+        "steps": 1200,
+        "minutes": 8.0,
+        "batch": 24,
+        "threads": 1,
+        "seed": 0,
+        "device": "cpu",
+    }
     form = training.EXPORTED
     assert (form.size, form.outputs, form.input, form.highest, form.any_side) == (160, ("map",), "pixels", 1.0, True)
 

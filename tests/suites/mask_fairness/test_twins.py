@@ -103,9 +103,14 @@ def test_effects_in_words_and_what_the_rest_can_exclude():
         return Effect("skin tone", SimpleNamespace(**given | more))
 
     nothing = float("nan")
-    effects = [one("disparity", 0.2, 0.7, p_adjusted=0.04), one("disparity", 0.3, 0.7, group="c", p_adjusted=0.001),
-               one("insufficient evidence", -0.25, 0.1), one("no disparity", -0.1, 0.125),
-               one("untestable", nothing, nothing), one("no disparity", -0.9, 0.9, metric="confidence")]  # fmt: skip
+    effects = [
+        one("disparity", 0.2, 0.7, p_adjusted=0.04),
+        one("disparity", 0.3, 0.7, group="c", p_adjusted=0.001),
+        one("insufficient evidence", -0.25, 0.1),
+        one("no disparity", -0.1, 0.125),
+        one("untestable", nothing, nothing),
+        one("no disparity", -0.9, 0.9, metric="confidence"),
+    ]
     lines = effect_lines(Effects(effects, {("mask", "localised"): (1.0, 90)}))
     assert lines[0] == "skin tone: 2 of 6 paired comparisons show an effect"
     assert lines[1].startswith(
@@ -113,5 +118,6 @@ def test_effects_in_words_and_what_the_rest_can_exclude():
     )
     assert lines[3] == "  otherwise the share of faces found changes by less than 0.250 (95 % interval)"
     assert lines[4:] == [
-        "mask: 0 of 0 paired comparisons show an effect", "  found: 1 in each of the 90 pictures, whatever was changed",
-    ]  # fmt: skip
+        "mask: 0 of 0 paired comparisons show an effect",
+        "  found: 1 in each of the 90 pictures, whatever was changed",
+    ]

@@ -96,8 +96,9 @@ def test_what_the_audit_alone_finds_is_the_clustering():
 def test_neither_rule_and_not_tested_says_why():
     seed, finding = known(*rows(a=(90, 100), b=(93, 100)), verdict="untestable", reason="too few")
     assert why(seed, finding) == (
-        "not testable", "no difference by the published rule; the audit does not test it: too few",
-    )  # fmt: skip
+        "not testable",
+        "no difference by the published rule; the audit does not test it: too few",
+    )
 
 
 def test_the_rarer_outcome_is_the_one_that_is_counted():

@@ -46,8 +46,14 @@ def test_targets_are_powers_of_ten_up_to_all_false_alarms(crowd):
     assert (found.scale, found.images, found.total, found.found) == (50 if per_image else 1, 50, 50, 25)
     assert middle(found) == 2.0, "a tenth of 25"
     assert found.summary() == {
-        "label": "s.txt", "images": 50, "faces": 50, "found": 25, "false_alarms": 25, "detections": 50, "warnings": [],
-    }  # fmt: skip
+        "label": "s.txt",
+        "images": 50,
+        "faces": 50,
+        "found": 25,
+        "false_alarms": 25,
+        "detections": 50,
+        "warnings": [],
+    }
 
 
 def test_ten_is_a_target_of_eleven_false_alarms(tmp_path):
@@ -87,8 +93,11 @@ def test_the_band_is_read_at_the_curve_s_own_numbers_of_false_alarms(tmp_path, v
     names = [f"{k:02d}.jpg" for k in range(60)]
     data = write_truth(tmp_path / "data", [(name, 1, FACE) for name in names])
     scores = [0.1 + (7 * k % 60) / 100 for k in range(60)]
-    rows = [(name, box, score + shift, [1.0]) for name, score in zip(names, scores, strict=True)
-            for box, shift in ((FACE, 0.0), (AWAY, 0.003))]  # fmt: skip
+    rows = [
+        (name, box, score + shift, [1.0])
+        for name, score in zip(names, scores, strict=True)
+        for box, shift in ((FACE, 0.0), (AWAY, 0.003))
+    ]
     rows = [(*row[:3], []) for row in rows] if version == 2 else rows
     path = (write_v2 if version == 2 else write_v3)(tmp_path / "s.txt", rows)
     found = evaluate_detector(data, [path], version=version, settings=CurveSettings(bootstrap=80))[0]
@@ -210,8 +219,10 @@ def test_groups_of_five_have_a_curve_and_smaller_ones_or_unknown_ones_have_none(
     assert (one.attribute, one.group, one.n) == ("who", "five", 5)
     assert [two.group for two in group_curves(found, ["WHO"], least=4)] == ["five", "four"]
     assert one.curve.x.tolist() == found.curve.x.tolist()
-    expected = [0.0 if y == 0 else np.mean(np.arange(0.5, 0.545, 0.01) >= t) for t, y in zip(
-        found.curve.thresholds, found.curve.y, strict=True)]  # fmt: skip
+    expected = [
+        0.0 if y == 0 else np.mean(np.arange(0.5, 0.545, 0.01) >= t)
+        for t, y in zip(found.curve.thresholds, found.curve.y, strict=True)
+    ]
     assert one.curve.y == pytest.approx(expected)
     points = {p.group: (p.found, p.n) for p in operating_points(found, ["who"], [1])}
     assert points == {"all": (12, 14), "five": (3, 5), "four": (4, 4), "": (5, 5)}
@@ -294,8 +305,10 @@ def test_a_set_is_a_dataset_whose_faces_keep_the_protocol_s_numbers(tmp_path):
     assert isinstance(first, Face) and [sample.id for sample in made] == ["a.jpg", "b.jpg"]
     assert first.face_box.tolist() == [1.5, 2.0, 11.5, 22.0] and first.published.tolist() == [1.5, 2, 10, 20]
     assert [(face.id, face.identity, face.number, face.excluded) for face in (first, second, third)] == [
-        ("a.jpg#0", "3", 3, True), ("a.jpg#1", None, -1, False), ("b.jpg#0", None, 0, False),
-    ]  # fmt: skip
+        ("a.jpg#0", "3", 3, True),
+        ("a.jpg#1", None, -1, False),
+        ("b.jpg#0", None, 0, False),
+    ]
     assert [face.attributes["known"] for face in (first, second, third)] == ["known", "unknown", "ignored"]
     assert {(sample.width, sample.height) for sample in made} == {(0, 0)}, "no picture was opened"
     again = read_dataset(data, version=3, pictures=False)

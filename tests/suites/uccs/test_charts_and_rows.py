@@ -104,9 +104,15 @@ def test_boxes_of_any_detector_are_corners_and_become_sizes():
 
 def test_the_tasks_have_the_challenge_s_options_and_say_what_they_measure():
     assert CurveOptions().model_dump() == {
-        "version": None, "overlap": 0.5, "rank": 1, "log": False, "only_present": False, "bootstrap": 0, "seed": 0,
+        "version": None,
+        "overlap": 0.5,
+        "rank": 1,
+        "log": False,
+        "only_present": False,
+        "bootstrap": 0,
+        "seed": 0,
         "false_alarms": None,
-    }  # fmt: skip
+    }
     assert CurveOptions().settings() == CurveSettings()
     for wrong in ({"overlap": 0}, {"overlap": 1.01}, {"rank": 0}, {"bootstrap": -1}, {"false_alarms": 0}):
         with pytest.raises(ValueError):
@@ -115,10 +121,14 @@ def test_the_tasks_have_the_challenge_s_options_and_say_what_they_measure():
         CurveOptions(**good)
     about = {m.name: (m.headline, m.better) for task in (DETECTION, RECOGNITION) for m in task.metrics}
     assert about == {
-        "found": (True, "higher"), "found_at_all": (False, "higher"), "false_alarms": (False, "lower"),
-        "identified": (True, "higher"), "rejected": (True, "higher"), "identified_at_all": (False, "higher"),
+        "found": (True, "higher"),
+        "found_at_all": (False, "higher"),
+        "false_alarms": (False, "lower"),
+        "identified": (True, "higher"),
+        "rejected": (True, "higher"),
+        "identified_at_all": (False, "higher"),
         "false_identifications": (False, "lower"),
-    }  # fmt: skip
+    }
     assert (DETECTION.name, RECOGNITION.name, DETECTION.needs) == ("uccs_detection", "uccs_recognition", ("face",))
 
 
@@ -152,10 +162,13 @@ def test_a_run_of_a_recognition_says_who_was_turned_away(tmp_path):
     faces = [("a.jpg", 1, FACE), ("a.jpg", -1, AWAY), ("b.jpg", 0, FACE), ("b.jpg", -1, AWAY), ("c.jpg", 2, FACE)]
     data = write_truth(tmp_path / "data", faces)
     rows = [
-        ("a.jpg", FACE, 0.9, [(1, 0.7)]), ("a.jpg", AWAY, 0.9, [(1, 0.6)]), ("b.jpg", FACE, 0.9, [(1, 0.5)]),
-        ("b.jpg", AWAY, 0.9, [(2, 0.3)]), ("c.jpg", FACE, 0.9, [(2, 0.55)]),
+        ("a.jpg", FACE, 0.9, [(1, 0.7)]),
+        ("a.jpg", AWAY, 0.9, [(1, 0.6)]),
+        ("b.jpg", FACE, 0.9, [(1, 0.5)]),
+        ("b.jpg", AWAY, 0.9, [(2, 0.3)]),
+        ("c.jpg", FACE, 0.9, [(2, 0.55)]),
         ("c.jpg", (40.0, 40.0, 5.0, 5.0), 0.9, [(2, 0.2)]),
-    ]  # fmt: skip
+    ]
     (found,) = evaluate_recognizer(data, [write_v2(tmp_path / "s.txt", rows)], settings=CurveSettings())
     assert sorted(found.negatives.tolist()) == [0.2, 0.3, 0.6] and (found.total, found.found) == (2, 2)
     (run,) = write_runs([found], data, [tmp_path / "run"])  # one false identification: the threshold is .6

@@ -23,10 +23,14 @@ def test_a_recognition_file_is_summed_up(file):
     found = check_file(write_v2(file, rows))
     assert found.good and found.notices == [] and found.version == 2
     assert found.summary == {
-        "version": "2 (recognition)", "images": "2", "detections": "3 (1.5 an image, at most 2)",
-        "detection scores": "0.25 to 0.5, 2 different", "box sides": "9 to 12.5 pixels",
-        "labels": "4 (1.3 a detection, at most 2), 1 of them -1, 2 subjects", "recognition scores": "0.2 to 0.9",
-    }  # fmt: skip
+        "version": "2 (recognition)",
+        "images": "2",
+        "detections": "3 (1.5 an image, at most 2)",
+        "detection scores": "0.25 to 0.5, 2 different",
+        "box sides": "9 to 12.5 pixels",
+        "labels": "4 (1.3 a detection, at most 2), 1 of them -1, 2 subjects",
+        "recognition scores": "0.2 to 0.9",
+    }
 
 
 def test_a_scoring_file_and_a_detection_file_are_summed_up(file):
@@ -40,9 +44,13 @@ def test_a_scoring_file_and_a_detection_file_are_summed_up(file):
 
 def test_lines_that_repeat_and_numbers_that_nobody_has_are_noticed(file):
     rows = [
-        ("a.jpg", FACE, 0.5, [(3, 0.5), (-1, 0.1)]), ("a.jpg", AWAY, 0.4, [(3, 0.5), (-2, 0.4), (0, 0.1)]),
-        ("b.jpg", FACE, 0.5, []), ("a.jpg", FACE, 0.5, []), ("b.jpg", FACE, 0.5, []), ("b.jpg", FACE, 0.5, []),
-    ]  # fmt: skip
+        ("a.jpg", FACE, 0.5, [(3, 0.5), (-1, 0.1)]),
+        ("a.jpg", AWAY, 0.4, [(3, 0.5), (-2, 0.4), (0, 0.1)]),
+        ("b.jpg", FACE, 0.5, []),
+        ("a.jpg", FACE, 0.5, []),
+        ("b.jpg", FACE, 0.5, []),
+        ("b.jpg", FACE, 0.5, []),
+    ]
     repeated, odd = check_file(write_v2(file, rows)).notices
     assert repeated.endswith(
         "line 6: the same box and score as an earlier line (3 such lines); all but one of each are false alarms"
@@ -69,8 +77,9 @@ def test_twenty_problems_are_shown_and_more_are_said_to_be_there(file, wrong):
     file.write_text("a.jpg,1,1,8,8,.5\n" + "a.jpg,1\n" * wrong)
     found = check_file(file)
     assert (len(found.problems), found.more_problems) == (min(wrong, 20), wrong > 20)
-    assert found.problems[0].endswith("line 2: 2 fields, expected at least 6 (FILE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT,"
-                                      "DETECTION_SCORE)")  # fmt: skip
+    assert found.problems[0].endswith(
+        "line 2: 2 fields, expected at least 6 (FILE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT,DETECTION_SCORE)"
+    )
     assert found.problems[-1].split(" line ")[1].startswith(f"{min(wrong, 20) + 1}:") and not found.good
 
 
@@ -100,7 +109,9 @@ def test_a_gallery_wants_its_columns(file, tmp_path):
     (data / "gallery.csv").write_text(f"FILE,SUBJECT_ID,{landmarks}\n{rows}")
     found = check_file(write_v3(file, [("a.jpg", FACE, 0.5, [0.1, 0.2])], 2), data=data)
     (problem,) = found.problems
-    assert problem.endswith("line 1: no similarity column for gallery subject 4 (2 missing); write one column S_0004 "
-                            "for each subject of gallery.csv")  # fmt: skip
+    assert problem.endswith(
+        "line 1: no similarity column for gallery subject 4 (2 missing); write one column S_0004 "
+        "for each subject of gallery.csv"
+    )
     assert check_file(write_v3(file, [("a.jpg", FACE, 0.5, [0.1] * 9)], 9), data=data).good
     assert check_file(write_v3(file, [("a.jpg", FACE, 0.5, [])]), data=data).good, "a detection file names nobody"

@@ -32,10 +32,13 @@ def wanted(ids, **options) -> Wanted:
 def test_detections_come_by_image_each_with_its_own_labels(tmp_path):
     """Lines of three images (one of them strange) in turn, with 2, 0, 1, 3, 1 and 1 labels."""
     rows = [
-        ("b.jpg", FACE, 0.9, [(3, 0.7), (4, 0.6)]), ("x.jpg", FACE, 0.8, [(9, 0.5)]), ("a.jpg", AWAY, 0.7, []),
-        ("b.jpg", AWAY, 0.6, [(5, 0.4)]), ("a.jpg", FACE, 0.5, [(6, 0.3), (7, 0.2), (8, 0.1)]),
+        ("b.jpg", FACE, 0.9, [(3, 0.7), (4, 0.6)]),
+        ("x.jpg", FACE, 0.8, [(9, 0.5)]),
+        ("a.jpg", AWAY, 0.7, []),
+        ("b.jpg", AWAY, 0.6, [(5, 0.4)]),
+        ("a.jpg", FACE, 0.5, [(6, 0.3), (7, 0.2), (8, 0.1)]),
         ("b.jpg", FACE, 0.4, [(2, 0.05)]),
-    ]  # fmt: skip
+    ]
     found = read(write_v2(tmp_path / "s.txt", rows), wanted(["a.jpg", "b.jpg", "c.jpg"]))
     assert list(found.by_id) == ["a.jpg", "b.jpg"]
     one, two = found.by_id.values()
@@ -50,9 +53,15 @@ def test_detections_come_by_image_each_with_its_own_labels(tmp_path):
 
 def test_eleven_similarities_are_kept_unless_another_number_is_asked_for(tmp_path):
     path = write_v3(tmp_path / "s.txt", [("a.jpg", FACE, 0.9, [k / 20 for k in range(13)])], 13)
-    kept = {name: read(path, wanted(["a.jpg"], **given)).by_id["a.jpg"].count.tolist() for name, given in (
-        ("none", {}), ("three", {"top": "3"}), ("all", {"top": "40", "version": "3"}), ("zero", {"top": "0"}),
-    )}  # fmt: skip
+    kept = {
+        name: read(path, wanted(["a.jpg"], **given)).by_id["a.jpg"].count.tolist()
+        for name, given in (
+            ("none", {}),
+            ("three", {"top": "3"}),
+            ("all", {"top": "40", "version": "3"}),
+            ("zero", {"top": "0"}),
+        )
+    }
     assert kept == {"none": [11], "three": [3], "all": [13], "zero": [0]}
     assert read(path, wanted(["a.jpg"], version="none")).by_id["a.jpg"].identity.tolist() == [*range(13, 2, -1)]
     for wrong in ("-1", "ten"):
@@ -65,10 +74,16 @@ def test_eleven_similarities_are_kept_unless_another_number_is_asked_for(tmp_pat
 @pytest.mark.parametrize(
     ("text", "good"),
     [
-        ("a.jpg,1,2,3,4,.5", True), ("a.jpg,1,2,3,4,.5,three,.5", True), ("a.jpg,x,2,3,4,.5", False),
-        ("a.jpg,1,2,3,4,x", False), ("a.jpg,1,2,3,4", False), ("", False), (f"{V3}\n", True), ("# only this\n", False),
+        ("a.jpg,1,2,3,4,.5", True),
+        ("a.jpg,1,2,3,4,.5,three,.5", True),
+        ("a.jpg,x,2,3,4,.5", False),
+        ("a.jpg,1,2,3,4,x", False),
+        ("a.jpg,1,2,3,4", False),
+        ("", False),
+        (f"{V3}\n", True),
+        ("# only this\n", False),
     ],
-)  # fmt: skip
+)
 def test_the_first_line_says_whether_it_is_a_score_file(tmp_path, text, good):
     for ending in ("txt", "csv"):
         (tmp_path / f"s.{ending}").write_text(text)
@@ -166,8 +181,9 @@ def test_a_set_with_pictures_opens_them_and_one_that_is_missing_has_no_size(tmp_
         made = load(f"{data}{name}")
         assert [(one.width, one.height) for one in made] == [(30, 20), (0, 0)] and made.card.real_people is True
         assert [face.attributes for one in made for face in one.subjects] == [
-            {"known": "known", "age": "old"}, {"known": "unknown", "age": None},
-        ]  # fmt: skip
+            {"known": "known", "age": "old"},
+            {"known": "unknown", "age": None},
+        ]
     assert [face.identity for one in made for face in one.subjects] == ["1", None]
     assert {(one.width, one.height) for one in load(f"{data}?version=3&pictures=no")} == {(0, 0)}
     assert read_dataset(data).card.version == "2", "both are there, and pictures are opened unless told otherwise"
@@ -223,8 +239,9 @@ def test_score_files_are_written_by_name_with_their_columns(tmp_path, monkeypatc
     assert out.read_text().splitlines() == [
         "# Created using command line: countenance uccs detect",
         "# FILE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT,DETECTION_SCORE,SUBJECT_ID_1,SCORE_1,...",
-        "a.jpg,5.00,6.00,7.00,8.00,0.40", "b.jpg,1.00,2.00,3.00,4.13,0.50,7,0.250000",
-    ]  # fmt: skip
+        "a.jpg,5.00,6.00,7.00,8.00,0.40",
+        "b.jpg,1.00,2.00,3.00,4.13,0.50,7,0.250000",
+    ]
     found = [("b.jpg", [[0.5, 1, 2, 3, 4]]), ("a.jpg", [[0.4, 5, 6, 7, 8]])]
     write_detections(out, found)
     assert out.read_text().splitlines() == [V3, "a.jpg,0.40,5.00,6.00,7.00,8.00", "b.jpg,0.50,1.00,2.00,3.00,4.00"]

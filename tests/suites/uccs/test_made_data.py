@@ -36,12 +36,13 @@ def people(*further):
     """Anna and bert are known; bert is nowhere clear but in a validation scene."""
     samples = [
         scene("t1", "train", person("anna"), person("cleo", role="unknown")),
-        scene("t2", "train", person("bert", masked="yes"), person("bert", landmarks=False),
-              person("bert", visible=0.6)),
+        scene(
+            "t2", "train", person("bert", masked="yes"), person("bert", landmarks=False), person("bert", visible=0.6)
+        ),
         scene("v1", "validation", person("anna"), person("bert", (0, 0, 10, 64.0))),
         scene("v2", "validation", person("bert", (0, 0, 10, 32), age_group="old", skin_tone="monk_1"), person("bert")),
         scene("s1", "test", person("anna", (5, 5, 12, 36.99))),
-    ]  # fmt: skip
+    ]
     return Dataset(DatasetCard(name="few", real_people=False), [*samples, *further])
 
 
@@ -56,13 +57,18 @@ def test_version_two_numbers_faces_through_and_samples_five_of_the_training_pict
     folder = tmp_path / "v2" / "protocol"
     found = {name: ids(folder / f"{name}.csv") for name in ("training", "validation", "test_truth", "sample")}
     assert found == {
-        "training": [*range(1, 11)], "validation": [11, 12, 13, 14], "test_truth": [15], "sample": [*range(16, 24)],
-    }  # fmt: skip
+        "training": [*range(1, 11)],
+        "validation": [11, 12, 13, 14],
+        "test_truth": [15],
+        "sample": [*range(16, 24)],
+    }
     assert list(made.lines()) == [
-        f"{tmp_path / 'v2'}: version 2, 2 known subjects", "  training         7 images     10 faces",
-        "  validation       2 images      4 faces", "  test             1 images      1 faces",
+        f"{tmp_path / 'v2'}: version 2, 2 known subjects",
+        "  training         7 images     10 faces",
+        "  validation       2 images      4 faces",
+        "  test             1 images      1 faces",
         "  sample           5 images      8 faces",
-    ]  # fmt: skip
+    ]
     lines = (folder / "validation.csv").read_text().splitlines()
     assert lines[0].endswith("FACE_HEIGHT,SKIN_TONE,AGE_GROUP,MASKED,POSE,FACE_SIZE")
     assert lines[2] == "12,v1.jpg,2,0.00,0.00,10.00,64.00,,,,,large"
@@ -169,8 +175,9 @@ def test_true_faces_are_drawn_on_their_own_picture(tmp_path):
     data = write_truth(tmp_path / "data", faces)
     painted(data / "validation", "a.b.png")
     painted(data / "validation", "b.png", (50, 5))
-    asked = Baseline(data, version=2, detector="challenge_models:Exact", display=tmp_path / "shown",
-                     result_file=tmp_path / "d.txt")  # fmt: skip
+    asked = Baseline(
+        data, version=2, detector="challenge_models:Exact", display=tmp_path / "shown", result_file=tmp_path / "d.txt"
+    )
     detect(asked, How(Cache(tmp_path / "t")))
     one, two = (np.asarray(Image.open(tmp_path / "shown" / name)) for name in ("a.b.png", "b.png"))
     red, green = [230, 30, 30], [0, 190, 60]

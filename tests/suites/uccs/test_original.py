@@ -123,8 +123,10 @@ def embeddings(tmp_path):
         content = {"landmarks": torch.zeros(2, 5, 2), "embeddings": torch.tensor([vector, vector])}
         torch.save(content, gallery / f"{subject:04}.pth")
     box = torch.tensor([[1.0, 2, 3, 4]])
-    torch.save({"detection_scores": torch.ones(1, 1), "bboxes": box, "embeddings": torch.tensor([[0.6, 0.8, 0]])},
-               probes / "a.pth")  # fmt: skip
+    torch.save(
+        {"detection_scores": torch.ones(1, 1), "bboxes": box, "embeddings": torch.tensor([[0.6, 0.8, 0]])},
+        probes / "a.pth",
+    )
     plain = {"detection_scores": np.full((1, 1), 0.5), "bboxes": box.numpy(), "embeddings": np.eye(3, dtype="f4")[:1]}
     torch.save(plain, probes / "b.pth")
     return gallery, probes
@@ -164,8 +166,19 @@ def test_the_scripts_of_version_three_hand_on_to_each_other(command, tmp_path, m
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setattr("countenance.cli.uccs.original._config", configured(tmp_path / "v3"))
     assert command("make-data", "--out", tmp_path / "v3", "--protocol-version", 3)[0] == 0
-    assert command("detect", "-d", tmp_path / "v3", "--model", "challenge_models:Squares", "--quiet",
-                   "-w", "results/UCCS-detection-baseline-validation.txt")[0] == 0  # fmt: skip
+    assert (
+        command(
+            "detect",
+            "-d",
+            tmp_path / "v3",
+            "--model",
+            "challenge_models:Squares",
+            "--quiet",
+            "-w",
+            "results/UCCS-detection-baseline-validation.txt",
+        )[0]
+        == 0
+    )
     code, _, err = command("baseline_recognition", "--quiet")
     assert code == 0, err
     first = Path("results/UCCS-scoring-baseline-validation.txt").read_text()

@@ -34,9 +34,15 @@ def test_targets_lie_between_a_thousandth_and_a_million():
 
 def test_the_settings_of_a_curve_are_the_challenge_s():
     assert vars(CurveSettings()) == {
-        "log": False, "only_present": False, "overlap": 0.5, "rank": 1, "numbers": False, "bootstrap": 0, "seed": 0,
+        "log": False,
+        "only_present": False,
+        "overlap": 0.5,
+        "rank": 1,
+        "numbers": False,
+        "bootstrap": 0,
+        "seed": 0,
         "exclude": None,
-    }  # fmt: skip
+    }
     assert Submission("", SimpleNamespace(version=2), None, None, CurveSettings()).version == 2
 
 
@@ -78,14 +84,17 @@ def test_misses_are_told_by_how_little_they_were_lost(tmp_path):
     names = ["a.jpg", "b.jpg", "c.jpg", "d.jpg"]
     data = write_truth(tmp_path / "data", [(name, k + 1, FACE) for k, name in enumerate(names)])
     rows = [
-        ("a.jpg", INSIDE, 0.9, [(1, 0.1), (7, 0.9), (8, 0.3)]), ("b.jpg", INSIDE, 0.9, [(2, 0.6), (7, 0.2), (8, 0.7)]),
+        ("a.jpg", INSIDE, 0.9, [(1, 0.1), (7, 0.9), (8, 0.3)]),
+        ("b.jpg", INSIDE, 0.9, [(2, 0.6), (7, 0.2), (8, 0.7)]),
         ("c.jpg", INSIDE, 0.9, [(7, 0.5)]),
-    ]  # fmt: skip
+    ]
     (found,) = evaluate_recognizer(data, [write_v2(tmp_path / "s.txt", rows)])
     assert [one.said for one in missed_faces(found)] == [
-        "subject 2 scored 0.6, subject 8 scored 0.7", "subject 1 scored 0.1, subject 7 scored 0.9",
-        "subject 3 is not among the names given", "no detection on it",
-    ]  # fmt: skip
+        "subject 2 scored 0.6, subject 8 scored 0.7",
+        "subject 1 scored 0.1, subject 7 scored 0.9",
+        "subject 3 is not among the names given",
+        "no detection on it",
+    ]
 
 
 def test_the_picture_of_an_error_is_a_window_three_boxes_wide(tmp_path):
@@ -131,9 +140,18 @@ def test_without_false_alarms_there_is_no_threshold(tmp_path):
 
 def test_a_calibration_in_words():
     fields = {
-        "threshold": 0.5, "false_alarms": 9, "threshold_low": 0.4, "threshold_high": 0.6, "elsewhere_low": 0.8,
-        "elsewhere_high": 1.2, "wanted": 10.0, "found": 3, "total": 4, "rate_low": 0.3, "rate_high": 0.95,
-    }  # fmt: skip
+        "threshold": 0.5,
+        "false_alarms": 9,
+        "threshold_low": 0.4,
+        "threshold_high": 0.6,
+        "elsewhere_low": 0.8,
+        "elsewhere_high": 1.2,
+        "wanted": 10.0,
+        "found": 3,
+        "total": 4,
+        "rate_low": 0.3,
+        "rate_high": 0.95,
+    }
     known = {name: fields.get(name, 0.1) for name in ScoreCalibration.__dataclass_fields__}
     told = ScoreCalibration(**known).sentences("false alarms")
     assert told[0] == (
@@ -160,20 +178,36 @@ def test_a_band_of_detections_is_strict_in_version_two_alone(tmp_path):
     """Where even the highest false alarm is too many, version 2's FROC is 0, and other curves are not."""
     names = [f"{k:02d}.jpg" for k in range(12)]
     data = write_truth(tmp_path / "data", [(name, 1, FACE) for name in names])
-    rows = [(name, box, score, [1.0]) for k, name in enumerate(names)
-            for box, score in ((FACE, 0.9 + k / 1000), (AWAY, 0.1 + k / 1000), (AWAY, 0.5))]  # fmt: skip
+    rows = [
+        (name, box, score, [1.0])
+        for k, name in enumerate(names)
+        for box, score in ((FACE, 0.9 + k / 1000), (AWAY, 0.1 + k / 1000), (AWAY, 0.5))
+    ]
     v2 = write_v2(tmp_path / "2.txt", [(*row[:3], [(1, row[2])]) for row in rows])
     v3 = write_v3(tmp_path / "3.txt", [(*row[:3], [row[2]]) for row in rows], 1)
     settings = CurveSettings(bootstrap=30, seed=4)
     for evaluate, path, strict in (
-        (evaluate_detector, v2, True), (evaluate_recognizer, v2, False), (evaluate_detector, v3, False),
+        (evaluate_detector, v2, True),
+        (evaluate_recognizer, v2, False),
+        (evaluate_detector, v3, False),
         (evaluate_recognizer, v3, False),
-    ):  # fmt: skip
+    ):
         (found,) = evaluate(data, [path], settings=settings)
         few = np.array([1.0])
-        bands = {way: bootstrap_band(
-            found.units, found.unit_image, found.negatives, found.negative_image, images=12, targets=few, rounds=30,
-            seed=4, strict=way) for way in (True, False)}  # fmt: skip
+        bands = {
+            way: bootstrap_band(
+                found.units,
+                found.unit_image,
+                found.negatives,
+                found.negative_image,
+                images=12,
+                targets=few,
+                rounds=30,
+                seed=4,
+                strict=way,
+            )
+            for way in (True, False)
+        }
         assert bands[True].high[0] == 0 and bands[False].high[0] == 1
         at = np.searchsorted(found.curve.x * found.scale, 1.0 + 1e-9) - 1
         assert found.band.high[at] == (0 if strict else 1), (found.kind, found.version)

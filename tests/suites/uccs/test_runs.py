@@ -54,8 +54,9 @@ def test_rows_say_who_was_identified_and_who_was_rejected(command, small, mine):
     assert column(run, "rejected") == {"a.jpg#0": None, "a.jpg#1": 1.0, "b.jpg#0": None, None: None}
     alarms = run.scores().filter(run.scores()["subject"].is_null())
     assert dict(zip(alarms["sample"].to_pylist(), alarms["m.false_identifications"].to_pylist(), strict=True)) == {
-        "a.jpg": 0.0, "b.jpg": 1.0
-    }  # fmt: skip
+        "a.jpg": 0.0,
+        "b.jpg": 1.0,
+    }
     assert run.scores()["identity"].to_pylist() == ["3", None, None, "5", None]
     assert run.scores()["attr.known"].to_pylist() == ["known", "unknown", None, "known", None]
 

@@ -113,17 +113,20 @@ def test_sections_show_people_only_where_that_is_asked_for(tmp_path, gallery, sh
 def probes():
     images = np.array(["x/b.jpg", "a.b.jpg", "x/b.jpg"])
     return {
-        "image": images, "box": np.arange(12.0).reshape(3, 4), "score": np.array([0.5, 0.6, 0.7]),
+        "image": images,
+        "box": np.arange(12.0).reshape(3, 4),
+        "score": np.array([0.5, 0.6, 0.7]),
         "embedding": np.array([[1.0, 0], [0, 1], [0.6, 0.8]]),
-    }  # fmt: skip
+    }
 
 
 def test_embeddings_are_read_as_they_were_written(tmp_path):
     pytest.importorskip("torch")
     write_embeddings(tmp_path / "probes", probes())
     assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.pth")) == [
-        "probes/a.b.pth", "probes/x/b.pth",
-    ]  # fmt: skip
+        "probes/a.b.pth",
+        "probes/x/b.pth",
+    ]
     back = read_embeddings(tmp_path / "probes", PROBES)
     assert back["image"].tolist() == ["a.b", "x/b", "x/b"] and back["score"].tolist() == [0.6, 0.5, 0.7]
     assert back["box"].tolist() == [[4, 5, 6, 7], [0, 1, 2, 3], [8, 9, 10, 11]]

@@ -76,9 +76,11 @@ class Predictions:
 
 
 EMPTY: Mapping[type[Any], Callable[[], Any]] = {
-    Boxes: lambda: Boxes([]), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([]),
+    Boxes: lambda: Boxes([]),
+    Masks: lambda: Masks([]),
+    Keypoints: lambda: Keypoints([]),
     Embedding: lambda: Embedding(None),
-}  # fmt: skip
+}
 """The prediction of an image that a file does not name, for kinds where that means that nothing was found."""
 
 

@@ -27,8 +27,18 @@ from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS
 
 IMAGE_COLUMNS = (
-    "image", "sample", "file", "filename", "file_name", "image_name", "image_id", "path", "name", "id", "photo",
-)  # fmt: skip
+    "image",
+    "sample",
+    "file",
+    "filename",
+    "file_name",
+    "image_name",
+    "image_id",
+    "path",
+    "name",
+    "id",
+    "photo",
+)
 SCORE_COLUMNS = ("score", "confidence", "probability")
 AGE_COLUMNS = ("age", "years", "estimated_age", "predicted_age")
 LABEL_COLUMNS = ("label", "class", "category")

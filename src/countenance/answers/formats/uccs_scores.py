@@ -75,10 +75,14 @@ def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scor
     table = read_table(path, layout)
     start = np.cumsum(table.listed) - table.listed
     over = np.flatnonzero(table.listed > MOST_LABELS) if version == 2 else NO_IDS
-    warning = "" if not over.size else (
-        f"{path} line {table.line[over[0]]}: {table.listed[over[0]]} labels, the challenge allows "
-        f"{MOST_LABELS} a face ({len(over)} such lines); all of them are used"
-    )  # fmt: skip
+    warning = (
+        ""
+        if not over.size
+        else (
+            f"{path} line {table.line[over[0]]}: {table.listed[over[0]]} labels, the challenge allows "
+            f"{MOST_LABELS} a face ({len(over)} such lines); all of them are used"
+        )
+    )
     return ScoreFile(
         path,
         version,
@@ -117,15 +121,24 @@ def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]
     if kept:
         numbers += tuple(NumberColumn(names[k], k) for k in similar)
     return LineLayout(
-        COLUMNS_V3, file, numbers, len(names), EMPTY, exact=True, header_line=line,
-        listed=subjects if kept else NO_IDS, top=kept,
-    ), subjects  # fmt: skip
+        COLUMNS_V3,
+        file,
+        numbers,
+        len(names),
+        EMPTY,
+        exact=True,
+        header_line=line,
+        listed=subjects if kept else NO_IDS,
+        top=kept,
+    ), subjects
 
 
 def _box(places: Sequence[int]) -> tuple[NumberColumn, ...]:
     """Box and score, wherever they are in a line; a box has an area."""
-    return tuple(NumberColumn(name, k, positive="remove boxes without area" if name in COLUMNS_V2[3:5] else "")
-                 for name, k in zip(COLUMNS_V2[1:], places, strict=True))  # fmt: skip
+    return tuple(
+        NumberColumn(name, k, positive="remove boxes without area" if name in COLUMNS_V2[3:5] else "")
+        for name, k in zip(COLUMNS_V2[1:], places, strict=True)
+    )
 
 
 def on_protocol(scores: ScoreFile, images: tuple[str, ...], protocol: str) -> tuple[Ints, tuple[str, ...]]:

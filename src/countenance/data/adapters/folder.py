@@ -20,8 +20,16 @@ from countenance.person_columns import person_column
 
 FILE_COLUMNS = ("file", "sample", "width", "height", "image_attributes")
 SUBJECT_COLUMNS = (
-    "subject", "identity", "person_box", "face_box", "keypoints", "landmarks", "mask", "face_parts", "body_parts",
-)  # fmt: skip
+    "subject",
+    "identity",
+    "person_box",
+    "face_box",
+    "keypoints",
+    "landmarks",
+    "mask",
+    "face_parts",
+    "body_parts",
+)
 JSON_COLUMNS = ("person_box", "face_box", "keypoints", "landmarks", "face_parts", "body_parts", "image_attributes")
 PREFIX = "attr."
 

@@ -118,10 +118,15 @@ def _read_faces(path: Path, version: int, header: list[str], line: int, attribut
     table = read_table(
         path,
         LineLayout(
-            COLUMNS, columns[1], tuple(numbers), max(columns) + 1, "no face below the header", header_line=line,
+            COLUMNS,
+            columns[1],
+            tuple(numbers),
+            max(columns) + 1,
+            "no face below the header",
+            header_line=line,
             words=tuple(further.values()),
         ),
-    )  # fmt: skip
+    )
     box = np.ascontiguousarray(table.numbers[:, -4:])
     face_id = np.zeros(len(box), np.int64) if version == 2 else table.numbers[:, 0].astype(np.int64)
     empty = int(np.count_nonzero((box[:, 2:] <= 0).any(axis=1)))

@@ -4,64 +4,188 @@ import re
 
 from countenance.settings.box_words import Form
 
-FILE = frozenset({
-    "file", "files", "filename", "filenames", "fname", "filepath", "fullpath", "relativepath", "relpath", "path",
-    "paths", "image", "images", "imagename", "imagefile", "imagefilename", "imagepath", "imagefilepath", "img",
-    "imgname",
-    "imgpath", "imgfile", "picture", "picturename", "photo", "photoname", "frame", "framename", "framepath", "facefile",
-    "facepath", "faceimage", "datei", "dateiname", "bild", "bildname", "bilddatei", "fichier", "archivo",
-})  # fmt: skip
+FILE = frozenset(
+    {
+        "file",
+        "files",
+        "filename",
+        "filenames",
+        "fname",
+        "filepath",
+        "fullpath",
+        "relativepath",
+        "relpath",
+        "path",
+        "paths",
+        "image",
+        "images",
+        "imagename",
+        "imagefile",
+        "imagefilename",
+        "imagepath",
+        "imagefilepath",
+        "img",
+        "imgname",
+        "imgpath",
+        "imgfile",
+        "picture",
+        "picturename",
+        "photo",
+        "photoname",
+        "frame",
+        "framename",
+        "framepath",
+        "facefile",
+        "facepath",
+        "faceimage",
+        "datei",
+        "dateiname",
+        "bild",
+        "bildname",
+        "bilddatei",
+        "fichier",
+        "archivo",
+    }
+)
 """LabelColumns that name pictures; others are recognised by what they hold."""
 PERSON = (
-    "identity", "identityid", "person", "personid", "subjectid", "speaker", "speakerid", "patient", "patientid",
-    "participant", "participantid", "userid", "user", "individual", "individualid", "personname", "subjectname",
-    "celebrity", "celebrityid", "celebrityname", "celebid", "actor", "actorid", "proband", "probandid", "pid", "uid",
+    "identity",
+    "identityid",
+    "person",
+    "personid",
+    "subjectid",
+    "speaker",
+    "speakerid",
+    "patient",
+    "patientid",
+    "participant",
+    "participantid",
+    "userid",
+    "user",
+    "individual",
+    "individualid",
+    "personname",
+    "subjectname",
+    "celebrity",
+    "celebrityid",
+    "celebrityname",
+    "celebid",
+    "actor",
+    "actorid",
+    "proband",
+    "probandid",
+    "pid",
+    "uid",
     "whois",
-)  # fmt: skip
+)
 """LabelColumns that say who it is, the preferred one first."""
 PERHAPS_PERSON = ("subject", "name", "id")
 """LabelColumns that say who it is where nothing else does and their values repeat."""
-CLASS = frozenset({
-    "class", "classname", "classes", "category", "categoryname", "label", "labelname", "labels", "object",
-    "objectclass", "objectname", "type", "name",
-})  # fmt: skip
+CLASS = frozenset(
+    {
+        "class",
+        "classname",
+        "classes",
+        "category",
+        "categoryname",
+        "label",
+        "labelname",
+        "labels",
+        "object",
+        "objectclass",
+        "objectname",
+        "type",
+        "name",
+    }
+)
 """LabelColumns that may say what a box shows."""
 SPLIT = frozenset({"split", "subset", "set", "partition", "fold", "usage"})
 SPLIT_WORDS = {
-    "train": "train", "training": "train", "trn": "train", "val": "validation", "valid": "validation",
-    "dev": "validation", "validation": "validation", "eval": "validation", "test": "test", "testing": "test",
+    "train": "train",
+    "training": "train",
+    "trn": "train",
+    "val": "validation",
+    "valid": "validation",
+    "dev": "validation",
+    "validation": "validation",
+    "eval": "validation",
+    "test": "test",
+    "testing": "test",
     "tst": "test",
-}  # fmt: skip
-SIZES = frozenset({
-    "width", "height", "imagewidth", "imageheight", "imgwidth", "imgheight", "imgw", "imgh", "originalwidth",
-    "originalheight", "depth", "channels", "imagesize", "filesize", "size",
-})  # fmt: skip
+}
+SIZES = frozenset(
+    {
+        "width",
+        "height",
+        "imagewidth",
+        "imageheight",
+        "imgwidth",
+        "imgheight",
+        "imgw",
+        "imgh",
+        "originalwidth",
+        "originalheight",
+        "depth",
+        "channels",
+        "imagesize",
+        "filesize",
+        "size",
+    }
+)
 NUMBERING = frozenset(
     {"", "index", "idx", "row", "rownumber", "no", "nr", "lfdnr", "unnamed0", "column1", "level0", "indexlevel0"}
 )
-ONE_BOX = frozenset({
-    "bbox", "bboxes", "box", "boxes", "boundingbox", "boundingboxes", "bndbox", "rect", "rectangle", "roi", "coords",
-    "coordinates", "region", "location",
-})  # fmt: skip
+ONE_BOX = frozenset(
+    {
+        "bbox",
+        "bboxes",
+        "box",
+        "boxes",
+        "boundingbox",
+        "boundingboxes",
+        "bndbox",
+        "rect",
+        "rectangle",
+        "roi",
+        "coords",
+        "coordinates",
+        "region",
+        "location",
+    }
+)
 FACE_PREFIXES = ("face", "head")
 PERSON_PREFIXES = ("person", "body", "pedestrian", "ped", "human")
-PREFIXES = ("", *(
-    owner + word
-    for owner in ("", *FACE_PREFIXES, *PERSON_PREFIXES)
-    for word in ("", "bbox", "box", "boundingbox", "bndbox", "rect", "roi", "region")
-    if owner + word
-))  # fmt: skip
+PREFIXES = (
+    "",
+    *(
+        owner + word
+        for owner in ("", *FACE_PREFIXES, *PERSON_PREFIXES)
+        for word in ("", "bbox", "box", "boundingbox", "bndbox", "rect", "roi", "region")
+        if owner + word
+    ),
+)
 XYXY = (
-    ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("x0", "y0", "x1", "y1"),
-    ("left", "top", "right", "bottom"), ("xtl", "ytl", "xbr", "ybr"), ("minx", "miny", "maxx", "maxy"),
+    ("xmin", "ymin", "xmax", "ymax"),
+    ("x1", "y1", "x2", "y2"),
+    ("x0", "y0", "x1", "y1"),
+    ("left", "top", "right", "bottom"),
+    ("xtl", "ytl", "xbr", "ybr"),
+    ("minx", "miny", "maxx", "maxy"),
     ("xleft", "ytop", "xright", "ybottom"),
-    ("startx", "starty", "endx", "endy"), ("xstart", "ystart", "xend", "yend"), ("tlx", "tly", "brx", "bry"),
+    ("startx", "starty", "endx", "endy"),
+    ("xstart", "ystart", "xend", "yend"),
+    ("tlx", "tly", "brx", "bry"),
     ("l", "t", "r", "b"),
-)  # fmt: skip
+)
 CENTRES = (
-    ("cx", "cy"), ("xc", "yc"), ("xcenter", "ycenter"), ("centerx", "centery"), ("xcentre", "ycentre"),
-    ("centrex", "centrey"), ("xmid", "ymid"),
-)  # fmt: skip
+    ("cx", "cy"),
+    ("xc", "yc"),
+    ("xcenter", "ycenter"),
+    ("centerx", "centery"),
+    ("xcentre", "ycentre"),
+    ("centrex", "centrey"),
+    ("xmid", "ymid"),
+)
 TOP_LEFTS = (("x", "y"), ("left", "top"), ("xmin", "ymin"), ("x1", "y1"), ("x0", "y0"), ("xtl", "ytl"))
 EXTENTS = (("w", "h"), ("width", "height"), ("dx", "dy"))
 SETS: tuple[tuple[Form, tuple[str, ...]], ...] = (

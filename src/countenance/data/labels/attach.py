@@ -58,14 +58,20 @@ def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable)
         meant = _meant(row, rows, sample)
         if not meant:
             table.problems.add(
-                "{} nobody of the picture: a box, or a column face (from 0), says who is meant", row.line, row.picture,
-                "row is about", "rows are about",
-            )  # fmt: skip
+                "{} nobody of the picture: a box, or a column face (from 0), says who is meant",
+                row.line,
+                row.picture,
+                "row is about",
+                "rows are about",
+            )
         elif row.identity is not None and not cells.alone([people[i] for i in meant]):
             table.problems.add(
-                "{} one person for a picture of several; a column face (from 0) says which box is meant", row.line,
-                row.picture, "row names", "rows name",
-            )  # fmt: skip
+                "{} one person for a picture of several; a column face (from 0) says which box is meant",
+                row.line,
+                row.picture,
+                "row names",
+                "rows name",
+            )
         else:
             for i in meant:
                 people[i] = _merged(people[i], row)

@@ -132,9 +132,12 @@ def _by_picture(table: LabelTable, people: Sequence[LabelledPerson]) -> dict[str
         alike = [other for other in rows if not (row.has_box or other.has_box) and row.identity == other.identity]
         if alike and row.index is None:
             table.problems.add(
-                "{} a picture that has a row already, and neither a box nor a person tells them apart", row.line,
-                row.picture, "row is about", "rows are about",
-            )  # fmt: skip
+                "{} a picture that has a row already, and neither a box nor a person tells them apart",
+                row.line,
+                row.picture,
+                "row is about",
+                "rows are about",
+            )
         rows.append(row)
     if twice:
         rows_stand = "1 row stands" if twice == 1 else f"{twice:,} rows stand"

@@ -43,9 +43,17 @@ class LabelledPerson:
         values: dict[str, Any] = {"id": self.index or str(number), **self.truth}
         person = cells.subject(values, sample.width, sample.height, f"line {self.line}")
         return Subject(
-            person.id, self.identity, self.person_box, self.face_box, person.keypoints, person.landmarks,
-            person.mask, person.face_parts, person.body_parts, self.attributes,
-        )  # fmt: skip
+            person.id,
+            self.identity,
+            self.person_box,
+            self.face_box,
+            person.keypoints,
+            person.landmarks,
+            person.mask,
+            person.face_parts,
+            person.body_parts,
+            self.attributes,
+        )
 
 
 @dataclass
@@ -81,10 +89,15 @@ def people_of(
         values = {name: column[i] for name, column in about.items()}
         who = None if identities is None or is_missing(identities[i]) else identities[i]
         own = LabelledPerson(
-            line, picture, _cell(table, columns.index, i), _cell(table, columns.annotation, i), who,
+            line,
+            picture,
+            _cell(table, columns.index, i),
+            _cell(table, columns.annotation, i),
+            who,
             attributes=values | ({"masked": masked} if masked else {}),
-            split=None if splits is None else splits[i], truth=_truth(table, columns, i),
-        )  # fmt: skip
+            split=None if splits is None else splits[i],
+            truth=_truth(table, columns, i),
+        )
         rows += [_with_boxes(own, face, person) for face, person in boxes]
     if classes is not None:
         table.notes += classes.notes(table.path.name)
@@ -124,16 +137,22 @@ def _pictures(
         elif len(finder.candidates(cell)) > 1:
             both = " and ".join(finder.candidates(cell)[:2])
             table.problems.add(
-                "{} in several folders; write the folder, too", table.lines[i], f"{cell} is {both}",
-                "picture is", "pictures are",
-            )  # fmt: skip
+                "{} in several folders; write the folder, too",
+                table.lines[i],
+                f"{cell} is {both}",
+                "picture is",
+                "pictures are",
+            )
         elif options.only_present:
             absent += 1
         else:
             table.problems.add(
-                "{} a picture that is not there; --only-present leaves such rows out", table.lines[i], cell,
-                "row names", "rows name",
-            )  # fmt: skip
+                "{} a picture that is not there; --only-present leaves such rows out",
+                table.lines[i],
+                cell,
+                "row names",
+                "rows name",
+            )
     if absent:
         rows = "1 row names a picture that is" if absent == 1 else f"{absent:,} rows name pictures that are"
         table.notes.append(f"{table.path.name}: {rows} not there and left out")

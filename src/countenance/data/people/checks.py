@@ -167,8 +167,11 @@ def twin_problems(samples: Iterable[Row], subjects: Iterable[Row], load_image: L
 
 def correlation(columns: Mapping[str, Sequence[str]]) -> tuple[float, str]:
     """Largest absolute correlation between values of two different attributes, and which they are."""
-    encoded = [(f"{key}={value}", key, np.asarray([v == value for v in values], float))
-               for key, values in columns.items() for value in sorted(set(values))]  # fmt: skip
+    encoded = [
+        (f"{key}={value}", key, np.asarray([v == value for v in values], float))
+        for key, values in columns.items()
+        for value in sorted(set(values))
+    ]
     encoded = [entry for entry in encoded if 0 < entry[2].mean() < 1]
     matrix = np.corrcoef(np.stack([entry[2] for entry in encoded]))
     worst, pair = 0.0, ""

@@ -15,14 +15,48 @@ from countenance.errors import InputError
 
 SHIPPED = Path(__file__).parent / "shipped"
 SUBJECT_ATTRIBUTES = (
-    "skin_tone", "age", "age_group", "gender", "expression", "smile", "glasses", "headwear", "hair", "hair_colour",
-    "hair_visible", "beard", "yaw", "pitch", "roll", "pose", "posture", "distance", "face_size", "face_luminance",
-    "visible", "role",
-)  # fmt: skip
+    "skin_tone",
+    "age",
+    "age_group",
+    "gender",
+    "expression",
+    "smile",
+    "glasses",
+    "headwear",
+    "hair",
+    "hair_colour",
+    "hair_visible",
+    "beard",
+    "yaw",
+    "pitch",
+    "roll",
+    "pose",
+    "posture",
+    "distance",
+    "face_size",
+    "face_luminance",
+    "visible",
+    "role",
+)
 SAMPLE_ATTRIBUTES = (
-    "part", "split", "base", "change", "background", "light", "exposure", "stops", "kind", "attack", "camera",
-    "focal_length", "defocus", "motion", "noise", "reduce", "jpeg",
-)  # fmt: skip
+    "part",
+    "split",
+    "base",
+    "change",
+    "background",
+    "light",
+    "exposure",
+    "stops",
+    "kind",
+    "attack",
+    "camera",
+    "focal_length",
+    "defocus",
+    "motion",
+    "noise",
+    "reduce",
+    "jpeg",
+)
 
 
 def _rendered(meaning: str, name: str) -> AttributeCard:

@@ -46,8 +46,10 @@ def _write_voc(pictures: Pictures, classes: Sequence[str], label: LabelOf, out: 
 
 def _write_coco(pictures: Pictures, classes: Sequence[str], label: LabelOf, out: Path) -> None:
     content: dict[str, list[Any]] = {
-        "images": [], "annotations": [], "categories": [{"id": i, "name": name} for i, name in enumerate(classes, 1)],
-    }  # fmt: skip
+        "images": [],
+        "annotations": [],
+        "categories": [{"id": i, "name": name} for i, name in enumerate(classes, 1)],
+    }
     for number, own in enumerate(pictures, 1):
         size = {"width": own[0].sample.width, "height": own[0].sample.height}
         content["images"].append({"id": number, "file_name": own[0].file, **size})
@@ -59,5 +61,7 @@ def _write_coco(pictures: Pictures, classes: Sequence[str], label: LabelOf, out:
 
 
 BOX_FILES: dict[str, Callable[[Pictures, Sequence[str], LabelOf, Path], None]] = {
-    "yolo": _write_yolo, "voc": _write_voc, "coco": _write_coco,
-}  # fmt: skip
+    "yolo": _write_yolo,
+    "voc": _write_voc,
+    "coco": _write_coco,
+}

@@ -41,9 +41,16 @@ def bootstrap_band(
     True
     """
     rates = resampled_rates(
-        units, unit_image, negatives, negative_image, images=images, targets=targets, rounds=rounds, seed=seed,
+        units,
+        unit_image,
+        negatives,
+        negative_image,
+        images=images,
+        targets=targets,
+        rounds=rounds,
+        seed=seed,
         strict=strict,
-    )  # fmt: skip
+    )
     tail = (1 - level) / 2
     drawn = rates[~np.isnan(rates).any(axis=1)]
     if not len(drawn):

@@ -88,9 +88,15 @@ def froc_v2(given: OpenSet) -> Outcomes:
 def dir_v2(given: OpenSet) -> Outcomes:
     """DIR of version 2: recognised probes over false identifications."""
     found = identification_outcomes(
-        given.face_box, given.face_image, given.subject, given.box, given.image, given.labels,
-        overlap=given.overlap, rank=given.rank,
-    )  # fmt: skip
+        given.face_box,
+        given.face_image,
+        given.subject,
+        given.box,
+        given.image,
+        given.labels,
+        overlap=given.overlap,
+        rank=given.rank,
+    )
     keep = given.counted[found.probe_face]
     units, face = found.probe_score[keep], found.probe_face[keep]
     return Outcomes("DIR", units, face, found.negatives, found.negative_row, len(face), found.stranger_score)
@@ -135,8 +141,11 @@ def oroc_v3(given: OpenSet) -> Outcomes:
 
 
 RULES: dict[tuple[int, bool], Callable[[OpenSet], Outcomes]] = {
-    (2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3,
-}  # fmt: skip
+    (2, False): froc_v2,
+    (2, True): dir_v2,
+    (3, False): froc_v3,
+    (3, True): oroc_v3,
+}
 """By version, and whether it is about recognition."""
 
 

@@ -37,9 +37,14 @@ def gpu(pairs: int) -> str | None:
 
 
 def on_device(
-    vectors: Vectors, ends: Ints, least: Callable[[], float], take: Take, bins: int, device: str,
+    vectors: Vectors,
+    ends: Ints,
+    least: Callable[[], float],
+    take: Take,
+    bins: int,
+    device: str,
     step: Step | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """All impostor pairs, block by block: `take` gets a histogram of each block of rows and its pairs from `least` up.
 
     A pair is (rows, columns, scores), as `blocks.Tile.pairs` gives it. The histogram has `bins` bins over the reach of

@@ -166,10 +166,26 @@ class Fused:
         rows, columns = scores.shape
         groups = min(self.groups, -(-rows * columns // (THREADS * 4)))
         self.kernel(
-            (groups, 1, 1), (THREADS, 1, 1),
-            [scores, self.ends, rows * columns, columns, block.row, block.column, int(block.masked), self.limits,
-             self.bins, self.histogram, self.count, self.first, self.second, self.value, ROOM],
-        )  # fmt: skip
+            (groups, 1, 1),
+            (THREADS, 1, 1),
+            [
+                scores,
+                self.ends,
+                rows * columns,
+                columns,
+                block.row,
+                block.column,
+                int(block.masked),
+                self.limits,
+                self.bins,
+                self.histogram,
+                self.count,
+                self.first,
+                self.second,
+                self.value,
+                ROOM,
+            ],
+        )
 
     def end(self) -> None:
         """The block of rows is complete once the work given out so far is done."""

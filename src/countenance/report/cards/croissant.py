@@ -16,26 +16,50 @@ from countenance.models.model import file_hash
 from countenance.run.licences import names_in
 
 CONTEXT: dict[str, Any] = {
-    "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
-    "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/",
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"}, "dct": "http://purl.org/dc/terms/",
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
     "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract", "field": "cr:field",
-    "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject", "fileSet": "cr:fileSet", "format": "cr:format",
-    "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset", "jsonPath": "cr:jsonPath", "key": "cr:key",
-    "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path", "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet", "references": "cr:references", "regex": "cr:regex", "repeated": "cr:repeated",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
     "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate", "sc": "https://schema.org/", "separator": "cr:separator", "source": "cr:source",
-    "subField": "cr:subField", "transform": "cr:transform",
-}  # fmt: skip
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
 TYPES = {"int": "sc:Integer", "float": "sc:Float", "double": "sc:Float", "bool": "sc:Boolean"}
 URLS = {
-    "apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0", "mit": "https://opensource.org/license/mit",
+    "apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+    "mit": "https://opensource.org/license/mit",
     "cc0": "https://creativecommons.org/publicdomain/zero/1.0/",
     "cc-by-4.0": "https://creativecommons.org/licenses/by/4.0/",
-}  # fmt: skip
+}
 
 
 def croissant(dataset: Dataset, tables: Path | None = None) -> dict[str, Any]:
@@ -88,20 +112,25 @@ def _rai(dataset: Dataset) -> dict[str, Any]:
         "rai:dataAnnotationPlatform": ", ".join(assigned) or "not stated",
         "rai:dataUseCases": "Evaluating vision models on images of people, and comparing groups.",
         "rai:dataLimitations": card.warning or "not stated",
-        "rai:dataBiases": f"Values with less than 2 % of the people or images: {some}" if some else "No value has less "
-        "than 2 % of the people or images.",
+        "rai:dataBiases": f"Values with less than 2 % of the people or images: {some}"
+        if some
+        else "No value has less than 2 % of the people or images.",
         "rai:personalSensitiveInformation": "none: nobody in the pictures exists"
         if not card.real_people
         else f"images of real people with {', '.join(card.attributes) or 'no declared attributes'}",
         "rai:dataReleaseMaintenancePlan": f"Version {card.version}; a changed set has another version and fingerprint.",
-    }  # fmt: skip
+    }
 
 
 def _field(record: str, name: str, kind: str, meaning: str, **further: Any) -> dict[str, Any]:
     return {
-        "@type": "cr:Field", "@id": f"{record}/{name}", "name": f"{record}/{name}", "description": meaning,
-        "dataType": kind, **further,
-    }  # fmt: skip
+        "@type": "cr:Field",
+        "@id": f"{record}/{name}",
+        "name": f"{record}/{name}",
+        "description": meaning,
+        "dataType": kind,
+        **further,
+    }
 
 
 def _counts(dataset: Dataset) -> dict[str, Any]:
@@ -112,7 +141,9 @@ def _counts(dataset: Dataset) -> dict[str, Any]:
         for value, n in values
     ]
     return {
-        "@type": "cr:RecordSet", "@id": "groups", "name": "groups",
+        "@type": "cr:RecordSet",
+        "@id": "groups",
+        "name": "groups",
         "description": "People (for attributes of people) or images (for attributes of images) with each value.",
         "field": [
             _field("groups", "attribute", "sc:Text", "name of the attribute"),
@@ -120,14 +151,19 @@ def _counts(dataset: Dataset) -> dict[str, Any]:
             _field("groups", "number", "sc:Integer", "how many people or images have it"),
         ],
         "data": rows,
-    }  # fmt: skip
+    }
 
 
 def _file(path: Path) -> dict[str, Any]:
     return {
-        "@type": "cr:FileObject", "@id": path.name, "name": path.name, "contentUrl": path.name,
-        "contentSize": f"{path.stat().st_size} B", "encodingFormat": "application/x-parquet", "sha256": file_hash(path),
-    }  # fmt: skip
+        "@type": "cr:FileObject",
+        "@id": path.name,
+        "name": path.name,
+        "contentUrl": path.name,
+        "contentSize": f"{path.stat().st_size} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": file_hash(path),
+    }
 
 
 def _record_set(path: Path) -> dict[str, Any]:

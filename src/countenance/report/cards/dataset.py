@@ -27,10 +27,15 @@ def dataset_card(dataset: Dataset) -> str:
     made = [front_matter(fields, "dataset"), f"# {cell(card.name)}", "", cell(card.description), ""]
     made += [f"> {cell(card.warning)}", ""] if card.warning else []
     facts = (
-        ("Version", card.version), ("Images", f"{len(dataset):,}"), ("People shown", f"{len(subjects):,}"),
-        ("Different people", f"{people:,}" if people else "not known"), ("Licence", card.licence),
-        ("Consent", card.consent), ("Real people", "yes" if card.real_people else "no"), ("Citation", card.citation),
-    )  # fmt: skip
+        ("Version", card.version),
+        ("Images", f"{len(dataset):,}"),
+        ("People shown", f"{len(subjects):,}"),
+        ("Different people", f"{people:,}" if people else "not known"),
+        ("Licence", card.licence),
+        ("Consent", card.consent),
+        ("Real people", "yes" if card.real_people else "no"),
+        ("Citation", card.citation),
+    )
     made += ["| | |", "|---|---|", *(f"| {name} | {cell(value)} |" for name, value in facts if value), ""]
     made += ["## Attributes", "", "| attribute | assigned by | meaning |", "|---|---|---|"]
     counted = balance(dataset)

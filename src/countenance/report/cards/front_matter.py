@@ -8,12 +8,27 @@ from typing import Any
 from countenance.run.licences import names_in
 
 HUB_LICENCES = {
-    "mit": "mit", "apache-2.0": "apache-2.0", "cc0": "cc0-1.0", "cc0-1.0": "cc0-1.0", "bsd-3-clause": "bsd-3-clause",
-    "bsd-2-clause": "bsd-2-clause", "gpl-3.0": "gpl-3.0", "agpl-3.0": "agpl-3.0", "lgpl-3.0": "lgpl-3.0",
-    "cc-by-4.0": "cc-by-4.0", "cc-by-sa-4.0": "cc-by-sa-4.0", "cc-by-nc-4.0": "cc-by-nc-4.0",
-    "cc-by-nc-sa-4.0": "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0": "cc-by-nc-nd-4.0", "cc-by-nd-4.0": "cc-by-nd-4.0",
-    "boost": "bsl-1.0", "bsl-1.0": "bsl-1.0", "mpl-2.0": "mpl-2.0", "odbl": "odbl", "unlicense": "unlicense",
-}  # fmt: skip
+    "mit": "mit",
+    "apache-2.0": "apache-2.0",
+    "cc0": "cc0-1.0",
+    "cc0-1.0": "cc0-1.0",
+    "bsd-3-clause": "bsd-3-clause",
+    "bsd-2-clause": "bsd-2-clause",
+    "gpl-3.0": "gpl-3.0",
+    "agpl-3.0": "agpl-3.0",
+    "lgpl-3.0": "lgpl-3.0",
+    "cc-by-4.0": "cc-by-4.0",
+    "cc-by-sa-4.0": "cc-by-sa-4.0",
+    "cc-by-nc-4.0": "cc-by-nc-4.0",
+    "cc-by-nc-sa-4.0": "cc-by-nc-sa-4.0",
+    "cc-by-nc-nd-4.0": "cc-by-nc-nd-4.0",
+    "cc-by-nd-4.0": "cc-by-nd-4.0",
+    "boost": "bsl-1.0",
+    "bsl-1.0": "bsl-1.0",
+    "mpl-2.0": "mpl-2.0",
+    "odbl": "odbl",
+    "unlicense": "unlicense",
+}
 
 
 def licence_fields(text: str) -> dict[str, str]:

@@ -18,11 +18,15 @@ from countenance.run.licences import in_words, of_manifest
 from countenance.run.suite import suite_of
 
 HUB_TASKS = {
-    "face_localization": "object-detection", "person_localization": "object-detection",
-    "mask_detection": "object-detection", "keypoint_estimation": "keypoint-detection",
-    "face_parsing": "image-segmentation", "person_parsing": "image-segmentation",
-    "face_verification": "image-feature-extraction", "face_encoding": "image-feature-extraction",
-}  # fmt: skip
+    "face_localization": "object-detection",
+    "person_localization": "object-detection",
+    "mask_detection": "object-detection",
+    "keypoint_estimation": "keypoint-detection",
+    "face_parsing": "image-segmentation",
+    "person_parsing": "image-segmentation",
+    "face_verification": "image-feature-extraction",
+    "face_encoding": "image-feature-extraction",
+}
 
 
 def model_card(run: Run) -> str:
@@ -91,8 +95,13 @@ def _limits(source: ReportSource, manifest: dict[str, Any], settings: dict[str, 
 
 
 def _data(card: Any) -> list[str]:
-    facts = (("Name", f"{card.name}, version {card.version}"), ("About", card.description), ("Licence", card.licence),
-             ("Consent", card.consent), ("Citation", card.citation))  # fmt: skip
+    facts = (
+        ("Name", f"{card.name}, version {card.version}"),
+        ("About", card.description),
+        ("Licence", card.licence),
+        ("Consent", card.consent),
+        ("Citation", card.citation),
+    )
     return [f"- {label}: {cell(value)}" for label, value in facts if value]
 
 
@@ -124,7 +133,8 @@ def _fields(run: Run, source: ReportSource) -> dict[str, Any]:
             }
         ]
     fields["countenance"] = {
-        "verdict": source.audit.verdict, "licences": in_words(of_manifest(run.manifest)),
+        "verdict": source.audit.verdict,
+        "licences": in_words(of_manifest(run.manifest)),
         "finished": run.manifest.finished,
-    }  # fmt: skip
+    }
     return fields

@@ -17,10 +17,26 @@ from countenance.report.source import ReportSource
 from countenance.run.licences import in_words, of_manifest
 
 LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "×": r"$\times$", "−": "$-$", "–": "--", "\u202f": r"\,", "≤": r"$\leq$", "≥": r"$\geq$", "δ": r"$\delta$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "×": r"$\times$",
+    "−": "$-$",
+    "–": "--",
+    "\u202f": r"\,",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "δ": r"$\delta$",
+}
 
 
 @dataclass(frozen=True)
@@ -104,18 +120,28 @@ def _table(source: ReportSource, what: str, columns: Sequence[tuple[str, bool]],
     caption = f"{source.run.model_name} on {source.run.dataset_name}: {what}. Brackets are {level:g} % intervals"
     unit = settings.get("unit")
     return CardTable(
-        f"{caption}{f'; unit: {unit}' if unit else ''}.", tuple(name for name, _ in columns),
-        tuple(right for _, right in columns), rows, exact, of_manifest(manifest), manifest.countenance,
-    )  # fmt: skip
+        f"{caption}{f'; unit: {unit}' if unit else ''}.",
+        tuple(name for name, _ in columns),
+        tuple(right for _, right in columns),
+        rows,
+        exact,
+        of_manifest(manifest),
+        manifest.countenance,
+    )
 
 
 def groups_table(source: ReportSource) -> CardTable:
     """Every group of every audited attribute, with its interval, its size and the verdict on it."""
     many = words.cluster_noun(source.audit.settings)[1]
     columns = (
-        ("metric", False), ("attribute", False), ("group", False), ("rows", True), (many, True),
-        ("estimate [interval]", True), ("verdict", False),
-    )  # fmt: skip
+        ("metric", False),
+        ("attribute", False),
+        ("group", False),
+        ("rows", True),
+        (many, True),
+        ("estimate [interval]", True),
+        ("verdict", False),
+    )
     verdicts = verdict_of_groups(source)
     rows, exact = [], []
     for metric in source.metrics:
@@ -135,10 +161,17 @@ def groups_table(source: ReportSource) -> CardTable:
             rows.append((metric.name, label, shown, f"{e.n:,}", f"{e.clusters:,}", size, verdict))
             exact.append(
                 {
-                    "metric": metric.name, "attribute": attribute, "group": group, "n": e.n, "clusters": e.clusters,
-                    "estimate": e.estimate, "low": e.low, "high": e.high, "verdict": verdict,
+                    "metric": metric.name,
+                    "attribute": attribute,
+                    "group": group,
+                    "n": e.n,
+                    "clusters": e.clusters,
+                    "estimate": e.estimate,
+                    "low": e.low,
+                    "high": e.high,
+                    "verdict": verdict,
                 }
-            )  # fmt: skip
+            )
     return _table(source, "each group", columns, rows, exact)
 
 
@@ -157,9 +190,15 @@ def verdict_of_groups(source: ReportSource) -> dict[tuple[str, str, str], str]:
 def findings_table(source: ReportSource) -> CardTable:
     """Every comparison: both sides, the difference with its interval, the adjusted p, the verdict."""
     columns = (
-        ("metric", False), ("group", False), ("compared with", False), ("n", True), ("estimates", True),
-        ("difference [interval]", True), ("adjusted p", True), ("verdict", False),
-    )  # fmt: skip
+        ("metric", False),
+        ("group", False),
+        ("compared with", False),
+        ("n", True),
+        ("estimates", True),
+        ("difference [interval]", True),
+        ("adjusted p", True),
+        ("verdict", False),
+    )
     ordered = in_order(source.audit.findings)
     rows = [finding_row(f, source.names) for f in ordered]
     return _table(source, "each comparison", columns, rows, [f.model_dump() for f in ordered])
@@ -171,7 +210,12 @@ def finding_row(f: Finding, names: Names) -> tuple[str, ...]:
     if math.isfinite(f.diff_low):
         gap += f" [{numbers.change_span(f.diff_low, f.diff_high, f.metric_kind)}]"
     return (
-        f.metric, names.who(f.attribute, f.group), names.versus(f.attribute, f.versus), f"{f.n:,} / {f.n_versus:,}",
-        f"{numbers.value(f.estimate, f.metric_kind)} / {numbers.value(f.estimate_versus, f.metric_kind)}", gap,
-        numbers.probability(f.p_adjusted), words.finding_label(f),
-    )  # fmt: skip
+        f.metric,
+        names.who(f.attribute, f.group),
+        names.versus(f.attribute, f.versus),
+        f"{f.n:,} / {f.n_versus:,}",
+        f"{numbers.value(f.estimate, f.metric_kind)} / {numbers.value(f.estimate_versus, f.metric_kind)}",
+        gap,
+        numbers.probability(f.p_adjusted),
+        words.finding_label(f),
+    )

@@ -66,8 +66,11 @@ def cliques(models: Sequence[str], pairs: Sequence[Change]) -> list[list[str]]:
     >>> cliques(["c", "b", "a"], told)
     [['c', 'b'], ['b', 'a']]
     """
-    apart = {frozenset((pair.a, pair.b)) for pair in pairs
-             if pair.verdict != CANNOT_TELL and not pair.verdict.startswith("no ")}  # fmt: skip
+    apart = {
+        frozenset((pair.a, pair.b))
+        for pair in pairs
+        if pair.verdict != CANNOT_TELL and not pair.verdict.startswith("no ")
+    }
     found: list[list[str]] = []
     for start in range(len(models)):
         end = start + 1

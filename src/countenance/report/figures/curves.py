@@ -145,9 +145,17 @@ def drawn(chart: Chart, key: str, *, lowest: float = 0.0, wide: bool = False, fu
     across, up = chart.axes
     told = f"{up} (up) against {across} (across)"
     picture = panel(
-        chart.lines, chart.axes, chart.title or told, told + further, key, lowest=lowest, log=chart.log,
-        marks=chart.marks, limits=chart.limits, wide=wide,
-    )  # fmt: skip
+        chart.lines,
+        chart.axes,
+        chart.title or told,
+        told + further,
+        key,
+        lowest=lowest,
+        log=chart.log,
+        marks=chart.marks,
+        limits=chart.limits,
+        wide=wide,
+    )
     return {"drawing": picture, "legend": [(swatch(line), line.label) for line in chart.lines], "told": f"{told}."}
 
 

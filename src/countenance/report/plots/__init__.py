@@ -17,9 +17,19 @@ from countenance.report.plots.style import ENDINGS, check_installed, save, svg_o
 from countenance.report.source import ReportSource
 
 __all__ = [
-    "CHART_ENDINGS", "ENDINGS", "all_figures", "check_chart", "check_installed", "curve_figure", "curve_figures",
-    "forest_figures", "result_figures", "save", "save_chart", "svg_of",
-]  # fmt: skip
+    "CHART_ENDINGS",
+    "ENDINGS",
+    "all_figures",
+    "check_chart",
+    "check_installed",
+    "curve_figure",
+    "curve_figures",
+    "forest_figures",
+    "result_figures",
+    "save",
+    "save_chart",
+    "svg_of",
+]
 
 CHART_ENDINGS = (*ENDINGS, ".html")
 """A chart may also be an interactive page."""

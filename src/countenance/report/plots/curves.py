@@ -60,8 +60,16 @@ def curve_figure(chart: Chart, height: float = HEIGHT) -> Any:
         for x in chart.marks:
             if ends[0][0] <= x <= ends[0][1]:
                 axes.axvline(x, color=LINE, linewidth=0.9, linestyle=(0, (4, 2)))
-                axes.annotate(f"{x:.3g}", (x, 1), xycoords=("data", "axes fraction"), xytext=(0, 2),
-                              textcoords="offset points", ha="center", color=SOFT, fontsize=6.5)  # fmt: skip
+                axes.annotate(
+                    f"{x:.3g}",
+                    (x, 1),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(0, 2),
+                    textcoords="offset points",
+                    ha="center",
+                    color=SOFT,
+                    fontsize=6.5,
+                )
         axes.set_xlabel(clean(chart.axes[0]))
         axes.set_ylabel(clean(chart.axes[1]))
         axes.set_title(shortened(clean(chart.title), 90), fontsize=8.5, loc="left")
@@ -83,10 +91,16 @@ def _draw(axes: Any, line: GroupLine, index: int, lowest: tuple[float, float], l
     count = f" (n = {line.n:,})" if line.n else ""
     dash = (0, tuple(float(part) for part in line.dash.split())) if line.dash else "-"
     axes.plot(
-        x[known], y[known], color=colour, linewidth=2.4 if line.strong else 1.4, linestyle=dash,
-        marker="o" if known.sum() == 1 else None, markersize=5, gid=f"curve-{index}",
+        x[known],
+        y[known],
+        color=colour,
+        linewidth=2.4 if line.strong else 1.4,
+        linestyle=dash,
+        marker="o" if known.sum() == 1 else None,
+        markersize=5,
+        gid=f"curve-{index}",
         label=shortened(clean(line.label), LONGEST) + count or None,
-    )  # fmt: skip
+    )
 
 
 def _ends(chart: Chart, across: int) -> tuple[float, float]:

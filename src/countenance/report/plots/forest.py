@@ -157,9 +157,16 @@ def forest_of(
         if overall is not None and math.isfinite(overall):
             axes.axvline(overall, color=LINE, linewidth=0.9, linestyle=(0, (4, 2)))
             axes.annotate(
-                marked or f"everybody {numbers.value(overall, kind)}", (overall, 1), xycoords=("data", "axes fraction"),
-                xytext=(0, 2), textcoords="offset points", ha="center", va="bottom", color=SOFT, fontsize=6.5,
-            )  # fmt: skip
+                marked or f"everybody {numbers.value(overall, kind)}",
+                (overall, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                color=SOFT,
+                fontsize=6.5,
+            )
         for place, row in enumerate(rows):
             _row(axes, place, row)
         _legend(figure, {row.kind for row in rows if not row.heading}, labels)
@@ -190,6 +197,14 @@ def _legend(figure: Any, kinds: set[str], labels: Mapping[str, str]) -> None:
     if not handles:
         return
     figure.legend(
-        handles, names, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncol=6, frameon=False, fontsize=6.5,
-        handletextpad=0.2, columnspacing=1.2, borderaxespad=0.1,
-    )  # fmt: skip
+        handles,
+        names,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 0.0),
+        ncol=6,
+        frameon=False,
+        fontsize=6.5,
+        handletextpad=0.2,
+        columnspacing=1.2,
+        borderaxespad=0.1,
+    )

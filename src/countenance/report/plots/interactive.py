@@ -19,16 +19,26 @@ def interactive(chart: Chart) -> str:
         colour, x = colour_of(line.colour), list(line.x)
         if len(line.low):
             figure.add_scatter(
-                x=[*x, *x[::-1]], y=[*line.high, *list(line.low)[::-1]], mode="lines", showlegend=False,
-                hoverinfo="skip", fill="toself", opacity=0.2, line={"width": 0}, fillcolor=colour,
-            )  # fmt: skip
+                x=[*x, *x[::-1]],
+                y=[*line.high, *list(line.low)[::-1]],
+                mode="lines",
+                showlegend=False,
+                hoverinfo="skip",
+                fill="toself",
+                opacity=0.2,
+                line={"width": 0},
+                fillcolor=colour,
+            )
         threshold = "<br>threshold %{customdata:.6g}" if len(line.thresholds) else ""
         figure.add_scatter(
-            x=x, y=list(line.y), name=str(shown(line.label)), customdata=list(line.thresholds) or None,
+            x=x,
+            y=list(line.y),
+            name=str(shown(line.label)),
+            customdata=list(line.thresholds) or None,
             mode="lines+markers" if len(x) < 200 else "lines",
             line={"color": colour, "dash": ",".join(f"{part}px" for part in line.dash.split()) or "solid", "width": 3},
             hovertemplate=f"{across} %{{x:.6g}}<br>{up} %{{y:.4f}}{threshold}",
-        )  # fmt: skip
+        )
     for place in chart.marks:
         figure.add_vline(x=place, line={"color": LINE, "dash": "dash"}, annotation_text=f"{place:.3g}")
     figure.update_layout(

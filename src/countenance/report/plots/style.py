@@ -17,9 +17,14 @@ from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTE
 INK, SOFT, LINE, GRID, LINK = "#1c1c1a", "#5a594f", "#8d8b80", "#e6e4db", "#1a5276"
 UNMARKED = "unmarked"
 COLOURS = {
-    SEVERE: "#a3211b", MINOR: "#8a4a00", UNSURE: "#44546c", NONE: "#156048", UNTESTED: "#66655c", FAVOURED: LINK,
+    SEVERE: "#a3211b",
+    MINOR: "#8a4a00",
+    UNSURE: "#44546c",
+    NONE: "#156048",
+    UNTESTED: "#66655c",
+    FAVOURED: LINK,
     UNMARKED: LINK,
-}  # fmt: skip
+}
 """The colours of `static/style.css`; shapes tell the same, for readers and printers without colour."""
 SHAPES: dict[str, Mapping[str, Any]] = {
     SEVERE: {"marker": "D", "fill": True},
@@ -31,9 +36,13 @@ SHAPES: dict[str, Mapping[str, Any]] = {
     UNMARKED: {"marker": "s", "fill": True},
 }
 LABELS = {
-    SEVERE: "served worse", MINOR: "served worse, a small gap", FAVOURED: "served better", NONE: "no gap that matters",
-    UNSURE: "not enough people to tell", UNTESTED: "too few people to test",
-}  # fmt: skip
+    SEVERE: "served worse",
+    MINOR: "served worse, a small gap",
+    FAVOURED: "served better",
+    NONE: "no gap that matters",
+    UNSURE: "not enough people to tell",
+    UNTESTED: "too few people to test",
+}
 RAMP = ("#35206e", "#52227c", "#6f2484", "#8c2a83", "#a8327c", "#bf3f6e", "#cf525b", "#d66945", "#d2812f", "#bd9110")
 PLAIN = ("#1a5276", "#b34700", "#156048", "#8c2a83", "#6b5b00", "#a3211b", "#3f51b5", "#5a594f", "#00695c", "#880e4f")
 ENDINGS = (".pdf", ".svg", ".png")
@@ -41,11 +50,24 @@ MILLIMETRE = 1 / 25.4
 LOCK = threading.RLock()
 """matplotlib's settings are those of the whole process; a server draws in several threads."""
 RULES = {
-    "font.family": "DejaVu Sans", "font.size": 7.5, "axes.edgecolor": LINE, "axes.labelcolor": INK, "text.color": INK,
-    "xtick.color": SOFT, "ytick.color": INK, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "grid.color": GRID,
-    "grid.linewidth": 0.6, "svg.fonttype": "path", "svg.hashsalt": "countenance", "pdf.fonttype": 42,
-    "axes.spines.top": False, "axes.spines.right": False, "text.parse_math": False,
-}  # fmt: skip
+    "font.family": "DejaVu Sans",
+    "font.size": 7.5,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": SOFT,
+    "ytick.color": INK,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "countenance",
+    "pdf.fonttype": 42,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.parse_math": False,
+}
 
 
 def is_installed(*, pdf: bool = False) -> bool:
@@ -83,9 +105,14 @@ def mark(kind: str, size: float = 4.6) -> dict[str, Any]:
     """The look of a verdict's mark, for `Axes.plot`."""
     shape, colour = SHAPES[kind], COLOURS[kind]
     return {
-        "marker": shape["marker"], "markersize": size, "markeredgecolor": colour, "markeredgewidth": 1.1,
-        "markerfacecolor": colour if shape["fill"] else "white", "linestyle": "none", "color": colour,
-    }  # fmt: skip
+        "marker": shape["marker"],
+        "markersize": size,
+        "markeredgecolor": colour,
+        "markeredgewidth": 1.1,
+        "markerfacecolor": colour if shape["fill"] else "white",
+        "linestyle": "none",
+        "color": colour,
+    }
 
 
 def shortened(text: str, most: int) -> str:
@@ -99,8 +126,11 @@ def shortened(text: str, most: int) -> str:
 
 def content_of(figure: Any, ending: str, about: str = "") -> bytes:
     """A figure as the content of a PDF, SVG or PNG file, the same bytes every time; `about` goes into its metadata."""
-    words = {".pdf": {"CreationDate": None, "Subject": about}, ".svg": {"Date": None, "Description": about},
-             ".png": {"Description": about}}  # fmt: skip
+    words = {
+        ".pdf": {"CreationDate": None, "Subject": about},
+        ".svg": {"Date": None, "Description": about},
+        ".png": {"Description": about},
+    }
     buffer = io.BytesIO()
     with drawing():
         figure.savefig(buffer, format=ending[1:], dpi=200, metadata=words[ending])

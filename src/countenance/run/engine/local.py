@@ -57,9 +57,14 @@ class InProcess:
         for piece in pieces:
             try:
                 result = run_shard(
-                    self.plan.task, self._fitted, self.plan.read(piece), batch=self.plan.settings.batch,
-                    strict=self.strict, context=context, hooks=Hooks(after_batch=after, limit=self.time_limit),
-                )  # fmt: skip
+                    self.plan.task,
+                    self._fitted,
+                    self.plan.read(piece),
+                    batch=self.plan.settings.batch,
+                    strict=self.strict,
+                    context=context,
+                    hooks=Hooks(after_batch=after, limit=self.time_limit),
+                )
             except Stop as stop:
                 raise InputError(f"stopped at the first failure (strict): {stop}") from None
             kept = result.commit(self.store, piece.number, self.plan.task, self.columns)

@@ -58,9 +58,11 @@ class _RayWork:
 
     def order(self, number: int) -> dict[str, Any]:
         order = {
-            "order": number, "piece": asdict(self.piece), "careful": self.careful,
+            "order": number,
+            "piece": asdict(self.piece),
+            "careful": self.careful,
             "known_failures": self.known_failures,
-        }  # fmt: skip
+        }
         if self.search is not None:
             order["only"] = list(self.search.wanted())
         return order

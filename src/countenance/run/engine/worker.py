@@ -134,9 +134,15 @@ class Worker:
             samples = samples[low:high]
         try:
             result = run_shard(
-                self.shards.task, self.model, samples, batch=1, strict=self.job.strict,
-                known_failures=order["known_failures"], context=self.job.context, hooks=Hooks(before, after),
-            )  # fmt: skip
+                self.shards.task,
+                self.model,
+                samples,
+                batch=1,
+                strict=self.job.strict,
+                known_failures=order["known_failures"],
+                context=self.job.context,
+                hooks=Hooks(before, after),
+            )
         except Stop as stop:
             return {"stop": str(stop)}
         if "only" in order or "alone" in order:  # a search for the image that kills workers stores nothing

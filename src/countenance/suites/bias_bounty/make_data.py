@@ -74,8 +74,14 @@ def _nonfaces(people: Dataset, split: str, wanted: int, rng: np.random.Generator
         scene = scenes[int(rng.integers(len(scenes)))]
         left, top = (GRID * int(rng.integers((side - SIDE) // GRID + 1)) for side in (scene.width, scene.height))
         # Two cuttings of one scene share less than half of their width or height.
-        near = [other for other in cuttings if other.source is scene and other.cut is not None
-                and abs(left - other.cut[0]) <= SIDE // 2 and abs(top - other.cut[1]) <= SIDE // 2]  # fmt: skip
+        near = [
+            other
+            for other in cuttings
+            if other.source is scene
+            and other.cut is not None
+            and abs(left - other.cut[0]) <= SIDE // 2
+            and abs(top - other.cut[1]) <= SIDE // 2
+        ]
         if not near and not any(_touches(left, top, person.face_box) for person in scene.subjects):
             cuttings.append(ChallengePicture(scene, (left, top)))
     return whole + cuttings

@@ -94,17 +94,26 @@ def compare_predictions(truth: Truth, pair: Mapping[str, ClassTable], seed: int 
     after, before = (_rows(truth, said, labelled) for said in pair.values())
     by = [name for name, codes in labelled.items() if len(np.unique(codes[codes >= 0])) > 1]
     return compare(
-        before, after, by=by, metrics=[f"correct_{name}" for name in labelled], pair="sample",
-        names=[*pair][::-1], cluster=None if truth.people is None else "identity", seed=seed,
-    )  # fmt: skip
+        before,
+        after,
+        by=by,
+        metrics=[f"correct_{name}" for name in labelled],
+        pair="sample",
+        names=[*pair][::-1],
+        cluster=None if truth.people is None else "identity",
+        seed=seed,
+    )
 
 
 def against_json(change: Change, compared: Comparison | None) -> dict[str, Any]:
     """What `score --against --json` writes about the other predictions."""
     return {
-        "score1": change.estimate_a, "difference": change.difference, "interval": [change.low, change.high],
-        "p": change.p, "comparison": None if compared is None else compared.to_dict(),
-    }  # fmt: skip
+        "score1": change.estimate_a,
+        "difference": change.difference,
+        "interval": [change.low, change.high],
+        "p": change.p,
+        "comparison": None if compared is None else compared.to_dict(),
+    }
 
 
 def _rows(truth: Truth, said: ClassTable, labelled: Mapping[str, Ints]) -> dict[str, Any]:

@@ -111,8 +111,10 @@ class Score:
     def to_json(self) -> dict[str, Any]:
         """The contract's shape; NaN becomes null when written."""
         method = "accuracy: Wilson on the effective size; disparity and score1: numerical bootstrap over"
-        tests = {field: self._each(lambda one, field=field: getattr(one.randomness, field))  # type: ignore[misc]
-                 for field in ("p", "passed", "too_even", "statistic", "method")}  # fmt: skip
+        tests = {
+            field: self._each(lambda one, field=field: getattr(one.randomness, field))  # type: ignore[misc]
+            for field in ("p", "passed", "too_even", "statistic", "method")
+        }
         return {
             "accuracy": self.accuracy,
             "disparity": self.disparity,
@@ -164,19 +166,27 @@ class Score:
             made.append(Number(name="randomness multiplier", value=self.multiplier, n=self.nonfaces, unit="non-faces"))
             made += [
                 Number(
-                    name=f"randomness of {one.name}", value=one.randomness.p, n=self.nonfaces, unit="non-faces",
+                    name=f"randomness of {one.name}",
+                    value=one.randomness.p,
+                    n=self.nonfaces,
+                    unit="non-faces",
                     meaning=f"p of the test that non-faces get random labels ({one.randomness.method})",
                     note="passed" if one.randomness.passed else "failed",
                 )
                 for one in every
-            ]  # fmt: skip
+            ]
         return made + [one.confusion for one in every]
 
 
 def score_files(
-    labels: Path, predictions: Path, nonfaces: Path | None = None, *, identities: Path | None = None,
-    replicates: int = 2000, seed: int = 0,
-) -> Score:  # fmt: skip
+    labels: Path,
+    predictions: Path,
+    nonfaces: Path | None = None,
+    *,
+    identities: Path | None = None,
+    replicates: int = 2000,
+    seed: int = 0,
+) -> Score:
     """Score a predictions file; InputError with every problem when the file cannot be scored whole.
 
     A non-face need not be in `labels`; it must be in `predictions`. With `identities` (or a file `identities.csv`
@@ -200,12 +210,23 @@ def score_tables(truth: Truth, said: ClassTable, draws: Draws = Draws()) -> Scor
     first = rules.score1(accuracy, {name: one.disparity.value for name, one in found.items()})
     return Score(
         Number(
-            name="Score₁", meaning=f"accuracy and equality of three attributes, at most {rules.MAXIMUM:.0f}",
-            value=first, low=low, high=high, better="higher", n=len(truth.labels), unit="rows",
+            name="Score₁",
+            meaning=f"accuracy and equality of three attributes, at most {rules.MAXIMUM:.0f}",
+            value=first,
+            low=low,
+            high=high,
+            better="higher",
+            n=len(truth.labels),
+            unit="rows",
         ),
-        found, clusters=len(sums), nonfaces=len(truth.nonfaces), draws=draws,
-        faces_alone=_faces_alone(truth, predicted), clustered=truth.people is not None, notes=_notes(truth),
-    )  # fmt: skip
+        found,
+        clusters=len(sums),
+        nonfaces=len(truth.nonfaces),
+        draws=draws,
+        faces_alone=_faces_alone(truth, predicted),
+        clustered=truth.people is not None,
+        notes=_notes(truth),
+    )
 
 
 def _attribute(
@@ -224,18 +245,29 @@ def _attribute(
         name,
         Number(name=f"accuracy of {name}", value=rate, low=low, high=high, better="higher", **labelled),
         Number(
-            name=f"disparity of {name}", meaning="largest minus smallest accuracy of a class",
+            name=f"disparity of {name}",
+            meaning="largest minus smallest accuracy of a class",
             note=f"a fair model of the same accuracy shows {mean:.3f} on average, at most {most:.3f} in 95 %",
-            value=rules.disparity(np.diag(shares)), low=spread[0], high=spread[1], better="lower", **labelled,
+            value=rules.disparity(np.diag(shares)),
+            low=spread[0],
+            high=spread[1],
+            better="lower",
+            **labelled,
         ),
         fair,
         effect,
         Matrix(
-            name=f"confusion of {name}", rows=words, columns=words, values=shares.tolist(), counts=counts.tolist(),
-            row_label="labelled", column_label="predicted", attribute=name,
+            name=f"confusion of {name}",
+            rows=words,
+            columns=words,
+            values=shares.tolist(),
+            counts=counts.tolist(),
+            row_label="labelled",
+            column_label="predicted",
+            attribute=name,
         ),
         test,
-    )  # fmt: skip
+    )
 
 
 def degrees_of_freedom(sums: NDArray[np.float64]) -> float:

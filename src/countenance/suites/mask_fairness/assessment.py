@@ -150,12 +150,26 @@ def _why_not(run: Run, metric: str) -> str:
 
 
 OWN = {
-    "low": "low", "high": "high", "clusters": "clusters", "low_other": "low_versus", "high_other": "high_versus",
-    "design_effect": "deff", "difference": "difference", "difference_low": "diff_low", "difference_high": "diff_high",
-    "h_low": "effect_low", "h_high": "effect_high", "test": "test", "p_test": "p", "p_adjusted": "p_adjusted",
-    "smallest_detectable_h": "mde", "n_needed": "n_needed", "verdict": "verdict", "severity": "severity",
+    "low": "low",
+    "high": "high",
+    "clusters": "clusters",
+    "low_other": "low_versus",
+    "high_other": "high_versus",
+    "design_effect": "deff",
+    "difference": "difference",
+    "difference_low": "diff_low",
+    "difference_high": "diff_high",
+    "h_low": "effect_low",
+    "h_high": "effect_high",
+    "test": "test",
+    "p_test": "p",
+    "p_adjusted": "p_adjusted",
+    "smallest_detectable_h": "mde",
+    "n_needed": "n_needed",
+    "verdict": "verdict",
+    "severity": "severity",
     "reason": "reason",
-}  # fmt: skip
+}
 """Our columns, and what they are called in a finding."""
 
 
@@ -184,9 +198,22 @@ def csv_text(rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> str:
 
 
 FINDING_COLUMNS = (
-    "metric", "attribute", "group", "n", "rate", "rate_other", "p", "h", "significant", "severe",
-    "p_adjusted", "verdict", "severity", "rules_differ_by", "why",
-)  # fmt: skip
+    "metric",
+    "attribute",
+    "group",
+    "n",
+    "rate",
+    "rate_other",
+    "p",
+    "h",
+    "significant",
+    "severe",
+    "p_adjusted",
+    "verdict",
+    "severity",
+    "rules_differ_by",
+    "why",
+)
 
 
 def tables_of(assessment: Assessment) -> dict[str, str]:

@@ -71,10 +71,17 @@ def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) 
 
 
 COLUMNS = {
-    "n": "n", "first": "estimate", "second": "estimate_versus", "difference": "difference",
-    "difference_low": "diff_low", "difference_high": "diff_high", "p": "p", "p_adjusted": "p_adjusted",
-    "verdict": "verdict", "reason": "reason",
-}  # fmt: skip
+    "n": "n",
+    "first": "estimate",
+    "second": "estimate_versus",
+    "difference": "difference",
+    "difference_low": "diff_low",
+    "difference_high": "diff_high",
+    "p": "p",
+    "p_adjusted": "p_adjusted",
+    "verdict": "verdict",
+    "reason": "reason",
+}
 """The columns of the table, and what they are called in a finding."""
 
 

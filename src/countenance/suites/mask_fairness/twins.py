@@ -114,11 +114,21 @@ def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:
 
 
 COLUMNS = {
-    "metric": "metric", "first": "group", "second": "versus", "pairs": "n", "first_value": "estimate",
-    "second_value": "estimate_versus", "difference": "difference", "difference_low": "diff_low",
-    "difference_high": "diff_high", "test": "test", "p": "p", "p_adjusted": "p_adjusted", "verdict": "verdict",
+    "metric": "metric",
+    "first": "group",
+    "second": "versus",
+    "pairs": "n",
+    "first_value": "estimate",
+    "second_value": "estimate_versus",
+    "difference": "difference",
+    "difference_low": "diff_low",
+    "difference_high": "diff_high",
+    "test": "test",
+    "p": "p",
+    "p_adjusted": "p_adjusted",
+    "verdict": "verdict",
     "reason": "reason",
-}  # fmt: skip
+}
 """The columns of the table, and what they are called in a finding."""
 
 

@@ -90,11 +90,17 @@ def compare(
     df = effective_df(np.bincount(found[0].unit_image, minlength=images))
     drawn = [
         resampled_rates(
-            one.units, one.unit_image, one.negatives, one.negative_image,
-            images=images, targets=np.array(wanted, dtype=np.float64), rounds=rounds, seed=seed,
+            one.units,
+            one.unit_image,
+            one.negatives,
+            one.negative_image,
+            images=images,
+            targets=np.array(wanted, dtype=np.float64),
+            rounds=rounds,
+            seed=seed,
         )
         for one in found
-    ]  # fmt: skip
+    ]
     made = []
     for k, target in enumerate(wanted):
         rates = np.array([operating_points(one, (), [target / one.scale])[0].rate for one in found])

@@ -18,22 +18,33 @@ _DEFAULTS: Mapping[str, Any] = {
     "gpu": -1,
     "detection": {"thresholds": [0.2, 0.2, 0.2], "results": _DETECTIONS, "max_detections": 50, "parallel": 0},
     "recognition": {
-        "detection_file": _DETECTIONS, "result_dir": _EMBEDDINGS, "workers": 1, "batch_size_perImg": 1,
-        "embedding_size": 512, "arch": EMBEDDING,
+        "detection_file": _DETECTIONS,
+        "result_dir": _EMBEDDINGS,
+        "workers": 1,
+        "batch_size_perImg": 1,
+        "embedding_size": 512,
+        "arch": EMBEDDING,
     },
     "scoring": {"gallery": "{result_directory}/gallery_embeddings", "probe": _EMBEDDINGS, "results": _SCORES},
     "eval": {
-        "exclude_gallery": "{data_directory}/exclude_gallery_{which_set}.txt", "iou": 0.5, "linear": False,
+        "exclude_gallery": "{data_directory}/exclude_gallery_{which_set}.txt",
+        "iou": 0.5,
+        "linear": False,
         "detection": {
-            "files": [_DETECTIONS], "labels": [], "froc": "{result_directory}/UCCS-FROC-{which_set}.pdf",
+            "files": [_DETECTIONS],
+            "labels": [],
+            "froc": "{result_directory}/UCCS-FROC-{which_set}.pdf",
             "plot_numbers": False,
         },
         "recognition": {
-            "files": [_SCORES], "rank": 1, "labels": [], "oroc": "{result_directory}/UCCS-OROC-{which_set}.pdf",
+            "files": [_SCORES],
+            "rank": 1,
+            "labels": [],
+            "oroc": "{result_directory}/UCCS-OROC-{which_set}.pdf",
             "plot_numbers": False,
         },
     },
-}  # fmt: skip
+}
 """The original's keys and defaults; `arch` names our embedding, since the original's network is not shipped."""
 
 

@@ -165,9 +165,14 @@ def _clear(face: ListedFace) -> bool:
 
 
 def _write_set(
-    layout: FolderWriter, protocols: str, pictures: str, which: str, samples: Sequence[Sample],
-    faces: list[RenderedFace], made: Made,
-) -> None:  # fmt: skip
+    layout: FolderWriter,
+    protocols: str,
+    pictures: str,
+    which: str,
+    samples: Sequence[Sample],
+    faces: list[RenderedFace],
+    made: Made,
+) -> None:
     """The pictures and the protocol of one set."""
     for sample in samples:
         layout.picture(f"{pictures}/{file_name(sample)}", sample.load(), form="JPEG", quality=95, subsampling=0)

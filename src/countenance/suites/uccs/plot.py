@@ -14,14 +14,19 @@ HEIGHT = 4.5
 """Inches, as in the challenge; the width is that of all figures, 7."""
 GREY = "c7"
 UP = {
-    ("FROC", False): "Detection Rate", ("FROC", True): "Number of Detections",
-    ("DIR", False): "Detection & Identification Rate", ("DIR", True): "Detected and Identified",
-    ("O-ROC", False): "TPIR Per Face", ("O-ROC", True): "TPI",
-}  # fmt: skip
+    ("FROC", False): "Detection Rate",
+    ("FROC", True): "Number of Detections",
+    ("DIR", False): "Detection & Identification Rate",
+    ("DIR", True): "Detected and Identified",
+    ("O-ROC", False): "TPIR Per Face",
+    ("O-ROC", True): "TPI",
+}
 ACROSS = {
-    ("FROC", 2): "False Accepts", ("DIR", 2): "False Identifications",
-    ("FROC", 3): "False Detection Per Image", ("O-ROC", 3): "FPI Per Image",
-}  # fmt: skip
+    ("FROC", 2): "False Accepts",
+    ("DIR", 2): "False Identifications",
+    ("FROC", 3): "False Detection Per Image",
+    ("O-ROC", 3): "FPI Per Image",
+}
 
 
 def chart_of(evaluations: Sequence[UccsEvaluation], *, band: bool) -> Chart:

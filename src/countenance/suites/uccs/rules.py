@@ -18,10 +18,19 @@ def evaluated(given: Submission, *, recognition: bool) -> UccsEvaluation:
     images = int(present.sum())
     out = RULES[given.version, recognition](
         OpenSet(
-            protocol.box, protocol.image, protocol.subject, protocol.excluded, present,
-            scores.box, given.row_image, scores.score, scores.labels, settings.overlap, settings.rank,
+            protocol.box,
+            protocol.image,
+            protocol.subject,
+            protocol.excluded,
+            present,
+            scores.box,
+            given.row_image,
+            scores.score,
+            scores.labels,
+            settings.overlap,
+            settings.rank,
         )
-    )  # fmt: skip
+    )
     if recognition and out.total <= 0:
         known = "no face of a known subject (SUBJECT_ID > 0) is left to recognise"
         raise InputError(f"{protocol.path}: {known}, so there is no rate")
@@ -37,9 +46,15 @@ def evaluated(given: Submission, *, recognition: bool) -> UccsEvaluation:
 def with_band(found: UccsEvaluation) -> UccsEvaluation:
     """The same with a bootstrap band over images."""
     band = bootstrap_band(
-        found.units, found.unit_image, found.negatives, found.negative_image,
-        images=len(found.protocol.images), targets=found.curve.x * found.scale,
-        rounds=found.settings.bootstrap, seed=found.settings.seed, strict=found.version == 2 and found.kind == "FROC",
-    )  # fmt: skip
+        found.units,
+        found.unit_image,
+        found.negatives,
+        found.negative_image,
+        images=len(found.protocol.images),
+        targets=found.curve.x * found.scale,
+        rounds=found.settings.bootstrap,
+        seed=found.settings.seed,
+        strict=found.version == 2 and found.kind == "FROC",
+    )
     scale = found.total if found.settings.numbers else 1
     return replace(found, band=Band(found.curve.x, band.low * scale, band.high * scale))

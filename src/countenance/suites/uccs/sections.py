@@ -41,7 +41,9 @@ def sections(source: ReportSource) -> list[Section]:
     template = render.template(TEMPLATES, "sections.html.j2").module
     said = {
         "operating": template.operating(
-            found, operating_points(found, by), FEW,
+            found,
+            operating_points(found, by),
+            FEW,
             [{"name": name, **drawn(chart, f"by-{k}")} for k, (name, chart) in enumerate(charts.items())],
             unlike_groups(found, by),
         ),
@@ -55,7 +57,7 @@ def sections(source: ReportSource) -> list[Section]:
                 for name, some in errors.items()
             },
         ),
-    }  # fmt: skip
+    }
     titles = ("Operating points", "Choosing a threshold", "What the errors cost")
     return [(f"challenge-{key}", title, said[key]) for key, title in zip(said, titles, strict=True) if said[key]]
 

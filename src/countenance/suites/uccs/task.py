@@ -113,14 +113,28 @@ def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Uc
     version, count = rules.version or int(state["version"][0]), state["count"]
     faces = np.arange(len(state["face_image"]))
     protocol = Protocol(
-        Path("protocol"), version, tuple(state["images"].tolist()), True, state["face_image"], faces,
-        state["face_subject"], state["face_box"], state["face_excluded"],
-    )  # fmt: skip
+        Path("protocol"),
+        version,
+        tuple(state["images"].tolist()),
+        True,
+        state["face_image"],
+        faces,
+        state["face_subject"],
+        state["face_box"],
+        state["face_excluded"],
+    )
     labels = ListedIdentities(np.cumsum(count) - count, count, state["identity"], state["similarity"])
     scores = ScoreFile(
-        Path("predictions"), version, "recognition" if count.any() else "detection", protocol.images, state["image"],
-        np.arange(len(state["image"])), state["box"], state["score"], labels,
-    )  # fmt: skip
+        Path("predictions"),
+        version,
+        "recognition" if count.any() else "detection",
+        protocol.images,
+        state["image"],
+        np.arange(len(state["image"])),
+        state["box"],
+        state["score"],
+        labels,
+    )
     return evaluated(Submission("", protocol, scores, state["image"], rules.settings()), recognition=recognition)
 
 
@@ -191,18 +205,31 @@ def _results(found: UccsEvaluation, point: Point, wanted: float) -> list[Result]
     rate = Number(
         name=f"{found.kind}: rate at the operating point",
         meaning=f"{wanted:g} {what} over all images: threshold {point.threshold:.6g}; the rows are read at it",
-        value=point.rate, low=point.low, high=point.high, n=point.n, unit=units, better="higher",
-    )  # fmt: skip
+        value=point.rate,
+        low=point.low,
+        high=point.high,
+        n=point.n,
+        unit=units,
+        better="higher",
+    )
     low, high, _ = interval(clustered((found.units > MISSED).astype(np.float64), found.unit_image), "rate")
     lowest = Number(
         name=f"{found.kind}: rate at the lowest threshold",
         meaning=f"with {len(found.negatives)} {what}",
-        value=found.found / found.total, low=low, high=high, n=found.total, unit=units, better="higher",
-    )  # fmt: skip
+        value=found.found / found.total,
+        low=low,
+        high=high,
+        n=found.total,
+        unit=units,
+        better="higher",
+    )
     threshold = Number(
-        name="threshold", meaning=f"lets {wanted:g} {what} pass over all images", value=point.threshold,
-        n=len(found.negatives), unit=what,
-    )  # fmt: skip
+        name="threshold",
+        meaning=f"lets {wanted:g} {what} pass over all images",
+        value=point.threshold,
+        n=len(found.negatives),
+        unit=what,
+    )
     return [rate, lowest, threshold, curve]
 
 

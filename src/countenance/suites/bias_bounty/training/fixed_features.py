@@ -17,9 +17,14 @@ Tensor = Any
 SIZE = 64
 """Features are read from pictures of SIZE × SIZE pixels; colours too, unless told otherwise."""
 PLACES: tuple[tuple[float, float, float], ...] = (
-    (0.5, 0.18, 0.05), (0.5, 0.26, 0.04), (0.36, 0.30, 0.04), (0.36, 0.45, 0.04), (0.36, 0.6, 0.04),
-    (0.30, 0.5, 0.04), (0.5, 0.56, 0.03),
-)  # fmt: skip
+    (0.5, 0.18, 0.05),
+    (0.5, 0.26, 0.04),
+    (0.36, 0.30, 0.04),
+    (0.36, 0.45, 0.04),
+    (0.36, 0.6, 0.04),
+    (0.30, 0.5, 0.04),
+    (0.5, 0.56, 0.03),
+)
 """Where hair, its length, lips and beard show: x, y, size in shares of the picture; each with its mirror image."""
 
 

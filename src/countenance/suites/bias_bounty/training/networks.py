@@ -25,9 +25,17 @@ class Plain(nn.Module):  # type: ignore[misc]
     def __init__(self, classes: int) -> None:
         super().__init__()
         self.body = nn.Sequential(
-            _conv(3, 16, 2), _conv(16, 32), nn.MaxPool2d(2), _conv(32, 48), nn.MaxPool2d(2), _conv(48, 64),
-            nn.MaxPool2d(2), _conv(64, 128), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-        )  # fmt: skip
+            _conv(3, 16, 2),
+            _conv(16, 32),
+            nn.MaxPool2d(2),
+            _conv(32, 48),
+            nn.MaxPool2d(2),
+            _conv(48, 64),
+            nn.MaxPool2d(2),
+            _conv(64, 128),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+        )
         self.head = nn.Sequential(nn.Dropout(0.2), nn.Linear(128, classes))
 
     def forward(self, images: Tensor) -> tuple[Tensor]:

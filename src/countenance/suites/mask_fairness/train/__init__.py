@@ -71,8 +71,12 @@ def train(
     from countenance.suites.mask_fairness.train.network import make_network
 
     steps, minutes, batch, seed, device = (
-        settings.steps, settings.minutes, settings.batch, settings.seed, settings.device,
-    )  # fmt: skip
+        settings.steps,
+        settings.minutes,
+        settings.batch,
+        settings.seed,
+        settings.device,
+    )
     torch.manual_seed(seed)
     torch.set_num_threads(settings.threads)
     network = make_network().to(device, memory_format=torch.channels_last).train()

@@ -54,11 +54,20 @@ def draw_mask(pixels: Pixels, box: Floats, landmarks: Floats, random: Random) ->
     wide = across * random.uniform(0.8, 1.05)
     chin = mouth + down * random.uniform(0.42, 0.75)
     shift = (nose - (eyes + down * 0.55)) * 0.8  # turned faces carry their nose to one side
-    points = np.array([
-        top - wide * 0.9 + down * 0.08, top - wide * 0.3 + shift * 0.6, top + shift - down * random.uniform(0, 0.12),
-        top + wide * 0.3 + shift * 0.6, top + wide * 0.9 + down * 0.08, mouth + wide * 0.78, chin + wide * 0.36,
-        chin + down * 0.06, chin - wide * 0.36, mouth - wide * 0.78,
-    ])  # fmt: skip
+    points = np.array(
+        [
+            top - wide * 0.9 + down * 0.08,
+            top - wide * 0.3 + shift * 0.6,
+            top + shift - down * random.uniform(0, 0.12),
+            top + wide * 0.3 + shift * 0.6,
+            top + wide * 0.9 + down * 0.08,
+            mouth + wide * 0.78,
+            chin + wide * 0.36,
+            chin + down * 0.06,
+            chin - wide * 0.36,
+            mouth - wide * 0.78,
+        ]
+    )
     height, width = pixels.shape[:2]
     shape = np.zeros((height, width), dtype=np.uint8)
     cv2.fillPoly(shape, [np.round(points * 8).astype(np.int32)], 255, cv2.LINE_AA, shift=3)

@@ -124,8 +124,10 @@ def detect(asked: Baseline, how: How) -> tuple[Path, Detections]:
     found = find_faces(asked, asked.which, how, debug=asked.debug)
     pairs = list(zip(found.images, found.found, strict=True))
     if asked.of_version() == 2:
-        rows = [(name, list(zip(one["box"].tolist(), one["score"].tolist(), [()] * len(one["box"]), strict=True)))
-                for name, one in pairs]  # fmt: skip
+        rows = [
+            (name, list(zip(one["box"].tolist(), one["score"].tolist(), [()] * len(one["box"]), strict=True)))
+            for name, one in pairs
+        ]
         write_v2(out, rows, recognition=False)
     else:
         tables = [(name, np.column_stack([one["score"], one["box"], one["landmarks"]]).tolist()) for name, one in pairs]

@@ -96,8 +96,11 @@ def write_embeddings(place: Path, arrays: Arrays) -> None:
     if other:
         raise InputError(f"{place}: holds {other[0]}, and embeddings replace what is there; name a folder of their own")
     key, *columns = PROBES if "image" in arrays else GALLERY
-    stored = dict(zip(columns, ("bboxes", "detection_scores", "embeddings") if "image" in arrays else ("embeddings",),
-                      strict=True))  # fmt: skip
+    stored = dict(
+        zip(
+            columns, ("bboxes", "detection_scores", "embeddings") if "image" in arrays else ("embeddings",), strict=True
+        )
+    )
     with staged(place, replace=True) as folder:
         for one in np.unique(arrays[key]):
             mine = arrays[key] == one
