@@ -258,11 +258,12 @@ def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
 def given_lines(result: "Audit", columns: int | None = None) -> list[str]:
     """What the conditions held equal say, as a table; nothing where none were."""
     from countenance.auditing.given_finding import PART_OF_GAP
+    from countenance.report.names import in_group_order
 
     if not result.given:
         return []
     head = ("metric", "attribute = group", "raw", "held equal", "p adj.", "verdict")
-    rows = [head, *(_given_row(finding) for finding in result.given)]
+    rows = [head, *(_given_row(finding) for finding in in_group_order(result.given))]
     first = result.given[0]
     lost = max(1 - finding.overlap for finding in result.given)
     text = f"{', '.join(first.given)}; at most {100 * lost:.1f} % of rows have nobody to compare with"

@@ -119,6 +119,22 @@ def discover_run(run: Run, metric: str, **options: Any) -> Discovered:
     return discover(Source(run.scores(), label=run.place), metric, better=better, **options)
 
 
+def _within_ends(low: float, high: float, people: Array, values: Array, alpha: float) -> tuple[float, float]:
+    """An interval of a metric from 0 to 1: no limit is tighter than that of people's means with one further person.
+
+    >>> [round(float(end), 3) for end in _within_ends(1.0, 1.0, np.arange(25), np.ones(25), 0.05)]
+    [0.882, 1.0]
+    """
+    persons = np.unique(people, return_inverse=True)[1]
+    means = np.bincount(persons, values) / np.bincount(persons)
+    reach = float(quantile(1 - alpha / 2, len(means)))
+    limits = []
+    for end, sign in ((0.0, -1), (1.0, 1)):
+        further = np.append(means, end)
+        limits.append(float(further.mean() + sign * reach * further.std(ddof=1) / math.sqrt(len(further))))
+    return max(0.0, min(low, limits[0])), min(1.0, max(high, limits[1]))
+
+
 def _tested(rows: SearchRows, one: Candidate, description: str, alpha: float) -> Slice:
     """A slice on the half that confirms."""
     here = rows.confirm
@@ -131,6 +147,9 @@ def _tested(rows: SearchRows, one: Candidate, description: str, alpha: float) ->
     reach = float(quantile(1 - alpha / 2, max(owners - 1, 1)))
     own = np.bincount(people[inside], values[inside] - estimate) / max(inside.sum(), 1) if inside.any() else np.zeros(1)
     wide = reach * math.sqrt(float((own**2).sum()) * owners / max(owners - 1, 1))
+    low, high = estimate - wide, estimate + wide
+    if inside.any() and rows.values.min() >= 0 and rows.values.max() <= 1:
+        low, high = _within_ends(low, high, people[inside], values[inside], alpha)
     return Slice(
         description=description,
         n_search=int(one.rows[rows.search].sum()),
@@ -139,8 +158,8 @@ def _tested(rows: SearchRows, one: Candidate, description: str, alpha: float) ->
         people_confirm=owners,
         estimate=estimate,
         rest=rest,
-        low=estimate - wide,
-        high=estimate + wide,
+        low=low,
+        high=high,
         difference=sign * gap,
         diff_low=sign * gap - reach * error if math.isfinite(error) else math.nan,
         diff_high=sign * gap + reach * error if math.isfinite(error) else math.nan,
