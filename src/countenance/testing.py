@@ -66,15 +66,16 @@ class DiscDetector:
     name = "disc-detector"
 
     def __init__(self, seconds: float = 0.0, threshold: int = 150) -> None:
-        self.seconds, self.threshold = seconds, threshold
+        self.seconds, self._brightness = seconds, threshold
 
     def __call__(self, images: Sequence[NDArray[np.uint8]]) -> list[Boxes]:
         if self.seconds:
             time.sleep(self.seconds * len(images))
-        return [self._one(image) for image in images]
+        return [self._one(image, self._brightness) for image in images]
 
-    def _one(self, image: NDArray[np.uint8]) -> Boxes:
-        rows, columns = np.nonzero(image.min(axis=2) > self.threshold)
+    @staticmethod
+    def _one(image: NDArray[np.uint8], threshold: int = 150) -> Boxes:
+        rows, columns = np.nonzero(image.min(axis=2) > threshold)
         if len(rows) == 0:
             return Boxes(np.zeros((0, 4)))
         return Boxes([[columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]], [0.9])

@@ -59,7 +59,7 @@ def test_what_excludes_zero_is_never_undecided() -> None:
     change = few.change("correct", "masked", "yes")
     assert change.verdict == "cannot tell" and change.high < 0
     mark, words = change_words(change, few.settings)
-    assert mark == "untested" and words == "looks much worse; 17 images, 3 short of the 20 we ask for"
+    assert mark == "untested" and words == "looks much worse; 17 rows, 3 short of the 20 we ask for"
     for other in few.groups:
         undecided = "to tell" in change_words(other, few.settings)[1]
         assert not undecided or math.isnan(other.low) or other.low <= 0 <= other.high

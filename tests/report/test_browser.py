@@ -183,7 +183,8 @@ def test_the_first_screen_answers_whom_how_many_and_how_sure(chromium: Any, repo
             clipped = (
                 "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > t.parentElement.clientWidth + 1)"
             )
-            assert page.evaluate(f"{clipped}.length") == 0
+            captions = f"{clipped}.map(t => [t.className, t.offsetWidth, t.textContent.slice(0, 80)])"
+            assert page.evaluate(captions) == []
         if width == 390:
             row = page.locator(".short-forest tbody tr").first
             name, plot = (row.locator(part).bounding_box() for part in ("th", ".plot"))

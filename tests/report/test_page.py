@@ -55,6 +55,7 @@ def test_every_section_is_there_in_order(page: Any) -> None:
         "gaps",
         "groups",
         "cannot-tell",
+        "numbers",
         "intersections",
         "failures",
         "curves",
