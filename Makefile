@@ -17,7 +17,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv; on Debian: apt-get install python3-venv"; exit 2; }
 
 $(VENV)/user: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[view]'
+	$(PIP) -e '.[view,opencv]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/bin/python pyproject.toml constraints.txt
