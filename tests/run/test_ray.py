@@ -215,7 +215,7 @@ def test_the_head_is_killed_and_the_run_goes_on_elsewhere(
 def test_an_engine_or_address_that_is_not_there_is_one_line(data: Path, tmp_path: Path, capsys) -> None:
     run = ["run", "face_localization", "--model", "fakes:Slow", "--data", str(data), "--out", str(tmp_path / "r"), "-q"]
     assert command([*run, "--engine", "dask"]) == 2
-    assert "engine 'dask', expected local or ray" in capsys.readouterr().err
+    assert "engine is 'dask', expected 'local' or 'ray'" in capsys.readouterr().err
     assert command([*run, "--address", "127.0.0.1:1"]) == 2
     assert "are for --engine ray" in capsys.readouterr().err
     for address, message in (("127.0.0.1:1", "nothing answers there"), ("ray://x:1", "expected host:port")):
