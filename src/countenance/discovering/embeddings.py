@@ -51,7 +51,7 @@ def _together(vectors: list[Any], place: str) -> Vectors:
 
 
 def of_model(run: Run, samples: list[str | None]) -> Vectors | None:
-    """The model's own vectors; None where its answers are none."""
+    """The vectors of the model; None where its answers are not embeddings."""
     answers = run.answers()
     vectors = {name: one.vector for name, one in answers.items() if isinstance(one, Embedding)}
     if not any(vector is not None for vector in vectors.values()):
