@@ -1,8 +1,8 @@
 """What measuring a picture's conditions (`img.*`) costs beside decoding it, in one run on the same pictures.
 
 `python benchmarks/conditions.py` takes rendered people as they are stored, and as JPEG and WebP files of three sizes,
-and prints the processor time of decoding, of measuring right after it as a run does, and their ratio: of each picture the
-least of several rounds, since other work on the machine only adds to it.
+and prints the processor time of decoding, of measuring right after it as a run does, and their ratio: of each picture
+the least of several rounds, since other work on the machine only adds to it.
 """
 
 import argparse
