@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
+from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.names import ImageNames
 
 
@@ -46,15 +47,22 @@ class PictureFinder:
         return self._numbers.get(int(plain)) if plain.isdecimal() and len(plain) < 19 else None
 
     def candidates(self, cell: str) -> list[str]:
-        """Every picture whose file has the name in a cell."""
+        """Every picture whose file has the name in a cell, unless both are of a split, and of another one."""
         path = PurePosixPath(cell.replace("\\", "/"))
-        return self._by_file.get(path.name.casefold(), [])
+        named = self._by_file.get(path.name.casefold(), [])
+        splits = _splits(path)
+        return [name for name in named if not splits or _splits(PurePosixPath(name)) in (splits, set())]
 
     def names_picture(self, cell: str) -> bool:
         """Whether a cell names at least one picture; a bare number is taken for one only where its zeros are there."""
         if not cell or len(cell) > 4096:
             return False
         return self.names.find(cell) is not None or bool(self.candidates(cell))
+
+
+def _splits(path: PurePosixPath) -> set[str]:
+    """The splits that the folders of a path are of: train, validation, test."""
+    return {SPLIT_WORDS[part.casefold()] for part in path.parts[:-1] if part.casefold() in SPLIT_WORDS}
 
 
 def _folders(name: str) -> set[str]:
