@@ -85,13 +85,20 @@ class Conditions:
 
 
 def outline(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
-    """People reduced to what measuring needs: where they are.
+    """People reduced to what measuring needs: where they are, and whether they are regions that are not counted.
 
     >>> outline([Subject("ann", attributes={"age": 30.0})])[0].attributes
     {}
     """
     return tuple(
-        Subject(s.id, person_box=s.person_box, face_box=s.face_box, keypoints=s.keypoints, landmarks=s.landmarks)
+        Subject(
+            s.id,
+            person_box=s.person_box,
+            face_box=s.face_box,
+            keypoints=s.keypoints,
+            landmarks=s.landmarks,
+            attributes={"ignore": "yes"} if s.ignored else {},
+        )
         for s in subjects
     )
 
@@ -119,7 +126,10 @@ def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), conten
     (100, 0.0, 0.0)
     """
     height, width = pixels.shape[:2]
-    picture: dict[str, float | None] = {"img.jpeg_quality": jpeg_quality(content), "img.people": float(len(subjects))}
+    picture: dict[str, float | None] = {
+        "img.jpeg_quality": jpeg_quality(content),
+        "img.people": float(sum(not s.ignored for s in subjects)),
+    }
     grid = _grid(height, width)
     if grid is None:
         return Conditions(picture)
