@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import rules
 import simulated as sim
+import surfaces
 from scipy import stats
 
 from countenance.auditing import audit, plan
@@ -50,6 +51,8 @@ class Line:
     share: Callable[[int, np.random.Generator], float]
     weight: float = 1.0
     """How many tables, relative to the others: slow lines have fewer."""
+    surface: str = ""
+    """What of the product it simulates; empty: told by what it counts."""
 
     def run(self, tables: int) -> tuple[float, float, int]:
         """The share, its standard error, and how many tables were made."""
@@ -435,7 +438,9 @@ def equivalences() -> Iterator[Line]:
 def lines() -> list[Line]:
     """Every line, in the order of the table."""
     of_rules = [Line(*row) for row in rules.rows()]
-    return [*rate_alarms(), *mean_alarms(), *comparison_alarms(), *coverage(), *power(), *equivalences(), *of_rules]
+    beside = [Line(row.section, row.name, row.bounds, row.share, row.weight, row.surface) for row in surfaces.rows()]
+    of_audit = [*rate_alarms(), *mean_alarms(), *comparison_alarms(), *coverage(), *power(), *equivalences()]
+    return [*of_audit, *of_rules, *beside]
 
 
 def row(index: int, tables: int) -> tuple[str, bool]:
