@@ -254,7 +254,7 @@ def test_gain_and_loss_from_sums():
     assert float(high) == pytest.approx(0.2 + math.sqrt(c * c + d * d - 2 * rho * c * d), abs=1e-9)
     pair = ChangeGap(found, GainAndLoss(0.1, 0.2, 50.0), 0.2)
     low, high = pair.difference(0.05)
-    own, other = found.difference(0.05), pair.two.difference(0.05)
+    own, other = found.difference(0.05), pair.change2.difference(0.05)
     a, b = 0.2 - float(own[0]), float(other[1]) + 0.1
     assert float(low) == pytest.approx(0.3 - math.sqrt(a * a + b * b - 2 * 0.2 * a * b))
 

@@ -301,7 +301,7 @@ class Some:
         count = len(units)
         worth = np.asarray(units if effective is None else effective, float)
         side = {"units": np.asarray(units), "spread": np.asarray(spreads, float), "effective": worth}
-        self.one, self.two = type("One", (), side)(), type("Two", (), {"spread": np.asarray(others, float)})()
+        self.first, self.second = type("One", (), side)(), type("Two", (), {"spread": np.asarray(others, float)})()
         self.large = np.ones(count, dtype=bool)
         column = Column("ms", "mean", np.zeros(1), 0.0, np.ones(1), np.ones(1), Shape(0, 1, 3, skew))
         self.measured = MeasuredMetric("ms", column, Judged(None, None), None)

@@ -9,7 +9,7 @@ from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import group, subsets
 from countenance.auditing.layout import Column
 from countenance.auditing.permute import Permutations
-from countenance.auditing.permute_rows import WantedComparisons
+from countenance.auditing.permute_rows import ComparisonRequest
 from countenance.auditing.sums import covariance
 from countenance.auditing.table import Attribute
 from countenance.auditing.units import Units
@@ -160,7 +160,7 @@ def test_sums_of_shuffled_labels_equal_those_of_a_table_with_these_labels(sizes,
                 two = found.rests.take(cells)
                 if reference >= 0:
                     two = found.cells.take(np.full(len(cells), reference))
-                for side, expected in ((sample.one, found.cells.take(cells)), (sample.two, two)):
+                for side, expected in ((sample.first, found.cells.take(cells)), (sample.second, two)):
                     for name in FIELDS:
                         ours, theirs = getattr(side, name), getattr(expected, name)
                         if ours is not None and theirs is not None:
@@ -171,7 +171,7 @@ def wanted_of(column, groupings, reference):
     place = np.concatenate([np.full(len(one.cells), i) for i, one in enumerate(groupings)])
     cells = np.concatenate([np.arange(len(one.cells)) for one in groupings])
     keep = cells != reference
-    return WantedComparisons(column, place[keep], cells[keep], np.full(int(keep.sum()), reference))
+    return ComparisonRequest(column, place[keep], cells[keep], np.full(int(keep.sum()), reference))
 
 
 def record_rows(drawn, codes, alone):

@@ -40,21 +40,21 @@ class Summing:
     def of(self, grouping: Grouping, measured: Sequence[MeasuredMetric], *, tested: bool = True) -> list[Summed]:
         """The sums of every metric over one grouping; `tested`: also what only tests need."""
         members = self.members(grouping)
-        ranked = [one for one in measured if tested and one.column.kind != "rate" and len(grouping.cells) > 1]
-        columns = [column for one in measured for column in _columns_of(one)]
-        rank_columns = [self._rank_columns(one.column, grouping, members) for one in ranked]
+        ranked = [metric for metric in measured if tested and metric.column.kind != "rate" and len(grouping.cells) > 1]
+        columns = [column for metric in measured for column in _columns_of(metric)]
+        rank_columns = [self._rank_columns(metric.column, grouping, members) for metric in ranked]
         columns += [column for both in rank_columns for column in both]
         # Every two groups are compared, or the largest difference between two of three is looked for.
         pairs = self.settings.comparison != "rest" or (grouping.named and len(grouping.cells) > 2)
         each = iter(self.sums.of_each(grouping, members, columns, pairs=pairs and grouping.kind == GROUP))
-        parts = [[next(each) for _ in _columns_of(one)] for one in measured]
+        parts = [[next(each) for _ in _columns_of(metric)] for metric in measured]
         of_ranks = {
-            id(one): self._ranked(grouping, members, one.column, both, [next(each) for _ in both])
-            for one, both in zip(ranked, rank_columns, strict=True)
+            id(metric): self._ranked(grouping, members, metric.column, both, [next(each) for _ in both])
+            for metric, both in zip(ranked, rank_columns, strict=True)
         }
         return [
-            self._summed(grouping, members, one, own, of_ranks.get(id(one)), tested)
-            for one, own in zip(measured, parts, strict=True)
+            self._summed(grouping, members, metric, own, of_ranks.get(id(metric)), tested)
+            for metric, own in zip(measured, parts, strict=True)
         ]
 
     def _summed(

@@ -59,10 +59,10 @@ class Work:
         self.computed: list[Ratios] = []
         """Numbers of groups that rows do not give, in the same family too."""
         chosen = rows.chosen
-        wanted = list(dict.fromkeys([*subsets(chosen.single, depth), *chosen.crosses]))
-        wanted.sort(key=len)
+        attribute_sets = list(dict.fromkeys([*subsets(chosen.single, depth), *chosen.crosses]))
+        attribute_sets.sort(key=len)
         named = {(i,) for i in chosen.single} | set(chosen.crosses)
-        self.groupings = group(rows.attributes, wanted, named, rows.size, 10 * settings.max_groups)
+        self.groupings = group(rows.attributes, attribute_sets, named, rows.size, 10 * settings.max_groups)
         self.named = [grouping.name for grouping in self.groupings if grouping.named]
         attributes, self.derived = with_derived(rows.attributes, chosen.single, checked(settings.ordered), rows.size)
         everyone = Attribute("", ["everyone"], np.zeros(rows.size, dtype=np.int32))
@@ -103,7 +103,7 @@ class Work:
     @property
     def all_judged(self) -> dict[str, Judged]:
         """How every metric is judged, those that rows do not give among them."""
-        return dict(self.judged) | {one.computed.metric: one.computed.judged for one in self.computed}
+        return dict(self.judged) | {ratios.computed.metric: ratios.computed.judged for ratios in self.computed}
 
     @staticmethod
     def _kurtosis(column: Column) -> float:
@@ -114,16 +114,18 @@ class Work:
     def estimates(self) -> list[Estimate]:
         """Every group's number with its interval, without tests."""
         for grouping in [*self.groupings, *self._unknown_groupings()]:
-            for one, summed in zip(self.measured, self.summing.of(grouping, self.measured, tested=False), strict=True):
-                self._note(grouping, one, summed)
+            for metric, summed in zip(
+                self.measured, self.summing.of(grouping, self.measured, tested=False), strict=True
+            ):
+                self._note(grouping, metric, summed)
         return self.groups
 
     def overall(self) -> list[Estimate]:
         """Each metric over all rows, with its interval."""
-        scores = [one for one in self.measured if one.kind == GROUP]
+        scores = [metric for metric in self.measured if metric.kind == GROUP]
         return [
-            self._estimate(self.everyone, 0, one, summed)
-            for one, summed in zip(scores, self.summing.of(self.everyone, scores, tested=False), strict=True)
+            self._estimate(self.everyone, 0, metric, summed)
+            for metric, summed in zip(scores, self.summing.of(self.everyone, scores, tested=False), strict=True)
         ]
 
     def findings(self) -> list[Finding]:
@@ -199,7 +201,7 @@ class Work:
             missing=lacking,
             low_wrong=wrong[0],
             high_wrong=wrong[1],
-            counted=self.asked().counted(n, units),
+            counted=self.question().counted(n, units),
         )
 
     def _wrong_limits(self, measured: MeasuredMetric, summed: Summed, cell: int) -> tuple[float, float]:
@@ -233,7 +235,7 @@ class Work:
 
     def exclude_computed(self, metrics: Sequence[str]) -> None:
         """Note the groups that were asked for and have no number of a metric that rows do not give."""
-        there = {(one.computed.metric, one.computed.attribute) for one in self.computed}
+        there = {(ratios.computed.metric, ratios.computed.attribute) for ratios in self.computed}
         for metric in metrics:
             why = f"{metric} is computed of all people, not of a selection of rows"
             if not self.settings.conditions:
@@ -246,7 +248,7 @@ class Work:
     # ---- comparisons of two sides
 
     def _two_sided(self) -> list[Finding]:
-        batches = [Batch(one, self.settings, self.nouns[1]) for one in self.measured]
+        batches = [Batch(metric, self.settings, self.nouns[1]) for metric in self.measured]
         pairs: list[WidestPairs] = []
         for grouping in [*self.groupings, *self.derived]:
             summed = self.summing.of(grouping, self.measured)
@@ -272,8 +274,8 @@ class Work:
     def _pairs(self, grouping: Grouping, measured: MeasuredMetric, summed: Summed) -> list[WidestPairs]:
         if self.settings.comparison != "rest" or not grouping.named or measured.kind == MISSING:
             return []
-        found = WidestPairs.of(grouping, measured, summed, self.settings.min_n) if grouping.kind == GROUP else None
-        return [] if found is None else [found]
+        widest = WidestPairs.of(grouping, measured, summed, self.settings.min_n) if grouping.kind == GROUP else None
+        return [] if widest is None else [widest]
 
     def _widest(self, pairs: Sequence[WidestPairs], findings: Sequence[Finding]) -> list[Finding]:
         """The largest differences between two groups, and those that are a disparity of their own."""
@@ -346,7 +348,7 @@ class Work:
             own = ratios.statistic(first, self.settings.seed)
             statistics += [] if own is None else [own]
             first += len(ratios.pairs)
-        small = any(one.name == PEOPLE for one in statistics)
+        small = any(statistic.name == PEOPLE for statistic in statistics)
         strata = strata_of(self.sums.layouts[0].sizes) if small else None
         return minp.Shuffling(self.sums, groupings, statistics, len(batches), strata)
 
@@ -417,37 +419,39 @@ class Work:
         return drafts
 
     def _spreads(self) -> list[Draft]:
-        found = []
+        spreads = []
         for grouping in self.groupings:
-            for one, summed in zip(self.measured, self.summing.of(grouping, self.measured, tested=False), strict=True):
-                self._note(grouping, one, summed)
+            for metric, summed in zip(
+                self.measured, self.summing.of(grouping, self.measured, tested=False), strict=True
+            ):
+                self._note(grouping, metric, summed)
                 if len(grouping.cells) < 2:
                     continue
                 chosen, out = spread.chosen_cells(grouping, summed.sums, self.settings.min_n, self.nouns[1])
-                for called, n, count, why in out if one.kind == GROUP else ():
-                    self.excluded.append(excluded_entry(one.metric, grouping.name, called, (n, count), why, True))
+                for called, n, count, why in out if metric.kind == GROUP else ():
+                    self.excluded.append(excluded_entry(metric.metric, grouping.name, called, (n, count), why, True))
                 if len(chosen) > 1:
-                    found.append(spread.Spread(grouping, summed, one, chosen))
-        if not found:
+                    spreads.append(spread.Spread(grouping, summed, metric, chosen))
+        if not spreads:
             return []
         sizes: dict[str, int] = {}
         names = []
-        for each in found:
+        for each in spreads:
             values = {"metric": each.measured.metric, "attribute": each.grouping.name, "depth": each.grouping.depth}
             names.append(family_of(values | {"comparison": "spread"}, self.settings.families))
             sizes[names[-1]] = sizes.get(names[-1], 0) + 1
-        nulls, note = spread.shuffled(found, self.sums, self.settings, max(sizes.values()))
+        nulls, note = spread.shuffled(spreads, self.sums, self.settings, max(sizes.values()))
         self.notes += [note] if note else []
         self.permutations = len(nulls[0][0])
         levels = [self.settings.alpha / sizes[name] for name in names]
         return [
             spread.draft(each, null, self.settings, level)
-            for each, null, level in zip(found, nulls, levels, strict=True)
+            for each, null, level in zip(spreads, nulls, levels, strict=True)
         ]
 
     # ---- verdict
 
-    def asked(self, floor: float = 0.0) -> VerdictQuestion:
+    def question(self, floor: float = 0.0) -> VerdictQuestion:
         """What every conclusion needs."""
         return VerdictQuestion(self.settings, self.nouns, floor)
 
@@ -464,7 +468,7 @@ class Work:
 
     def _finished(self, draft: Draft, p: float, level: float, family: tuple[str, int]) -> Finding:
         draft.values["role"] = role_of(draft.values["attribute"].split(CROSS), self.settings.roles or {})
-        return concluded(draft, p, level, family, self.asked(getattr(self, "floor", 0.0)))
+        return concluded(draft, p, level, family, self.question(getattr(self, "floor", 0.0)))
 
 
 def excluded_entry(
