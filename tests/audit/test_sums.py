@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from countenance.auditing import audit, permute
+from countenance.auditing import audit, permutations
 from countenance.auditing.estimates import bootstrap
-from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import group, subsets
 from countenance.auditing.layout import Column
-from countenance.auditing.permute import Permutations
-from countenance.auditing.permute_rows import ComparisonRequest
+from countenance.auditing.permutations import Permutations
+from countenance.auditing.row_labels import ComparisonRequest
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.sums import covariance
 from countenance.auditing.table import Attribute
 from countenance.auditing.units import Units
@@ -218,7 +218,7 @@ def test_all_columns_in_one_pass_give_the_sums_of_single_columns(monkeypatch: py
         "ms": rng.lognormal(0, 1, len(person)),
     }
     one_by_one = audit(rows, ["g"], ["ok", "ms"])
-    monkeypatch.setattr(permute, "MANY", 1)
+    monkeypatch.setattr(permutations, "MANY", 1)
     together = audit(rows, ["g"], ["ok", "ms"])
     assert one_by_one.settings["adjust"] == "minp"
     assert [(f.p, f.p_adjusted) for f in together.findings] == [(f.p, f.p_adjusted) for f in one_by_one.findings]

@@ -7,21 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 from countenance.auditing.attributes import written
-from countenance.auditing.computed import ComputedGroups, Ratios, own_ratios
-from countenance.auditing.condensed import rows_of
+from countenance.auditing.computation import Work, excluded_entry
+from countenance.auditing.computed_groups import ComputedGroups, Ratios, own_ratios
+from countenance.auditing.condensed_rows import rows_of
 from countenance.auditing.equity import equity_of
 from countenance.auditing.finding import Audit, Estimate, Finding
 from countenance.auditing.groups import GROUP
-from countenance.auditing.held_equal import given_findings
+from countenance.auditing.held_equal_gaps import given_findings
 from countenance.auditing.held_equal_warning import confounding_notes
-from countenance.auditing.measured import MISSING
+from countenance.auditing.measured_metric import MISSING
 from countenance.auditing.ordering import checked
 from countenance.auditing.rows import Rows, depth_of
 from countenance.auditing.settings import AuditSettings, judged, named
 from countenance.auditing.source import Source
 from countenance.auditing.twins import Twins, missing_versions, twin_drafts
 from countenance.auditing.verdict import UNTESTABLE, overall
-from countenance.auditing.work import Work, excluded_entry
 
 
 def audit(

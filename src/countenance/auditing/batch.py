@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from countenance.auditing import ranks, small, tests
+from countenance.auditing import ranks, small_groups, tests
 from countenance.auditing._dist import quantile
 from countenance.auditing.change import ChangeGap, GainAndLoss
 from countenance.auditing.comparisons import REST, which, why_untestable
 from countenance.auditing.effects import EffectBatch, EffectGap, MeanGap, RankBiserial, RateGap, angle
-from countenance.auditing.further import FarEnds
+from countenance.auditing.far_ends import FarEnds
 from countenance.auditing.groups import GROUP, SPLIT, UNKNOWN_OR_NOT, Grouping
 from countenance.auditing.layout import Column
-from countenance.auditing.measured import MeasuredMetric, Summed
+from countenance.auditing.measured_metric import MeasuredMetric, Summed
 from countenance.auditing.minp import Statistic
-from countenance.auditing.missing import TOLERATED
-from countenance.auditing.permute import Sampled
-from countenance.auditing.permute_rows import ComparisonRequest
+from countenance.auditing.missing_scores import TOLERATED
+from countenance.auditing.permutations import Sampled
+from countenance.auditing.row_labels import ComparisonRequest
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.sums import Cross, GroupSums, Numbers, Side, concatenate, concatenate_crosses
 from countenance.auditing.table import Array
@@ -75,7 +75,7 @@ class Batch:
         if grouping.kind == GROUP:
             chosen = list(which(summed.sums, grouping, self.settings, self.measured.judged))
         else:
-            least = small.FEWEST if grouping.kind == SPLIT else self.settings.min_n
+            least = small_groups.FEWEST if grouping.kind == SPLIT else self.settings.min_n
             chosen = [(0, 1, 1.0)] if (np.asarray(summed.sums.cells.units) >= least).all() else []
         if not chosen:
             return
@@ -100,7 +100,7 @@ class Batch:
         self.still: Array = still & (same | (self.measured.column.kind == "mean"))
         """Neither side varies: there is no p, and the interval decides."""
         fewest = np.minimum(np.asarray(self.first.units), np.asarray(self.second.units))
-        self.small: Array = (fewest >= small.FEWEST) & np.array([bool(why) for why in self.untestable])
+        self.small: Array = (fewest >= small_groups.FEWEST) & np.array([bool(why) for why in self.untestable])
         """Too few people for an approximation or an all-clear, and enough for a permutation."""
         self.by_people: Array = self.small & np.concatenate(
             [np.full(len(g), summed.people is not None) for summed, g, _, _ in self._summed]
@@ -183,7 +183,7 @@ class Batch:
         variance = self.people_gap(chosen)[1]
 
         def evaluate(sample: Sampled) -> Array:
-            return small.two_sided(small.distance(sample.first, sample.second), variance)
+            return small_groups.two_sided(small_groups.distance(sample.first, sample.second), variance)
 
         return Statistic(PEOPLE, block, first + chosen, request, evaluate)
 
@@ -197,7 +197,7 @@ class Batch:
                 continue
             sides = BatchSides.picked(summed.people.sums, g, h, rest)
             spreads = BatchSides.picked(summed.people.spreads, g, h, rest)
-            gaps.append(small.distance(sides.first, sides.second))
+            gaps.append(small_groups.distance(sides.first, sides.second))
             with np.errstate(all="ignore"):
                 parts = [
                     np.asarray(s.total) / np.asarray(s.n, dtype=float) ** 2 for s in (spreads.first, spreads.second)
@@ -216,14 +216,14 @@ class Batch:
             np.asarray(self.first.alone)[i] & np.asarray(self.second.alone)[i]
         ):
             ones, n = float(self.first.total[i]), float(self.first.n[i])
-            return small.exact_p(ones, n, ones + float(self.second.total[i]), n + float(self.second.n[i]))
+            return small_groups.exact_p(ones, n, ones + float(self.second.total[i]), n + float(self.second.n[i]))
         inside = np.zeros(len(few.away), dtype=bool)
         inside[few.members[g]] = True
         other = np.zeros(len(few.away), dtype=bool)
         for cell in range(len(few.members)) if self._summed[place][3] else [h]:
             other[few.members[cell]] = True
         use = (inside | other) & ~np.isnan(few.away)
-        return small.permutation_p(few.away[use], few.strata[use], inside[use], draws, self.settings.seed)
+        return small_groups.permutation_p(few.away[use], few.strata[use], inside[use], draws, self.settings.seed)
 
     # ---- intervals
 

@@ -18,7 +18,7 @@ from countenance.auditing import tests
 from countenance.auditing._dist import quantile
 from countenance.auditing.effects import Limits, in_common, mover
 from countenance.auditing.estimates import clopper_pearson_limits
-from countenance.auditing.further import CHANGE, FarEnds, widened
+from countenance.auditing.far_ends import CHANGE, FarEnds, widened
 from countenance.auditing.sums import Numbers, Side
 from countenance.auditing.table import Array
 

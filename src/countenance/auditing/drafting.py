@@ -12,8 +12,8 @@ from countenance.auditing.batch import MEAN, PEOPLE, RANK, Batch
 from countenance.auditing.comparisons import Draft, Test, direction
 from countenance.auditing.effects import EffectGap, equivalence
 from countenance.auditing.groups import GROUP
-from countenance.auditing.measured import MISSING
-from countenance.auditing.missing import LACKING
+from countenance.auditing.measured_metric import MISSING
+from countenance.auditing.missing_scores import LACKING
 from countenance.auditing.ratio import TWICE, failure_ratios, ratio
 from countenance.auditing.table import Array
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from countenance.auditing._dist import quantile
 from countenance.auditing.estimates import clopper_pearson_limits, wilson_limits
-from countenance.auditing.further import FarEnds, widened
+from countenance.auditing.far_ends import FarEnds, widened
 from countenance.auditing.sums import Numbers
 from countenance.auditing.table import Array
 

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing._dist import quantile
+from countenance.auditing.computation import Work
 from countenance.auditing.directions import LOWER
 from countenance.auditing.estimates import resampled, wilson_limits
+from countenance.auditing.far_ends import SHARE, FarEnds
 from countenance.auditing.finding import Equity
-from countenance.auditing.from_rows import RowSums
-from countenance.auditing.further import SHARE, FarEnds
 from countenance.auditing.groups import GROUP, Grouping, Members
 from countenance.auditing.layout import Column, Layout
-from countenance.auditing.permute import Permutations
-from countenance.auditing.permute_rows import ComparisonRequest
+from countenance.auditing.permutations import Permutations
+from countenance.auditing.row_labels import ComparisonRequest
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.sums import Side
 from countenance.auditing.table import Array
 from countenance.auditing.units import Units
-from countenance.auditing.work import Work
 from countenance.metrics import equity
 from countenance.metrics.equity_measures import BOTH, ERRORS, ONE, GroupRates, Measure, widened_measure
 

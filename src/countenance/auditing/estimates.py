@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing._dist import quantile
-from countenance.auditing.further import Ends, FarEnds
+from countenance.auditing.far_ends import Ends, FarEnds
 from countenance.auditing.sums import Numbers, Side, simple
 from countenance.auditing.table import Array
 from countenance.auditing.tests import design_effect as _larger_effect

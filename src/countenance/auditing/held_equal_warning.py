@@ -11,13 +11,13 @@ from countenance.auditing._dist import quantile
 from countenance.auditing.attributes import MOST_VALUES, NEVER, Choice, bare
 from countenance.auditing.given_finding import ON_THE_FACE
 from countenance.auditing.groups import GROUP, Grouping
-from countenance.auditing.held_equal import unit_codes
 from countenance.auditing.held_equal_covariates import Covariate, covariate
+from countenance.auditing.held_equal_gaps import unit_codes
 from countenance.auditing.ordering import CONDITION, role_of
 from countenance.auditing.table import UNKNOWN, Array
 
 if TYPE_CHECKING:
-    from countenance.auditing.work import Work
+    from countenance.auditing.computation import Work
 
 ASSOCIATED = 0.2
 """Cramér's V from which on an attribute goes with a condition."""

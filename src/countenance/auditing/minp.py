@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from countenance.auditing.codes import rounded_up
-from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import Grouping
-from countenance.auditing.permute import Permutations, Sampled
-from countenance.auditing.permute_rows import ComparisonRequest
+from countenance.auditing.permutations import Permutations, Sampled
+from countenance.auditing.row_labels import ComparisonRequest
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.table import Array
 

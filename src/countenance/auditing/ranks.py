@@ -12,7 +12,7 @@ import numpy as np
 from countenance.auditing._dist import quantile
 from countenance.auditing.effects import RankBiserial, rank_biserial
 from countenance.auditing.layout import Column, Layout
-from countenance.auditing.small import person_column
+from countenance.auditing.small_groups import person_column
 from countenance.auditing.sums import Cross, Numbers, Side, cluster_means, covariance
 from countenance.auditing.table import Array
 

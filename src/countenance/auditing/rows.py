@@ -13,7 +13,7 @@ from countenance.auditing import detection
 from countenance.auditing.attributes import Chosen, choose, coded
 from countenance.auditing.codes import combined, size_of
 from countenance.auditing.conditions import kept_rows
-from countenance.auditing.further import CHANGE, SHARE, Ends
+from countenance.auditing.far_ends import CHANGE, SHARE, Ends
 from countenance.auditing.layout import Column, pattern_of
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source

@@ -10,15 +10,15 @@ import numpy as np
 
 from countenance.auditing import tests
 from countenance.auditing.batch import BatchSides, gap_of
-from countenance.auditing.derived import range_name, values_in_order
+from countenance.auditing.derived_groupings import range_name, values_in_order
 from countenance.auditing.finding import Finding, Split
 from countenance.auditing.groups import GROUP, SPLIT, Grouping
-from countenance.auditing.measured import MeasuredMetric
+from countenance.auditing.measured_metric import MeasuredMetric
 from countenance.auditing.ordering import checked
 from countenance.auditing.table import Attribute
 
 if TYPE_CHECKING:
-    from countenance.auditing.work import Work
+    from countenance.auditing.computation import Work
 
 
 def splits_of(work: Work, findings: Sequence[Finding]) -> list[Split]:

@@ -19,15 +19,15 @@ from countenance.auditing._dist import quantile
 from countenance.auditing.comparisons import Draft
 from countenance.auditing.effects import cohen_h
 from countenance.auditing.estimates import clopper_pearson_limits, wilson_limits
-from countenance.auditing.from_rows import RowSums
-from countenance.auditing.further import Ends, FarEnds, widened
+from countenance.auditing.far_ends import Ends, FarEnds, widened
 from countenance.auditing.groups import Grouping
 from countenance.auditing.layout import Column
-from countenance.auditing.measured import MeasuredMetric, Summed
-from countenance.auditing.missing import LACKING, TOLERATED
-from countenance.auditing.permute import Permutations
-from countenance.auditing.permute_rows import ComparisonRequest
+from countenance.auditing.measured_metric import MeasuredMetric, Summed
+from countenance.auditing.missing_scores import LACKING, TOLERATED
+from countenance.auditing.permutations import Permutations
 from countenance.auditing.power import rank_from_d
+from countenance.auditing.row_labels import ComparisonRequest
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.sums import GroupSums, Side, way_residual
 from countenance.auditing.table import Array

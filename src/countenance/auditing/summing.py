@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from countenance.auditing import ranks, small
-from countenance.auditing.from_rows import RowSums
+from countenance.auditing import ranks, small_groups
 from countenance.auditing.groups import GROUP, Grouping, Members
 from countenance.auditing.layout import Column
-from countenance.auditing.measured import FewPeople, Intervals, MeasuredMetric, Ranked, Summed
+from countenance.auditing.measured_metric import FewPeople, Intervals, MeasuredMetric, Ranked, Summed
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.rows import Rows
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.sums import GroupSums
@@ -26,7 +26,7 @@ class Summing:
         self.layout = self.sums.layouts[0]
         self._columns: dict[tuple[int, bool], Column] = {}
         self._dense: dict[tuple[int, bool], Array] = {}
-        self._people: dict[int, small.PeopleMeans] = {}
+        self._people: dict[int, small_groups.PeopleMeans] = {}
         self._people_columns: dict[int, tuple[Column, Column]] = {}
 
     def members(self, grouping: Grouping) -> Members:
@@ -119,14 +119,14 @@ class Summing:
     def _few(self, grouping: Grouping, members: Members, column: Column, sums: GroupSums) -> FewPeople | None:
         """People's means, where some side has few people and everybody is on one side."""
         units = np.concatenate([np.atleast_1d(side.units) for side in (sums.cells, sums.rests)])
-        if not ((units >= small.FEWEST) & (units < self.settings.min_n)).any() or self.sums.splits(grouping):
+        if not ((units >= small_groups.FEWEST) & (units < self.settings.min_n)).any() or self.sums.splits(grouping):
             return None
         if column.counts is not None and self.layout.alone:  # the rows are not there; those of a rate need not be
             nobody = np.zeros(0)
             return FewPeople(column, sums, sums, nobody, nobody, []) if column.kind == "rate" else None
         key = id(column)
         if key not in self._people:
-            self._people[key] = small.PeopleMeans.of(self.layout, column)
+            self._people[key] = small_groups.PeopleMeans.of(self.layout, column)
             self._people_columns[key] = self._people[key].columns(column.name, self.layout)
         people, own = self._people[key], self._people_columns[key]
         of_means, of_spreads = self._of_people(grouping, members, own)

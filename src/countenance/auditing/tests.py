@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from countenance.auditing._dist import both, tail
-from countenance.auditing.exact import fisher
+from countenance.auditing.exact_test import fisher
 from countenance.auditing.sums import Cross, Numbers, Side, Way, covariance, way_residual
 from countenance.auditing.table import Array
 

@@ -22,11 +22,11 @@ from countenance.auditing.conditions import kept_rows
 from countenance.auditing.directions import HIGHER, LOWER
 from countenance.auditing.finding import MissingScores
 from countenance.auditing.groups import GROUP
-from countenance.auditing.measured import MeasuredMetric
+from countenance.auditing.measured_metric import MeasuredMetric
 from countenance.auditing.ordering import checked, order_of
-from countenance.auditing.paired import PairedMetric
+from countenance.auditing.pairs import PairedMetric
 from countenance.auditing.settings import AuditSettings
-from countenance.auditing.small import FEWEST
+from countenance.auditing.small_groups import FEWEST
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array, text_of
 from countenance.auditing.units import AUTO, IMAGE, codes_of, together

@@ -8,7 +8,7 @@
 'better'
 """
 
-from countenance.comparing.compare import compare
+from countenance.comparing.comparison import compare
 from countenance.comparing.leaderboard import leaderboard
 from countenance.comparing.result import Change, Comparison, Gap, GroupScore, Leaderboard, Standing
 

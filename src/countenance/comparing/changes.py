@@ -10,9 +10,9 @@ import numpy as np
 from countenance.auditing.comparisons import Draft, direction
 from countenance.auditing.directions import LOWER as LOWER_IS_BETTER
 from countenance.auditing.finding import Finding
-from countenance.auditing.missing import LACKING, TOLERATED
+from countenance.auditing.missing_scores import LACKING, TOLERATED
 from countenance.auditing.multiplicity import benjamini_hochberg, family_of, holm
-from countenance.auditing.paired import Pooled
+from countenance.auditing.pairs import Pooled
 from countenance.auditing.settings import Judged
 from countenance.auditing.table import UNKNOWN, Array
 from countenance.auditing.units import plural

@@ -15,7 +15,7 @@ from countenance.auditing.ranking import Ranking, in_order, ranked
 from countenance.auditing.settings import Judged
 from countenance.auditing.units import plural
 from countenance.comparing.changes import by_group, overall
-from countenance.comparing.compare import ComparisonQuestion
+from countenance.comparing.comparison import ComparisonQuestion
 from countenance.comparing.decision import decided, listed, number
 from countenance.comparing.entries import entries_of
 from countenance.comparing.gaps import gaps

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from countenance.auditing.audit import work_of
+from countenance.auditing.computation import Work
 from countenance.auditing.directions import LOWER
-from countenance.auditing.further import SHARE, Ends
+from countenance.auditing.far_ends import SHARE, Ends
 from countenance.auditing.groups import Grouping
-from countenance.auditing.paired import Pairs, Pooled
+from countenance.auditing.pairs import Pairs, Pooled
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.source import Source
 from countenance.auditing.table import UNKNOWN, Array
-from countenance.auditing.work import Work
 
 POINTS = "points"
 FILLED = "filled."

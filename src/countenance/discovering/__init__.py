@@ -8,6 +8,6 @@
 ('hat = yes', True)
 """
 
-from countenance.discovering.discover import Discovered, Slice, discover, discover_run
+from countenance.discovering.discovery import Discovered, Slice, discover, discover_run
 
 __all__ = ["Discovered", "Slice", "discover", "discover_run"]

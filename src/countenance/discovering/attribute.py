@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing.source import Source
-from countenance.discovering.discover import Discovered
+from countenance.discovering.discovery import Discovered
 from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.store import SCORES

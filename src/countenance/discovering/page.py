@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from countenance.data import Dataset
-from countenance.discovering.discover import Discovered, Slice
+from countenance.discovering.discovery import Discovered, Slice
 from countenance.errors import InputError
 from countenance.report import pictures, render
 

@@ -16,7 +16,7 @@ from countenance.auditing.audit import work_of
 from countenance.auditing.conditions import kept_rows
 from countenance.auditing.directions import inferred
 from countenance.auditing.finding import Audit, Estimate
-from countenance.auditing.missing import TOLERATED
+from countenance.auditing.missing_scores import TOLERATED
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source
 from countenance.data.tables import near

@@ -9,8 +9,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from countenance.auditing.verdict import shown
 from countenance.files import write_text
-from countenance.gating.needed import TOO_MANY, needed_words
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Gate, RuleCheck, RuleOutcome
+from countenance.gating.sample_sizes import TOO_MANY, needed_words
 from countenance.report.cards.tables import cell
 from countenance.report.groups import label, others
 from countenance.run.licences import in_words

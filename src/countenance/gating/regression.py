@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from countenance.auditing.missing import TOLERATED
+from countenance.auditing.missing_scores import TOLERATED
 from countenance.auditing.units import plural, stored_nouns
 from countenance.comparing import Change, Comparison
-from countenance.comparing.compare import compare
+from countenance.comparing.comparison import compare
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
 from countenance.gating import kinds

@@ -11,17 +11,17 @@ import numpy as np
 from countenance.auditing.equity import PAIRS
 from countenance.auditing.finding import Finding
 from countenance.auditing.headline import REST, side_words, versus_words
-from countenance.auditing.missing import TOLERATED
+from countenance.auditing.missing_scores import TOLERATED
 from countenance.auditing.units import plural, stored_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE, shown
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
-from countenance.gating import held_equal, kinds
-from countenance.gating.any_time import any_time_estimates, any_time_gaps
+from countenance.gating import held_equal_rules, kinds
+from countenance.gating.any_time_bounds import any_time_estimates, any_time_gaps
 from countenance.gating.bounds import Lacking, Limits, Measurement
 from countenance.gating.evidence import RunEvidence, missing, too_many_missing
-from countenance.gating.needed import units_for_distance
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
+from countenance.gating.sample_sizes import units_for_distance
 
 LATENCIES = ("latency", "latency_ms", "latency_s")
 
@@ -52,7 +52,7 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
     evidence.need_metric(rule.metric)
     evidence.need_attribute(rule.by)
     if rule.given:
-        return held_equal.gap(rule, evidence)
+        return held_equal_rules.gap(rule, evidence)
     if evidence.policy.any_time:
         limits, words = Limits(-rule.at_most, rule.at_most), f"a gap of at most {rule.at_most:g}"
         looked = any_time_gaps(evidence, rule.metric, rule.by, rule.comparison)
@@ -161,7 +161,7 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
     by = split_names(rule.by) if isinstance(rule.by, str) else rule.by
     metrics = [rule.metric] if isinstance(rule.metric, str) else rule.metric
     if rule.given:
-        return held_equal.verdict(rule, evidence, by, metrics)
+        return held_equal_rules.verdict(rule, evidence, by, metrics)
     audit = evidence.audit(by, metrics)
     nouns = stored_nouns(audit.settings)
     named = audit.settings.get("named")

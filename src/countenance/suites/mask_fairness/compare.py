@@ -7,7 +7,7 @@ from typing import Any
 
 from countenance.auditing import Finding
 from countenance.comparing.changes import paired_findings
-from countenance.comparing.compare import ComparisonQuestion
+from countenance.comparing.comparison import ComparisonQuestion
 from countenance.comparing.entries import entries_of
 from countenance.errors import InputError
 from countenance.run import Run

@@ -17,10 +17,10 @@ from countenance.auditing.codes import combined, size_of
 from countenance.auditing.comparisons import Draft, direction
 from countenance.auditing.effects import MeanGap, cohen_h, equivalence
 from countenance.auditing.estimates import TRUSTED, interval
-from countenance.auditing.further import Ends, FarEnds
+from countenance.auditing.far_ends import Ends, FarEnds
 from countenance.auditing.groups import GROUP
-from countenance.auditing.measured import MeasuredMetric
-from countenance.auditing.missing import LACKING, TOLERATED
+from countenance.auditing.measured_metric import MeasuredMetric
+from countenance.auditing.missing_scores import LACKING, TOLERATED
 from countenance.auditing.ranks import kurtosis
 from countenance.auditing.rows import Rows
 from countenance.auditing.settings import AuditSettings, Judged

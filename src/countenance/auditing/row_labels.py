@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing.codes import combined, firsts_of
-from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import Grouping
 from countenance.auditing.layout import Column, pattern_of, powers, side
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.sums import Cross, CrossWay, Side
 from countenance.auditing.table import Array
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from countenance.auditing.codes import combined, firsts_of, size_of
 from countenance.auditing.contingency import Contingency
-from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import Grouping
 from countenance.auditing.layout import Column, pattern_of, powers, side
-from countenance.auditing.permute_rows import ComparisonRequest, RowLabels, membership_matrix
+from countenance.auditing.row_labels import ComparisonRequest, RowLabels, membership_matrix
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.sums import Cross, CrossWay, Side
 from countenance.auditing.table import Array
 

@@ -12,28 +12,28 @@ from countenance.auditing import minp, ranks, spread
 from countenance.auditing.batch import PEOPLE, Batch
 from countenance.auditing.cautions import cautions
 from countenance.auditing.comparisons import Draft
-from countenance.auditing.computed import Ratios
-from countenance.auditing.derived import with_derived
+from countenance.auditing.computed_groups import Ratios
+from countenance.auditing.derived_groupings import with_derived
 from countenance.auditing.directions import LOWER
 from countenance.auditing.drafting import drafts_of, draws_needed, few_people_p
+from countenance.auditing.far_ends import SHARE, Ends
 from countenance.auditing.finding import Estimate, Finding, MissingScores, Split, Widest
-from countenance.auditing.further import SHARE, Ends
 from countenance.auditing.groups import CROSS, GROUP, UNKNOWN_OR_NOT, Grouping, group, subsets
 from countenance.auditing.layout import Column
-from countenance.auditing.measured import MISSING, Intervals, MeasuredMetric, Summed
-from countenance.auditing.missing import as_wrong, missing_column
+from countenance.auditing.measured_metric import MISSING, Intervals, MeasuredMetric, Summed
+from countenance.auditing.missing_scores import as_wrong, missing_column
 from countenance.auditing.multiplicity import benjamini_hochberg, family_of, holm
 from countenance.auditing.ordering import checked, role_of
-from countenance.auditing.paired import paired
+from countenance.auditing.pairs import paired
 from countenance.auditing.rows import Rows
 from countenance.auditing.settings import AuditSettings, Judged, delta_of_rates, direction_notes
-from countenance.auditing.small import strata_of
+from countenance.auditing.small_groups import strata_of
 from countenance.auditing.splits import splits_of
 from countenance.auditing.summing import Summing
 from countenance.auditing.sums import Side
 from countenance.auditing.table import UNKNOWN, Array, Attribute
 from countenance.auditing.verdict import DISPARITY, VerdictQuestion, concluded
-from countenance.auditing.widest import WidestPairs, widest_of
+from countenance.auditing.widest_pairs import WidestPairs, widest_of
 from countenance.errors import InputError
 
 MOST_COMPARISONS = 50_000

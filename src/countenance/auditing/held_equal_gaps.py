@@ -34,7 +34,7 @@ from countenance.auditing.units import plural
 from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, none_larger, shown
 
 if TYPE_CHECKING:
-    from countenance.auditing.work import Work
+    from countenance.auditing.computation import Work
 
 REST = "rest"
 MOST_STRATA = 12

@@ -14,7 +14,7 @@ from countenance.auditing.comparisons import Draft, direction
 from countenance.auditing.effects import angle
 from countenance.auditing.finding import Widest
 from countenance.auditing.groups import Grouping
-from countenance.auditing.measured import MeasuredMetric, Summed
+from countenance.auditing.measured_metric import MeasuredMetric, Summed
 from countenance.auditing.power import rank_from_d
 from countenance.auditing.table import Array
 
