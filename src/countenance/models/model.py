@@ -79,10 +79,10 @@ def code_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def told(model: Any, name: str, otherwise: Any = None) -> Any:
+def attribute_of(model: Any, name: str, otherwise: Any = None) -> Any:
     """What a model says of itself under a name; `otherwise` where it says nothing, or fails to.
 
-    >>> told(lambda images: [], "licence", "not stated")
+    >>> attribute_of(lambda images: [], "licence", "not stated")
     'not stated'
     """
     try:
