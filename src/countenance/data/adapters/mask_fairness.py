@@ -42,7 +42,7 @@ class MaskData:
     """What the four numbers of its boxes are, where --box-format and --units say so."""
 
 
-def source_of(name: str, directory: Path | None, asked: AskedTruth) -> str | None:
+def source_of(name: str, directory: Path | None, request: AskedTruth) -> str | None:
     """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=cxcywh…`.
 
     None for data that have a name of their own, and where the attributes are outside of the folder.
@@ -50,7 +50,7 @@ def source_of(name: str, directory: Path | None, asked: AskedTruth) -> str | Non
     >>> source_of("fairface", Path("faces"), AskedTruth(split="validation"))
     'mask_fairness:faces?name=fairface&form=cxcywh&units=rel&split=validation'
     """
-    options = None if directory is None else asked.options(directory)
+    options = None if directory is None else request.options(directory)
     if options is None:
         return None
     return f"mask_fairness:{directory}?{urlencode({'name': name} | options, safe=',=')}"
@@ -61,25 +61,25 @@ def load(part: str | None) -> Dataset:
     folder, options = folder_and_options("mask_fairness", part, ("name", *OPTIONS))
     if "name" not in options:
         raise InputError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
-    asked = AskedTruth.of_options(folder, options, f"mask_fairness:{part}")
-    return load_mask_data(options["name"], folder, asked).dataset
+    request = AskedTruth.of_options(folder, options, f"mask_fairness:{part}")
+    return load_mask_data(options["name"], folder, request).dataset
 
 
-def load_mask_data(name: str, directory: Path | None = None, asked: AskedTruth | None = None) -> MaskData:
+def load_mask_data(name: str, directory: Path | None = None, request: AskedTruth | None = None) -> MaskData:
     """A dataset of this suite by its name; all but the embedded people need their folder.
 
     >>> load_mask_data("farface", Path("."))
     Traceback (most recent call last):
     countenance.errors.InputError: no dataset 'farface' here (did you mean fairface?); there are fairface, bafmd, ...
     """
-    asked = asked or AskedTruth()
-    found = _read(name, directory, asked)
-    if asked.split is not None:
-        found = replace(found, dataset=found.dataset.split(asked.split), source=None)
-    return replace(found, origin=source_of(name, directory, asked))
+    request = request or AskedTruth()
+    data = _read(name, directory, request)
+    if request.split is not None:
+        data = replace(data, dataset=data.dataset.split(request.split), source=None)
+    return replace(data, origin=source_of(name, directory, request))
 
 
-def _read(name: str, directory: Path | None, asked: AskedTruth) -> MaskData:
+def _read(name: str, directory: Path | None, request: AskedTruth) -> MaskData:
     base = name.partition(":")[0]
     if base == "people":
         return MaskData(load_dataset(name), attributes=("skin_tone", "age_group", "gender"), source=name)
@@ -88,34 +88,34 @@ def _read(name: str, directory: Path | None, asked: AskedTruth) -> MaskData:
     if directory is None:
         raise InputError(f"dataset {name!r} needs its folder: add --data-directory PATH")
     if base == "fairface":
-        dataset = read_fairface(directory, only_present=asked.only_present)
+        dataset = read_fairface(directory, only_present=request.only_present)
         return MaskData(dataset, ONE_FACE, ("age", "gender", "race"))
     if base == "folder":
-        dataset, kind = _read_folder(directory, asked)
+        dataset, kind = _read_folder(directory, request)
         compared = compared_by(dataset)
     else:
         kind = base.removeprefix("bafmd").removeprefix("-") or "csv"
-        dataset = read_bafmd(directory, kind, asked)
-        compared = ("masked",) if kind != "csv" and asked.attributes is None else compared_by(dataset)
-    return MaskData(dataset, attributes=compared, reading=asked.reading if kind in ("csv", "yolo") else None)
+        dataset = read_bafmd(directory, kind, request)
+        compared = ("masked",) if kind != "csv" and request.attributes is None else compared_by(dataset)
+    return MaskData(dataset, attributes=compared, reading=request.reading if kind in ("csv", "yolo") else None)
 
 
-def _read_folder(root: Path, asked: AskedTruth) -> tuple[Dataset, str]:
+def _read_folder(root: Path, request: AskedTruth) -> tuple[Dataset, str]:
     """Any folder: COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes, and `attributes.csv`; and which it was."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder")
-    card_file, table = root / "card.json", asked.attributes or root / "attributes.csv"
+    card_file, table = root / "card.json", request.attributes or root / "attributes.csv"
     card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
     coco = coco_file(root)
     kind = label_kind(root) if coco is None else "coco"
     if kind is None:
         raise InputError(f"{root}: no boxes: expected annotations.json (COCO), .xml (VOC) or .txt (YOLO) label files")
     if coco is not None:
-        dataset = read_coco(coco, masks=asked.classes or {})
+        dataset = read_coco(coco, masks=request.classes or {})
         dataset = dataset.of(dataset.samples, card)
     else:
-        dataset = labelled_pictures(root, kind, asked, card, masks=ORDER)
-    return with_table(dataset, table) if asked.attributes or table.is_file() else dataset, kind
+        dataset = labelled_pictures(root, kind, request, card, masks=ORDER)
+    return with_table(dataset, table) if request.attributes or table.is_file() else dataset, kind
 
 
 def compared_by(dataset: Dataset) -> tuple[str, ...]:
