@@ -190,7 +190,7 @@ def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, 
     context["worst"] = [(who, source.pictures(finding)) for who, finding in zip(labels, shown, strict=True)]
     context |= {
         "title": f"Tests of {opened.title}",
-        "gallery_asked": "in the viewer",
+        "gallery_choice": "in the viewer",
         "opened": opened,
         "question": question,
     }

@@ -142,7 +142,7 @@ class RunGallery:
             answer = None
         window, overlay, true = None, Markup(""), ""
         about = about_row(row, [name for name in by if f"attr.{name}" in row])
-        prediction = drawing.said(answer)
+        prediction = drawing.answer_words(answer)
         width, height = _size(sample)
         if sample is not None and width:
             window = pictures.window(width, height) if whole else self._window(row, sample)

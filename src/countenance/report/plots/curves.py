@@ -30,12 +30,12 @@ def curve_figures(source: ReportSource) -> list[tuple[str, Any]]:
 
 def result_figures(source: ReportSource) -> list[tuple[str, Any]]:
     """A figure for each curve among the results, with its bands and marks."""
-    made = []
+    figures = []
     for result in source.results:
         if isinstance(result, Curve) and any(line.x for line in result.lines):
             by = f", by {attribute_label(result.attribute)}" if result.attribute else ""
-            made.append((f"{result.name}{by}", curve_figure(replace(chart_of(result), title=""))))
-    return made
+            figures.append((f"{result.name}{by}", curve_figure(replace(chart_of(result), title=""))))
+    return figures
 
 
 def curve_figure(chart: Chart, height: float = HEIGHT) -> Any:
@@ -105,9 +105,9 @@ def _draw(axes: Any, line: GroupLine, index: int, lowest: tuple[float, float], l
 
 def _ends(chart: Chart, across: int) -> tuple[float, float]:
     """Both ends of an axis: its limits where the chart has them, or what the lines and bands reach."""
-    given: Limits = chart.limits[across]
-    if given is not None:
-        return given
+    limits: Limits = chart.limits[across]
+    if limits is not None:
+        return limits
     log = chart.log[across]
     values: list[float] = []
     for line in chart.lines:
