@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import countenance
-from countenance.answers.finds import to_finds
+from countenance.answers.targets import to_finds
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.loading import load_code, load_registered, plugins
 from countenance.models.adapters import Request, adapt
 from countenance.models.model import Model, ModelCard, attribute_of, file_hash
-from countenance.models.saved import finds_of_saved
-from countenance.models.timed import TimedModel
+from countenance.models.saved_predictions import finds_of_saved
+from countenance.models.timing import TimedModel
 from countenance.models.zoo import ZOO
 from countenance.text import one_line
 
@@ -92,7 +92,7 @@ def _load(spec: ModelSpec) -> Model:
         weights = _weights(spec, name) if entry.weights_by_path else None
         return entry.build(weights, spec.device, dict(spec.settings))
     if name.startswith("answers:"):
-        from countenance.models.saved import SavedAnswers
+        from countenance.models.saved_predictions import SavedAnswers
 
         return SavedAnswers.of_run(Path(name.removeprefix("answers:")))  # type: ignore[return-value]
     if name.endswith(NETWORKS):

@@ -15,19 +15,19 @@ from countenance.auditing import Audit
 from countenance.calibration_table import calibration_hash
 from countenance.decoding import json_of
 from countenance.files import to_json
-from countenance.report import cannot_tell, charts, findings, held_equal, method, render, words
+from countenance.report import charts, findings, held_equal, method, open_questions, render, words
 from countenance.report import gallery as pictures
 from countenance.report.album import Album
 from countenance.report.face_matrix import face_matrix
 from countenance.report.figures import tally
-from countenance.report.first import first_screen
+from countenance.report.first_screen import first_screen
 from countenance.report.handle import handles
 from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import GroupRows
 from countenance.report.names import model_label
+from countenance.report.results import whole_run
 from countenance.report.source import Audited, ReportSource, TableSource
-from countenance.report.whole_run import whole_run
 from countenance.run import Run
 from countenance.run.store import PAGES, REPORT
 from countenance.run.suite import Section, Suite, suite_of
@@ -95,7 +95,7 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
 def write_page(
     source: ReportSource, out: Path | str | None, gallery: str, content: dict[str, Any] | None = None
 ) -> Path:
-    """Write the page of a source (with the context `said` where it was made before) and return its path."""
+    """Write the page of a source (with its `content` where it was computed before) and return its path."""
     text = render.page("report.html.j2", **(content or context(source, gallery)))
     return put(source.run, REPORT, text, out, gallery)
 
@@ -241,7 +241,7 @@ def audited(source: Audited) -> dict[str, Any]:
         "held_equal": held_equal.section(audit),
         "forests": sorted(charts.forests(source), key=lambda forest: forest.metric.name != lead),
         "heat_maps": charts.heat_maps(source),
-        "cannot_tell": cannot_tell.cannot_tell(source),
+        "cannot_tell": open_questions.cannot_tell(source),
         "findings": findings.table_rows(listed, names),
         "all_findings": len(ordered),
         "columns": findings.COLUMNS,

@@ -7,14 +7,14 @@ from typing import Any
 
 from countenance.auditing import Audit
 from countenance.report import numbers
-from countenance.report.cannot_tell import Open
 from countenance.report.cards.tables import finding_row
 from countenance.report.findings import in_order
 from countenance.report.markup import put_markup, put_table
 from countenance.report.names import attribute_label
+from countenance.report.open_questions import Open
 from countenance.report.page import context, table_context
 from countenance.report.paper import Paper, pdf_path
-from countenance.report.pdf_first import put_first
+from countenance.report.pdf_first_page import put_first
 from countenance.report.plots import curve_figures, forest_figures, result_figures
 from countenance.report.plots.forest import rows_of
 from countenance.report.source import Audited, ReportSource
@@ -30,9 +30,8 @@ def write_pdf(
 ) -> Path:
     """Write the report of an audited run as PDF and return its path; it never shows a real face.
 
-    `said` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline, the same
-    statements, the same numbers and the same sections of a suite. Without `verdicts` no group is marked by its verdict
-    in the figures. The same run gives the same bytes.
+    `content` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline,
+    statements, numbers and sections of a suite. Without `verdicts` no group is marked by its verdict in the figures. The same run gives the same bytes.
     """
     path = pdf_path(out)
     source = run if isinstance(run, ReportSource) else ReportSource.of(run)

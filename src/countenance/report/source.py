@@ -13,8 +13,8 @@ from countenance.auditing.settings import parse_where
 from countenance.auditing.source import Source as Columns
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
+from countenance.report.missing_answers import Unanswered
 from countenance.report.names import Names
-from countenance.report.unanswered import Unanswered
 from countenance.run import Run, metrics_of, read_audit
 from countenance.run.auditing import WHOLE, with_everyone
 from countenance.tasks import Metric, Result, Task

@@ -14,7 +14,7 @@ Pair = tuple[str, str]
 
 
 def spread_evenly(samples: Sequence[Sample], most: int) -> list[Sample]:
-    """At most `wanted` samples: in turn from each part, each time a person and attribute values shown least.
+    """At most `most` samples: in turn from each part, each time a person and attribute values shown least.
 
     Which ones depends on the samples alone, so a page can be made again.
     """

@@ -15,8 +15,8 @@ from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard, ModelSpec, card_of_callable
 from countenance.models.adapters import Request, adapt
 from countenance.models.model import attribute_of
-from countenance.models.saved import SavedAnswers, card_of_predictions
-from countenance.models.timed import TimedModel
+from countenance.models.saved_predictions import SavedAnswers, card_of_predictions
+from countenance.models.timing import TimedModel
 from countenance.settings import ModelSettings
 from countenance.settings.box_words import Units
 from countenance.tasks import Task

@@ -19,7 +19,7 @@ from countenance.data import Sample
 from countenance.data.conditions import Conditions, with_conditions
 from countenance.errors import CannotAnswer, InputError
 from countenance.models.model import attribute_of
-from countenance.models.timed import TimedAnswer, untimed
+from countenance.models.timing import TimedAnswer, untimed
 from countenance.processes import in_worker
 from countenance.run.early_stop import DECLINED
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels

@@ -22,7 +22,7 @@ from countenance.metrics.reading_trials import (
     try_readings,
 )
 from countenance.metrics.readings import CORNERS, Reading
-from countenance.tasks.ignored import ignored
+from countenance.tasks.ignored_regions import ignored
 from countenance.tasks.task import Context
 
 TrueBox = Callable[[Subject], NDArray[np.float64] | None]

@@ -10,7 +10,7 @@ from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import recall_curve
 from countenance.metrics.localization import best_overlaps, hits
-from countenance.tasks.ignored import counted_boxes
+from countenance.tasks.ignored_regions import counted_boxes
 from countenance.tasks.precision import collected_precisions
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.states import Spool

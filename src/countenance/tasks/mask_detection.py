@@ -76,7 +76,7 @@ def localised(truth: Any, predicted: Any) -> Any:
 
 
 def _judged(row: Row, subject: Subject, localised: bool, labels: set[str] | None) -> Row:
-    """The three metrics of a face; `said` is what the boxes it took were labelled, None without labels."""
+    """The three metrics of a face; `labels` are those of the boxes it took, None without labels."""
     row["m.localised"] = float(localised)
     row["m.true_positive"] = row["m.true_negative"] = None
     truth = TRUTH.get(subject.attributes.get("masked"))

@@ -1,7 +1,7 @@
 """The log-average miss rate over a whole run: of everybody, of each group, and of people of some heights.
 
-What is in ignored regions (`countenance.tasks.ignored`) is not counted; for a range of heights, people outside it are
-such regions too.
+What is in ignored regions (`countenance.tasks.ignored_regions`) is not counted; for a range of heights, people outside
+it are such regions too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from countenance.metrics.miss_rate import (
     heights,
     log_average_miss_rates,
 )
-from countenance.tasks.ignored import ignored, ignored_boxes
+from countenance.tasks.ignored_regions import ignored, ignored_boxes
 from countenance.tasks.precision import REPLICATES, Group, collected
 from countenance.tasks.reduce import Reduced, Shard, State, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number, Result

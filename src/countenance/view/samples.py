@@ -19,7 +19,7 @@ from countenance.report.gallery import about_row, window_of
 from countenance.run.pictures import is_dataset_of
 from countenance.run.store import thumbnails_of
 from countenance.view.dataset import Indexed, ViewedSamples, samples_of
-from countenance.view.opened import OpenRun, Unknown
+from countenance.view.open_run import OpenRun, Unknown
 from countenance.view.predictions import StoredPredictions
 from countenance.view.privacy import BLURRED
 

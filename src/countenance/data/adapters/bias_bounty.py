@@ -9,7 +9,7 @@ from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, Tru
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
-from countenance.data.reading.asked import folder_and_options
+from countenance.data.reading.options import folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
 

@@ -11,7 +11,7 @@ from countenance.data.adapters.fairface import read_fairface
 from countenance.data.adapters.labelled import label_kind, labelled_pictures
 from countenance.data.attributes import with_table
 from countenance.data.folders import coco_file
-from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
@@ -23,7 +23,7 @@ BOXES, ONE_FACE = "mask_detection", "mask_detection_one_face"
 USUAL = ("skincolor", "sex", "skin_tone", "age_group", "gender", "race")
 MOST_GROUPS = 20
 
-__all__ = ["BOXES", "NAMES", "ONE_FACE", "AskedTruth", "MaskData", "load", "load_mask_data", "source_of"]
+__all__ = ["BOXES", "NAMES", "ONE_FACE", "MaskData", "ReadingOptions", "load", "load_mask_data", "source_of"]
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class MaskData:
     """What the four numbers of its boxes are, where --box-format and --units say so."""
 
 
-def source_of(name: str, directory: Path | None, request: AskedTruth) -> str | None:
+def source_of(name: str, directory: Path | None, request: ReadingOptions) -> str | None:
     """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=cxcywh…`.
 
     None for data that have a name of their own, and where the attributes are outside of the folder.
 
-    >>> source_of("fairface", Path("faces"), AskedTruth(split="validation"))
+    >>> source_of("fairface", Path("faces"), ReadingOptions(split="validation"))
     'mask_fairness:faces?name=fairface&form=cxcywh&units=rel&split=validation'
     """
     options = None if directory is None else request.options(directory)
@@ -61,25 +61,25 @@ def load(part: str | None) -> Dataset:
     folder, options = folder_and_options("mask_fairness", part, ("name", *OPTIONS))
     if "name" not in options:
         raise InputError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
-    request = AskedTruth.of_options(folder, options, f"mask_fairness:{part}")
+    request = ReadingOptions.of_options(folder, options, f"mask_fairness:{part}")
     return load_mask_data(options["name"], folder, request).dataset
 
 
-def load_mask_data(name: str, directory: Path | None = None, request: AskedTruth | None = None) -> MaskData:
+def load_mask_data(name: str, directory: Path | None = None, request: ReadingOptions | None = None) -> MaskData:
     """A dataset of this suite by its name; all but the embedded people need their folder.
 
     >>> load_mask_data("farface", Path("."))
     Traceback (most recent call last):
     countenance.errors.InputError: no dataset 'farface' here (did you mean fairface?); there are fairface, bafmd, ...
     """
-    request = request or AskedTruth()
+    request = request or ReadingOptions()
     data = _read(name, directory, request)
     if request.split is not None:
         data = replace(data, dataset=data.dataset.split(request.split), source=None)
     return replace(data, origin=source_of(name, directory, request))
 
 
-def _read(name: str, directory: Path | None, request: AskedTruth) -> MaskData:
+def _read(name: str, directory: Path | None, request: ReadingOptions) -> MaskData:
     base = name.partition(":")[0]
     if base == "people":
         return MaskData(load_dataset(name), attributes=("skin_tone", "age_group", "gender"), source=name)
@@ -100,7 +100,7 @@ def _read(name: str, directory: Path | None, request: AskedTruth) -> MaskData:
     return MaskData(dataset, attributes=compared, reading=request.reading if kind in ("csv", "yolo") else None)
 
 
-def _read_folder(root: Path, request: AskedTruth) -> tuple[Dataset, str]:
+def _read_folder(root: Path, request: ReadingOptions) -> tuple[Dataset, str]:
     """Any folder: COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes, and `attributes.csv`; and which it was."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder")

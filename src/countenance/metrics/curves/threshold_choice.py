@@ -35,7 +35,7 @@ class ThresholdChoice:
 def choose_threshold(
     negatives: Floats, image: Ints, images: int, alarms: float, *, rounds: int = ROUNDS, seed: int = 0
 ) -> ThresholdChoice:
-    """The lowest threshold that at most `wanted` false alarms reach, with its stability.
+    """The lowest threshold that at most `alarms` false alarms reach, with its stability.
 
     There is at least one false alarm; `image` is the image of each false alarm, as a number below `images`.
 

@@ -13,8 +13,8 @@ from countenance.report.charts.curves import curve_lines
 from countenance.report.figures.curves import Chart, GroupLine, Limits
 from countenance.report.names import attribute_label, clean
 from countenance.report.plots.style import LINE, MILLIMETRE, SOFT, colour_of, drawing, shortened
+from countenance.report.results import chart_of
 from countenance.report.source import ReportSource
-from countenance.report.whole_run import chart_of
 from countenance.tasks import Curve
 
 WIDTH, HEIGHT = 178 * MILLIMETRE, 74 * MILLIMETRE

@@ -11,7 +11,7 @@ from countenance.run.store import AUDIT, REPORT
 from countenance.run.suite import suite_of
 
 
-def pages_again(run: Run, journal: Mapping[str, Any]) -> list[str]:
+def rewrite_pages(run: Run, journal: Mapping[str, Any]) -> list[str]:
     """Write the files again that a purge removed from a run: its suite's own, then the pages with the same gallery."""
     suite = suite_of(run)
     files = [] if suite is None else suite.files(run, journal["files"])
