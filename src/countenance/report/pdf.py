@@ -31,7 +31,8 @@ def write_pdf(
     """Write the report of an audited run as PDF and return its path; it never shows a real face.
 
     `content` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline,
-    statements, numbers and sections of a suite. Without `verdicts` no group is marked by its verdict in the figures. The same run gives the same bytes.
+    statements, numbers and sections of a suite. Without `verdicts` no group is marked by its verdict in the figures.
+    The same run gives the same bytes.
     """
     path = pdf_path(out)
     source = run if isinstance(run, ReportSource) else ReportSource.of(run)
