@@ -42,8 +42,8 @@ SURFACES = {
     "detectable effect and plan": (
         "countenance.auditing.power.detectable_rate",
         "countenance.auditing.plan.plan",
-        "countenance.gating.needed.units_for_rate",
-        "countenance.gating.needed.units_for_distance",
+        "countenance.gating.sample_sizes.units_for_rate",
+        "countenance.gating.sample_sizes.units_for_distance",
     ),
     "all-clear": ("countenance.auditing.verdict.concluded",),
     "compare": (
