@@ -58,7 +58,9 @@ class Line:
         """The share, its standard error, and how many tables were made."""
         count = max(20, round(tables * self.weight)) if self.weight else 0
         value = self.share(count, np.random.default_rng(zlib.crc32(f"{self.section} {self.name}".encode())))
-        return value, math.sqrt(max(value * (1 - value), 0.0) / count) if count else 0.0, count
+        # two successes and two failures more: a share of 0 or 1 has an error too
+        share = (value * count + 2) / (count + 4)
+        return value, math.sqrt(share * (1 - share) / (count + 4)) if count else 0.0, count
 
     def verdict(self, value: float, tables: int) -> str:
         """Whether the promise is kept; two standard errors at the bound are allowed."""

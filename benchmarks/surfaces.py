@@ -76,7 +76,7 @@ def comparisons() -> Iterator[SurfaceRow]:
 
 def gate_decides(outcome: str, rate: float, tables: int, rng: Rng) -> float:
     """How often one gate of a rate that keeps at least .9 has an outcome."""
-    counts = rng.binomial(gating.N, rate, size=(max(tables * 20, 1), 1))
+    counts = rng.binomial(gating.N, rate, size=(tables, 1))
     return float((gating.outcomes(counts, 0.05) == outcome).mean())
 
 
@@ -90,7 +90,7 @@ def gates() -> Iterator[SurfaceRow]:
     """A model exactly at its limit."""
     for outcome in ("pass", "fail"):
         run = partial(gate_decides, outcome, gating.LIMIT)
-        yield SurfaceRow("gate", "gate", f"a model at its limit, one look: {outcome}", (0.0, 0.03), run)
+        yield SurfaceRow("gate", "gate", f"a model at its limit, one look: {outcome}", (0.0, 0.025), run, 10.0)
     for rows, alike in ((1, 0.0), (5, 0.2), (5, 0.6)):
         name = f"a model at its limit passes once in 50 looks, any-time, {rows} row(s) a person, alike by {alike:g}"
         yield SurfaceRow("gate, any time", "gate", name, (0.0, 0.025), partial(passes_once, rows, alike))

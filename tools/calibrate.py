@@ -47,15 +47,15 @@ SURFACES = {
     ),
     "all-clear": ("countenance.auditing.verdict.concluded",),
     "compare": (
-        "countenance.comparing.compare.compare",
+        "countenance.comparing.comparison.compare",
         "countenance.comparing.changes.paired_findings",
         "countenance.comparing.gaps.gaps",
         "countenance.auditing.change.tango_limits",
     ),
     "gate": ("countenance.gating.judge.gate",),
     "gate, any time": ("countenance.metrics.any_time.any_time_lower_bound",),
-    "held equal": ("countenance.auditing.held_equal.given_findings",),
-    "discover": ("countenance.discovering.discover.discover", "countenance.discovering.discover.discover_run"),
+    "held equal": ("countenance.auditing.held_equal_gaps.given_findings",),
+    "discover": ("countenance.discovering.discovery.discover", "countenance.discovering.discovery.discover_run"),
     "equity": ("countenance.metrics.equity_measures.widened_measure",),
     "rates and curves": (
         "countenance.metrics.intervals.wilson",
