@@ -24,6 +24,8 @@ from countenance.person_columns import person_column
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
 """What COCO has no field for; written beside its own fields and read back when present."""
+REGION: tuple[str, ...] = ("category_id", "bbox", "person_box", "face_box")
+"""What counts of a region that shows a crowd: where it is."""
 TRIED = 100
 """So many images are looked for where pictures may be: the first one may be missing."""
 
@@ -226,9 +228,7 @@ def _regions(
     subjects = []
     for k, (i, annotation) in enumerate(annotated):
         place = f"{annotations} annotations[{i}]"
-        bare = {
-            name: annotation[name] for name in ("category_id", "bbox", "person_box", "face_box") if name in annotation
-        }
+        bare: dict[str, Any] = {name: annotation[name] for name in REGION if name in annotation}
         number = annotation.get("subject", annotation.get("id", f"region {k + 1}"))
         values = _subject_values({**bare, "subject": number}, categories, sample.width, sample.height, k, place)
         subjects.append(cells.subject({**values, "attributes": {"ignore": "yes"}}, sample.width, sample.height, place))

@@ -26,6 +26,8 @@ def counted_boxes(sample: Sample, truth: Array, answer: Boxes) -> Boxes:
     regions = ignored_boxes(sample)
     if not len(regions):
         return answer
-    kept = assigned(truth, regions, answer.xyxy, answer.scores) != IGNORED
-    labels = None if answer.labels is None else [label for label, here in zip(answer.labels, kept, strict=True) if here]
-    return Boxes(answer.xyxy[kept], answer.scores[kept], labels)
+    counted = assigned(truth, regions, answer.xyxy, answer.scores) != IGNORED
+    labels = (
+        None if answer.labels is None else [label for label, here in zip(answer.labels, counted, strict=True) if here]
+    )
+    return Boxes(answer.xyxy[counted], answer.scores[counted], labels)
