@@ -34,7 +34,7 @@ class PictureFinder:
         """The picture that a cell means; the other cells of its row decide between equal names in several folders."""
         if not cell or len(cell) > 4096:
             return None
-        picture = self.names.find(cell)
+        picture = self._by_name(cell)
         if picture is not None:
             return picture
         candidates = self.candidates(cell)
@@ -48,16 +48,28 @@ class PictureFinder:
 
     def candidates(self, cell: str) -> list[str]:
         """Every picture whose file has the name in a cell, unless both are of a split, and of another one."""
-        path = PurePosixPath(cell.replace("\\", "/"))
-        named = self._by_file.get(path.name.casefold(), [])
-        splits = _splits(path)
-        return [name for name in named if not splits or _splits(PurePosixPath(name)) in (splits, set())]
+        path = _path(cell)
+        return [name for name in self._by_file.get(path.name.casefold(), []) if _one_split(path, name)]
 
     def names_picture(self, cell: str) -> bool:
         """Whether a cell names at least one picture; a bare number is taken for one only where its zeros are there."""
         if not cell or len(cell) > 4096:
             return False
-        return self.names.find(cell) is not None or bool(self.candidates(cell))
+        return self._by_name(cell) is not None or bool(self.candidates(cell))
+
+    def _by_name(self, cell: str) -> str | None:
+        picture = self.names.find(cell)
+        return picture if picture is not None and _one_split(_path(cell), picture) else None
+
+
+def _path(cell: str) -> PurePosixPath:
+    return PurePosixPath(cell.replace("\\", "/"))
+
+
+def _one_split(path: PurePosixPath, name: str) -> bool:
+    """Whether a path and a picture can be of one split: train/1.jpg is not val/1.jpg."""
+    splits, others = _splits(path), _splits(PurePosixPath(name))
+    return not splits or not others or splits == others
 
 
 def _splits(path: PurePosixPath) -> set[str]:
