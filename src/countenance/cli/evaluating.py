@@ -108,12 +108,12 @@ def run(
         ),
         engine_settings.changed(progress=partial(progress, quiet=quiet), say=note),
     )
-    found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    audit = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
     for tracker in trackers:
         say(f"logged   {tracker}: {log_run(finished, tracker)}")
     if rules is not None:
         show_gate(gate(finished, rules))
-    fail_on_verdict(found, named)
+    fail_on_verdict(audit, named)
 
 
 def _trackers(names: list[str] | None) -> list[str]:
@@ -151,7 +151,7 @@ def _check_before(
     dataset = load_dataset(data, **data_settings.reading())
     known = [*dataset.attribute_names(), *CONDITIONS]
     check_names(data, choices.by, known, choices.where)
-    check_names(data, choices.given, known)
+    check_names(data, choices.conditions, known)
     _check_values(data, dataset, choices)
     declared = load_task(task).metrics
     measured = [metric.name for metric in declared]
@@ -159,7 +159,7 @@ def _check_before(
         if name not in measured and not any(name.startswith(f"{metric}.") for metric in measured):
             raise InputError(f"{task}: no metric {name!r}{near(name, measured)}; there are {', '.join(measured)}")
     audited = metrics or [metric.name for metric in declared if metric.headline] or measured
-    AuditSettings(given=choices.given, depth=choices.depth, adjust=choices.adjust, families=choices.families)
+    AuditSettings(given=choices.conditions, depth=choices.depth, adjust=choices.adjust, families=choices.families)
     for what, named in (("delta", parse_delta(choices.delta)[1]), ("better", parse_better(choices.better))):
         for name in named:
             if name and name not in audited:
@@ -176,8 +176,8 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
     from countenance.auditing.source import Source
     from countenance.data.conditions import PREFIX
 
-    wanted = parse_where(choices.where)
-    if (choices.by is None and not wanted) or len(dataset) > MOST_CHECKED:
+    conditions = parse_where(choices.where)
+    if (choices.by is None and not conditions) or len(dataset) > MOST_CHECKED:
         return
     table: dict[str, list[object]] = {f"attr.{name}": [] for name in dataset.attribute_names()}
     for sample in dataset:
@@ -187,7 +187,7 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
                 value = values.get(name.removeprefix("attr."))
                 column.append(list(value) if isinstance(value, tuple) else value)
     source = Source(table, label=data)
-    kept_rows(source, wanted)
+    kept_rows(source, conditions)
     recorded = [text for text in choices.by or () if not text.startswith(PREFIX) and f"*{PREFIX}" not in text]
     if recorded:
         for choice in choose(recorded, source, []).attributes:
@@ -212,18 +212,18 @@ def _audit_and_report(
             better=choices.better,
             adjust=choices.adjust,
             families=choices.families,
-            given=choices.given,
+            given=choices.conditions,
             progress=progress,
         )
-        found = noted(finished, answer)
-    store_audit(finished, found)
+        audit = noted(finished, answer)
+    store_audit(finished, audit)
     page = write_page(finished, gallery=gallery)
-    for line in run_lines(finished, found, width()):
+    for line in run_lines(finished, audit, width()):
         say(line)
     for text in finished.notes:
         say(f"note     {text}")
     say(f"report   {page}")
-    return found
+    return audit
 
 
 def report(
@@ -307,7 +307,7 @@ def models_list() -> None:
 
 
 def register(app: typer.Typer) -> None:
-    """Put the spine's commands at the top level."""
+    """Put these commands at the top level."""
     for function in (run, audit, report, plan, demo):
         app.command()(function)
     app.command("list")(list_)
