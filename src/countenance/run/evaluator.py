@@ -12,8 +12,8 @@ from countenance.data.manifest import SampleManifest
 from countenance.errors import OptionError
 from countenance.metrics.readings import Reading
 from countenance.models import ModelCard
+from countenance.run.chosen_model import choose_model
 from countenance.run.evaluation import Evaluation
-from countenance.run.given import given_model
 from countenance.run.licences import Allowed, allowances
 from countenance.run.matching import refuse_mismatch
 from countenance.run.plan import make_plan
@@ -149,7 +149,7 @@ def evaluate_with(
     if model_settings.timed:
         run_settings = _one_at_a_time(run_settings)
     dataset = _loaded(data, data_settings)
-    chosen_model = given_model(model, model_settings, the_task, dataset)
+    chosen_model = choose_model(model, model_settings, the_task, dataset)
     card = model_settings.card or chosen_model.card
     chosen_model = replace(chosen_model, card=card)
     for allowed in allowances(run_settings.allow_licence):

@@ -184,9 +184,9 @@ class Run:
         from countenance.run.auditing import audit_run, store_audit
         from countenance.run.ledger import noted
 
-        found = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
-        store_audit(self, found)
-        return found
+        audit = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
+        store_audit(self, audit)
+        return audit
 
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write the report of the last audit (or of the default one) and return its path.
