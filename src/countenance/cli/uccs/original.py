@@ -122,7 +122,7 @@ def baseline_recognition(
 ) -> None:
     """Version 3: baseline_recognition [CONFIG.yaml]: embeddings of the gallery and of the detected faces."""
     from countenance.suites.uccs.baseline import Baseline
-    from countenance.suites.uccs.baseline.recognize import Kept, recognize
+    from countenance.suites.uccs.baseline.recognize import EmbeddingFiles, recognize
     from countenance.suites.uccs.config import EMBEDDING
 
     config, _ = _config(ctx.args)
@@ -132,7 +132,7 @@ def baseline_recognition(
         arch = EMBEDDING
     names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file")
     gallery, probes, detections = (config.path(name) for name in names)
-    files = Kept(gallery, probes, detections, disable_gallery)
+    files = EmbeddingFiles(gallery, probes, detections, disable_gallery)
     baseline = Baseline(
         config.path("data_directory"),
         config["which_set"],

@@ -56,7 +56,7 @@ HEADER = (*COLUMNS, *(name.upper() for name in ATTRIBUTES), "FACE_SIZE")
 
 
 @dataclass
-class Made:
+class WrittenData:
     """What was written, in numbers."""
 
     folder: Path
@@ -75,7 +75,7 @@ class Made:
             yield f"  {'gallery':12} {self.gallery:5} pictures"
 
 
-def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[Sample] = ()) -> Made:
+def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[Sample] = ()) -> WrittenData:
     """Write group scenes in the layout of version 2 or 3 into a new folder, all of it or nothing.
 
     `portraits` are further pictures of the watch list, for the gallery of version 3 and the training of version 2.
@@ -89,7 +89,7 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
     numbers = subject_numbers(dataset)
     if not numbers:
         raise InputError(f"dataset {dataset.name!r} has nobody on the watch list (attribute role is 'known')")
-    summary = Made(out, version, len(numbers))
+    summary = WrittenData(out, version, len(numbers))
     with staged(out) as folder:
         known = [s for s in portraits if s.subjects and s.subjects[0].identity in numbers]
         (_write_v2 if version == 2 else _write_v3)(FolderWriter(folder), scenes, known, numbers, summary)
@@ -125,7 +125,7 @@ def file_name(sample: Sample) -> str:
 
 
 def _write_v2(
-    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], summary: Made
+    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], summary: WrittenData
 ) -> None:
     sets = {**scenes, "training": [*scenes["training"], *portraits]}
     sets["sample"] = sets["training"][:5]
@@ -137,7 +137,7 @@ def _write_v2(
 
 
 def _write_v3(
-    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], summary: Made
+    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], summary: WrittenData
 ) -> None:
     validation = _faces(scenes["validation"], numbers)
     test = _faces(scenes["test"], numbers, len(validation) + 1)
@@ -174,7 +174,7 @@ def _write_set(
     which: str,
     samples: Sequence[Sample],
     faces: list[RenderedFace],
-    summary: Made,
+    summary: WrittenData,
 ) -> None:
     """The pictures and the protocol of one set."""
     for sample in samples:

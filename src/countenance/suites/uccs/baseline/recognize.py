@@ -41,7 +41,7 @@ def named(templates: Templates, probes: NDArray[np.float32], most: int = MOST_LA
     return labels
 
 
-class Kept(NamedTuple):
+class EmbeddingFiles(NamedTuple):
     """Where version 3's scripts keep what passes between them: two folders of embeddings, and a detection file."""
 
     gallery: Path
@@ -64,7 +64,7 @@ def _from_file(baseline: Baseline, path: Path) -> Detections:
     )
 
 
-def recognize(baseline: Baseline, how: How, files: Kept | None = None) -> Path:
+def recognize(baseline: Baseline, how: How, files: EmbeddingFiles | None = None) -> Path:
     """Enrol, compare, and write a recognition file (version 2) or a scoring file (version 3)."""
     version = baseline.of_version()
     out = baseline.out("recognition" if version == 2 else "scoring")
