@@ -21,9 +21,10 @@ import countenance
 from countenance.answers.finds import to_finds
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.files import file_hash
 from countenance.loading import load_code, load_registered, plugins
 from countenance.models.adapters import Request, adapt
-from countenance.models.model import Model, ModelCard, file_hash, told
+from countenance.models.model import Model, ModelCard, told
 from countenance.models.saved import finds_of_saved
 from countenance.models.timed import TimedModel
 from countenance.models.zoo import ZOO

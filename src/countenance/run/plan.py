@@ -20,9 +20,9 @@ from countenance.data.card import DatasetCard
 from countenance.data.fit_input import FitContext
 from countenance.data.manifest import SampleManifest, attribute_kinds
 from countenance.errors import InputError
+from countenance.files import file_hash
 from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard
-from countenance.models.model import file_hash
 from countenance.run.latency import LATENCY
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.withdrawals import NOBODY, Withdrawn

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from countenance.data.adapters.bias_bounty import read_truth, source_of
+from countenance.files import file_hash
 from countenance.models import ModelCard
-from countenance.models.model import file_hash
 from countenance.run import Run, evaluate
 from countenance.settings.engine import Say
 from countenance.suites.bias_bounty.scoring import Score

@@ -7,8 +7,8 @@ from unicodedata import normalize
 
 from countenance.data.adapters.uccs import read_dataset, source_of
 from countenance.errors import InputError
+from countenance.files import file_hash
 from countenance.models import ModelCard
-from countenance.models.model import file_hash
 from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
 from countenance.suites.uccs.evaluation import UccsEvaluation
