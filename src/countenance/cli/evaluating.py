@@ -86,8 +86,9 @@ def run(
     from countenance.cli.progress import progress
     from countenance.gating import gate, read_policy
     from countenance.report.loggers import log_run
-    from countenance.run.evaluator import evaluate_with
+    from countenance.run.evaluator import evaluate_loaded
     from countenance.run.licences import Allowed
+    from countenance.tasks import load_task
 
     named = fail_on_names(fail_on)
     trackers = _trackers(log)
@@ -95,19 +96,20 @@ def run(
     licences = (Allowed.of(run_settings.allow_licence), rules and rules.licences and rules.licences.allowed)
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
     choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
-    _check_before(task, data, names_of(metric), gallery, choices, data_settings)
-    finished = evaluate_with(
+    dataset = _checked_dataset(task, data, names_of(metric), gallery, choices, data_settings)
+    finished = evaluate_loaded(
         model,
-        task,
-        data,
+        load_task(task, options),
+        dataset,
         out,
         model_settings,
-        data_settings,
+        data_settings.changed(source=data),
         run_settings.changed(
             options=options, by=names_of(by), allow_licence=[allowed for allowed in licences if allowed]
         ),
         engine_settings.changed(progress=partial(progress, quiet=quiet), say=note),
     )
+    finished.loaded = dataset
     audit = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
     for tracker in trackers:
         say(f"logged   {tracker}: {log_run(finished, tracker)}")
@@ -132,15 +134,15 @@ def _trackers(names: list[str] | None) -> list[str]:
     return trackers
 
 
-def _check_before(
+def _checked_dataset(
     task: str,
     data: str,
     metrics: list[str] | None,
     gallery: str,
     choices: Choices,
     data_settings: DataSettings,
-) -> None:
-    """Refuse a typo now, not after every image was evaluated."""
+) -> "Dataset":
+    """The dataset; a typo in an option is refused now, not after every image was evaluated."""
     from countenance.auditing.settings import AuditSettings, parse_better, parse_delta
     from countenance.data import load_dataset
     from countenance.data.conditions import COLUMNS as CONDITIONS
@@ -166,6 +168,7 @@ def _check_before(
                 raise InputError(f"--{what} {name!r} is not one of the metrics ({', '.join(audited)})")
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
+    return dataset
 
 
 def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:

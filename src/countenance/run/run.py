@@ -48,6 +48,8 @@ class Run:
         """What a page must say beside the notes of the run itself."""
         self.unstored: Audit | None = None
         """An audit that could not be stored, because the run cannot be written to."""
+        self.loaded: Dataset | None = None
+        """The dataset, where the command that made the run has read it."""
 
     def __repr__(self) -> str:
         """The run in at most five lines: where it is, and what its audit found."""
@@ -135,6 +137,8 @@ class Run:
 
         `source` says where it is when the run was made on another machine.
         """
+        if self.loaded is not None and source is None:
+            return self.loaded
         from countenance.data import load_dataset
         from countenance.settings import ReadingSettings
 
