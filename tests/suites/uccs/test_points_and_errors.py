@@ -16,7 +16,7 @@ from countenance.suites.uccs.comparison import ROUNDS, compare, names_of
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
 from countenance.suites.uccs.evaluation import Submission
 from countenance.suites.uccs.operating import default_targets, group_curves, middle
-from countenance.suites.uccs.readings import _found
+from countenance.suites.uccs.readings import _localises
 
 FACE, INSIDE, AWAY = (0.0, 0.0, 10.0, 10.0), (1.0, 1.0, 8.0, 8.0), (80.0, 80.0, 9.0, 9.0)
 
@@ -171,7 +171,7 @@ def test_a_face_is_found_by_its_version_s_own_overlap(version, overlap, hits):
     """A box inside of a face covers it wholly by version 2's measure, and .64 of it by version 3's."""
     truth = np.array([[0.0, 0, 10, 10], [50, 50, 60, 60]])
     said = np.array([[1.0, 1, 9, 9], [90, 90, 99, 99]])
-    assert _found(version, overlap)(truth, said).tolist() == hits
+    assert _localises(version, overlap)(truth, said).tolist() == hits
 
 
 def test_a_band_of_detections_is_strict_in_version_two_alone(tmp_path):

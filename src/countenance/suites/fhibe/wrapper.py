@@ -14,7 +14,7 @@ from countenance.data.adapters.fhibe.truth import mask_path
 from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
-from countenance.models.by_path import answers_by_path, blamed
+from countenance.models.path_models import answers_by_path, blamed
 from countenance.models.registry import ModelSpec
 from countenance.suites.fhibe.outputs import placed_points
 from countenance.suites.fhibe.settings import ENCODINGS

@@ -10,7 +10,7 @@ from countenance.data.adapters.happyfaces import SET_OF, HappyFacesDataset
 from countenance.data.adapters.happyfaces_layout import HappyFaces
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
-from countenance.models.saved import card_of_predictions
+from countenance.models.saved_predictions import card_of_predictions
 from countenance.run.evaluator import evaluate
 from countenance.run.run import Run
 from countenance.suites.happyfaces.draws import draw

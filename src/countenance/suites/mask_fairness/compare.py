@@ -7,7 +7,7 @@ from typing import Any
 
 from countenance.auditing import Finding
 from countenance.comparing.changes import paired_findings
-from countenance.comparing.compare import Asked
+from countenance.comparing.comparison import ComparisonQuestion
 from countenance.comparing.entries import entries_of
 from countenance.errors import InputError
 from countenance.run import Run
@@ -60,14 +60,12 @@ def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) 
     columns = {column: metric for metric, column in METRICS.items() if metric not in skipped}
     if not columns:
         raise InputError(f"{first} and {second} have no rate in common")
-    question = Asked.of(entries, list(by), list(columns), **settings)
+    question = ComparisonQuestion.of(entries, list(by), list(columns), **settings)
     sides, grouped = question.sides(0, 1)
     findings = paired_findings(sides, grouped)
     differences = [
         RateDifference(columns[finding.metric], attribute or "all", group or "all", finding)
-        for attribute, group, finding in sorted(
-            findings, key=lambda first_run: list(columns).index(first_run[2].metric)
-        )
+        for attribute, group, finding in sorted(findings, key=lambda entry: list(columns).index(entry[2].metric))
     ]
     return DetectorComparison(names, differences, skipped)
 

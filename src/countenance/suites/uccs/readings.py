@@ -35,19 +35,19 @@ def reading_warnings(submission: Submission, data: Path) -> tuple[str, ...]:
         FileBoxes(scores.box, submission.row_image, AS_WRITTEN),
         size=size,
         remedy=REMEDY,
-        found=_found(submission.version, submission.settings.overlap),
+        localises=_localises(submission.version, submission.settings.overlap),
     )
     return () if note is None else (f"{scores.path}: {note}",)
 
 
-def _found(version: int, overlap: float) -> Found:
+def _localises(version: int, overlap: float) -> Found:
     """When a face counts as found: some detection overlaps it enough, by the version's own measure."""
     measure = challenge_overlap if version == 2 else intersection_over_union
 
-    def hits(truth: Floats, predicted: Floats) -> NDArray[np.bool_]:
+    def localises(truth: Floats, predicted: Floats) -> NDArray[np.bool_]:
         sizes = np.ones((1, 2))
         faces, boxes = AS_WRITTEN.numbers(truth, sizes), AS_WRITTEN.numbers(predicted, sizes)
         each = measure(np.repeat(faces, len(boxes), axis=0), np.tile(boxes, (len(faces), 1)))
         return np.asarray(each.reshape(len(faces), len(boxes)).max(axis=1) >= overlap)
 
-    return hits
+    return localises
