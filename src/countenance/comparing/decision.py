@@ -161,7 +161,7 @@ def _gaps(gaps: Sequence[Gap], *, contrast: bool = False) -> list[str]:
         # part of their lead; they are not news.
         largest = max(abs(g.difference) for g in changed)
         news = [g for g in changed if g.versus != REST or g.direction != _mirrored(g) or abs(g.difference) == largest]
-        sentences = []
+        sentences: list[str] = []
         for word in (WIDENED, REVERSED, NARROWED):
             own = [g for g in news if g.moved == word]
             if own:
