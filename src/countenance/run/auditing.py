@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -366,7 +366,7 @@ def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
         by, metrics = settings["by"], settings["metrics"]
     except (ValueError, KeyError) as error:
         raise InputError(f"{run.place}/{AUDIT}: damaged settings ({first_line(error)})") from None
-    known = {field.name for field in fields(AuditSettings)} | {"equity"}
+    known = {*AuditSettings.names(), "equity"}
     known_settings = {name: value for name, value in settings.items() if name in known}
     if " else " in str(known_settings.get("cluster")):  # the text of an audit of an older edition
         known_settings["cluster"] = "auto"

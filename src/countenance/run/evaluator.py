@@ -205,7 +205,7 @@ def _recorded(settings: DataSettings) -> dict[str, Any]:
 
 def _one_at_a_time(settings: RunSettings) -> RunSettings:
     if settings.batch not in (1, default_of(RunSettings, "batch")):
-        raise OptionError("timed", f"timed: images are timed one at a time; leave batch={settings.batch} out")
+        raise OptionError("timed", f"timed: images are timed one at a time; leave batch={settings.batch} out", "batch")
     return settings.changed(batch=1)
 
 
