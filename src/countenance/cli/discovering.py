@@ -45,7 +45,7 @@ def discover(
     from countenance.files import write_json
     from countenance.report.gallery import mode_for
     from countenance.run import Run
-    from countenance.run.store import MANIFEST
+    from countenance.run.file_names import MANIFEST
 
     if better not in (None, "higher", "lower"):
         raise InputError(f"--better {better}, expected higher or lower")

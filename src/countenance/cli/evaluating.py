@@ -273,7 +273,7 @@ def demo(
     from countenance.models.zoo import ZOO
     from countenance.report.twin_page import write_twin_page
     from countenance.run import Run
-    from countenance.run.store import REPORT
+    from countenance.run.file_names import REPORT
 
     work = {"task": "face_localization", "workers": 2, "threads": 1, "quiet": quiet}
     run(model=model, data="people:portraits", out=out, by="skin_tone,age_group,gender,masked", **work)

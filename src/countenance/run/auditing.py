@@ -23,12 +23,12 @@ from countenance.data.tables import near
 from countenance.decoding import first_line, json_of
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.file_names import AUDIT, FINDINGS
 from countenance.run.licences import in_words, of_manifest
 from countenance.run.missing import ANSWERED, unanswered
 from countenance.run.named_tasks import registered_task, stored_metrics
 from countenance.run.pair_equity import pair_equity
 from countenance.run.run import Run
-from countenance.run.store import AUDIT, FINDINGS
 from countenance.run.stored_audit import checked_excluded, checked_settings
 from countenance.scratch import temporary_folder
 from countenance.storage import Missing
