@@ -10,19 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from countenance.cli.audit_options import (
+    H0,
     Adjust,
+    Alpha,
     Better,
     By,
     Choices,
     Cluster,
+    ComparisonKind,
     Delta,
     Denominator,
     Depth,
     Families,
     Given,
     Metrics,
+    MinN,
     Ordered,
+    Pair,
+    Poor,
+    Power,
     Quiet,
+    Reference,
     Where,
     by_name,
     cluster_of,
@@ -30,6 +38,7 @@ from countenance.cli.audit_options import (
 )
 from countenance.cli.lines import PaintedLine, PaintedText, Stopped, note, say, width, wrapped
 from countenance.cli.places import is_run
+from countenance.cli.shared_options import Json, Page, Pdf, Seed
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, keep_audit
 from countenance.errors import InputError
@@ -62,32 +71,30 @@ def audit(
     ] = None,
     positive: Annotated[str | None, typer.Option(help="The positive class, where its word does not say so.")] = None,
     cluster: Cluster = None,
-    comparison: Annotated[str, typer.Option(help="rest, pairs, reference, spread or paired.")] = "rest",
-    reference: Annotated[
-        str | None, typer.Option(help="The group to compare with: its name, 'best' or 'largest'.")
-    ] = None,
-    pair: Annotated[str | None, typer.Option(help="Column(s) that match rows of a paired comparison.")] = None,
+    comparison: ComparisonKind = "rest",
+    reference: Reference = None,
+    pair: Pair = None,
     where: Where = None,
     given: Given = None,
     depth: Depth = None,
-    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
+    alpha: Alpha = 0.05,
     delta: Delta = None,
     better: Better = None,
     denominator: Denominator = None,
     ordered: Ordered = None,
-    poor: Annotated[float, typer.Option(help="Share of failures above which the summary begins with it.")] = 0.2,
-    h0: Annotated[float, typer.Option(help="Effect (Cohen's h) above which a disparity is severe.")] = 0.2,
-    power: Annotated[float, typer.Option(help="Power of the minimum detectable effect.")] = 0.8,
-    min_n: Annotated[int, typer.Option(min=1, help="Fewest people (images, rows) a side must have.")] = 20,
+    poor: Poor = 0.2,
+    h0: H0 = 0.2,
+    power: Power = 0.8,
+    min_n: MinN = 20,
     adjust: Adjust = "minp",
     families: Families = None,
     equity: Annotated[
         bool, typer.Option("--equity", help="Equity measures, with intervals and what a fair system would show.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of permutations.")] = 0,
-    json: Annotated[Path | None, typer.Option(help="Write verdict, settings and findings here as JSON.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
-    pdf: Annotated[Path | None, typer.Option(help="Write the same report as PDF here.")] = None,
+    seed: Seed = 0,
+    json: Json = None,
+    report: Page = None,
+    pdf: Pdf = None,
     unverified: Unverified = False,
     quiet: Quiet = False,
 ) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from countenance.cli.lines import say
 from countenance.cli.runs import purge
+from countenance.cli.shared_options import Seed
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def make_data(
     portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
     faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,
     side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 512,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the demo's noise.")] = 0,
+    seed: Seed = 0,
     reports: Annotated[bool, typer.Option(help="Evaluate all nine tasks and write their reports at once.")] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -86,8 +86,8 @@ class ComparisonQuestion:
         """Check the settings and put the rows side by side."""
         if unknown := [name for name in options if name not in SETTINGS]:
             raise InputError(f"a comparison has no setting {unknown[0]!r}; there are pair, {', '.join(SETTINGS)}")
-        audit_settings = AuditSettings.of(**options)
-        settings = replace(audit_settings, depth=audit_settings.depth or 1)
+        audit_settings = AuditSettings(**options)
+        settings = audit_settings.changed(depth=audit_settings.depth or 1)
         listed = None if by is None else split_names(by) if isinstance(by, str) else list(by)
         measured = [metrics] if isinstance(metrics, str) else metrics
         if both := [name for name in listed or () if name in (measured or ())]:

@@ -34,8 +34,8 @@ from countenance.run.auditing import (
     read_audit,
     with_everyone,
 )
+from countenance.run.file_names import AUDIT
 from countenance.run.run import Run
-from countenance.run.store import AUDIT
 from countenance.tasks.results import Number
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from countenance.report.names import model_label
 from countenance.report.results import whole_run
 from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.run import Run
-from countenance.run.store import PAGES, REPORT
+from countenance.run.file_names import PAGES, REPORT
 from countenance.run.suite import Section, Suite, suite_of
 from countenance.storage import Missing, is_url
 

@@ -19,8 +19,8 @@ from countenance.report.page import context, write_page
 from countenance.report.plots.style import check_installed
 from countenance.report.source import ReportSource
 from countenance.report.words import DISPARITY
+from countenance.run.file_names import REPORT
 from countenance.run.run import Run
-from countenance.run.store import REPORT
 from countenance.run.suite import Section
 from countenance.suites.fhibe.evaluate import amended
 from countenance.suites.fhibe.pairs import published_pairs
