@@ -120,25 +120,10 @@ def _of_rule(rule: kinds.GapRule, answer: AnsweredQuestion) -> list[Finding]:
 
 
 def _from_losing_side(f: Finding) -> Finding:
-    """A comparison of two groups, told from the one that does worse."""
+    """A comparison of two groups, seen from the one that does worse."""
     if f.versus == REST or f.direction != "better" or f.kind == "twins":
         return f
-    return f.model_copy(
-        update={
-            "group": f.versus,
-            "versus": f.group,
-            "direction": "worse",
-            "n": f.n_versus,
-            "clusters": f.clusters_versus,
-            "n_versus": f.n,
-            "clusters_versus": f.clusters,
-            "difference": -f.difference,
-            "diff_low": -f.diff_high,
-            "diff_high": -f.diff_low,
-            "low_equivalence": -f.high_equivalence,
-            "high_equivalence": -f.low_equivalence,
-        }
-    )
+    return f.mirrored()
 
 
 def _lacking_gaps(rule: kinds.GapRule, evidence: RunEvidence) -> Lacking:
