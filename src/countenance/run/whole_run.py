@@ -51,7 +51,7 @@ class RunParts(ABC):
 
 
 @dataclass(frozen=True)
-class GivenShards(RunParts):
+class LoadedShards(RunParts):
     """Shards that a program holds."""
 
     read: Callable[[], Iterator[Shard]]
@@ -165,11 +165,11 @@ class WholeRun:
             for column in rows.column_names:
                 name = column.removeprefix("attr.")
                 if name != column and name not in NEVER_GROUPS and kinds[name] == "string":
-                    found = values.setdefault(name, set())
-                    if len(found) <= MOST_VALUES:
-                        found |= set(rows[column].unique().drop_null().to_pylist())
-        kept = [name for name, found in values.items() if 2 <= len(found) <= MOST_VALUES]
-        return tuple(name for name in FIRST_GROUPS if name in kept) or tuple(kept)
+                    words = values.setdefault(name, set())
+                    if len(words) <= MOST_VALUES:
+                        words |= set(rows[column].unique().drop_null().to_pylist())
+        usable = [name for name, words in values.items() if 2 <= len(words) <= MOST_VALUES]
+        return tuple(name for name in FIRST_GROUPS if name in usable) or tuple(usable)
 
     def progress(self, what: str, total: int) -> Any:
         return nullcontext(lambda n=1: None) if self.maker is None else self.maker(what, total)

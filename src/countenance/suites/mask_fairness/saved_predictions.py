@@ -15,7 +15,7 @@ from countenance.data.reading.box_readings import fits_sentence
 from countenance.decoding import open_parquet
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading, fitting
-from countenance.run.given import wanted_by
+from countenance.run.chosen_model import wanted_by
 from countenance.settings.box_words import Form, Units
 from countenance.settings.engine import Say
 from countenance.tasks import load_task
@@ -38,17 +38,17 @@ def predictions_of(
         from countenance.models.saved_predictions import SavedAnswers
 
         return SavedAnswers.of_run(path)
-    told = {"classes": ",".join(f"{number}={label}" for number, label in classes.items())} if classes else {}
-    found = read_predictions(path, wanted_by(load_task(data.task), data.dataset, told, units))
-    reading = Reading(box_format or found.reading.form, units or units_of(found.by_id.values()))
-    found = replace(found, reading=reading)
-    n = sum(map(len, found.by_id.values()))
-    say(f"{path.name}: {n} box{'' if n == 1 else 'es'}, read as {found.reading} ({found.reading.numbers_are})")
-    if found.classes:
+    options = {"classes": ",".join(f"{number}={label}" for number, label in classes.items())} if classes else {}
+    predictions = read_predictions(path, wanted_by(load_task(data.task), data.dataset, options, units))
+    reading = Reading(box_format or predictions.reading.form, units or units_of(predictions.by_id.values()))
+    predictions = replace(predictions, reading=reading)
+    n = sum(map(len, predictions.by_id.values()))
+    say(f"{path.name}: {n} box{'' if n == 1 else 'es'}, read as {reading} ({reading.numbers_are})")
+    if predictions.classes:
         source = "" if classes else "; --classes says otherwise"
-        say(f"{path.name}: classes {classes_in_words(found.classes)}{source}")
-    _refuse_negative(found, data, path)
-    return found
+        say(f"{path.name}: classes {classes_in_words(predictions.classes)}{source}")
+    _refuse_negative(predictions, data, path)
+    return predictions
 
 
 def _is_stored(path: Path) -> bool:
@@ -61,19 +61,22 @@ def _is_stored(path: Path) -> bool:
         return False
 
 
-def _refuse_negative(found: Predictions, data: MaskData, path: Path) -> None:
+def _refuse_negative(predictions: Predictions, data: MaskData, path: Path) -> None:
     """Raise for a box with a negative side, and name every other reading in which the boxes of the file fit."""
     boxes = [
-        (sample, box) for sample in data.dataset if sample.id in found.by_id for box in found.by_id[sample.id].xyxy
+        (sample, box)
+        for sample in data.dataset
+        if sample.id in predictions.by_id
+        for box in predictions.by_id[sample.id].xyxy
     ]
     numbers = np.array([box for _, box in boxes]).reshape(len(boxes), 4)
     sizes = np.array([[sample.width, sample.height] for sample, _ in boxes], dtype=np.float64).reshape(len(boxes), 2)
-    corners = found.reading.corners(numbers, sizes)
+    corners = predictions.reading.corners(numbers, sizes)
     bad = np.flatnonzero((corners[:, 2:] < corners[:, :2]).any(axis=1))
     if not len(bad):
         return
-    others = [other for other in fitting(numbers, sizes) if other != found.reading]
+    others = [other for other in fitting(numbers, sizes) if other != predictions.reading]
     fits = f"; {fits_sentence(others, 'prediction-')}" if others else ""
     sample, box = boxes[bad[0]]
     shown = f"box {tuple(box.tolist())} of {sample.id}"
-    raise InputError(f"{path}: read as {found.reading}, {shown} has a negative width or height{fits}")
+    raise InputError(f"{path}: read as {predictions.reading}, {shown} has a negative width or height{fits}")

@@ -55,12 +55,12 @@ def draw(stored: Mapping[int, Mapping[str, float | None]], seed: int, most: int 
     lowest = {(shard, name): score for shard, scores in stored.items() for name, score in scores.items()}
     known = sorted(lowest)
     order = [known[i] for i in np.random.default_rng(seed).permutation(len(known))]
-    unsure = sorted((score, one) for one, score in lowest.items() if score is not None)
-    empty = [one for one in order if lowest[one] is None]
-    found: dict[int, list[str]] = {}
-    for shard, name in sorted({*order[:most], *empty[:EDGES], *(one for _, one in unsure[:EDGES])}):
-        found.setdefault(shard, []).append(name)
-    return found
+    unsure = sorted((score, place) for place, score in lowest.items() if score is not None)
+    empty = [place for place in order if lowest[place] is None]
+    chosen: dict[int, list[str]] = {}
+    for shard, name in sorted({*order[:most], *empty[:EDGES], *(place for _, place in unsure[:EDGES])}):
+        chosen.setdefault(shard, []).append(name)
+    return chosen
 
 
 def lowest_score(answer: Any) -> float | None:
@@ -103,7 +103,7 @@ def _again(task: Task, model: Any, sample: Sample, context: Context) -> Any:
         return None
 
 
-def same_answer(one: Any, two: Any) -> bool:
+def same_answer(first: Any, second: Any) -> bool:
     """Whether two predictions are the same but for rounding.
 
     >>> from countenance.answers import Boxes
@@ -112,25 +112,27 @@ def same_answer(one: Any, two: Any) -> bool:
     >>> same_answer(Boxes([[0, 0, 4, 4]], [0.9]), Boxes([[0, 0, 4, 5]], [0.9]))
     False
     """
-    return type(one) is type(two) and _same(vars(one), vars(two))
+    return type(first) is type(second) and _same(vars(first), vars(second))
 
 
-def _same(one: Any, two: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
-        if one.shape != two.shape:
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        if first.shape != second.shape:
             return False
-        if one.dtype in (np.uint8, np.bool_):  # a few pixels may round; colours may differ by one step
-            step = 1 if one.dtype == np.uint8 and one.ndim == 3 else 0
-            apart = np.abs(one.astype(np.int16) - two.astype(np.int16)) > step
-            return bool(np.count_nonzero(apart) <= one.size * 1e-3)
-        scale = float(np.abs(two).max(initial=0.0))
-        return bool(np.allclose(one, two, rtol=RELATIVE, atol=ABSOLUTE * max(scale, 1.0)))
-    if isinstance(one, Mapping) and isinstance(two, Mapping):
-        return set(one) == set(two) and all(_same(one[name], two[name]) for name in one if name != "landmarks")
-    if isinstance(one, list | tuple) and isinstance(two, list | tuple):
-        return len(one) == len(two) and all(_same(a, b) for a, b in zip(one, two, strict=True))
-    if isinstance(one, float) and isinstance(two, float | int):
-        return bool(np.isclose(one, two, rtol=RELATIVE, atol=ABSOLUTE))
-    if isinstance(one, np.ndarray) or isinstance(two, np.ndarray):
+        if first.dtype in (np.uint8, np.bool_):  # a few pixels may round; colours may differ by one step
+            step = 1 if first.dtype == np.uint8 and first.ndim == 3 else 0
+            apart = np.abs(first.astype(np.int16) - second.astype(np.int16)) > step
+            return bool(np.count_nonzero(apart) <= first.size * 1e-3)
+        scale = float(np.abs(second).max(initial=0.0))
+        return bool(np.allclose(first, second, rtol=RELATIVE, atol=ABSOLUTE * max(scale, 1.0)))
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return set(first) == set(second) and all(
+            _same(first[name], second[name]) for name in first if name != "landmarks"
+        )
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(_same(a, b) for a, b in zip(first, second, strict=True))
+    if isinstance(first, float) and isinstance(second, float | int):
+        return bool(np.isclose(first, second, rtol=RELATIVE, atol=ABSOLUTE))
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
         return False
-    return bool(one == two)
+    return bool(first == second)

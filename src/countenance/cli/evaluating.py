@@ -86,8 +86,9 @@ def run(
     from countenance.cli.progress import progress
     from countenance.gating import gate, read_policy
     from countenance.report.loggers import log_run
-    from countenance.run.evaluator import evaluate_with
+    from countenance.run.evaluator import evaluate_loaded
     from countenance.run.licences import Allowed
+    from countenance.tasks import load_task
 
     named = fail_on_names(fail_on)
     trackers = _trackers(log)
@@ -95,25 +96,26 @@ def run(
     licences = (Allowed.of(run_settings.allow_licence), rules and rules.licences and rules.licences.allowed)
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
     choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
-    _check_before(task, data, names_of(metric), gallery, choices, data_settings)
-    finished = evaluate_with(
+    dataset = _checked_dataset(task, data, names_of(metric), gallery, choices, data_settings)
+    finished = evaluate_loaded(
         model,
-        task,
-        data,
+        load_task(task, options),
+        dataset,
         out,
         model_settings,
-        data_settings,
+        data_settings.changed(source=data),
         run_settings.changed(
             options=options, by=names_of(by), allow_licence=[allowed for allowed in licences if allowed]
         ),
         engine_settings.changed(progress=partial(progress, quiet=quiet), say=note),
     )
-    found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    finished.loaded = dataset
+    audit = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
     for tracker in trackers:
         say(f"logged   {tracker}: {log_run(finished, tracker)}")
     if rules is not None:
         show_gate(gate(finished, rules))
-    fail_on_verdict(found, named)
+    fail_on_verdict(audit, named)
 
 
 def _trackers(names: list[str] | None) -> list[str]:
@@ -132,15 +134,15 @@ def _trackers(names: list[str] | None) -> list[str]:
     return trackers
 
 
-def _check_before(
+def _checked_dataset(
     task: str,
     data: str,
     metrics: list[str] | None,
     gallery: str,
     choices: Choices,
     data_settings: DataSettings,
-) -> None:
-    """Refuse a typo now, not after every image was evaluated."""
+) -> "Dataset":
+    """The dataset; a typo in an option is refused now, not after every image was evaluated."""
     from countenance.auditing.settings import AuditSettings, parse_better, parse_delta
     from countenance.data import load_dataset
     from countenance.data.conditions import COLUMNS as CONDITIONS
@@ -151,7 +153,7 @@ def _check_before(
     dataset = load_dataset(data, **data_settings.reading())
     known = [*dataset.attribute_names(), *CONDITIONS]
     check_names(data, choices.by, known, choices.where)
-    check_names(data, choices.given, known)
+    check_names(data, choices.conditions, known)
     _check_values(data, dataset, choices)
     declared = load_task(task).metrics
     measured = [metric.name for metric in declared]
@@ -159,13 +161,14 @@ def _check_before(
         if name not in measured and not any(name.startswith(f"{metric}.") for metric in measured):
             raise InputError(f"{task}: no metric {name!r}{near(name, measured)}; there are {', '.join(measured)}")
     audited = metrics or [metric.name for metric in declared if metric.headline] or measured
-    AuditSettings(given=choices.given, depth=choices.depth, adjust=choices.adjust, families=choices.families)
+    AuditSettings(given=choices.conditions, depth=choices.depth, adjust=choices.adjust, families=choices.families)
     for what, named in (("delta", parse_delta(choices.delta)[1]), ("better", parse_better(choices.better))):
         for name in named:
             if name and name not in audited:
                 raise InputError(f"--{what} {name!r} is not one of the metrics ({', '.join(audited)})")
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
+    return dataset
 
 
 def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
@@ -176,8 +179,8 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
     from countenance.auditing.source import Source
     from countenance.data.conditions import PREFIX
 
-    wanted = parse_where(choices.where)
-    if (choices.by is None and not wanted) or len(dataset) > MOST_CHECKED:
+    conditions = parse_where(choices.where)
+    if (choices.by is None and not conditions) or len(dataset) > MOST_CHECKED:
         return
     table: dict[str, list[object]] = {f"attr.{name}": [] for name in dataset.attribute_names()}
     for sample in dataset:
@@ -187,7 +190,7 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
                 value = values.get(name.removeprefix("attr."))
                 column.append(list(value) if isinstance(value, tuple) else value)
     source = Source(table, label=data)
-    kept_rows(source, wanted)
+    kept_rows(source, conditions)
     recorded = [text for text in choices.by or () if not text.startswith(PREFIX) and f"*{PREFIX}" not in text]
     if recorded:
         for choice in choose(recorded, source, []).attributes:
@@ -212,18 +215,18 @@ def _audit_and_report(
             better=choices.better,
             adjust=choices.adjust,
             families=choices.families,
-            given=choices.given,
+            given=choices.conditions,
             progress=progress,
         )
-        found = noted(finished, answer)
-    store_audit(finished, found)
+        audit = noted(finished, answer)
+    store_audit(finished, audit)
     page = write_page(finished, gallery=gallery)
-    for line in run_lines(finished, found, width()):
+    for line in run_lines(finished, audit, width()):
         say(line)
     for text in finished.notes:
         say(f"note     {text}")
     say(f"report   {page}")
-    return found
+    return audit
 
 
 def report(
@@ -307,7 +310,7 @@ def models_list() -> None:
 
 
 def register(app: typer.Typer) -> None:
-    """Put the spine's commands at the top level."""
+    """Put these commands at the top level."""
     for function in (run, audit, report, plan, demo):
         app.command()(function)
     app.command("list")(list_)

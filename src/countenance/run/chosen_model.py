@@ -27,7 +27,7 @@ SAVED = (".csv", ".parquet", ".json", ".txt", ".gz")
 
 
 @dataclass(frozen=True)
-class GivenModel:
+class ChosenModel:
     """A model as it was given: by name (it can be made in another process) or as an object."""
 
     card: ModelCard
@@ -43,9 +43,9 @@ class GivenModel:
         return self.target if self.spec is None else self.spec.load()
 
 
-def given_model(model: Any, settings: ModelSettings, task: Task, data: Dataset | SampleManifest) -> GivenModel:
+def choose_model(model: Any, settings: ModelSettings, task: Task, data: Dataset | SampleManifest) -> ChosenModel:
     """The model that a caller named or handed over, timed where that is asked for."""
-    chosen = _given_model(model, settings, task, data)
+    chosen = _choose_model(model, settings, task, data)
     if not settings.timed:
         return chosen
     if chosen.spec is not None and chosen.spec.needs_process:
@@ -55,35 +55,35 @@ def given_model(model: Any, settings: ModelSettings, task: Task, data: Dataset |
     return replace(chosen, target=TimedModel(chosen.target))
 
 
-def _given_model(model: Any, settings: ModelSettings, task: Task, data: Dataset | SampleManifest) -> GivenModel:
+def _choose_model(model: Any, settings: ModelSettings, task: Task, data: Dataset | SampleManifest) -> ChosenModel:
     """The model that a caller named or handed over; saved predictions are read now."""
     weights, device = settings.weights, settings.device
     if (predictions := _predictions(model)) is not None:
-        found = predictions
-        if not isinstance(found, Predictions):
+        answers = predictions
+        if not isinstance(answers, Predictions):
             options = {str(name): str(value) for name, value in (settings.settings or {}).items()}
             name = options.pop("format", None)
-            found = read_predictions(predictions, wanted_by(task, data, options, settings.units), name)
-        said = [note for note in (*found.notes, found.absent) if note]
-        notes = tuple(note.replace(found.place, Path(found.place).name) for note in said)  # they are published
-        model = SavedAnswers.of_file(found)
-        return GivenModel(card_of_predictions(found), target=model, notes=notes, reading=found.reading)
+            answers = read_predictions(predictions, wanted_by(task, data, options, settings.units), name)
+        sentences = [note for note in (*answers.notes, answers.absent) if note]
+        notes = tuple(note.replace(answers.place, Path(answers.place).name) for note in sentences)  # they are published
+        model = SavedAnswers.of_file(answers)
+        return ChosenModel(card_of_predictions(answers), target=model, notes=notes, reading=answers.reading)
     if isinstance(model, str | Path):
         if Path(model).suffix.lower() in SAVED:
             raise InputError(f"{model}: no such file of predictions")
         spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings.settings or {})
         spec = replace(spec, request=Request.of(task, data)) if ":" in spec.source else spec
-        return GivenModel(spec.card(), spec, device=device)
+        return ChosenModel(spec.card(), spec, device=device)
     if isinstance(model, ModelSpec):
-        return GivenModel(model.card(), model, device=model.device)
+        return ChosenModel(model.card(), model, device=model.device)
     if isinstance(model, type):
         raise InputError(f"model is the class {model.__name__}; give an object of it: {model.__name__}()")
     if settings.settings or weights is not None:
         raise InputError("settings and weights are for models by name and for files of predictions, not for an object")
     if library_of(model) and (adapted := adapt(model, Request.of(task, data))):
-        return GivenModel(adapted.card, target=adapted.call)
+        return ChosenModel(adapted.card, target=adapted.call)
     if callable(model) or attribute_of(model, "by_id") or attribute_of(model, "by_samples"):
-        return GivenModel(card_of_callable(model), target=model)
+        return ChosenModel(card_of_callable(model), target=model)
     raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")
 
 
@@ -104,7 +104,7 @@ def wanted_by(
     task: Task, data: Dataset | SampleManifest, options: Mapping[str, str], units: Units | None = None
 ) -> Wanted:
     """What a task asks of a file of predictions on a dataset."""
-    people = {} if isinstance(data, SampleManifest) else {s.id: ([one.id for one in s.subjects],) for s in data}
+    people = {} if isinstance(data, SampleManifest) else {s.id: ([subject.id for subject in s.subjects],) for s in data}
     return Wanted(task.answer, names_of(data), options, units, getattr(data, "categories", {}), people)
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.image import decode
-from countenance.data.paths import unpack
+from countenance.data.paths import unpacked
 from countenance.decoding import decoding, regular_file
 from countenance.errors import InputError
-from countenance.scratch import temporary_folder
-from countenance.suites.happyfaces.interface import Labels, Pictures
 
+Pictures = NDArray[np.uint8]
+Labels = NDArray[np.int64]
 TAGS = ("FHWH", "FHWS", "FSWH", "FSWS")
 """The four types of photos: F(ace) H(appy) or S(ad), W(riting) H(APPY) or S(AD)."""
 MATCHED, CROSS = ("FHWH", "FSWS"), ("FHWS", "FSWH")
@@ -108,21 +108,18 @@ def read_happyfaces(source: Path, held_back: Path | None = None) -> HappyFaces:
     if not source.exists():
         names = ", ".join(folders[0] for folders, _ in SETS.values())
         raise InputError(f"{source}: no such folder; give the folder that holds {names}")
-    with temporary_folder("happyfaces") as unpacked:
-        root = _opened(source, unpacked / "all") if source.is_file() else source
-        sets = {}
-        for name, (folders, tags) in SETS.items():
-            sets[name] = _read_set(_find(root, folders, unpacked / name), tags, unpacked / f"{name}-tags")
-        if held_back is not None:
-            folder = _opened(held_back, unpacked / "held") if held_back.is_file() else held_back
-            if not folder.is_dir():
-                raise InputError(f"{held_back}: no such folder; give one that holds {', '.join(TAGS)}")
-            sets["held_back"] = _read_set(folder, TAGS, unpacked / "held-tags")
-        shapes = {photos.pixels.shape[1:] for photos in sets.values()}
-        if len(shapes) > 1:
-            raise InputError(f"{source}: its sets hold photos of different sizes; make them all one size")
-        features, real_people = _card(root / CARD)
-        return HappyFaces(**sets, features=features, real_people=real_people)
+    root = _opened(source) if source.is_file() else source
+    sets = {name: _read_set(_find(root, folders), tags) for name, (folders, tags) in SETS.items()}
+    if held_back is not None:
+        folder = _opened(held_back) if held_back.is_file() else held_back
+        if not folder.is_dir():
+            raise InputError(f"{held_back}: no such folder; give one that holds {', '.join(TAGS)}")
+        sets["held_back"] = _read_set(folder, TAGS)
+    shapes = {photos.pixels.shape[1:] for photos in sets.values()}
+    if len(shapes) > 1:
+        raise InputError(f"{source}: its sets hold photos of different sizes; make them all one size")
+    features, real_people = _card(root / CARD)
+    return HappyFaces(**sets, features=features, real_people=real_people)
 
 
 def _card(card: Path) -> tuple[tuple[str, str], bool]:
@@ -137,31 +134,31 @@ def _card(card: Path) -> tuple[tuple[str, str], bool]:
         raise InputError(f'{card}: expected {{"features": [FIRST, SECOND], …}} ({error})') from None
 
 
-def _find(root: Path, names: tuple[str, ...], scratch: Path) -> Path:
+def _find(root: Path, names: tuple[str, ...]) -> Path:
     """The folder of one of these names, or what an archive of that name holds."""
     for name in names:
         if (root / name).is_dir():
             return root / name
         for suffix in ARCHIVES:
             if (root / f"{name}{suffix}").is_file():
-                return _opened(root / f"{name}{suffix}", scratch)
+                return _opened(root / f"{name}{suffix}")
     remedy = "; make it with `countenance happyfaces build`" if names[0].startswith("unl") else ""
     raise InputError(f"{root}: holds no {names[0]} (a folder or {names[0]}.tar.gz){remedy}")
 
 
-def _opened(archive: Path, into: Path) -> Path:
+def _opened(archive: Path) -> Path:
     """The folder in an archive; a single folder around everything is stepped into."""
-    unpack(archive, into)
-    inner = list(into.iterdir())
+    folder = unpacked(archive)
+    inner = list(folder.iterdir())
     while len(inner) == 1 and inner[0].is_dir() and inner[0].name not in TAGS:
-        into = inner[0]
-        inner = list(into.iterdir())
+        folder = inner[0]
+        inner = list(folder.iterdir())
     known = {name for folders, _ in SETS.values() for name in folders}
-    return into.parent if into.name in known and archive.name.split(".")[0] not in known else into
+    return folder.parent if folder.name in known and archive.name.split(".")[0] not in known else folder
 
 
-def _read_set(folder: Path, tags: tuple[str, ...], scratch: Path) -> Photos:
-    files = [(tag, path) for tag in tags for path in _photo_files(_find(folder, (tag,), scratch / tag))]
+def _read_set(folder: Path, tags: tuple[str, ...]) -> Photos:
+    files = [(tag, path) for tag in tags for path in _photo_files(_find(folder, (tag,)))]
     pixels = [read_photo(path) for _, path in files]
     return make_photos(pixels, [tag for tag, _ in files], [path.name for _, path in files], str(folder))
 

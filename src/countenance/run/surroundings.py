@@ -64,11 +64,11 @@ def forget_beside(store: RunStore, names: set[str]) -> None:
         try:
             content = json_of(storage.read(VIEWS), VIEWS)
             views = content["views"]
-            kept = [view for view in views if not _names(view, names)]
+            remaining = [view for view in views if not _names(view, names)]
         except (Missing, InputError, KeyError, TypeError):
             continue
-        if len(kept) < len(views):
-            storage.write(VIEWS, to_json({**content, "views": kept}).encode())
+        if len(remaining) < len(views):
+            storage.write(VIEWS, to_json({**content, "views": remaining}).encode())
 
 
 def _names(view: Any, names: set[str]) -> bool:

@@ -1,7 +1,8 @@
 """FHIBE and FHIBE-Face as a `Dataset`: every picture with its people, so that any model and task here runs on it."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -9,14 +10,10 @@ from urllib.parse import parse_qs, urlencode
 import numpy as np
 
 from countenance.data import Dataset, LazyImage, Rle, Sample, Subject
-from countenance.data.card import AttributeCard, DatasetCard
-from countenance.errors import InputError
-from countenance.metrics.masks import compress
-from countenance.models.model import file_hash
-from countenance.suites.fhibe import truth as true
-from countenance.suites.fhibe.groups import check_attributes, label
-from countenance.suites.fhibe.table import FhibeTable, everyone_in, mini, processed, read_table
-from countenance.suites.fhibe.vocabulary import (
+from countenance.data.adapters.fhibe import truth as true
+from countenance.data.adapters.fhibe.attributes import check_attributes, label
+from countenance.data.adapters.fhibe.table import FhibeTable, everyone_in, mini, processed, read_table
+from countenance.data.adapters.fhibe.words import (
     ASSIGNED,
     BODY_TASKS,
     CARD,
@@ -25,8 +22,12 @@ from countenance.suites.fhibe.vocabulary import (
     MEANINGS,
     TASKS,
 )
-from countenance.tasks.face_parsing import FACE_LABELS
-from countenance.tasks.thresholds import Compat
+from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.vocabulary import FACE_LABELS
+from countenance.errors import InputError
+from countenance.files import file_hash
+from countenance.metrics.masks import compress
+from countenance.settings.data import Compat
 
 FOLDERS = ("fhibe_downsampled", "fhibe", "fhibe_face_crop_align", "fhibe_face_crop")
 EXPECTED = (
@@ -42,17 +43,27 @@ CITATION = "Xiang et al., Fair human-centric image dataset for ethical AI benchm
 class FhibeDataset(Dataset):
     """A dataset whose fingerprint is that of its table: FHIBE's pictures are too many to hash for every page."""
 
-    def __init__(self, card: DatasetCard, samples: Sequence[Sample], table: FhibeTable, people: FhibeTable) -> None:
+    def __init__(
+        self,
+        card: DatasetCard,
+        samples: Sequence[Sample],
+        table: FhibeTable,
+        people: FhibeTable,
+        masks: Mapping[int, str] | None = None,
+    ) -> None:
         super().__init__(card, samples, notes=[line.replace(f"{table.root}/", "") for line in people.problems])
         self.table, self.people = table, people
+        self.masks = masks or {}
+        """The hashes of the files of label maps, by row: truth that is not in the table."""
         self.images: list[str] = []
         """The names of all images of the table, also of those that were not drawn: outputs may name them."""
         self.read: dict[str, Any] = {}
         """What was asked of the reader, by the names of the source's query."""
 
     def fingerprint(self) -> str:
-        """A hash of the annotation table, and of what was read of it where that is not all."""
+        """A hash of the annotation table, of what was read of it where that is not all, and of the label maps."""
         some = [f"{name}={self.read[name]}" for name in ("compat", "mini") if self.read.get(name)]
+        some += [f"{row}:{digest}" for row, digest in sorted(self.masks.items())]
         content = file_hash(self.table.path)
         return hashlib.sha256(" ".join([content, *some]).encode()).hexdigest() if some else content
 
@@ -122,15 +133,19 @@ def read_dataset(
     if size is not None:
         table = mini(table, size)
         people = table if strict else everyone_in(people, table)
+    masks: dict[int, str] = {}
     if without:
+        if "face_parsing" in tasks:
+            masks = _hashes_of_masks(people, [i for i, name in enumerate(people.text("filepath")) if name in without])
         table, people = (
             each.take([i for i, name in enumerate(each.text("filepath")) if name not in without])
             for each in (table, people)
         )
         if not len(table):
             raise InputError(f"{table.path}: no row is left")
-    samples = _samples(people, tasks, attributes, compat, set(table.line))
-    read = FhibeDataset(dataset_card(table.root, dataset, attributes, version), samples, table, people)
+    truth = _truth(people, tasks, compat, masks)
+    samples = _samples(people, truth, attributes, compat, set(table.line))
+    read = FhibeDataset(dataset_card(table.root, dataset, attributes, version), samples, table, people, masks)
     read.images = images
     read.read = {
         "dataset": dataset,
@@ -143,10 +158,10 @@ def read_dataset(
 
 
 def _samples(
-    people: FhibeTable, tasks: Sequence[str], attributes: Sequence[str], compat: Compat, scored: set[int]
+    people: FhibeTable, truth: Mapping[str, Sequence[Any]], attributes: Sequence[str], compat: Compat, scored: set[int]
 ) -> list[Sample]:
     values = {name: label(people, name, compat).cells() for name in attributes}
-    truth, identities = _truth(people, tasks, compat), people.text("subject_id")
+    identities = people.text("subject_id")
     sizes = people.sizes() if "image_height" in people.columns else None
     rows_of: dict[str, list[int]] = {}
     for i, name in enumerate(people.text("filepath")):
@@ -179,8 +194,8 @@ def _size(image: LazyImage) -> tuple[int, int]:
     return height, width
 
 
-def _truth(table: FhibeTable, tasks: Sequence[str], compat: Compat) -> dict[str, Sequence[Any]]:
-    """The fields of subjects that tasks need, with a value for each row."""
+def _truth(table: FhibeTable, tasks: Sequence[str], compat: Compat, masks: dict[int, str]) -> dict[str, Sequence[Any]]:
+    """The fields of subjects that tasks need, with a value for each row; the hashes of label maps go into `masks`."""
     out: dict[str, Any] = {}
     chosen = set(tasks)
     if "person_bbox" in table.columns:
@@ -190,26 +205,37 @@ def _truth(table: FhibeTable, tasks: Sequence[str], compat: Compat) -> dict[str,
     if "keypoint_estimation" in chosen:
         out["keypoints"] = true.keypoints(table)
     if chosen & {"person_parsing", "keypoint_estimation"}:
-        masks = zip(true.person_masks(table), table.sizes(), strict=True)
-        out["mask"] = [Rle(height, width, compress(runs)) for runs, (height, width) in masks]
+        people = zip(true.person_masks(table), table.sizes(), strict=True)
+        out["mask"] = [Rle(height, width, compress(runs)) for runs, (height, width) in people]
     if "body_parts_detection" in chosen:
         out["body_parts"] = [*map(tuple, true.body_parts(table, compat))]
     if "face_parsing" in chosen:
-        out["face_parts"] = [_face_parts(table, i, size) for i, size in enumerate(table.sizes())]
+        out["face_parts"] = [_face_parts(table, i, size, masks) for i, size in enumerate(table.sizes())]
     if chosen & set(FACE_TASKS) and "image_width" in table.columns:
         out["face_box"] = [np.array([0.0, 0.0, width, height]) for height, width in table.sizes()]
     return out
 
 
-def _face_parts(table: FhibeTable, row: int, size: tuple[int, int]) -> dict[str, Rle]:
+def _face_parts(table: FhibeTable, row: int, size: tuple[int, int], masks: dict[int, str]) -> dict[str, Rle]:
     """The parts of a row's face; a label map of another size than its picture's is refused."""
-    labels = true.face_labels(table, row)
+    content = true.mask_bytes(table, row)
+    masks[table.line[row]] = hashlib.sha256(content).hexdigest()
+    labels = true.face_labels_of(content, table, row)
     if labels.shape != size:
         raise InputError(
             f"{table.place(row, 'CelebA')}: a mask of {labels.shape[1]}×{labels.shape[0]}, "
             f"the picture is {size[1]}×{size[0]}"
         )
     return {FACE_LABELS[value]: Rle.encode(labels == value) for value in np.unique(labels).tolist() if value}
+
+
+def _hashes_of_masks(table: FhibeTable, rows: Iterable[int]) -> dict[int, str]:
+    """The hashes of the label maps of rows that are left out, so that leaving them out is not another truth."""
+    hashes = {}
+    for row in rows:
+        with suppress(InputError):  # it may be gone with the person
+            hashes[table.line[row]] = hashlib.sha256(true.mask_bytes(table, row)).hexdigest()
+    return hashes
 
 
 def _possible(root: Path, dataset: str) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from countenance.data.adapters.fhibe.places import ANCESTRIES
+from countenance.data.adapters.fhibe.words import BODY_TASKS, DATASETS, FACE_TASKS, TASKS
 from countenance.data.paths import inside
 from countenance.data.reading.columns import TextTable, check_ages, literal, read_columns
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.fhibe.places import ANCESTRIES
-from countenance.suites.fhibe.vocabulary import BODY_TASKS, DATASETS, FACE_TASKS, TASKS
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "person_localization": ("person_bbox",),

@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.adapters.fhibe.table import FhibeTable
 from countenance.data.paths import inside
 from countenance.data.reading.columns import literal
-from countenance.data.reading.label_maps import read_label_map
+from countenance.data.reading.label_maps import label_map_bytes, label_map_of
+from countenance.data.vocabulary import FACE_LABELS, KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.masks import Ints, polygon_runs
-from countenance.suites.fhibe.table import FhibeTable
-from countenance.tasks.face_parsing import FACE_LABELS
-from countenance.tasks.keypoint_estimation import KEYPOINTS
-from countenance.tasks.thresholds import Compat
+from countenance.settings.data import Compat
 
 Array = NDArray[np.float64]
 FAR = 1 << 24
@@ -140,7 +139,17 @@ def mask_path(table: FhibeTable, i: int) -> Path:
 
 def face_labels(table: FhibeTable, i: int) -> NDArray[np.uint8]:
     """The label map of a row."""
-    return read_label_map(mask_path(table, i), len(FACE_LABELS), table.place(i, "CelebA"))
+    return face_labels_of(mask_bytes(table, i), table, i)
+
+
+def mask_bytes(table: FhibeTable, i: int) -> bytes:
+    """The file of a row's label map."""
+    return label_map_bytes(mask_path(table, i), table.place(i, "CelebA"))
+
+
+def face_labels_of(content: bytes, table: FhibeTable, i: int) -> NDArray[np.uint8]:
+    """The label map of a row whose file was read."""
+    return label_map_of(content, mask_path(table, i), len(FACE_LABELS), table.place(i, "CelebA"))
 
 
 def usable(table: FhibeTable) -> FhibeTable:

@@ -27,8 +27,8 @@ def hashed_id(sample: str, salt: str) -> str:
     >>> hashed_id("a.png", "x") == hashed_id("a.png", "x") != hashed_id("a.png", "y")
     True
     """
-    made = hmac.new(salt.encode(), sample.encode("utf-8", "surrogatepass"), hashlib.sha256)
-    return f"{_salt_id(salt)}:{made.hexdigest()[:32]}"
+    code = hmac.new(salt.encode(), sample.encode("utf-8", "surrogatepass"), hashlib.sha256)
+    return f"{_salt_id(salt)}:{code.hexdigest()[:32]}"
 
 
 def _salt_id(salt: str) -> str:

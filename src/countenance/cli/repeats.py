@@ -21,8 +21,8 @@ def _leaves(command: Any) -> Iterator[Any]:
     if below is None:
         yield command
     else:
-        for one in below.values():
-            yield from _leaves(one)
+        for subcommand in below.values():
+            yield from _leaves(subcommand)
 
 
 def _parse(leaf: Any, parse: Any, context: Any, arguments: list[str]) -> Any:
