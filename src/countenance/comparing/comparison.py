@@ -105,7 +105,7 @@ class ComparisonQuestion:
         changed = overall(sides)
         parts = by_group(sides) if grouped else []
         moved, audit = gaps(sides) if grouped else ([], None)
-        notes = [*self.paired.notes, *self._one_sided(first, second), *(audit.notes if audit else [])]
+        notes = [*self.paired.notes, *self.one_sided(first, second), *(audit.notes if audit else [])]
         unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
         absent = self.absent(sides) if grouped else []
         decisions = decided(changed, parts, moved, sides.work.nouns, absent)
@@ -217,7 +217,7 @@ class ComparisonQuestion:
         rate = Judged(delta_of_rates(self.settings), LOWER)
         return judgements | {name: rate for name in self.measured if name not in judgements}
 
-    def _one_sided(self, first: int, second: int) -> list[str]:
+    def one_sided(self, first: int, second: int) -> list[str]:
         """Metrics that rows have in one of the two only."""
         notes = []
         for name, values in self.paired.scores.items():

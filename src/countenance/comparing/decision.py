@@ -104,7 +104,7 @@ def _overall(change: Change, nouns: tuple[str, str]) -> str:
         if change.clusters_needed and change.clusters_needed > change.clusters:
             needed = f", and seeing {change.delta:g} takes about {change.clusters_needed - change.clusters:,} more"
         here = f"{plural(change.clusters, *nouns)}{needed}" if change.tested else change.reason
-        if change.tested and (change.low > 0 or change.high < 0):  # the interval is of one comparison, and not exact
+        if change.tested and (change.low > 0 or change.high < 0):  # the interval is of one comparison
             here = f"adjusted p {change.p_adjusted:.2g}; {here}"
         return f"the evidence cannot tell whether {change.b} is better overall ({_interval(change)}; {here})"
     wide = change.delta is not None and max(-change.low, change.high) >= change.delta
