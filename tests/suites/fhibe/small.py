@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from countenance.answers.shapes import KEYPOINTS
 from countenance.data.image import encode_png
 from countenance.metrics.masks import compress, mask_runs
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 SIDE = 64
 

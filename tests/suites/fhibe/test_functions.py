@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from countenance.answers.shapes import KEYPOINTS
 from countenance.metrics.boxes import iou_matrix
 from countenance.metrics.keypoints import correct_keypoints, oks_rows
 from countenance.metrics.localization import best_overlaps
@@ -19,7 +20,6 @@ from countenance.suites.fhibe.places import country
 from countenance.suites.fhibe.table import FhibeTable
 from countenance.suites.fhibe.truth import coco_keypoints, person_runs, visible_parts
 from countenance.suites.fhibe.vocabulary import age_bin
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.thresholds import PUBLISHED, threshold_names
 
 from .helpers import assert_same

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from countenance.answers import Keypoints, LabelMap, Parts
+from countenance.answers.shapes import KEYPOINTS
 from countenance.data import ArrayImage, Sample, Subject
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.suites.fhibe.outputs import entry_of
 from countenance.suites.fhibe.wrapper import FhibeWrapper
 from countenance.suites.fhibe.wrapper_answers import embedding_of, picture_of
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 from .test_default import Wrapper
 

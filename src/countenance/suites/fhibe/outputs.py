@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
 from countenance.answers.formats import Predictions, Wanted, read_predictions
 from countenance.answers.formats.fhibe import MISSING, NOT_THERE
+from countenance.answers.shapes import KEYPOINTS
 from countenance.data import Sample
 from countenance.data.image import encode_png
 from countenance.data.names import ImageNames
@@ -24,7 +25,6 @@ from countenance.suites.fhibe.dataset import FhibeDataset
 from countenance.suites.fhibe.settings import ENCODINGS, FILE, FhibeSettings
 from countenance.tasks import Context, Task
 from countenance.tasks.box_notes import FACES, PEOPLE, Readings
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.task import CONTEXT
 
 REMEDY = "write detections as [x0, y0, x1, y1] in pixels"

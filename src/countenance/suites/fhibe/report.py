@@ -6,14 +6,15 @@ from typing import Any
 
 from markupsafe import Markup
 
+from countenance.answers.shapes import KEYPOINTS
 from countenance.auditing import Finding
 from countenance.auditing.groups import CROSS
 from countenance.errors import InputError
 from countenance.report import numbers, render, write_pdf
+from countenance.report.draw.mpl.style import check_installed
 from countenance.report.findings import by_size, finding_words
 from countenance.report.names import REST, Names, tone_colour, value_label
 from countenance.report.page import context, write_page
-from countenance.report.plots.style import check_installed
 from countenance.report.source import ReportSource
 from countenance.report.words import DISPARITY
 from countenance.run.run import Run
@@ -24,7 +25,6 @@ from countenance.suites.fhibe.pairs import published_pairs
 from countenance.suites.fhibe.places import LARGEST, is_largest
 from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, MEANINGS, MULTIPLE, UNKNOWN
 from countenance.tasks import Metric
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.results import Number, Result, Table
 from countenance.tasks.validation_rate import RATES
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.answers.shapes import KEYPOINTS
 from countenance.data.paths import inside
 from countenance.data.reading.columns import literal
 from countenance.data.reading.label_maps import read_label_map
@@ -13,7 +14,6 @@ from countenance.errors import InputError
 from countenance.metrics.masks import Ints, polygon_runs
 from countenance.suites.fhibe.table import FhibeTable
 from countenance.tasks.face_parsing import FACE_LABELS
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.thresholds import Compat
 
 Array = NDArray[np.float64]

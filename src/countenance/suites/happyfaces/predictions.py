@@ -5,7 +5,7 @@ from pathlib import Path
 
 from countenance.answers.formats.base import Predictions, Wanted
 from countenance.answers.formats.table import read_table
-from countenance.answers.types import Scalars
+from countenance.answers.values import Scalars
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.models.saved_predictions import card_of_predictions

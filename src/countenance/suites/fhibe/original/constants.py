@@ -1,5 +1,6 @@
 """Names and values of the original's constants, made from the vocabularies of this package."""
 
+from countenance.answers.shapes import KEYPOINTS
 from countenance.data.vocabulary import FITZPATRICK
 from countenance.suites.fhibe.places import REGIONS
 from countenance.suites.fhibe.settings import FILE
@@ -16,7 +17,6 @@ from countenance.suites.fhibe.vocabulary import (
     MULTIPLE,
     NOT_ON_FACES,
 )
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.thresholds import PUBLISHED
 
 EVALUATE: dict[str, object] = {

@@ -1,19 +1,22 @@
-"""Figures for files (PDF, SVG, PNG), drawn by matplotlib from the same numbers as the page's own figures.
+"""Figures for files (PDF, SVG, PNG), drawn by matplotlib from the same chart values as the page's own figures.
 
 They need the extra `plots`: `pip install 'countenance[plots]'`. Nothing here opens a window or reads a clock.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
 from countenance.files import write_text
-from countenance.report.figures.curves import Chart
-from countenance.report.plots.curves import curve_figure, curve_figures, result_figures
-from countenance.report.plots.forest import forest_figures
-from countenance.report.plots.interactive import interactive
-from countenance.report.plots.style import ENDINGS, check_installed, save, svg_of
+from countenance.report.charts import curve_panels, forests
+from countenance.report.charts.curves import CurveChart
+from countenance.report.draw.interactive import interactive
+from countenance.report.draw.mpl.curves import curve_figure
+from countenance.report.draw.mpl.forest import forest_figures
+from countenance.report.draw.mpl.style import ENDINGS, check_installed, save, svg_of
+from countenance.report.results import result_charts
 from countenance.report.source import ReportSource
 
 __all__ = [
@@ -25,7 +28,6 @@ __all__ = [
     "curve_figure",
     "curve_figures",
     "forest_figures",
-    "result_figures",
     "save",
     "save_chart",
     "svg_of",
@@ -43,7 +45,7 @@ def check_chart(path: Path) -> None:
         check_installed("a plot as PDF, SVG or PNG")
 
 
-def save_chart(chart: Chart, path: Path, height: float) -> None:
+def save_chart(chart: CurveChart, path: Path, height: float) -> None:
     """Write a chart in the format of the file's ending, whole or not at all; `height` is in inches."""
     check_chart(path)
     if path.suffix.lower() == ".html":
@@ -52,12 +54,19 @@ def save_chart(chart: Chart, path: Path, height: float) -> None:
         save(curve_figure(chart, height), path)
 
 
+def curve_figures(source: ReportSource) -> list[tuple[str, Any]]:
+    """A figure for each attribute of tasks that have a curve, then one for each curve among the results."""
+    charts = [(panel.attribute, panel.chart) for panel in curve_panels(source)]
+    charts += result_charts(source.results)
+    return [(name, curve_figure(replace(chart, title=""))) for name, chart in charts]
+
+
 def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
     """Every figure of a run with a name that a file can have."""
     named: list[tuple[str, Any]] = []
-    for metric in source.metrics:
-        figures = forest_figures(source, metric)
+    for forest in forests(source):
+        figures = forest_figures(forest)
         for number, figure in enumerate(figures, 1):
-            named.append((f"groups-{metric.name}{f'-{number}' if len(figures) > 1 else ''}", figure))
-    named += [(f"curve-{name}", figure) for name, figure in [*curve_figures(source), *result_figures(source)]]
+            named.append((f"groups-{forest.metric}{f'-{number}' if len(figures) > 1 else ''}", figure))
+    named += [(f"curve-{name}", figure) for name, figure in curve_figures(source)]
     return [(re.sub(r"[^\w.@-]+", "-", name)[:80], figure) for name, figure in named]
