@@ -9,27 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from countenance.answers.base import Array, real
 
-KEYPOINTS = (
-    "Nose",
-    "Left eye",
-    "Right eye",
-    "Left ear",
-    "Right ear",
-    "Left shoulder",
-    "Right shoulder",
-    "Left elbow",
-    "Right elbow",
-    "Left wrist",
-    "Right wrist",
-    "Left hip",
-    "Right hip",
-    "Left knee",
-    "Right knee",
-    "Left ankle",
-    "Right ankle",
-)
-"""COCO's keypoints in COCO's order."""
-
 
 @dataclass(frozen=True)
 class Masks:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from pydantic import field_validator
 
 from countenance.answers import Keypoints
-from countenance.answers.shapes import KEYPOINTS
 from countenance.data import Sample, Subject
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.metrics.boxes import average_recall
 from countenance.metrics.keypoints import COCO_SIGMAS, correct_keypoints, oks_rows, pair_by_overlap
 from countenance.metrics.localization import expand

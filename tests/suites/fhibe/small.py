@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.shapes import KEYPOINTS
 from countenance.data.image import encode_png
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.metrics.masks import compress, mask_runs
 
 SIDE = 64

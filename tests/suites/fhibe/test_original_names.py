@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import countenance.suites.fhibe.original  # noqa: F401 - makes fhibe_eval_api importable
+from countenance.data.adapters.fhibe.words import ATTRIBUTES
 from countenance.suites.fhibe import evaluate_task
 from countenance.suites.fhibe.original.published import BiasReport
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES
 
 from . import small
 from .helpers import pdf_text

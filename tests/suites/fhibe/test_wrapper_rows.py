@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from countenance.answers import Keypoints, LabelMap, Parts
-from countenance.answers.shapes import KEYPOINTS
 from countenance.data import ArrayImage, Sample, Subject
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.suites.fhibe.outputs import entry_of

@@ -26,12 +26,13 @@ from numpy.typing import NDArray
 
 from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted
-from countenance.answers.shapes import KEYPOINTS, Keypoints, LabelMap, Masks, Picture
+from countenance.answers.shapes import Keypoints, LabelMap, Masks, Picture
 from countenance.answers.values import Embedding, Parts
 from countenance.data.image import LazyImage
 from countenance.data.reading.columns import is_number
 from countenance.data.reading.entries import field, read_entries
 from countenance.data.run_lengths import read_masks
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.masks import Ints, fill
 from countenance.metrics.parsing import painted

@@ -141,7 +141,7 @@ class BountySubmission:
 def hand_in(
     board: Path,
     data: Path,
-    given: BountySubmission,
+    submission: BountySubmission,
     *,
     replace: bool = False,
     now: datetime.datetime | None = None,
@@ -152,36 +152,40 @@ def hand_in(
     Where the predictions of the test are the same ones, it stays the same submission, with the time that it had:
     the organiser may add the entry or the holdout after the contest has closed.
     """
-    place = board / checked_name(given.name)
+    place = board / checked_name(submission.name)
     now = now or datetime.datetime.now(datetime.UTC)
-    same = place.exists() and _same_predictions(place, given.test)
+    same = place.exists() and _same_predictions(place, submission.test)
     if not same and (why := Contest.read(board).why_closed(now)):
-        raise InputError(f"{given.name} is not handed in: {why}")
-    if given.crew:
-        checked_name(given.crew)
-    if given.kind not in KINDS:
-        raise InputError(f"kind {given.kind!r}: expected one of {', '.join(KINDS)}")
+        raise InputError(f"{submission.name} is not handed in: {why}")
+    if submission.crew:
+        checked_name(submission.crew)
+    if submission.kind not in KINDS:
+        raise InputError(f"kind {submission.kind!r}: expected one of {', '.join(KINDS)}")
     if board.is_file():
         raise InputError(f"{board}: a file; --board is a folder of submissions (it is made where there is none)")
     if place.exists() and not replace:
         raise InputError(f"{place}: an entry of this name is there; give --replace or another name")
-    score = score_files(data / "test" / "labels.csv", given.test)
-    if given.holdout is not None:
-        Truth.of_split(data, "holdout").predictions(given.holdout)
-    model = None if given.entry is None else entry_folder(given.entry)
+    score = score_files(data / "test" / "labels.csv", submission.test)
+    if submission.holdout is not None:
+        Truth.of_split(data, "holdout").predictions(submission.holdout)
+    model = None if submission.entry is None else entry_folder(submission.entry)
     files = {} if model is None else {f"{ENTRY}/{file}": model / file for file in entry_files(model)}
     card = None if model is None else EntryCard.read(model)
-    if card is not None and card.kind != given.kind:
-        raise InputError(f"--kind {given.kind}: {model}/entry.json says {card.kind}; hand it in as what it is")
-    files |= {f"{split}.csv": file for split in ("test", "holdout") if (file := getattr(given, split)) is not None}
-    timing = None if given.timing is None else read_timing(given.timing, model)
+    if card is not None and card.kind != submission.kind:
+        raise InputError(f"--kind {submission.kind}: {model}/entry.json says {card.kind}; hand it in as what it is")
+    files |= {f"{split}.csv": file for split in ("test", "holdout") if (file := getattr(submission, split)) is not None}
+    timing = None if submission.timing is None else read_timing(submission.timing, model)
     before = Handed.read(place) if same else None
     about = {
-        "kind": given.kind,
-        "crew": given.crew or (before.crew if before else ""),
+        "kind": submission.kind,
+        "crew": submission.crew or (before.crew if before else ""),
         "labels_used": card.labels_used if card else "",
         "submitted": before.submitted if before else now.isoformat(timespec="seconds"),
-        "code_sha256": code_hash(given.code) if given.code is not None else before.code_sha256 if before else None,
+        "code_sha256": code_hash(submission.code)
+        if submission.code is not None
+        else before.code_sha256
+        if before
+        else None,
     }
     with staged(place, replace=replace) as folder:
         number = _keep_history(place, folder, same=before)

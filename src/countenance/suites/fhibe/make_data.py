@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.answers.shapes import KEYPOINTS
 from countenance.data import Dataset, Sample, Subject
 from countenance.data.card import AttributeCard
 from countenance.data.layout import FolderWriter, copy_image, face_crop
 from countenance.data.reading.label_maps import outlines
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.tasks.face_parsing import true_classes, without_ears
 

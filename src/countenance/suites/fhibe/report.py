@@ -6,9 +6,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from countenance.answers.shapes import KEYPOINTS
 from countenance.auditing import Finding
 from countenance.auditing.groups import CROSS
+from countenance.data.adapters.fhibe.places import LARGEST, is_largest
+from countenance.data.adapters.fhibe.words import MEANINGS, MULTIPLE, UNKNOWN
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.report import numbers, render, write_pdf
 from countenance.report.draw.mpl.style import check_installed
@@ -22,8 +24,7 @@ from countenance.run.store import REPORT
 from countenance.run.suite import Section
 from countenance.suites.fhibe.evaluate import amended
 from countenance.suites.fhibe.pairs import published_pairs
-from countenance.suites.fhibe.places import LARGEST, is_largest
-from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, MEANINGS, MULTIPLE, UNKNOWN
+from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED
 from countenance.tasks import Metric
 from countenance.tasks.results import Number, Result, Table
 from countenance.tasks.validation_rate import RATES
