@@ -11,9 +11,11 @@ from countenance.report import charts
 from countenance.report.cards import groups_table
 from countenance.report.charts.curves import CurveChart, GroupLine
 from countenance.report.charts.forest import Forest
-from countenance.report.draw import mpl, svg
+from countenance.report.charts.heat_maps import HeatMap, HeatmapCell
+from countenance.report.draw import mpl, palette, svg
+from countenance.report.draw.mpl.heat_map import heat_figures_of
 from countenance.report.page import context
-from countenance.report.render import page
+from countenance.report.render import asset, page
 from countenance.report.source import ReportSource
 from countenance.run import Run
 
@@ -96,3 +98,27 @@ def test_curves_of_groups_and_of_results_are_values_of_the_page_and_of_the_files
     for panel, (_, figure) in zip(panels, figures, strict=False):
         legend = [text.get_text() for text in figure.legends[0].get_texts()]
         assert legend == [f"{line.label} ({line.size})" for line in panel.chart.lines]
+
+
+def test_the_files_have_the_heat_maps_of_the_page(run: Run) -> None:
+    source = ReportSource.of(run)
+    maps = [item for _, some in context(source, "off")["heat_maps"] for item in some]
+    figures = mpl.heat_figures(source)
+    assert len(figures) == len(maps) and maps
+    for heat_map, (name, figure) in zip(maps, figures, strict=True):
+        assert name == f"{heat_map.title}, {heat_map.rows_name} × {heat_map.columns_name}"
+        shown = [text.get_text() for text in figure.axes[0].texts]
+        assert in_order([cell.text for _, cells in heat_map.rows for cell in cells], shown)
+        assert in_order(heat_map.columns, shown) and in_order([label for label, _ in heat_map.rows], shown)
+
+
+def test_a_long_heat_map_goes_on_in_a_further_figure_with_its_own_name() -> None:
+    cells = [HeatmapCell("50 %", 9, "40–60 %", 3, None, "")]
+    long = HeatMap("m", "a", "b", ["x"], [(str(i), cells) for i in range(30)])
+    first, second = heat_figures_of(long)
+    assert [len([t for t in figure.axes[0].texts if t.get_text() == "50 %"]) for figure in (first, second)] == [24, 6]
+
+
+def test_the_tints_of_files_are_those_of_the_style_sheet() -> None:
+    style = asset("style.css").split("prefers-color-scheme: dark", 1)[0]
+    assert list(palette.TINTS) == [re.search(rf"--h{i}: (#\w+);", style)[1] for i in range(9)]  # type: ignore[index]

@@ -41,7 +41,7 @@ def test_every_type_of_result_is_drawn():
     picture = panel(figure.chart, "k")
     assert "nan" not in picture and "polygon" in picture and 'class="ref"' in picture
     [grid] = found.grids
-    assert [cell[3] for cell in grid.rows[0][1]] == [8, 0] and grid.rows[1][1][1][3] is None
+    assert [cell.step for cell in grid.rows[0][1]] == [8, 0] and grid.rows[1][1][1].step is None
     [sheet] = found.sheets
     assert sheet.rows == [["a", "1,234"], ["–", "–"]]
 

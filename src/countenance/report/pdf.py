@@ -8,7 +8,7 @@ from typing import Any
 from countenance.auditing import Audit
 from countenance.report import numbers
 from countenance.report.cards.tables import finding_row
-from countenance.report.draw.mpl import curve_figures, forest_figures
+from countenance.report.draw.mpl import curve_figures, forest_figures, heat_figures
 from countenance.report.findings import in_order
 from countenance.report.markup import put_markup, put_table
 from countenance.report.names import attribute_label
@@ -51,6 +51,7 @@ def write_pdf(
     _numbers(paper, content)
     _groups(paper, content, verdicts)
     _curves(paper, source)
+    _heat_maps(paper, source)
     _tables(paper, content)
     for _, name, markup in content["extra"]:
         paper.heading(name)
@@ -144,6 +145,15 @@ def _curves(paper: Paper, source: ReportSource) -> None:
     for name, figure in figures:
         paper.heading(name, 9.5, need=88)
         paper.figure(figure, f"curves: {name}")
+
+
+def _heat_maps(paper: Paper, source: ReportSource) -> None:
+    figures = heat_figures(source)
+    if figures:
+        paper.heading("Intersections and matrices", need=60)
+        paper.text("Stronger tint is worse, in a matrix higher; ◆ marks a group that is served worse.", soft=True)
+    for name, figure in figures:
+        paper.figure(figure, f"heat map: {name}")
 
 
 def _tables(paper: Paper, content: dict[str, Any]) -> None:

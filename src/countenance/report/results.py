@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from countenance.data.vocabulary import in_order
 from countenance.report import numbers
 from countenance.report.charts.curves import CurveChart, GroupLine, colours
-from countenance.report.charts.heat_maps import STEPS
+from countenance.report.charts.heat_maps import STEPS, HeatMap, HeatmapCell
 from countenance.report.names import attribute_label, value_label
 from countenance.tasks import Curve, Matrix, Number, Result, Table
 
@@ -43,15 +43,12 @@ class CurveFigure:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A matrix; `step` is how strongly a cell is tinted."""
+class Grid(HeatMap):
+    """A matrix of the results as a heat map."""
 
-    title: str
-    about: str
-    corner: str
-    columns: list[str]
-    rows: list[tuple[str, list[tuple[str, str, int, int | None]], str]]
-    """A group with value, interval, count and tint in each column, and the group as the run names it."""
+    about: str = ""
+    groups: tuple[str, ...] = ()
+    """The rows as the run names them."""
     named: str = ""
     """The attribute as the run names it; empty where rows are no groups."""
 
@@ -165,6 +162,14 @@ def result_sections(results: Sequence[Result]) -> ResultSections:
     )
 
 
+def result_grids(results: Sequence[Result]) -> list[Grid]:
+    """Every matrix among the results, in the order of the run; those of face verification are rates."""
+    verified = verification(results)
+    rates = verified.matrices if verified else []
+    matrices = [result for result in results if isinstance(result, Matrix) and result.values]
+    return [_grid(matrix, rates=any(matrix is own for own in rates)) for matrix in matrices]
+
+
 def _about(result: Result) -> str:
     parts = [part[:1].upper() + part[1:] for part in (result.meaning, result.note) if part]
     return " ".join(part if part.endswith(".") else f"{part}." for part in parts)
@@ -272,11 +277,19 @@ def _grid(matrix: Matrix, *, rates: bool = False) -> Grid:
             step = None
             if math.isfinite(value) and high > low:
                 step = min(STEPS - 1, int((value - low) / (high - low) * STEPS))
-            cells.append((written(value) if math.isfinite(value) else numbers.NOTHING, held, count, step))
-        rows.append((_named(matrix.attribute, name), cells, name))
-    columns = [_named(matrix.attribute, name) for name in matrix.columns]
-    corner = " \\ ".join(part for part in (matrix.row_label, matrix.column_label) if part)
-    return Grid(matrix.name, _about(matrix), corner, columns, rows, matrix.attribute or "")
+            text = written(value) if math.isfinite(value) else numbers.NOTHING
+            cells.append(HeatmapCell(text, count, held, step, None, ""))
+        rows.append((_named(matrix.attribute, name), cells))
+    return Grid(
+        matrix.name,
+        matrix.row_label,
+        matrix.column_label,
+        [_named(matrix.attribute, name) for name in matrix.columns],
+        rows,
+        about=_about(matrix),
+        groups=tuple(matrix.rows),
+        named=matrix.attribute or "",
+    )
 
 
 def _named(attribute: str | None, name: str) -> str:

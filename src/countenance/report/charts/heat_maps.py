@@ -29,18 +29,30 @@ class HeatmapCell:
     key: tuple[str, str, str] | None = None
     """Metric, attribute and group, as the audit names them."""
 
+    @property
+    def size(self) -> str:
+        """How many the cell is made from; empty for nobody."""
+        return f"n {numbers.count(self.n)}" if self.n else ""
+
 
 @dataclass(frozen=True)
 class HeatMap:
-    """The table of one pair of attributes."""
+    """A table of tinted cells: of one pair of attributes, or a matrix of the results."""
 
-    metric: str
+    title: str
+    """The metric, or the name of the matrix."""
     rows_name: str
     columns_name: str
     columns: list[str]
     rows: list[tuple[str, list[HeatmapCell]]]
-    best: str
-    worst: str
+    best: str = ""
+    worst: str = ""
+    """The texts of both ends of the tints."""
+
+    @property
+    def corner(self) -> str:
+        """What the rows and the columns are."""
+        return " \\ ".join(part for part in (self.rows_name, self.columns_name) if part)
 
 
 def tint(estimate: float, low: float, high: float, better: str | None) -> int:
