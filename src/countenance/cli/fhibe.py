@@ -91,7 +91,7 @@ def evaluate(
     if task == "all" and out is not None:
         raise InputError("--out names one run; name one task, or leave it out")
     if pdf:
-        from countenance.report.plots.style import check_installed
+        from countenance.report.draw.mpl.style import check_installed
 
         check_installed("a report as PDF", pdf=True)
     arguments: dict[str, Any] = {

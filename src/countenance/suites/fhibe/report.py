@@ -13,10 +13,10 @@ from countenance.data.adapters.fhibe.words import MEANINGS, MULTIPLE, UNKNOWN
 from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.report import numbers, render, write_pdf
+from countenance.report.draw.mpl.style import check_installed
 from countenance.report.findings import by_size, finding_words
 from countenance.report.names import REST, Names, tone_colour, value_label
 from countenance.report.page import context, write_page
-from countenance.report.plots.style import check_installed
 from countenance.report.source import ReportSource
 from countenance.report.words import DISPARITY
 from countenance.run.file_names import REPORT
