@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import rules
+import second_rules
 import simulated as sim
 from scipy import stats
 
@@ -434,7 +435,7 @@ def equivalences() -> Iterator[Line]:
 
 def lines() -> list[Line]:
     """Every line, in the order of the table."""
-    of_rules = [Line(*row) for row in rules.rows()]
+    of_rules = [Line(*row) for row in (*rules.rows(), *second_rules.rows())]
     return [*rate_alarms(), *mean_alarms(), *comparison_alarms(), *coverage(), *power(), *equivalences(), *of_rules]
 
 

@@ -22,6 +22,8 @@ SMALLEST_EXPECTED_FAR_OUT = 20
 LARGEST_EXACT = 50_000
 CLOSEST = 0.9999
 """The largest correlation of two estimates that is believed."""
+LEAN = 1.5
+"""How many times the slope is taken off; 1 to 2 was simulated: zeros were found more often, levels stayed to 1.5."""
 
 
 @dataclass(frozen=True)
@@ -179,14 +181,11 @@ def means(one: Side, two: Side, cross: Cross, further: float = 0.0) -> Tested:
     >>> round(float(found.z), 6), round(float(found.df), 6)
     (-1.455214, 3.420118)
     """
-    iccs = correlations([one, two])
     with np.errstate(all="ignore"):
-        n1, n2 = np.asarray(one.n, dtype=float), np.asarray(two.n, dtype=float)
-        row = (n1 * one.spread + n2 * two.spread + further) / (n1 + n2)
-        v1 = np.fmax(one.variance, row * implied(one, iccs) / n1)
-        v2 = np.fmax(two.variance, row * implied(two, iccs) / n2)
+        floor1, floor2 = _least_variances(one, two, further)
+        v1, v2 = np.fmax(one.variance, floor1), np.fmax(two.variance, floor2)
         rho = _correlation(one, two, cross, v1, v2)
-        z = (one.total / n1 - two.total / n2) / np.sqrt(joint(v1, v2, rho))
+        z = _distance(one, two) / np.sqrt(joint(v1, v2, rho))
         df = freedom(v1, v2, one, two, cross)
         p = np.asarray(both(z, df))
         still = np.asarray(one.constant) & np.asarray(two.constant) & (further == 0)
@@ -195,29 +194,49 @@ def means(one: Side, two: Side, cross: Cross, further: float = 0.0) -> Tested:
 
 
 def unskewed(one: Side, two: Side, cross: Cross) -> Array:
-    """The p of `means` for t with its skewness taken off (Hall, 1992), where the sums of cubes are there.
+    """The p of `means` without the part of a side's variance that its own mean explains, where cubes are there.
 
-    The mean of few skewed values and its standard error go together: a group with more zeros has a lower mean and a
-    larger error, and t hides it. Hall's transformation undoes that, up to the estimated third moment.
+    The mean of few skewed values and its variance go together: a group with more zeros has a lower mean and a larger
+    variance, and t hides it. Regressed on the mean, an estimated variance has the slope third moment / variance. What
+    that slope, times `LEAN`, explains of a side's distance from the common mean is taken off, down to the variance that
+    the rows of both sides imply. Sides that are not skewed keep Welch's t.
     """
     tested = means(one, two, cross)
     if one.thirds is None or two.thirds is None:
         return np.asarray(tested.p)
     with np.errstate(all="ignore"):
-        skewness = (_third(one) - _third(two)) / np.asarray(joint(tested.v1, tested.v2, tested.rho)) ** 1.5
-        skewness = np.where(np.isfinite(skewness), skewness, 0.0)
-        t = np.asarray(tested.z)
-        t = t + skewness / 3 * t**2 + skewness**2 / 27 * t**3 + skewness / 6
+        common = (one.total + two.total) / (np.asarray(one.n, dtype=float) + two.n)
+        variances = [
+            np.fmax(
+                side.variance - LEAN * _slope(side) * (side.total / np.asarray(side.n, dtype=float) - common), floor
+            )
+            for side, floor in zip((one, two), _least_variances(one, two), strict=True)
+        ]
+        t = _distance(one, two) / np.sqrt(joint(variances[0], variances[1], tested.rho))
         p = np.asarray(both(t, tested.df))
     return np.where(np.isfinite(p) & (np.asarray(tested.p) < 1), p, tested.p)
 
 
-def _third(side: Side) -> Numbers:
-    """The third cumulant of a side's estimate, from the residuals of its clusters."""
+def _least_variances(one: Side, two: Side, further: float = 0.0) -> list[Numbers]:
+    """The variances of two estimates that the rows of both sides imply, and their correlation within clusters."""
+    iccs = correlations([one, two])
+    n1, n2 = np.asarray(one.n, dtype=float), np.asarray(two.n, dtype=float)
+    row = (n1 * one.spread + n2 * two.spread + further) / (n1 + n2)
+    return [row * implied(one, iccs) / n1, row * implied(two, iccs) / n2]
+
+
+def _distance(one: Side, two: Side) -> Numbers:
+    return one.total / np.asarray(one.n, dtype=float) - two.total / np.asarray(two.n, dtype=float)
+
+
+def _slope(side: Side) -> Array:
+    """How much the variance of a side's estimate grows with the estimate: its third cumulant over its variance."""
     n = np.asarray(side.n, dtype=float)
     rate = side.total / n
     yyy, yyn, ynn, nnn = side.thirds or (0.0, 0.0, 0.0, 0.0)
-    return np.asarray(yyy - 3 * rate * yyn + 3 * rate**2 * ynn - rate**3 * nnn) / n**3
+    third = (yyy - 3 * rate * yyn + 3 * rate**2 * ynn - rate**3 * nnn) / n**3
+    slope = np.asarray(third / (way_residual(side, side.first) / n**2))
+    return np.where(np.isfinite(slope), slope, 0.0)
 
 
 def _correlation(one: Side, two: Side, cross: Cross, v1: Numbers, v2: Numbers) -> Numbers:
