@@ -94,7 +94,7 @@ def assess(
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
+    from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
@@ -105,7 +105,7 @@ def assess(
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    asked = AskedTruth(truth_reading(truth_boxes, truth_units), own, attributes, only_present, split)
+    asked = ReadingOptions(truth_reading(truth_boxes, truth_units), own, attributes, only_present, split)
     data = load_mask_data(dataset, data_directory, asked)
     given: dict[str, Any] = {
         "box_format": form_option(boxes, "--boxes"),
@@ -187,13 +187,13 @@ def make_data(
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
     from countenance.cli.progress import progress
-    from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
+    from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.files import staged
     from countenance.suites.mask_fairness.make_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    asked = AskedTruth(truth_reading(truth_boxes, truth_units), _classes(classes), split=split)
+    asked = ReadingOptions(truth_reading(truth_boxes, truth_units), _classes(classes), split=split)
     loaded = load_mask_data(dataset, data_directory, asked).dataset
     for text in loaded.notes:
         note(text)

@@ -40,12 +40,14 @@ def purge(
     trust_code: TrustCode = False,
 ) -> None:
     """Remove people who withdrew from a run, and make its scores, results, findings and reports again."""
-    from countenance.report import pages_again
+    from countenance.report import rewrite_pages
     from countenance.report.numbers import plural
     from countenance.run.purge import purge as remove
     from countenance.run.subjects import read_subjects
 
-    done = remove(run, read_subjects(subjects), pages_again, dry_run=dry_run, trust_code=trust_code, data=data_of(data))
+    done = remove(
+        run, read_subjects(subjects), rewrite_pages, dry_run=dry_run, trust_code=trust_code, data=data_of(data)
+    )
     people, images = plural(done.people, "person", "people"), plural(done.images, "image")
     say(f"{'would remove' if dry_run else 'removed'} {people}, {images} and {plural(done.rows, 'row')} from {run}")
     for name in done.files:

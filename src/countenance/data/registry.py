@@ -8,7 +8,7 @@ from pathlib import Path
 from countenance.data.folders import FolderReading, coco_file, no_categories, read_dir, refuse_boxes
 from countenance.data.labels.boxes import StatedBoxes
 from countenance.data.paths import unpack
-from countenance.data.reading.asked import folder_and_options
+from countenance.data.reading.options import folder_and_options
 from countenance.data.sample import Dataset
 from countenance.data.tables import near
 from countenance.data.vocabulary import VOCABULARIES
@@ -215,7 +215,7 @@ def _own(name: str, part: str | None) -> Dataset:
 
 
 def _indexed(place: str) -> Dataset:
-    from countenance.data.indexed import IndexedDataset
+    from countenance.data.indexed_dataset import IndexedDataset
     from countenance.data.manifest import read_manifest
 
     return IndexedDataset(read_manifest(place))

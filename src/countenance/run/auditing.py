@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from countenance.auditing import Audit, audit
 from countenance.auditing.attributes import NothingToCompare
-from countenance.auditing.computed import ComputedGroups
+from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
 from countenance.auditing.source import Source

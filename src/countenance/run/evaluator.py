@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from countenance.answers import Boxes
 from countenance.data import Dataset, load_dataset
-from countenance.data.indexed import IndexedDataset
+from countenance.data.indexed_dataset import IndexedDataset
 from countenance.data.manifest import SampleManifest
 from countenance.errors import OptionError
 from countenance.metrics.readings import Reading

@@ -14,9 +14,9 @@ from countenance.errors import InputError, OptionError
 from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard, ModelSpec, card_of_callable
 from countenance.models.adapters import Request, adapt
-from countenance.models.model import told
-from countenance.models.saved import SavedAnswers, card_of_predictions
-from countenance.models.timed import TimedModel
+from countenance.models.model import attribute_of
+from countenance.models.saved_predictions import SavedAnswers, card_of_predictions
+from countenance.models.timing import TimedModel
 from countenance.settings import ModelSettings
 from countenance.settings.box_words import Units
 from countenance.tasks import Task
@@ -50,7 +50,7 @@ def given_model(model: Any, settings: ModelSettings, task: Task, data: Dataset |
         return chosen
     if chosen.spec is not None and chosen.spec.needs_process:
         return replace(chosen, spec=replace(chosen.spec, timed=True))
-    if chosen.spec is not None or not told(chosen.target, "needs_pixels", True):
+    if chosen.spec is not None or not attribute_of(chosen.target, "needs_pixels", True):
         raise OptionError("timed", "timed: saved predictions take no time; give the model itself")
     return replace(chosen, target=TimedModel(chosen.target))
 
@@ -82,7 +82,7 @@ def _given_model(model: Any, settings: ModelSettings, task: Task, data: Dataset 
         raise InputError("settings and weights are for models by name and for files of predictions, not for an object")
     if library_of(model) and (adapted := adapt(model, Request.of(task, data))):
         return GivenModel(adapted.card, target=adapted.call)
-    if callable(model) or told(model, "by_id") or told(model, "by_samples"):
+    if callable(model) or attribute_of(model, "by_id") or attribute_of(model, "by_samples"):
         return GivenModel(card_of_callable(model), target=model)
     raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")
 
@@ -95,8 +95,8 @@ def _predictions(model: Any) -> Any:
         return model
     if isinstance(model, Predictions):
         return model
-    columns = told(model, "columns") is not None and told(model, "to_dict") is not None
-    table = told(model, "column_names") is not None or columns
+    columns = attribute_of(model, "columns") is not None and attribute_of(model, "to_dict") is not None
+    table = attribute_of(model, "column_names") is not None or columns
     return model if table or isinstance(model, Mapping) else None
 
 

@@ -17,6 +17,7 @@ from countenance.files import to_json
 from countenance.run.around import forget_beside
 from countenance.run.auditing import audit_again, store_audit
 from countenance.run.hashes import digest
+from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.marker import Marker
 from countenance.run.purge_plan import (
     Journal,
@@ -314,8 +315,12 @@ def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
         reduced = reduce(task, stored(run.store, run.dataset(), run.manifest))
     except (InputError, OSError) as error:
         return without_results(run, error)
-    write_scores(run.store, run.scores(), reduced)
+    table = write_scores(run.store, run.scores(), reduced)
     run.store.write_results(reduced.results)
+    checks = RowChecks()
+    checks.add(table)
+    for note in notes_on_contradictions(reduced.results, checks):
+        _note(run, note)
     return [RESULTS]
 
 

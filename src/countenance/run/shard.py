@@ -18,8 +18,8 @@ from countenance.answers.store import KINDS
 from countenance.data import Sample
 from countenance.data.conditions import Conditions, with_conditions
 from countenance.errors import CannotAnswer, InputError
-from countenance.models.model import told
-from countenance.models.timed import TimedAnswer, untimed
+from countenance.models.model import attribute_of
+from countenance.models.timing import TimedAnswer, untimed
 from countenance.processes import in_worker
 from countenance.run.early_stop import DECLINED
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
@@ -139,7 +139,7 @@ def grouped(samples: Sequence[Sample], batch: int, owner: Any = None) -> Iterato
 
 def needs_pixels(model: Any) -> bool:
     """Whether a model looks at pictures; saved predictions do not."""
-    return bool(told(model, "needs_pixels", True))
+    return bool(attribute_of(model, "needs_pixels", True))
 
 
 def feed_for(model: Any) -> Feed:
@@ -318,7 +318,7 @@ def words(error: BaseException) -> str:
 def predictions(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
     """What the model returns for a batch, one for each image."""
     ids = [sample.id for sample, _ in batch]
-    if told(model, "by_samples") is not None:
+    if attribute_of(model, "by_samples") is not None:
         return counted(model.by_samples([sample for sample, _ in batch]), len(batch))
     if not needs_pixels(model):
         return [model.by_id(name) for name in ids]

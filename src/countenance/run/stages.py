@@ -13,6 +13,7 @@ from countenance.data import Sample
 from countenance.data.conditions import Conditions, measured_again
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
+from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.manifest import Manifest
 from countenance.run.marker import Marker
 from countenance.run.pictures import total
@@ -108,7 +109,8 @@ def finish(
     if failed == asked:
         watch.finished([row for number in numbers for row in store.shard_failures(number)], asked)
     reduced = reduce(plan.task, planned(plan, store, progress))
-    stream_scores(store, numbers, reduced.columns)
+    checks = RowChecks()
+    stream_scores(store, numbers, reduced.columns, checks)
     stream_failures(store, [number for number in numbers if markers[number].failed], plan.samples.attributes)
     store.write_results(reduced.results)
     skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
@@ -126,7 +128,12 @@ def finish(
             "failed": failed,
             "dataset": dataset,
             "cores": os.cpu_count(),
-            "notes": [*manifest.notes, *reduced.notes, *notes_on(plan, store, notes)],
+            "notes": [
+                *notes_on_contradictions(reduced.results, checks),
+                *manifest.notes,
+                *reduced.notes,
+                *notes_on(plan, store, notes),
+            ],
         }
     )
     store.write_manifest(manifest)
@@ -136,7 +143,7 @@ def finish(
     return manifest
 
 
-def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns) -> None:
+def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns, checks: RowChecks) -> None:
     """Write the score table from the rows of the shards and the columns that a reducer adds, block by block."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -172,6 +179,7 @@ def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns) -> N
             with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
                 for table in some:
                     writer.write_table(table)
+                    checks.add(table)
 
         store.storage.write_stream(name, write)
 
@@ -210,12 +218,13 @@ def with_columns(table: Any, columns: Columns, start: int = 0) -> Any:
     return table
 
 
-def write_scores(store: RunStore, table: Any, reduced: Reduced) -> None:
-    """Write a score table that is held in memory, with the columns that the reducer adds."""
+def write_scores(store: RunStore, table: Any, reduced: Reduced) -> Any:
+    """Write a score table from memory with the columns that the reducer adds; returns the table as written."""
     _refuse_lengths(reduced.columns, table.num_rows)
     table = with_columns(table, reduced.columns)
     if table.num_rows <= MOST_ROWS:
         store.write_table(SCORES, table)
-        return
+        return table
     for number, start in enumerate(range(0, table.num_rows, MOST_ROWS)):
         store.write_table(f"{MANY_SCORES}{number:05d}.parquet", table.slice(start, MOST_ROWS))
+    return table

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from countenance.data import Sample
-from countenance.models.timed import untimed
+from countenance.models.timing import untimed
 from countenance.run.shard import needs_pixels, predictions, refuse_interrupt
 from countenance.tasks import Context, Task
 from countenance.tasks.task import CONTEXT

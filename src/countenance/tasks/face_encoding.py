@@ -106,7 +106,10 @@ def sizes(original: Sequence[int], answer: Sequence[int]) -> str:
 def other_sizes(shard: Shard) -> State:
     """How many pictures are of another size than their original, and of how many."""
     pairs = [(answer.pixels.shape[:2], (sample.height, sample.width)) for sample, answer in shard.answered()]
-    return {"other": np.array([sum(one != two for one, two in pairs)]), "pictures": np.array([len(pairs)])}
+    return {
+        "other": np.array([sum(shape != expected for shape, expected in pairs)]),
+        "pictures": np.array([len(pairs)]),
+    }
 
 
 def size_notes(state: State, whole: Whole) -> Reduced:

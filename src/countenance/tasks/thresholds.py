@@ -50,10 +50,10 @@ class ThresholdOptions(Options):
 
     @field_validator("thresholds", mode="before")
     @classmethod
-    def _checked(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            raise ValueError(f"{given!r:.60}, expected thresholds by metric")
-        by_name = {"AR_IOU" if name == "average_recall" else name: values for name, values in given.items()}
+    def _checked(cls, thresholds: Any) -> Any:
+        if not isinstance(thresholds, dict):
+            raise ValueError(f"{thresholds!r:.60}, expected thresholds by metric")
+        by_name = {"AR_IOU" if name == "average_recall" else name: values for name, values in thresholds.items()}
         return {name: tuple(threshold_levels(name, values).tolist()) for name, values in by_name.items()}
 
     @property
@@ -112,13 +112,13 @@ def asked_metrics(task: str, known: Sequence[str], metrics: Any) -> tuple[tuple[
         metrics = [metrics]
     if metrics is not None and not isinstance(metrics, (Mapping, Sequence, Set)):
         raise InputError(f"metrics is {metrics!r:.60}, expected names, or {{name: {{'thresholds': [...]}}}}")
-    asked: dict[str, Any] = {str(name).upper(): None for name in metrics or known}
+    chosen: dict[str, Any] = {str(name).upper(): None for name in metrics or known}
     for name, value in metrics.items() if isinstance(metrics, Mapping) else ():
         if not isinstance(value, Mapping) or set(value) != {"thresholds"}:
             raise InputError(f"metric {name!r}: expected {{'thresholds': [...]}}, found {value!r:.60}")
-        asked[str(name).upper()] = value["thresholds"]
+        chosen[str(name).upper()] = value["thresholds"]
     thresholds: dict[str, Array] = {}
-    for name, value in asked.items():
+    for name, value in chosen.items():
         if name not in known:
             raise InputError(
                 f"metric {name} does not belong to {task}, which has {', '.join(known)}{near(name, known)}"
@@ -128,7 +128,7 @@ def asked_metrics(task: str, known: Sequence[str], metrics: Any) -> tuple[tuple[
                 thresholds[name] = threshold_levels(name, value)
             except ValueError as error:
                 raise InputError(str(error)) from None
-    return tuple(asked), thresholds
+    return tuple(chosen), thresholds
 
 
 def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:

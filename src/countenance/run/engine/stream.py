@@ -17,7 +17,7 @@ from typing import Any
 
 from countenance.data import Sample
 from countenance.models.inputs import Prepared
-from countenance.models.model import told
+from countenance.models.model import attribute_of
 from countenance.run.engine.scoring import Scoring, groups_of
 from countenance.run.feeding import FedBatch, Feed
 from countenance.run.plan import Piece
@@ -83,7 +83,7 @@ class Stream:
     @cached_property
     def _leaves_input(self) -> bool:
         """Whether the model says that it does not write on a batch, which is given to it again when it fails."""
-        return bool(told(self.model, "leaves_input", False))
+        return bool(attribute_of(self.model, "leaves_input", False))
 
     def _waited(self, prepared: Prepared, begun: Any) -> list[Any]:
         try:

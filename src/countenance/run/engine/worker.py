@@ -10,7 +10,7 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.models.inputs import InputSpec
-from countenance.models.model import told
+from countenance.models.model import attribute_of
 from countenance.models.torch_model import TorchModel, import_torch
 from countenance.processes import Handler, Order, Tell
 from countenance.run.engine.base import Job
@@ -196,11 +196,15 @@ def _told(failures: Sequence[Failure]) -> list[dict[str, Any]]:
 
 def made_feed(job: Job, model: Any) -> Feed:
     """Where the model's batches come from: a GPU's decoder, decode processes, or a thread."""
-    takes = told(model, "input")
-    spec = takes if isinstance(takes, InputSpec) and told(model, "begin") is not None and not takes_ids(model) else None
+    takes = attribute_of(model, "input")
+    spec = (
+        takes
+        if isinstance(takes, InputSpec) and attribute_of(model, "begin") is not None and not takes_ids(model)
+        else None
+    )
     if not needs_pixels(model):
         return feed_for(model)
-    on_gpu = str(told(model, "device", "cpu")).startswith("cuda")
+    on_gpu = str(attribute_of(model, "device", "cpu")).startswith("cuda")
     if job.decode == "gpu":
         if spec is None or not on_gpu:
             raise InputError(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from countenance.auditing.ranking import Ranking, numerical_bootstrap, rank_against_best
 from countenance.comparing import Change, Comparison
-from countenance.comparing.compare import compare
+from countenance.comparing.comparison import compare
 from countenance.comparing.scores import change_of
 from countenance.data.adapters.bias_bounty_files import CLASSES, ClassTable, Ints, Truth
 from countenance.suites.bias_bounty import rules

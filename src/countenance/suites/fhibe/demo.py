@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import LabelMap, Masks
-from countenance.answers.noisy import (
+from countenance.answers.noise import (
     noisy_boxes,
     noisy_embedding,
     noisy_keypoints,

@@ -14,7 +14,7 @@ from typing import Any
 from countenance.data.record import read_record
 from countenance.errors import InputError
 from countenance.models import ModelCard, ModelSpec, card_of_callable
-from countenance.models.saved import card_of_predictions
+from countenance.models.saved_predictions import card_of_predictions
 from countenance.run.evaluator import evaluate
 from countenance.run.manifest import Manifest
 from countenance.run.run import Run

@@ -154,7 +154,7 @@ def write_pages(run: Run, path: Path, *, gallery: str, pdf: bool, show_significa
         write_page(source, path, gallery, page)
     if pdf or only_pdf:
         beside = path if only_pdf else path.with_suffix(".pdf")
-        write_pdf(source, beside, said=page, verdicts=show_significance)
+        write_pdf(source, beside, content=page, verdicts=show_significance)
         if beside.parent.resolve() == run.path.resolve():
             run.store.seal([beside.name])  # it is the run's, so a purge removes it
 

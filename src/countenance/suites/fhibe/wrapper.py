@@ -11,7 +11,7 @@ from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Pa
 from countenance.data import LazyImage, Sample
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
-from countenance.models.by_path import answers_by_path, blamed
+from countenance.models.path_models import answers_by_path, blamed
 from countenance.models.registry import ModelSpec
 from countenance.suites.fhibe.outputs import placed_points
 from countenance.suites.fhibe.settings import ENCODINGS

@@ -8,7 +8,7 @@ from countenance.answers.formats.table import read_table
 from countenance.answers.types import Scalars
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
-from countenance.models.saved import card_of_predictions
+from countenance.models.saved_predictions import card_of_predictions
 from countenance.run.evaluator import evaluate
 from countenance.run.run import Run
 from countenance.suites.happyfaces.dataset import HappyFaces

@@ -16,7 +16,7 @@ from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import Chart, GroupLine, drawn, styled
 from countenance.report.numbers import plural
-from countenance.report.pictures import made as picture_of
+from countenance.report.pictures import whole_picture as picture_of
 from countenance.run.run import Run
 from countenance.suites.happyfaces.citations import CITATIONS
 from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, read_happyfaces

@@ -7,7 +7,7 @@ from typing import Any
 
 from countenance.auditing import Finding
 from countenance.comparing.changes import paired_findings
-from countenance.comparing.compare import Asked
+from countenance.comparing.comparison import ComparisonQuestion
 from countenance.comparing.entries import entries_of
 from countenance.errors import InputError
 from countenance.run import Run
@@ -60,7 +60,7 @@ def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) 
     columns = {column: metric for metric, column in METRICS.items() if metric not in skipped}
     if not columns:
         raise InputError(f"{first} and {second} have no rate in common")
-    asked = Asked.of(entries, list(by), list(columns), **settings)
+    asked = ComparisonQuestion.of(entries, list(by), list(columns), **settings)
     sides, grouped = asked.sides(0, 1)
     found = paired_findings(sides, grouped)
     differences = [

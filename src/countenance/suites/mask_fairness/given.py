@@ -35,7 +35,7 @@ def predictions_of(
     `units` and `box_format` overrule what the file seems to hold, `classes` the class numbers of its format.
     """
     if path.is_dir() or _is_stored(path):
-        from countenance.models.saved import SavedAnswers
+        from countenance.models.saved_predictions import SavedAnswers
 
         return SavedAnswers.of_run(path)
     told = {"classes": ",".join(f"{number}={label}" for number, label in classes.items())} if classes else {}

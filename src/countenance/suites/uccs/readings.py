@@ -35,7 +35,7 @@ def reading_warnings(given: Submission, data: Path) -> tuple[str, ...]:
         FileBoxes(scores.box, given.row_image, AS_WRITTEN),
         size=size,
         remedy=REMEDY,
-        found=_found(given.version, given.settings.overlap),
+        localises=_found(given.version, given.settings.overlap),
     )
     return () if told is None else (f"{scores.path}: {told}",)
 

@@ -17,10 +17,10 @@ from countenance.auditing.codes import combined, size_of
 from countenance.auditing.comparisons import Draft, direction
 from countenance.auditing.effects import MeanGap, cohen_h, equivalence
 from countenance.auditing.estimates import TRUSTED, interval
-from countenance.auditing.further import Ends, FarEnds
+from countenance.auditing.far_ends import Ends, FarEnds
 from countenance.auditing.groups import GROUP
-from countenance.auditing.measured import MeasuredMetric
-from countenance.auditing.missing import LACKING, TOLERATED
+from countenance.auditing.measured_metric import MeasuredMetric
+from countenance.auditing.missing_scores import LACKING, TOLERATED
 from countenance.auditing.ranks import kurtosis
 from countenance.auditing.rows import Rows
 from countenance.auditing.settings import AuditSettings, Judged
@@ -90,8 +90,10 @@ class PairedMetric:
 
         def compared(values: Array) -> tuple[Pairs, Draft]:
             use = ~np.isnan(values[first]) & ~np.isnan(values[second])
-            one, two = first[use], second[use]
-            pairs = Pairs(values[one], values[two], measured.column.kind, owners(one, two))
+            first_rows, second_rows = first[use], second[use]
+            pairs = Pairs(
+                values[first_rows], values[second_rows], measured.column.kind, owners(first_rows, second_rows)
+            )
             return pairs, pairs.draft(measured.metric, attribute, names, measured.judged, settings, measured.ends)
 
         pairs, draft = compared(self.values)
@@ -136,21 +138,23 @@ class Pooled:
 class Pairs:
     """Pairs of scores and the units that they belong to: `own` has codes for each way; none: every pair is a unit."""
 
-    def __init__(self, one: Array, two: Array, kind: str, own: Sequence[Array], pooled: Pooled | None = None) -> None:
-        self.kind, self.one, self.two, self.change = kind, one, two, one - two
+    def __init__(
+        self, first: Array, second: Array, kind: str, own: Sequence[Array], pooled: Pooled | None = None
+    ) -> None:
+        self.kind, self.first, self.second, self.change = kind, first, second, first - second
         self.clustered, self.pooled = bool(own), pooled or Pooled()
         codes = [np.asarray(np.unique(each, return_inverse=True)[1]) for each in own]
-        self.own = codes or [np.arange(len(one))]
+        self.own = codes or [np.arange(len(first))]
         self.units = min(size_of(each) for each in self.own)
 
     def side(self, values: Array) -> Side:
         """The sums of values over the units."""
-        found = clustered(values, self.own[0]) if self.clustered else simple(values)
+        side = clustered(values, self.own[0]) if self.clustered else simple(values)
         if len(self.own) < 2 or not len(values):
-            return found
+            return side
         joint = combined(*self.own)
         further: list[Way] = [clustered(values, codes).first for codes in (self.own[1], joint)]
-        return replace(found, further=tuple(further))
+        return replace(side, further=tuple(further))
 
     def together(self) -> Pooled:
         """What these pairs tell about smaller parts of them."""
@@ -232,7 +236,7 @@ class Pairs:
             count = size_of(own)
             gains = np.bincount(own, self.change > 0, minlength=count)
             tested.append(tests.mcnemar(gains, np.bincount(own, self.change < 0, minlength=count)))
-        name, statistic, p = max(tested, key=lambda one: one[2])
+        name, statistic, p = max(tested, key=lambda result: result[2])
         gap = GainAndLoss.of(change, list(self.pooled.iccs))
         # Half a pair added to each cell: what would be seen with few pairs that disagree is not overrated.
         variance = ((b + c + 1) - (b - c) ** 2 / (n + 2)) / (n + 2) ** 2
@@ -241,13 +245,13 @@ class Pairs:
             p = max(p, float(both(d / math.sqrt(max(float(change.variance), 1e-300)), draft.df)))
         draft.df = float(gap.df)
         draft.values |= {"test": name, "test_statistic": statistic, "p": p, "z": math.nan}
-        draft.severity_effect = abs(cohen_h(float(self.one.mean()), float(self.two.mean())))
+        draft.severity_effect = abs(cohen_h(float(self.first.mean()), float(self.second.mean())))
         return gap
 
     def _columns(
         self, metric: str, attribute: str, names: tuple[str, str], alpha: float, ends: Ends | None
     ) -> dict[str, Any]:
-        sides = [self.side(values) for values in (self.one, self.two)]
+        sides = [self.side(values) for values in (self.first, self.second)]
         iccs = tests.correlations(sides) if len(self.change) else [0.0]
         (low, high, deff), (low2, high2, deff2) = (interval(side, self.kind, alpha, iccs, ends=ends) for side in sides)
         return {
@@ -257,9 +261,9 @@ class Pairs:
             "versus": names[1],
             "comparison": "paired",
             "kind": GROUP,
-            "n": len(self.one),
+            "n": len(self.first),
             "clusters": self.units,
-            "n_versus": len(self.two),
+            "n_versus": len(self.second),
             "clusters_versus": self.units,
             "estimate": sides[0].mean,
             "low": low,

@@ -30,7 +30,7 @@ def fisher(right1: Array, wrong1: Array, right2: Array, wrong2: Array) -> Array:
         np.where(swapped, rare - seen, seen),
     )
     tables, place = _distinct(small, large, rare, seen)
-    found = np.ones(tables.shape[1])
+    p = np.ones(tables.shape[1])
     # The number of rare outcomes on the smaller side has a short support, far beyond which nothing adds to a p.
     small, large, rare, seen = tables
     low = np.maximum(0, rare - large)
@@ -38,12 +38,12 @@ def fisher(right1: Array, wrong1: Array, right2: Array, wrong2: Array) -> Array:
     far = np.maximum(seen, expected + 12 * np.sqrt(expected)) + 100
     width = (np.minimum(np.minimum(rare, small), far) - low + 1).astype(np.int64)
     level = np.frexp(width)[1]  # tables of similar width together: each is padded to the widest
-    for one in np.unique(level):
-        alike = np.flatnonzero(level == one)
-        for here in np.array_split(alike, (len(alike) << int(one)) // BLOCK + 1):
+    for width_level in np.unique(level):
+        alike = np.flatnonzero(level == width_level)
+        for here in np.array_split(alike, (len(alike) << int(width_level)) // BLOCK + 1):
             if len(here):  # a block may be smaller than one table
-                found[here] = _block(tables[:, here], low[here], width[here])
-    return found[place]
+                p[here] = _block(tables[:, here], low[here], width[here])
+    return p[place]
 
 
 def _distinct(small: Array, large: Array, rare: Array, seen: Array) -> tuple[Array, Array]:
@@ -73,5 +73,5 @@ def _block(tables: Array, low: Array, width: Array) -> Array:
     weight = np.exp(height - height.max(axis=1, keepdims=True))
     own = weight[np.arange(len(x)), seen - low]
     tail = np.where(weight <= own[:, None] * (1 + 1e-7), weight, 0.0).sum(axis=1)
-    found: Array = np.minimum(1.0, tail / weight.sum(axis=1))
-    return found
+    p: Array = np.minimum(1.0, tail / weight.sum(axis=1))
+    return p

@@ -85,10 +85,10 @@ def person_column(name: str, values: Array, layout: Layout) -> Column:
     return Column(name, "mean", sums, 0.0, there.astype(float), sums * sums)
 
 
-def distance(one: Side, two: Side) -> Array:
+def distance(first: Side, second: Side) -> Array:
     """The mean of the people of one side less that of the other, from sums of `PeopleMeans`."""
     with np.errstate(all="ignore"):
-        gap = np.asarray(one.total) / np.asarray(one.n) - np.asarray(two.total) / np.asarray(two.n)
+        gap = np.asarray(first.total) / np.asarray(first.n) - np.asarray(second.total) / np.asarray(second.n)
     return np.asarray(np.nan_to_num(gap))
 
 
@@ -118,7 +118,7 @@ def permutation_p(away: Array, strata: Array, inside: Array, draws: int, seed: i
         return np.abs(sums / count - (total - sums) / (everyone - count))
 
     observed = apart(np.array([away[few].sum()]))[0] * (1 - 1e-9)
-    parts = [(away[strata == one], int(few[strata == one].sum())) for one in np.unique(strata[few])]
+    parts = [(away[strata == stratum], int(few[strata == stratum].sum())) for stratum in np.unique(strata[few])]
     if math.prod(math.comb(len(values), size) for values, size in parts) <= MOST_ARRANGEMENTS:
         sums = np.zeros(1)
         for values, size in parts:

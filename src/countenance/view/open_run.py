@@ -17,8 +17,8 @@ from countenance.data.tables import near
 from countenance.data.vocabulary import in_order
 from countenance.decoding import open_parquet
 from countenance.errors import InputError
+from countenance.report.missing_answers import Unanswered
 from countenance.report.names import CROSS, Names
-from countenance.report.unanswered import Unanswered
 from countenance.run.auditing import (
     EVERYONE,
     WHOLE,

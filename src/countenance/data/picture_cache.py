@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 Pictures = NDArray[np.uint8]
 
 MOST = 1500
-"""Pictures that are remembered; the oldest go first."""
+"""Pictures whose results are in memory; the oldest go first."""
 
 
-class Remembered:
+class PictureCache:
     """A function of pictures that computes each picture once, a few at a time.
 
-    >>> seen = Remembered(lambda pictures: [len(pictures)] * len(pictures), batch=2)
+    >>> seen = PictureCache(lambda pictures: [len(pictures)] * len(pictures), batch=2)
     >>> pictures = np.arange(3, dtype=np.uint8)[:, None]
     >>> seen(pictures), seen(pictures[::-1])
     ([2, 2, 1], [1, 2, 2])

@@ -11,17 +11,17 @@ from countenance.run.store import AUDIT, REPORT
 from countenance.run.suite import suite_of
 
 
-def pages_again(run: Run, journal: Mapping[str, Any]) -> list[str]:
+def rewrite_pages(run: Run, journal: Mapping[str, Any]) -> list[str]:
     """Write the files again that a purge removed from a run: its suite's own, then the pages with the same gallery."""
     suite = suite_of(run)
-    made = [] if suite is None else suite.files(run, journal["files"])
-    wanted = [name for name in (REPORT, EVIDENCE) if name in journal["files"] and name not in made]
+    files = [] if suite is None else suite.files(run, journal["files"])
+    pages = [name for name in (REPORT, EVIDENCE) if name in journal["files"] and name not in files]
     if not run.store.storage.has(AUDIT):
-        return made
-    for name in wanted:
+        return files
+    for name in pages:
         if name == EVIDENCE:
             write_evidence(run)
         else:
             shown = journal["pages"].get(name, {}).get("gallery")
             write_report(run, gallery=shown if shown in CHOICES else "off")
-    return [*made, *wanted]
+    return [*files, *pages]

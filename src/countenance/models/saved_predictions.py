@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from countenance.answers.finds import FINDS
 from countenance.answers.formats import Predictions
 from countenance.answers.store import read_answers
+from countenance.answers.targets import FINDS
 from countenance.decoding import regular_file
 from countenance.errors import InputError
 from countenance.models.model import ModelCard, file_hash

@@ -24,7 +24,7 @@ def ignored(subject: Subject) -> bool:
 
 def ignored_boxes(sample: Sample) -> Array:
     """The boxes of an image's regions that are not counted."""
-    boxes = [one.person_box for one in sample.subjects if one.person_box is not None and ignored(one)]
+    boxes = [subject.person_box for subject in sample.subjects if subject.person_box is not None and ignored(subject)]
     return np.array(boxes, dtype=np.float64).reshape(len(boxes), 4)
 
 
@@ -33,6 +33,8 @@ def counted_boxes(sample: Sample, truth: Array, answer: Boxes) -> Boxes:
     regions = ignored_boxes(sample)
     if not len(regions):
         return answer
-    kept = assigned(truth, regions, answer.xyxy, answer.scores) != IGNORED
-    labels = None if answer.labels is None else [label for label, here in zip(answer.labels, kept, strict=True) if here]
-    return Boxes(answer.xyxy[kept], answer.scores[kept], labels)
+    counted = assigned(truth, regions, answer.xyxy, answer.scores) != IGNORED
+    labels = (
+        None if answer.labels is None else [label for label, here in zip(answer.labels, counted, strict=True) if here]
+    )
+    return Boxes(answer.xyxy[counted], answer.scores[counted], labels)

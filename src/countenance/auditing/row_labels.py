@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing.codes import combined, firsts_of
-from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import Grouping
 from countenance.auditing.layout import Column, pattern_of, powers, side
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.sums import Cross, CrossWay, Side
 from countenance.auditing.table import Array
 
@@ -20,7 +20,7 @@ CACHED = 100_000
 
 
 @dataclass(frozen=True)
-class WantedComparisons:
+class ComparisonRequest:
     """The comparisons of one metric to look at under permutation: arrays of grouping, cell and other (-1: rest)."""
 
     column: Column
@@ -45,63 +45,67 @@ class RowLabels:
             self.labels, self.matrix = code, membership_matrix(sums, grouping, firsts_of(code)).toarray()
 
     def sums(
-        self, rows: Array, wanted: Sequence[WantedComparisons], place: int
+        self, rows: Array, requests: Sequence[ComparisonRequest], place: int
     ) -> list[tuple[Side, Side, Cross] | None]:
         """The sides of the comparisons of this grouping, a row for each permutation (`rows`: whose label each takes).
 
         Metrics that the same rows have share everything that does not depend on the metric.
         """
-        here = [one.place == place for one in wanted]
+        here = [request.place == place for request in requests]
         if not any(h.any() for h in here):  # nothing in this grouping is large enough to be tested
-            return [None] * len(wanted)
-        cells = np.unique(np.concatenate([one.g[h] for one, h in zip(wanted, here, strict=True)]).astype(np.int64))
-        others = np.unique(np.concatenate([one.h[h] for one, h in zip(wanted, here, strict=True)]).astype(np.int64))
+            return [None] * len(requests)
+        cells = np.unique(
+            np.concatenate([request.g[h] for request, h in zip(requests, here, strict=True)]).astype(np.int64)
+        )
+        others = np.unique(
+            np.concatenate([request.h[h] for request, h in zip(requests, here, strict=True)]).astype(np.int64)
+        )
         named = bool(len(others)) and bool((others >= 0).all())
         looked_at = np.concatenate([cells, others]) if named else cells
         slots = _Slots(self.labels, self.matrix, looked_at)
         step = max(1, CACHED // (self.layout.count * slots.width))
-        parts: list[list[tuple[Array, Array, Array]]] = [[] for _ in wanted]
+        parts: list[list[tuple[Array, Array, Array]]] = [[] for _ in requests]
         some = [i for i, h in enumerate(here) if h.any()]
         for start in range(0, len(rows), step):
-            kept: dict[bytes, _Counts] = {}
+            counts: dict[bytes, _Counts] = {}
             for i in some:
-                values = wanted[i].column.values
+                values = requests[i].column.values
                 valid = ~np.isnan(values)
                 key = b"" if valid.all() else valid.tobytes()
-                if key not in kept:
+                if key not in counts:
                     use = slice(None) if not key else np.flatnonzero(valid)
-                    kept[key] = _Counts(rows[start : start + step], use, self.layout, slots, self.cubes)
-                sums = kept[key].of(wanted[i].column, len(others) if named else 0)
+                    counts[key] = _Counts(rows[start : start + step], use, self.layout, slots, self.cubes)
+                sums = counts[key].of(requests[i].column, len(others) if named else 0)
                 parts[i].append(sums)
-        made: list[tuple[Side, Side, Cross] | None] = []
-        for i, one in enumerate(wanted):
+        sides: list[tuple[Side, Side, Cross] | None] = []
+        for i, request in enumerate(requests):
             if i not in some:
-                made.append(None)
+                sides.append(None)
                 continue
             own, other, cross = (np.concatenate(part, axis=1) for part in zip(*parts[i], strict=True))
-            pick = np.searchsorted(cells, one.g[here[i]])
-            centre = one.column.centre
-            made.append(
+            pick = np.searchsorted(cells, request.g[here[i]])
+            centre = request.column.centre
+            sides.append(
                 (
                     side(list(own[:-1, :, pick]), own[-1][:, pick], centre),
                     side(list(other[:-1, :, pick]), other[-1][:, pick], centre),
                     Cross((CrossWay(*(part[:, pick] for part in cross)),)),
                 )
             )
-        return made
+        return sides
 
 
 class _Slots:
     """Rows' labels with what is not looked at put together: a slot for each cell, for other known rows, for unknown."""
 
     def __init__(self, labels: Array, matrix: Array, cells: Array) -> None:
-        known, wanted = matrix.any(axis=1), matrix[:, cells]
+        known, members = matrix.any(axis=1), matrix[:, cells]
         self.matrix: Array | None = None
         if (matrix.sum(axis=1) <= 1).all():
-            slot = np.where(wanted.any(axis=1), wanted.argmax(axis=1), len(cells) + (~known).astype(int))
+            slot = np.where(members.any(axis=1), members.argmax(axis=1), len(cells) + (~known).astype(int))
             self.width, self.known = len(cells) + 2, np.arange(len(cells) + 2) <= len(cells)
         else:  # sets of cells
-            kinds, slot = np.unique(np.column_stack([wanted, known]), axis=0, return_inverse=True)
+            kinds, slot = np.unique(np.column_stack([members, known]), axis=0, return_inverse=True)
             self.width, self.known, self.matrix = len(kinds), kinds[:, -1] > 0, kinds[:, :-1]
         self.of_row: Array = slot.ravel()[labels].astype(np.int64)
         self.cells = len(cells)
@@ -112,8 +116,8 @@ class _Slots:
 
     def all_known(self, part: Array) -> Array:
         """The sums of all known rows."""
-        found: Array = part[:, :-1].sum(axis=1) if self.matrix is None else part[:, self.known].sum(axis=1)
-        return found
+        total: Array = part[:, :-1].sum(axis=1) if self.matrix is None else part[:, self.known].sum(axis=1)
+        return total
 
 
 class _Counts:
@@ -190,17 +194,17 @@ class _Counts:
     def _references(self, own: Array, y: Array, others: int) -> tuple[Array, Array, Array]:
         if others != 1:
             raise ValueError("a grouping has one reference")
-        one = own[:, :, :-1]
-        two = np.broadcast_to(own[:, :, -1:], one.shape)
+        own_cells = own[:, :, :-1]
+        reference = np.broadcast_to(own[:, :, -1:], own_cells.shape)
         n2, y2 = self.n[:, -1], y[:, -1]
         cross = [_by(y[:, :-1], y2), _by(y[:, :-1], n2), _by(self.n[:, :-1], y2), _by(self.n[:, :-1], n2)]
-        return one, two, np.array(cross)
+        return own_cells, reference, np.array(cross)
 
 
 def _by(part: Array, weight: Array) -> Array:
     """Σ over clusters (the last axis) of a table by permutation, cell and cluster times a weight by cluster."""
-    found: Array = np.matmul(part, weight[:, :, None])[:, :, 0]
-    return found
+    products: Array = np.matmul(part, weight[:, :, None])[:, :, 0]
+    return products
 
 
 def membership_matrix(sums: RowSums, grouping: Grouping, rows: Array) -> Any:

@@ -17,10 +17,10 @@ import numpy as np
 
 from countenance.auditing.codes import combined, firsts_of, size_of
 from countenance.auditing.contingency import Contingency
-from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import Grouping
 from countenance.auditing.layout import Column, pattern_of, powers, side
-from countenance.auditing.permute_rows import RowLabels, WantedComparisons, membership_matrix
+from countenance.auditing.row_labels import ComparisonRequest, RowLabels, membership_matrix
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.sums import Cross, CrossWay, Side
 from countenance.auditing.table import Array
 
@@ -34,8 +34,8 @@ MANY = 20_000
 class Sampled:
     """The sides of all wanted comparisons of one metric, a row for each permutation."""
 
-    one: Side
-    two: Side
+    first: Side
+    second: Side
     cross: Cross
 
 
@@ -46,7 +46,7 @@ class Permutations:
         self,
         sums: RowSums,
         groupings: Sequence[Grouping],
-        wanted: Sequence[WantedComparisons],
+        requests: Sequence[ComparisonRequest],
         seed: int,
         strata: Array | None = None,
     ) -> None:
@@ -54,14 +54,16 @@ class Permutations:
             raise ValueError("clusters that cross cannot be permuted")
         self.layout = sums.layouts[0]
         self.count = self.layout.count
-        self.wanted = wanted
+        self.requests = requests
         self.rng = np.random.default_rng(seed)
         self.strata = _members(strata)
         self.split = [sums.splits(grouping) for grouping in groupings]
         whole = [i for i, split in enumerate(self.split) if not split]
         self.whole = _WholeLabels(sums, [groupings[i] for i in whole], whole) if whole else None
         self.rows = {i: RowLabels(sums, grouping) for i, grouping in enumerate(groupings) if self.split[i]}
-        self.bases = [] if self.whole is None else [self._bases(one.column, self.whole.cubes) for one in wanted]
+        self.bases = (
+            [] if self.whole is None else [self._bases(request.column, self.whole.cubes) for request in requests]
+        )
         self.counted = self._counted()
         self.batch = self._batch()
 
@@ -78,7 +80,7 @@ class Permutations:
     def _batch(self) -> int:
         size = max(self.count, self.layout.total if self.rows else 1)
         size = size if self.counted is None else self.counted.cells
-        comparisons = max(len(one.g) for one in self.wanted)
+        comparisons = max(len(request.g) for request in self.requests)
         return int(max(1, min(500, CELLS // size, CELLS // comparisons)))
 
     def draw(self, total: int) -> Iterator[list[Sampled]]:
@@ -104,7 +106,10 @@ class Permutations:
         def met(bases: _Bases) -> list[Array]:
             return [counted.summed(tables, column) for column in bases.columns]
 
-        return [_joined(whole.sums(bases, met, one), one) for bases, one in zip(self.bases, self.wanted, strict=True)]
+        return [
+            _joined(whole.sums(bases, met, request), request)
+            for bases, request in zip(self.bases, self.requests, strict=True)
+        ]
 
     def _sample(self, size: int) -> list[Sampled]:
         if self.counted is not None and self.whole is not None:
@@ -121,16 +126,16 @@ class Permutations:
     def _of_labels(self, whole: Array | None, labels: Array | None) -> list[Sampled]:
         """The sides of all wanted comparisons: codes of whole clusters, and for each row whose label it has."""
         parts: list[dict[int, tuple[Side, Side, Cross]]] = []
-        for place, one in enumerate(self.wanted):
+        for place, request in enumerate(self.requests):
             parts.append({})
             if self.whole is not None and whole is not None:
-                parts[-1] |= self.whole.sums(self.bases[place], partial(self.whole.summed, whole), one)
+                parts[-1] |= self.whole.sums(self.bases[place], partial(self.whole.summed, whole), request)
         for i, rows in self.rows.items():
             if labels is not None:
-                for found, made in zip(parts, rows.sums(labels, self.wanted, i), strict=True):
-                    if made is not None:
-                        found[i] = made
-        return [_joined(found, one) for found, one in zip(parts, self.wanted, strict=True)]
+                for places, sides in zip(parts, rows.sums(labels, self.requests, i), strict=True):
+                    if sides is not None:
+                        places[i] = sides
+        return [_joined(places, request) for places, request in zip(parts, self.requests, strict=True)]
 
     def _shuffled(self, values: Array, size: int) -> Array:
         """A value of every cluster, exchanged within strata; a row for each permutation."""
@@ -163,7 +168,7 @@ def _members(strata: Array | None) -> list[Array]:
     """The clusters of each stratum; none where there is one for all."""
     if strata is None or not strata.any():
         return []
-    return [np.flatnonzero(strata == one) for one in np.unique(strata)]
+    return [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
 
 
 class _WholeLabels:
@@ -223,24 +228,24 @@ class _WholeLabels:
         return list(np.moveaxis(by_code, 2, 0))
 
     def sums(
-        self, bases: _Bases, summed: Callable[[_Bases], list[Array]], wanted: WantedComparisons
+        self, bases: _Bases, summed: Callable[[_Bases], list[Array]], request: ComparisonRequest
     ) -> dict[int, tuple[Side, Side, Cross]]:
         """The sides of every comparison by grouping, a row for each permutation; `summed` adds columns up by code."""
         added = [np.asarray(self.matrix @ by_code.T).T for by_code in summed(bases)]
-        made: dict[int, tuple[Side, Side, Cross]] = {}
+        sides: dict[int, tuple[Side, Side, Cross]] = {}
         for place, start in self.offset.items():
-            here = wanted.place == place
+            here = request.place == place
             if not here.any():
                 continue
-            one = bases.side([part[:, start + wanted.g[here]] for part in added])
-            if (wanted.h[here] >= 0).all():
-                two = bases.side([part[:, start + wanted.h[here]] for part in added])
+            first = bases.side([part[:, start + request.g[here]] for part in added])
+            if (request.h[here] >= 0).all():
+                second = bases.side([part[:, start + request.h[here]] for part in added])
             else:
                 known = [part[:, self.known[place], None] for part in added]
-                mine = [part[:, start + wanted.g[here]] for part in added]
-                two = bases.side([all_ - own for all_, own in zip(known, mine, strict=True)])
-            made[place] = (one, two, Cross())
-        return made
+                mine = [part[:, start + request.g[here]] for part in added]
+                second = bases.side([all_ - own for all_, own in zip(known, mine, strict=True)])
+            sides[place] = (first, second, Cross())
+        return sides
 
 
 class _Bases:
@@ -294,15 +299,15 @@ class _Bases:
         return replace(plain, thirds=(yyy, yyn, ynn, nnn))
 
 
-def _joined(parts: dict[int, tuple[Side, Side, Cross]], wanted: WantedComparisons) -> Sampled:
-    """The comparisons of all groupings side by side, in the order of `wanted`."""
-    places = list(dict.fromkeys(wanted.place.tolist()))
+def _joined(parts: dict[int, tuple[Side, Side, Cross]], request: ComparisonRequest) -> Sampled:
+    """The comparisons of all groupings side by side, in the order of `request`."""
+    places = list(dict.fromkeys(request.place.tolist()))
     ones, twos = [parts[place][0] for place in places], [parts[place][1] for place in places]
     shape = max((np.shape(part.total) for part in ones), key=lambda s: s[0])
     crossed = any(parts[place][2].ways for place in places)
     ways: tuple[CrossWay, ...] = ()
     if crossed:
-        zeros = [np.zeros(np.shape(one.total)) for one in ones]
+        zeros = [np.zeros(np.shape(side.total)) for side in ones]
         each = [
             parts[place][2].ways[0] if parts[place][2].ways else CrossWay(zero, zero, zero, zero)
             for place, zero in zip(places, zeros, strict=True)
@@ -318,9 +323,9 @@ def _beside(sides: list[Side], size: int) -> Side:
         return np.hstack([np.broadcast_to(part, (size, part.shape[1])) for part in parts])
 
     names = ("n", "total", "clusters", "nn", "yn", "yy", "squares", "nnn", "ynn", "yyn")
-    beside = Side(**{name: stacked([getattr(one, name) for one in sides]) for name in names}, centre=sides[0].centre)
-    if all(one.thirds is None for one in sides):
+    beside = Side(**{name: stacked([getattr(side, name) for side in sides]) for name in names}, centre=sides[0].centre)
+    if all(side.thirds is None for side in sides):
         return beside
     # A grouping whose attribute differs within clusters has no such sums: its skewness is not known.
-    thirds = [one.thirds or (np.full(np.shape(one.n), np.nan),) * 4 for one in sides]
+    thirds = [side.thirds or (np.full(np.shape(side.n), np.nan),) * 4 for side in sides]
     return replace(beside, thirds=tuple(stacked(part) for part in zip(*thirds, strict=True)))

@@ -131,39 +131,39 @@ class Ratios:
         return min(int(self.people[g]), int(self.people[list(others)].sum())) >= self.settings.min_n
 
     def _draft(self, g: int, others: Sequence[int]) -> Draft:
-        one, alpha, judged = self.computed, self.settings.alpha, self.computed.judged
+        computed, alpha, judged = self.computed, self.settings.alpha, self.computed.judged
         other, _ = self._other(others)
         log_ratio, error, _ = self._contrast(g, others)
         single = others[0] if len(others) == 1 else None
         values: dict[str, Any] = {
-            "metric": one.metric,
-            "attribute": one.attribute,
-            "group": one.groups[g],
+            "metric": computed.metric,
+            "attribute": computed.attribute,
+            "group": computed.groups[g],
             "kind": "group",
-            "versus": REST if single is None else one.groups[single],
+            "versus": REST if single is None else computed.groups[single],
             "comparison": self.settings.comparison,
             "metric_kind": RATIO,
-            "n": one.n[g],
+            "n": computed.n[g],
             "clusters": int(self.people[g]),
-            "n_versus": int(sum(one.n[h] for h in others)),
+            "n_versus": int(sum(computed.n[h] for h in others)),
             "clusters_versus": int(self.people[list(others)].sum()),
-            "estimate": one.values[g],
-            "low": one.low[g],
-            "high": one.high[g],
+            "estimate": computed.values[g],
+            "low": computed.low[g],
+            "high": computed.high[g],
             "estimate_versus": other,
-            "difference": one.values[g] - other,
+            "difference": computed.values[g] - other,
             "effect_name": RATIO,
             "depth": 1,
-            "direction": direction(one.values[g] - other, judged.better),
-            "counted": _counted(one.n[g], int(self.people[g]), one.unit),
+            "direction": direction(computed.values[g] - other, judged.better),
+            "counted": _counted(computed.n[g], int(self.people[g]), computed.unit),
         }
-        values["counted_versus"] = _counted(values["n_versus"], values["clusters_versus"], one.unit)
+        values["counted_versus"] = _counted(values["n_versus"], values["clusters_versus"], computed.unit)
         if single is not None:
-            values |= {"low_versus": one.low[single], "high_versus": one.high[single]}
+            values |= {"low_versus": computed.low[single], "high_versus": computed.high[single]}
         draft = Draft(values, judged, severity_effect=abs(log_ratio), unit=error, se=error)
         if not self._enough(g, others):
             few = g if self.people[g] < self.settings.min_n else None
-            called = one.groups[g] if few is not None else values["versus"]
+            called = computed.groups[g] if few is not None else values["versus"]
             count = int(self.people[g]) if few is not None else values["clusters_versus"]
             draft.untestable = f"{count} {self.many} in {called}, fewer than {self.settings.min_n}"
         if math.isfinite(log_ratio) and error > 0:
@@ -198,13 +198,13 @@ def own_ratios(
     computed: Sequence[ComputedGroups], settings: AuditSettings
 ) -> tuple[list[ComputedGroups], AuditSettings]:
     """The numbers with the ratios that matter as the settings name them, and the settings of the metrics of rows."""
-    names = {one.metric for one in computed}
+    names = {ratios.metric for ratios in computed}
     common, deltas = parse_delta(settings.delta)
     ways = parse_better(settings.better)
-    kept = {name: delta for name, delta in deltas.items() if name not in names}
+    own_deltas = {name: delta for name, delta in deltas.items() if name not in names}
     rows = replace(
         settings,
-        delta=kept | ({} if common is None else {"": common}),
+        delta=own_deltas | ({} if common is None else {"": common}),
         better={name: way for name, way in ways.items() if name not in names},
     )
-    return [replace(one, largest=deltas.get(one.metric, one.largest)) for one in computed], rows
+    return [replace(ratios, largest=deltas.get(ratios.metric, ratios.largest)) for ratios in computed], rows

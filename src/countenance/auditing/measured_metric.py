@@ -8,7 +8,7 @@ import numpy as np
 
 from countenance.auditing import tests
 from countenance.auditing.estimates import interval
-from countenance.auditing.further import Ends
+from countenance.auditing.far_ends import Ends
 from countenance.auditing.groups import GROUP
 from countenance.auditing.layout import Column
 from countenance.auditing.settings import Judged

@@ -84,11 +84,11 @@ def cannot_tell(source: Audited) -> CannotTell:
 
 
 def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -> list[Open]:
-    made = []
+    questions = []
     for f in findings:
         versus = "" if f.versus == "rest" else f" against {names.group(f.attribute, f.versus)}"
         gap = f.mde_difference
-        made.append(
+        questions.append(
             Open(
                 words.mark(f.verdict, f.severity),
                 f.metric,
@@ -103,7 +103,7 @@ def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -
                 (f.metric, f.attribute, f.group),
             )
         )
-    return made
+    return questions
 
 
 def _excluded(entry: dict[str, Any], names: Names) -> Open:

@@ -62,10 +62,10 @@ def compare(
     >>> compare(v1, v2, by=["sex"], metrics=["correct"], names=["v1", "v2"]).decision
     'v2 is better overall (+50.0 points, 45.1 to 54.9) and worse for nobody by more than 0.05; the gap between sex = f and m narrowed (from +100.0 to 0.0 points).'
     """  # noqa: E501
-    return Asked.of(entries_of([a, b], names), by, metrics, pair=pair, **settings).between(0, 1)
+    return ComparisonQuestion.of(entries_of([a, b], names), by, metrics, pair=pair, **settings).between(0, 1)
 
 
-class Asked:
+class ComparisonQuestion:
     """Entries on the rows that they share, and how they are compared."""
 
     def __init__(
@@ -82,12 +82,12 @@ class Asked:
         *,
         pair: str | Sequence[str] | None = None,
         **options: Any,
-    ) -> Asked:
+    ) -> ComparisonQuestion:
         """Check the settings and put the rows side by side."""
         if unknown := [name for name in options if name not in SETTINGS]:
             raise InputError(f"a comparison has no setting {unknown[0]!r}; there are pair, {', '.join(SETTINGS)}")
-        asked = AuditSettings.of(**options)
-        settings = replace(asked, depth=asked.depth or 1)
+        audit_settings = AuditSettings.of(**options)
+        settings = replace(audit_settings, depth=audit_settings.depth or 1)
         listed = None if by is None else split_names(by) if isinstance(by, str) else list(by)
         measured = [metrics] if isinstance(metrics, str) else metrics
         if both := [name for name in listed or () if name in (measured or ())]:
@@ -95,32 +95,32 @@ class Asked:
         paired = pair_entries(
             entries, by=listed, metrics=measured, pair=pair, cluster=settings.cluster, where=settings.conditions
         )
-        paired.notes.extend(dict.fromkeys(line for one in entries if one.run for line in one.run.cautions))
+        paired.notes.extend(dict.fromkeys(line for entry in entries if entry.run for line in entry.run.cautions))
         return cls(entries, listed, paired, settings)
 
     def between(self, first: int, second: int) -> Comparison:
         """The comparison of two of the entries."""
-        one, two = self.entries[first], self.entries[second]
+        model_a, model_b = self.entries[first], self.entries[second]
         sides, grouped = self.sides(first, second)
         changed = overall(sides)
         parts = by_group(sides) if grouped else []
-        moved, found = gaps(sides) if grouped else ([], None)
-        notes = [*self.paired.notes, *self._one_sided(first, second), *(found.notes if found else [])]
+        moved, audit = gaps(sides) if grouped else ([], None)
+        notes = [*self.paired.notes, *self._one_sided(first, second), *(audit.notes if audit else [])]
         unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
         absent = self.absent(sides) if grouped else []
-        told = decided(changed, parts, moved, sides.work.nouns, absent)
+        decisions = decided(changed, parts, moved, sides.work.nouns, absent)
         return Comparison(
-            decision=" ".join(told),
-            decisions=told,
-            a=one.name,
-            b=two.name,
+            decision=" ".join(decisions),
+            decisions=decisions,
+            a=model_a.name,
+            b=model_b.name,
             overall=changed,
             groups=parts,
             gaps=moved,
             unpaired=unpaired,
             absent=absent,
             notes=notes,
-            settings=self.stored(sides, found),
+            settings=self.stored(sides, audit),
         )
 
     def absent(self, sides: Sides) -> list[Absent]:
@@ -128,11 +128,11 @@ class Asked:
         rows = sides.work.rows
         return absent_groups(self.entries, self.paired, list(zip(rows.chosen.attributes, rows.attributes, strict=True)))
 
-    def stored(self, sides: Sides, found: Audit | None) -> dict[str, Any]:
+    def stored(self, sides: Sides, audit: Audit | None) -> dict[str, Any]:
         """What makes the comparison again, and what was decided on the way."""
         measured = self.judged()
         return {
-            "by": found.settings["by"] if found else [],
+            "by": audit.settings["by"] if audit else [],
             "metrics": self.paired.metrics,
             "pair": self.paired.keys,
             "where": self.settings.conditions,
@@ -146,16 +146,16 @@ class Asked:
             "depth": sides.work.depth,
             "seed": sides.work.settings.seed,
             "power": sides.work.settings.power,
-            "adjust": found.settings["adjust"] if found else "holm",
-            "adjust_why": found.settings["adjust_why"] if found else "",
-            "permutations": found.settings["permutations"] if found else 0,
+            "adjust": audit.settings["adjust"] if audit else "holm",
+            "adjust_why": audit.settings["adjust_why"] if audit else "",
+            "permutations": audit.settings["permutations"] if audit else 0,
             "rows": self.paired.rows,
             "adjust_changes": "bh" if sides.work.settings.adjust == "bh" else "holm",
-            "not_compared": found.settings["not_compared"] if found else [],
+            "not_compared": audit.settings["not_compared"] if audit else [],
             "places": [entry.source.label for entry in self.entries],
             "dates": [entry.date for entry in self.entries],
             "suite": next((entry.suite for entry in self.entries if entry.suite), ""),
-            "licences": {what: told for entry in self.entries for what, told in entry.licences.items()},
+            "licences": {what: licence for entry in self.entries for what, licence in entry.licences.items()},
         }
 
     def sides(self, first: int, second: int) -> tuple[Sides, bool]:
@@ -181,11 +181,15 @@ class Asked:
         contrasts = []
         for metric, values in self.paired.scores.items():
             missing, every = self.paired.missing[metric], self.paired.every.get(metric, values)
-            for one, two in pairs:
-                names = self.entries[one].name, self.entries[two].name
-                lacks = Lacks(missing[:, one], missing[:, two], every[:, one], every[:, two]) if missing.any() else None
+            for first, second in pairs:
+                names = self.entries[first].name, self.entries[second].name
+                lacks = (
+                    Lacks(missing[:, first], missing[:, second], every[:, first], every[:, second])
+                    if missing.any()
+                    else None
+                )
                 kind = self.paired.kinds[metric]
-                contrasts.append(Contrast(metric, *names, values[:, one], values[:, two], kind, lacks))
+                contrasts.append(Contrast(metric, *names, values[:, first], values[:, second], kind, lacks))
                 if lacks is not None:
                     contrasts.append(Contrast(missing_name(metric), *names, *lacks.rates(), "rate"))
         return contrasts
@@ -201,21 +205,21 @@ class Asked:
         bounded = [is_bounded(self.paired.scores[name].ravel()) for name in metrics]
         common, named = parse_delta(self.settings.delta)
         first = self.entries[0]
-        made = judged(self.settings, metrics, bounded)
+        judgements = judged(self.settings, metrics, bounded)
         stated = parse_better(self.settings.better)
         for name in metrics:
-            delta, better = made[name].delta, made[name].better
+            delta, better = judgements[name].delta, judgements[name].better
             if common is None and name not in named:
                 delta = first.delta.get(name, delta)
             if name not in stated and "" not in stated:
                 better = first.better.get(name, better)
-            made[name] = Judged(delta, better)
+            judgements[name] = Judged(delta, better)
         rate = Judged(delta_of_rates(self.settings), LOWER)
-        return made | {name: rate for name in self.measured if name not in made}
+        return judgements | {name: rate for name in self.measured if name not in judgements}
 
     def _one_sided(self, first: int, second: int) -> list[str]:
         """Metrics that rows have in one of the two only."""
-        told = []
+        notes = []
         for name, values in self.paired.scores.items():
             have = ~np.isnan(values[:, [first, second]])
             missing = self.paired.missing[name][:, [first, second]]
@@ -228,16 +232,16 @@ class Asked:
                     if count := int(rows.sum()):
                         word = "1 row has" if count == 1 else f"{count:,} rows have"
                         pair = self.entries[entry].name, self.entries[other].name
-                        told.append(f"{name}: {word} a value in {pair[0]} and none in {pair[1]}; {end}")
+                        notes.append(f"{name}: {word} a value in {pair[0]} and none in {pair[1]}; {end}")
             if not have.all(axis=1).any():
                 raise InputError(
                     f"{name}: no row has a value in both {self.entries[first].name} and {self.entries[second].name}"
                 )
-        return told
+        return notes
 
-    def of_all(self) -> tuple[Asked, list[str]]:
+    def of_all(self) -> tuple[ComparisonQuestion, list[str]]:
         """The same with the values that every entry has, and what was left out: ranks need the same rows for all."""
-        kept, told = {}, []
+        scores, notes = {}, []
         for name, values in self.paired.scores.items():
             missing = np.isnan(values).sum(axis=1)
             some = int(((missing > 0) & (missing < values.shape[1])).sum())
@@ -245,11 +249,11 @@ class Asked:
                 raise InputError(f"{name}: no row has a value in all {len(self.entries)} models")
             if some:
                 word = "1 row has" if some == 1 else f"{some:,} rows have"
-                told.append(f"{name}: {word} a value in some models and none in others; left out")
-            kept[name] = np.where((missing == 0)[:, None], values, np.nan)
-        return Asked(
-            self.entries, self.by, replace(self.paired, scores=kept, every=self.paired.scores), self.settings
-        ), told
+                notes.append(f"{name}: {word} a value in some models and none in others; left out")
+            scores[name] = np.where((missing == 0)[:, None], values, np.nan)
+        return ComparisonQuestion(
+            self.entries, self.by, replace(self.paired, scores=scores, every=self.paired.scores), self.settings
+        ), notes
 
 
 def missing_name(metric: str) -> str:

@@ -15,7 +15,7 @@ OPTIONS = ("form", "units", "classes", "attributes", "only_present", "split")
 
 
 @dataclass(frozen=True)
-class AskedTruth:
+class ReadingOptions:
     """How a dataset is to be read."""
 
     reading: Reading = YOLO
@@ -31,7 +31,7 @@ class AskedTruth:
     def options(self, folder: Path) -> dict[str, str] | None:
         """The same as the options of a dataset's name; None where the attributes are outside of its folder.
 
-        >>> AskedTruth(split="test").options(Path("faces"))
+        >>> ReadingOptions(split="test").options(Path("faces"))
         {'form': 'cxcywh', 'units': 'rel', 'split': 'test'}
         """
         result = {"form": str(self.reading.form), "units": str(self.reading.units)}
@@ -44,7 +44,7 @@ class AskedTruth:
         return result | ({"split": self.split} if self.split else {})
 
     @classmethod
-    def of_options(cls, folder: Path, options: Mapping[str, str], place: str) -> "AskedTruth":
+    def of_options(cls, folder: Path, options: Mapping[str, str], place: str) -> "ReadingOptions":
         """The settings that options of a dataset's name stand for."""
         try:
             reading = Reading(form_named(options.get("form", YOLO.form)), units_named(options.get("units", YOLO.units)))

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from countenance.report.first import FirstScreen, HarmLine, ShortBar, ShortForest
+from countenance.report.first_screen import FirstScreen, HarmLine, ShortBar, ShortForest
 from countenance.report.ladder import FIRST_ROWS, Ladder
 from countenance.report.names import clean
 from countenance.report.paper import MARGIN, WIDTH, Paper, rgb

@@ -12,7 +12,7 @@ import numpy as np
 from countenance.errors import InputError
 from countenance.run.auditing import WHOLE, check_names
 from countenance.view.comparing import Several
-from countenance.view.opened import OpenRun
+from countenance.view.open_run import OpenRun
 from countenance.view.pages import group_words, waiting
 from countenance.view.parameters import Parameters
 from countenance.view.question import Question

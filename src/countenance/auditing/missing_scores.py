@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from countenance.auditing.directions import HIGHER, LOWER
-from countenance.auditing.further import Ends
+from countenance.auditing.far_ends import Ends
 from countenance.auditing.layout import Column
 
 TOLERATED = 0.01

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from countenance.gating.evidence import RunEvidence
 
 
-def _found(
-    evidence: RunEvidence, by: list[str] | None, metrics: list[str] | None, given: Any, alpha: float
+def _findings(
+    evidence: RunEvidence, by: list[str] | None, metrics: list[str] | None, conditions: Any, alpha: float
 ) -> tuple[list[GivenFinding], tuple[str, str]]:
-    names = split_names(given) if isinstance(given, str) else list(given)
-    made = evidence.audit(by, metrics, alpha=alpha, depth=1, adjust="holm", given=names)
-    if not made.given:
+    names = split_names(conditions) if isinstance(conditions, str) else list(conditions)
+    audit = evidence.audit(by, metrics, alpha=alpha, depth=1, adjust="holm", given=names)
+    if not audit.given:
         raise InputError(f"{evidence.run.place}: nothing is left to compare with {', '.join(names)} held equal")
-    return made.given, unit_nouns(made.settings.get("ways", []))
+    return audit.given, unit_nouns(audit.settings.get("ways", []))
 
 
 def _about(f: GivenFinding) -> str:
@@ -35,33 +35,33 @@ def _about(f: GivenFinding) -> str:
 
 def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
     """Each gap held equal against the largest that is allowed; without overlap there is no evidence."""
-    one, nouns = _found(evidence, [rule.by], [rule.metric], rule.given, evidence.alpha)
-    shared, _ = _found(evidence, [rule.by], [rule.metric], rule.given, evidence.alpha / max(len(one), 1))
-    limits, made = Limits(-rule.at_most, rule.at_most), []
-    for f, s in zip(one, shared, strict=True):
+    findings, nouns = _findings(evidence, [rule.by], [rule.metric], rule.given, evidence.alpha)
+    shared, _ = _findings(evidence, [rule.by], [rule.metric], rule.given, evidence.alpha / max(len(findings), 1))
+    limits, checks = Limits(-rule.at_most, rule.at_most), []
+    for f, s in zip(findings, shared, strict=True):
         if f.verdict == NO_OVERLAP:
-            made.append(missing(_about(f), f.reason))
+            checks.append(missing(_about(f), f.reason))
             continue
         measured = Measurement(_about(f), f.held_equal, f.low, f.high, s.low, s.high, f.n, f.clusters, nouns)
-        made.append(measured.check(limits, evidence.alpha, f"a gap of at most {rule.at_most:g} held equal"))
-    return made
+        checks.append(measured.check(limits, evidence.alpha, f"a gap of at most {rule.at_most:g} held equal"))
+    return checks
 
 
 def verdict(
     rule: kinds.VerdictRule, evidence: RunEvidence, by: list[str] | None, metrics: list[str] | None
 ) -> list[RuleCheck]:
     """A gap that remains, or that conditions hid, fails; one that they explain passes."""
-    made = []
-    found, nouns = _found(evidence, by, metrics, rule.given, evidence.alpha)
-    for f in found:
+    checks = []
+    findings, nouns = _findings(evidence, by, metrics, rule.given, evidence.alpha)
+    for f in findings:
         failed = f.verdict == REMAINS or f.verdict.startswith(HIDDEN)
         unsure = f.verdict in (UNSURE, NO_OVERLAP)
-        said = f"{f.verdict}: {f.reason}" if failed or f.verdict.startswith(EXPLAINED) else f.reason
-        made.append(
+        reason = f"{f.verdict}: {f.reason}" if failed or f.verdict.startswith(EXPLAINED) else f.reason
+        checks.append(
             RuleCheck(
                 about=_about(f),
                 evidence=FAIL if failed else INSUFFICIENT if unsure else PASS,
-                reason=said,
+                reason=reason,
                 value=f.held_equal,
                 low=f.low,
                 high=f.high,
@@ -70,4 +70,4 @@ def verdict(
                 unit=nouns[1],
             )
         )
-    return made
+    return checks

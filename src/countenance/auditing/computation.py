@@ -12,28 +12,28 @@ from countenance.auditing import minp, ranks, spread
 from countenance.auditing.batch import PEOPLE, Batch
 from countenance.auditing.cautions import cautions
 from countenance.auditing.comparisons import Draft
-from countenance.auditing.computed import Ratios
-from countenance.auditing.derived import with_derived
+from countenance.auditing.computed_groups import Ratios
+from countenance.auditing.derived_groupings import with_derived
 from countenance.auditing.directions import LOWER
 from countenance.auditing.drafting import drafts_of, draws_needed, few_people_p
+from countenance.auditing.far_ends import SHARE, Ends
 from countenance.auditing.finding import Estimate, Finding, MissingScores, Split, Widest
-from countenance.auditing.further import SHARE, Ends
 from countenance.auditing.groups import CROSS, GROUP, UNKNOWN_OR_NOT, Grouping, group, subsets
 from countenance.auditing.layout import Column
-from countenance.auditing.measured import MISSING, Intervals, MeasuredMetric, Summed
-from countenance.auditing.missing import as_wrong, missing_column
+from countenance.auditing.measured_metric import MISSING, Intervals, MeasuredMetric, Summed
+from countenance.auditing.missing_scores import as_wrong, missing_column
 from countenance.auditing.multiplicity import benjamini_hochberg, family_of, holm
 from countenance.auditing.ordering import checked, role_of
-from countenance.auditing.paired import paired
+from countenance.auditing.pairs import paired
 from countenance.auditing.rows import Rows
 from countenance.auditing.settings import AuditSettings, Judged, delta_of_rates, direction_notes
-from countenance.auditing.small import strata_of
+from countenance.auditing.small_groups import strata_of
 from countenance.auditing.splits import splits_of
 from countenance.auditing.summing import Summing
 from countenance.auditing.sums import Side
 from countenance.auditing.table import UNKNOWN, Array, Attribute
 from countenance.auditing.verdict import DISPARITY, VerdictQuestion, concluded
-from countenance.auditing.widest import WidestPairs, widest_of
+from countenance.auditing.widest_pairs import WidestPairs, widest_of
 from countenance.errors import InputError
 
 MOST_COMPARISONS = 50_000
@@ -59,10 +59,10 @@ class Work:
         self.computed: list[Ratios] = []
         """Numbers of groups that rows do not give, in the same family too."""
         chosen = rows.chosen
-        wanted = list(dict.fromkeys([*subsets(chosen.single, depth), *chosen.crosses]))
-        wanted.sort(key=len)
+        attribute_sets = list(dict.fromkeys([*subsets(chosen.single, depth), *chosen.crosses]))
+        attribute_sets.sort(key=len)
         named = {(i,) for i in chosen.single} | set(chosen.crosses)
-        self.groupings = group(rows.attributes, wanted, named, rows.size, 10 * settings.max_groups)
+        self.groupings = group(rows.attributes, attribute_sets, named, rows.size, 10 * settings.max_groups)
         self.named = [grouping.name for grouping in self.groupings if grouping.named]
         attributes, self.derived = with_derived(rows.attributes, chosen.single, checked(settings.ordered), rows.size)
         everyone = Attribute("", ["everyone"], np.zeros(rows.size, dtype=np.int32))
@@ -103,7 +103,7 @@ class Work:
     @property
     def all_judged(self) -> dict[str, Judged]:
         """How every metric is judged, those that rows do not give among them."""
-        return dict(self.judged) | {one.computed.metric: one.computed.judged for one in self.computed}
+        return dict(self.judged) | {ratios.computed.metric: ratios.computed.judged for ratios in self.computed}
 
     @staticmethod
     def _kurtosis(column: Column) -> float:
@@ -114,16 +114,18 @@ class Work:
     def estimates(self) -> list[Estimate]:
         """Every group's number with its interval, without tests."""
         for grouping in [*self.groupings, *self._unknown_groupings()]:
-            for one, summed in zip(self.measured, self.summing.of(grouping, self.measured, tested=False), strict=True):
-                self._note(grouping, one, summed)
+            for metric, summed in zip(
+                self.measured, self.summing.of(grouping, self.measured, tested=False), strict=True
+            ):
+                self._note(grouping, metric, summed)
         return self.groups
 
     def overall(self) -> list[Estimate]:
         """Each metric over all rows, with its interval."""
-        scores = [one for one in self.measured if one.kind == GROUP]
+        scores = [metric for metric in self.measured if metric.kind == GROUP]
         return [
-            self._estimate(self.everyone, 0, one, summed)
-            for one, summed in zip(scores, self.summing.of(self.everyone, scores, tested=False), strict=True)
+            self._estimate(self.everyone, 0, metric, summed)
+            for metric, summed in zip(scores, self.summing.of(self.everyone, scores, tested=False), strict=True)
         ]
 
     def findings(self) -> list[Finding]:
@@ -199,7 +201,7 @@ class Work:
             missing=lacking,
             low_wrong=wrong[0],
             high_wrong=wrong[1],
-            counted=self.asked().counted(n, units),
+            counted=self.question().counted(n, units),
         )
 
     def _wrong_limits(self, measured: MeasuredMetric, summed: Summed, cell: int) -> tuple[float, float]:
@@ -233,7 +235,7 @@ class Work:
 
     def exclude_computed(self, metrics: Sequence[str]) -> None:
         """Note the groups that were asked for and have no number of a metric that rows do not give."""
-        there = {(one.computed.metric, one.computed.attribute) for one in self.computed}
+        there = {(ratios.computed.metric, ratios.computed.attribute) for ratios in self.computed}
         for metric in metrics:
             why = f"{metric} is computed of all people, not of a selection of rows"
             if not self.settings.conditions:
@@ -246,7 +248,7 @@ class Work:
     # ---- comparisons of two sides
 
     def _two_sided(self) -> list[Finding]:
-        batches = [Batch(one, self.settings, self.nouns[1]) for one in self.measured]
+        batches = [Batch(metric, self.settings, self.nouns[1]) for metric in self.measured]
         pairs: list[WidestPairs] = []
         for grouping in [*self.groupings, *self.derived]:
             summed = self.summing.of(grouping, self.measured)
@@ -272,8 +274,8 @@ class Work:
     def _pairs(self, grouping: Grouping, measured: MeasuredMetric, summed: Summed) -> list[WidestPairs]:
         if self.settings.comparison != "rest" or not grouping.named or measured.kind == MISSING:
             return []
-        found = WidestPairs.of(grouping, measured, summed, self.settings.min_n) if grouping.kind == GROUP else None
-        return [] if found is None else [found]
+        widest = WidestPairs.of(grouping, measured, summed, self.settings.min_n) if grouping.kind == GROUP else None
+        return [] if widest is None else [widest]
 
     def _widest(self, pairs: Sequence[WidestPairs], findings: Sequence[Finding]) -> list[Finding]:
         """The largest differences between two groups, and those that are a disparity of their own."""
@@ -346,7 +348,7 @@ class Work:
             own = ratios.statistic(first, self.settings.seed)
             statistics += [] if own is None else [own]
             first += len(ratios.pairs)
-        small = any(one.name == PEOPLE for one in statistics)
+        small = any(statistic.name == PEOPLE for statistic in statistics)
         strata = strata_of(self.sums.layouts[0].sizes) if small else None
         return minp.Shuffling(self.sums, groupings, statistics, len(batches), strata)
 
@@ -417,37 +419,39 @@ class Work:
         return drafts
 
     def _spreads(self) -> list[Draft]:
-        found = []
+        spreads = []
         for grouping in self.groupings:
-            for one, summed in zip(self.measured, self.summing.of(grouping, self.measured, tested=False), strict=True):
-                self._note(grouping, one, summed)
+            for metric, summed in zip(
+                self.measured, self.summing.of(grouping, self.measured, tested=False), strict=True
+            ):
+                self._note(grouping, metric, summed)
                 if len(grouping.cells) < 2:
                     continue
                 chosen, out = spread.chosen_cells(grouping, summed.sums, self.settings.min_n, self.nouns[1])
-                for called, n, count, why in out if one.kind == GROUP else ():
-                    self.excluded.append(excluded_entry(one.metric, grouping.name, called, (n, count), why, True))
+                for called, n, count, why in out if metric.kind == GROUP else ():
+                    self.excluded.append(excluded_entry(metric.metric, grouping.name, called, (n, count), why, True))
                 if len(chosen) > 1:
-                    found.append(spread.Spread(grouping, summed, one, chosen))
-        if not found:
+                    spreads.append(spread.Spread(grouping, summed, metric, chosen))
+        if not spreads:
             return []
         sizes: dict[str, int] = {}
         names = []
-        for each in found:
+        for each in spreads:
             values = {"metric": each.measured.metric, "attribute": each.grouping.name, "depth": each.grouping.depth}
             names.append(family_of(values | {"comparison": "spread"}, self.settings.families))
             sizes[names[-1]] = sizes.get(names[-1], 0) + 1
-        nulls, note = spread.shuffled(found, self.sums, self.settings, max(sizes.values()))
+        nulls, note = spread.shuffled(spreads, self.sums, self.settings, max(sizes.values()))
         self.notes += [note] if note else []
         self.permutations = len(nulls[0][0])
         levels = [self.settings.alpha / sizes[name] for name in names]
         return [
             spread.draft(each, null, self.settings, level)
-            for each, null, level in zip(found, nulls, levels, strict=True)
+            for each, null, level in zip(spreads, nulls, levels, strict=True)
         ]
 
     # ---- verdict
 
-    def asked(self, floor: float = 0.0) -> VerdictQuestion:
+    def question(self, floor: float = 0.0) -> VerdictQuestion:
         """What every conclusion needs."""
         return VerdictQuestion(self.settings, self.nouns, floor)
 
@@ -464,7 +468,7 @@ class Work:
 
     def _finished(self, draft: Draft, p: float, level: float, family: tuple[str, int]) -> Finding:
         draft.values["role"] = role_of(draft.values["attribute"].split(CROSS), self.settings.roles or {})
-        return concluded(draft, p, level, family, self.asked(getattr(self, "floor", 0.0)))
+        return concluded(draft, p, level, family, self.question(getattr(self, "floor", 0.0)))
 
 
 def excluded_entry(

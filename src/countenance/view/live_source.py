@@ -16,7 +16,7 @@ from countenance.report.names import CROSS, Names
 from countenance.report.source import ReportSource
 from countenance.report.words import failed_side, only_favoured, strongest
 from countenance.tasks import Metric
-from countenance.view.opened import OpenRun
+from countenance.view.open_run import OpenRun
 from countenance.view.question import Question
 from countenance.view.rows import Selection
 

@@ -21,12 +21,12 @@ def layouts(units: Units, total: int, weights: Array | None = None) -> list[Layo
     """The orders of rows in every way of clustering, and by both at once; units that are kept keep them."""
     if not units.codes:
         return [Layout(None, total, weights)]
-    if not units.kept:
+    if not units.layouts:
         codes = list(units.codes)
         if len(codes) == 2:
             codes.append(combined(*codes))
-        units.kept.extend(Layout(one, total, weights) for one in codes)
-    return units.kept
+        units.layouts.extend(Layout(way_codes, total, weights) for way_codes in codes)
+    return units.layouts
 
 
 class RowSums:
@@ -43,12 +43,15 @@ class RowSums:
     @cached_property
     def varying(self) -> list[list[bool]]:
         """For each way and attribute, whether the attribute differs within clusters."""
-        found = [[layout.varies(one) for one in self.attributes] for layout in self.layouts[:2]]
+        varying = [[layout.varies(attribute) for attribute in self.attributes] for layout in self.layouts[:2]]
         if len(self.layouts) > 2:  # rows that share both clusters differ only where rows of either do
-            found.append(
-                [all(own) and self.layouts[2].varies(one) for one, *own in zip(self.attributes, *found, strict=True)]
+            varying.append(
+                [
+                    all(own) and self.layouts[2].varies(attribute)
+                    for attribute, *own in zip(self.attributes, *varying, strict=True)
+                ]
             )
-        return found
+        return varying
 
     def splits(self, grouping: Grouping) -> bool:
         """Whether a cluster may have rows in several cells of a grouping."""
@@ -62,25 +65,25 @@ class RowSums:
         self, grouping: Grouping, members: Members, columns: Sequence[Column], pairs: bool = False
     ) -> list[GroupSums]:
         """Sum several columns over the cells of one grouping; what they have in common is worked out once."""
-        made = []
+        sums = []
         for layout, varying in zip(self.layouts, self.varying, strict=True):
             if any(varying[index] for index in grouping.attributes):
-                made.append(split_sums(layout, members, columns, len(grouping.cells), pairs))
+                sums.append(split_sums(layout, members, columns, len(grouping.cells), pairs))
             else:
-                made.append([_whole(layout, members, column, len(grouping.cells)) for column in columns])
-        return [self._crossed(list(ways), len(grouping.cells)) for ways in zip(*made, strict=True)]
+                sums.append([_whole(layout, members, column, len(grouping.cells)) for column in columns])
+        return [self._crossed(list(ways), len(grouping.cells)) for ways in zip(*sums, strict=True)]
 
-    def _crossed(self, made: list[GroupSums], size: int) -> GroupSums:
+    def _crossed(self, ways: list[GroupSums], size: int) -> GroupSums:
         """One grouping's sums in all ways of clustering, put together."""
-        sums = made[0]
-        if len(made) == 1:
+        sums = ways[0]
+        if len(ways) == 1:
             return sums
         return GroupSums(
-            replace(sums.cells, further=tuple(other.cells.first for other in made[1:])),
-            replace(sums.rests, further=tuple(other.rests.first for other in made[1:])),
-            _joined([other.against_rest for other in made], size),
-            replace(sums.whole, further=tuple(other.whole.first for other in made[1:])),
-            lambda g, h: _joined([other.between(g, h) for other in made], len(np.atleast_1d(g))),
+            replace(sums.cells, further=tuple(other.cells.first for other in ways[1:])),
+            replace(sums.rests, further=tuple(other.rests.first for other in ways[1:])),
+            _joined([other.against_rest for other in ways], size),
+            replace(sums.whole, further=tuple(other.whole.first for other in ways[1:])),
+            lambda g, h: _joined([other.between(g, h) for other in ways], len(np.atleast_1d(g))),
         )
 
 
@@ -123,8 +126,8 @@ def _whole(layout: Layout, members: Members, column: Column, size: int) -> Group
 
 def _grouped(cells: list[Array], rest: list[Array], whole: list[Array], centre: float) -> GroupSums:
     """The sums of cells, rests and everybody, from features as `_features` orders them; no cluster is in two cells."""
-    made = (side(parts[:-3], parts[-3], centre, (parts[-2], parts[-1])) for parts in (cells, rest, whole))
-    return GroupSums(next(made), next(made), Cross(), next(made), lambda g, h: Cross())
+    sides = (side(parts[:-3], parts[-3], centre, (parts[-2], parts[-1])) for parts in (cells, rest, whole))
+    return GroupSums(next(sides), next(sides), Cross(), next(sides), lambda g, h: Cross())
 
 
 def _alone(layout: Layout, members: Members, column: Column, size: int) -> GroupSums:

@@ -171,32 +171,32 @@ def whole_run(results: Sequence[Result]) -> ResultSections:
 
 
 def _about(result: Result) -> str:
-    told = [part[:1].upper() + part[1:] for part in (result.meaning, result.note) if part]
-    return " ".join(part if part.endswith(".") else f"{part}." for part in told)
+    parts = [part[:1].upper() + part[1:] for part in (result.meaning, result.note) if part]
+    return " ".join(part if part.endswith(".") else f"{part}." for part in parts)
 
 
-def _by_group(found: Sequence[Number]) -> list[ByGroup]:
-    made = []
-    for attribute in dict.fromkeys(one.attribute or "" for one in found):
-        here = [one for one in found if (one.attribute or "") == attribute]
-        names = list(dict.fromkeys(one.name for one in here))
-        cells = {(one.group or "", one.name): one for one in here}
-        order = in_order(attribute, list(dict.fromkeys(one.group or "" for one in here)))
+def _by_group(numbers: Sequence[Number]) -> list[ByGroup]:
+    tables = []
+    for attribute in dict.fromkeys(number.attribute or "" for number in numbers):
+        here = [number for number in numbers if (number.attribute or "") == attribute]
+        names = list(dict.fromkeys(number.name for number in here))
+        cells = {(number.group or "", number.name): number for number in here}
+        order = in_order(attribute, list(dict.fromkeys(number.group or "" for number in here)))
         rows = [
             (value_label(attribute, group), [_cell(cells.get((group, name))) for name in names], group)
             for group in order
         ]
-        meanings = [(name, next(one.meaning for one in here if one.name == name)) for name in names]
-        made.append(ByGroup(attribute_label(attribute) if attribute else "group", meanings, rows, attribute))
-    return made
+        meanings = [(name, next(number.meaning for number in here if number.name == name)) for name in names]
+        tables.append(ByGroup(attribute_label(attribute) if attribute else "group", meanings, rows, attribute))
+    return tables
 
 
-def _cell(one: Number | None) -> tuple[str, str, str]:
-    if one is None or not math.isfinite(one.value):
-        return numbers.NOTHING, "", "" if one is None or not one.n else f"n {numbers.count(one.n)}"
-    value = f"{one.bound} {_short(one.value)}".strip()
-    held = _span(one.low, one.high)
-    return value, held, f"n {numbers.count(one.n)}" if one.n else ""
+def _cell(number: Number | None) -> tuple[str, str, str]:
+    if number is None or not math.isfinite(number.value):
+        return numbers.NOTHING, "", "" if number is None or not number.n else f"n {numbers.count(number.n)}"
+    value = f"{number.bound} {_short(number.value)}".strip()
+    held = _span(number.low, number.high)
+    return value, held, f"n {numbers.count(number.n)}" if number.n else ""
 
 
 def _span(low: float, high: float) -> str:

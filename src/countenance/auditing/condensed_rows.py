@@ -21,7 +21,7 @@ from countenance.auditing.database import Database, has_duckdb
 from countenance.auditing.groups import subsets
 from countenance.auditing.large_columns import CannotCondense, CodedAttribute, LargeColumns
 from countenance.auditing.layout import Column
-from countenance.auditing.rows import AskedColumns, Rows, depth_of, row_marks
+from countenance.auditing.rows import QuestionColumns, Rows, depth_of, row_marks
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array
@@ -61,13 +61,15 @@ class CondensedRows(Rows):
         self, source: Source, by: Sequence[str] | None, metrics: Sequence[str] | None, settings: AuditSettings
     ) -> None:
         _check(settings)
-        asked = AskedColumns(source, by, metrics, settings)
-        if len(asked.grouped) > 2 or any(source.kind(name) not in ("number", "boolean") for name in asked.measured):
+        question = QuestionColumns(source, by, metrics, settings)
+        if len(question.grouped) > 2 or any(
+            source.kind(name) not in ("number", "boolean") for name in question.measured
+        ):
             raise CannotCondense
-        self.metrics, self.chosen, self.pairs, self.filled = asked.metrics, asked.chosen, None, {}
+        self.metrics, self.chosen, self.pairs, self.filled = question.metrics, question.chosen, None, {}
         assert source.parquet is not None
         with Database(source.parquet) as database:
-            _Making(database, source, asked, settings, depth_of(settings, by, asked.chosen)).into(self)
+            _Making(database, source, question, settings, depth_of(settings, by, question.chosen)).into(self)
 
 
 def _check(settings: AuditSettings) -> None:
@@ -79,17 +81,17 @@ class _Making(LargeColumns):
     """The queries that make sums: units, ranks, then everything at once."""
 
     def __init__(
-        self, database: Database, source: Source, asked: AskedColumns, settings: AuditSettings, depth: int
+        self, database: Database, source: Source, question: QuestionColumns, settings: AuditSettings, depth: int
     ) -> None:
-        super().__init__(database, source, asked, settings)
+        super().__init__(database, source, question, settings)
         self.depth = depth
         self._fill()
 
     def into(self, rows: Rows) -> None:
         """Fill in the rows."""
         coded_attributes, columns = self.attributes, self.columns
-        rows.unknown = frozenset(i for i, one in enumerate(coded_attributes) if one.unknown)
-        rows._told = dict(self.settings.kinds or {})
+        rows.unknown = frozenset(i for i, attribute in enumerate(coded_attributes) if attribute.unknown)
+        rows._stated_kinds = dict(self.settings.kinds or {})
         rows.total = total = self.total
         if not total:
             raise CannotCondense
@@ -104,13 +106,14 @@ class _Making(LargeColumns):
         table = self._sums(columns, needed, marked)
         codes = [_codes(table.column(f"u{way}")) for way in self.units]
         order = self._order(codes, table, marked)
-        codes = [one[order] for one in (codes if not marked else [self._ranked_codes])]
+        codes = [way[order] for way in (codes if not marked else [self._ranked_codes])]
         rows.size = table.num_rows
         rows.order = np.arange(rows.size)
         rows.weights = _numbers(table, "w")[order]
         rows.units = Units(tuple(codes), names, self.settings.cluster, self.detected, self._unnamed(ways))
         rows.attributes = [
-            one.spread_out(_numbers(table, f"a{i}")[order].astype(np.int64)) for i, one in enumerate(coded_attributes)
+            attribute.spread_out(_numbers(table, f"a{i}")[order].astype(np.int64))
+            for i, attribute in enumerate(coded_attributes)
         ]
         rows.columns = [self._column(column, table, f"m{j}", order) for j, column in enumerate(columns)]
         rows.ranked = {
@@ -127,7 +130,7 @@ class _Making(LargeColumns):
         """A row without a person takes the only person of its image, else its image stands for it; else it is alone."""
         self.keys = [f"u{i}" for i in range(len(self.grouped))]
         counted = ", ".join(["count(*)", *(f"count(*) - count({key})" for key in self.keys)])
-        self.total, *missing = self.database.one(f"SELECT {counted} FROM units")  # noqa: S608
+        self.total, *missing = self.database.row(f"SELECT {counted} FROM units")  # noqa: S608
         self.missing = missing
         if not self.keys:
             return
@@ -150,11 +153,11 @@ class _Making(LargeColumns):
         for way in ways:
             by = self.grouped[last] if way != last else ""
             if self.missing[way]:
-                known = self.database.one(f"SELECT count(DISTINCT u{way}) FROM units")[0]  # noqa: S608
+                known = self.database.row(f"SELECT count(DISTINCT u{way}) FROM units")[0]  # noqa: S608
                 joined = 0
                 if by:
                     where = "u0 IS NULL AND u1 IN (SELECT image FROM only_one)"
-                    joined = self.database.one(f"SELECT count(*) FROM units WHERE {where}")[0]  # noqa: S608
+                    joined = self.database.row(f"SELECT count(*) FROM units WHERE {where}")[0]  # noqa: S608
                 lacking.append(Unnamed(int(self.missing[way]), int(known), by, int(joined)))
             else:
                 lacking.append(None)
@@ -180,7 +183,7 @@ class _Making(LargeColumns):
 
         A unit is known by two hashes of its name, 128 bits together: numbers are grouped in half the time of names.
         """
-        count, inside = self.database.one(
+        count, inside = self.database.row(
             "SELECT count(*), bool_and(low = high) FROM (SELECT min(hash(o)) AS low, max(hash(o)) AS high FROM "  # noqa: S608
             f"(SELECT CAST({self.keys[fine]} AS VARCHAR) AS k, {self.keys[coarse]} AS o FROM units) "
             "GROUP BY hash(k), hash(k || '.'))"
@@ -191,8 +194,8 @@ class _Making(LargeColumns):
         """Whether labels may be shuffled between the units, so that their order must not depend on the table's."""
         if self.settings.comparison == "spread":
             return units <= MOST_SHUFFLED
-        count = minp.permutations_needed(self.settings.alpha, len(self.asked.metrics))
-        return self.settings.adjust == "minp" and units * len(self.asked.metrics) * count <= minp.MOST_CLUSTER_STEPS
+        count = minp.permutations_needed(self.settings.alpha, len(self.question.metrics))
+        return self.settings.adjust == "minp" and units * len(self.question.metrics) * count <= minp.MOST_CLUSTER_STEPS
 
     def _shared_scenes(self, rows: Rows) -> str:
         """Where one column was named although images cross it: an attribute of the image is shared by people."""
@@ -200,16 +203,16 @@ class _Making(LargeColumns):
             return ""
         if IMAGE in rows.units.ways:
             return ""
-        plain = [i for i, one in enumerate(rows.attributes) if one.rows is None]
+        plain = [i for i, attribute in enumerate(rows.attributes) if attribute.rows is None]
         same = "".join(f", min(a{i}) = max(a{i}) AS s{i}" for i in plain)
-        found = self.database.one(
+        row = self.database.row(
             f"SELECT bool_and(s){''.join(f', bool_and(s{i})' for i in plain)} FROM "  # noqa: S608
             f"(SELECT min({self.keys[self.units[0]]}) = max({self.keys[self.units[0]]}) AS s{same} FROM src "
             "WHERE image IS NOT NULL GROUP BY image)"
         )
-        if found[0] is not False:
+        if row[0] is not False:
             return ""
-        for i, together in zip(plain, found[1:], strict=True):
+        for i, together in zip(plain, row[1:], strict=True):
             if together:
                 many = rows.units.nouns[1]
                 return f"{rows.attributes[i].name} is an attribute of images that several {many} share"
@@ -226,14 +229,14 @@ class _Making(LargeColumns):
             raise CannotCondense  # two groups at a time are ranked row by row
         if self.settings.comparison != "rest":
             return {}
-        chosen = self.asked.chosen
-        wanted = {
+        chosen = self.question.chosen
+        subsets_of_known = {
             frozenset[int](),
-            *(unknown & set(one) for one in [*subsets(chosen.single, self.depth), *chosen.crosses]),
+            *(unknown & set(subset) for subset in [*subsets(chosen.single, self.depth), *chosen.crosses]),
         }
         tables = {}
         for j in means:
-            for known in sorted(wanted, key=sorted):
+            for known in sorted(subsets_of_known, key=sorted):
                 name = "_".join(["r", str(j), *map(str, sorted(known))])
                 here = " AND ".join([f"m{j} IS NOT NULL", *self._known(known, attributes)])
                 self.database.connection.execute(
@@ -250,7 +253,7 @@ class _Making(LargeColumns):
 
     def _sums(self, columns: Sequence[Column], needed: dict[tuple[int, frozenset[int]], str], marked: bool) -> Any:
         groups = [f"{self.keys[way]} AS u{way}" for way in self.units]
-        groups += [f"a{i}" for i in range(len(self.asked.chosen.attributes))]
+        groups += [f"a{i}" for i in range(len(self.question.chosen.attributes))]
         parts = ["count(*)::DOUBLE AS w"]
         for j, column in enumerate(columns):
             away = f"(m{j} - {column.centre!r}::DOUBLE)" if column.centre else f"m{j}"
@@ -258,12 +261,12 @@ class _Making(LargeColumns):
             parts += [f"sum(x{j})::DOUBLE AS m{j}_k"] if column.absent is not None else []
         joins = ""
         for (j, known), name in needed.items():
-            also = "".join(f" AND {one}" for one in self._known(known, self.attributes))
+            also = "".join(f" AND {condition}" for condition in self._known(known, self.attributes))
             joins += f" LEFT JOIN {name} ON m{j} = {name}.value{also}"
             parts += _three(name, f"{name}.rank", exact=False)
         if marked:
             self._mark_function(columns)
-            count = len(self.asked.chosen.attributes)
+            count = len(self.question.chosen.attributes)
             inputs = [f"a{i}" for i in range(count)] + [f"m{j}" for j in range(len(columns))]
             parts.append(f"(sum(marked({', '.join(inputs)})) % 18446744073709551616)::UBIGINT AS mark")
         by = ", ".join(str(place + 1) for place in range(len(groups)))
@@ -274,11 +277,11 @@ class _Making(LargeColumns):
     def _mark_function(self, columns: Sequence[Column]) -> None:
         import pyarrow as pa
 
-        count = len(self.asked.chosen.attributes)
+        count = len(self.question.chosen.attributes)
 
         def marked(*parts: Any) -> Any:
             arrays = [np.asarray(part.cast(pa.float64()).fill_null(math.nan)) for part in parts[count:]]
-            values = [one - column.centre + column.centre for one, column in zip(arrays, columns, strict=True)]
+            values = [array - column.centre + column.centre for array, column in zip(arrays, columns, strict=True)]
             return pa.array(row_marks([np.asarray(part) for part in parts[:count]], values))
 
         self.database.connection.create_function(

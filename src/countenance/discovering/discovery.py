@@ -70,7 +70,7 @@ class Discovered:
             "people_confirm": len(np.unique(self.rows.people[confirm])),
             "looked_at": self.looked_at,
             "notes": self.notes,
-            "slices": [one.model_dump() for one in self.slices],
+            "slices": [record.model_dump() for record in self.slices],
         }
         return {name: plain(value) for name, value in content.items()}
 
@@ -94,11 +94,11 @@ def discover(
     rows = search_rows(table, metric, better=better, attributes=attributes, seed=seed)
     own = None if embeddings is None else np.asarray(embeddings, dtype=np.float64)[rows.places]
     chosen = candidates(rows, own, seed)
-    made = [_tested(rows, one, described(rows, one, i + 1), alpha) for i, one in enumerate(chosen)]
-    adjusted = holm(np.array([one.p for one in made])) if made else np.empty(0)
+    slices = [_tested(rows, candidate, described(rows, candidate, i + 1), alpha) for i, candidate in enumerate(chosen)]
+    adjusted = holm(np.array([tested.p for tested in slices])) if slices else np.empty(0)
     finished = [
-        one.model_copy(update={"p_adjusted": float(p), "confirmed": bool(p < alpha)})
-        for one, p in zip(made, adjusted, strict=True)
+        tested.model_copy(update={"p_adjusted": float(p), "confirmed": bool(p < alpha)})
+        for tested, p in zip(slices, adjusted, strict=True)
     ]
     order = sorted(range(len(finished)), key=lambda i: (finished[i].p_adjusted, finished[i].p))
     looked = list(dict.fromkeys(literal.attribute for literal in rows.literals))
@@ -114,7 +114,7 @@ def discover(
 
 def discover_run(run: Run, metric: str, **options: Any) -> Discovered:
     """Slices of a run; which way the metric is better comes from its task."""
-    known = {one.name: one.better for one in metrics_of(run)}
+    known = {direction.name: direction.better for direction in metrics_of(run)}
     better = options.pop("better", None) or known.get(metric)
     return discover(Source(run.scores(), label=run.place), metric, better=better, **options)
 
@@ -135,10 +135,10 @@ def _within_ends(low: float, high: float, people: Array, values: Array, alpha: f
     return max(0.0, min(low, limits[0])), min(1.0, max(high, limits[1]))
 
 
-def _tested(rows: SearchRows, one: Candidate, description: str, alpha: float) -> Slice:
+def _tested(rows: SearchRows, candidate: Candidate, description: str, alpha: float) -> Slice:
     """A slice on the half that confirms."""
     here = rows.confirm
-    inside, people, values = one.rows[here], rows.people[here], rows.values[here]
+    inside, people, values = candidate.rows[here], rows.people[here], rows.values[here]
     gap, error, p, owners = clustered(rows.badness[here], inside, people, one_sided=rows.better is not None)
     sign = 1.0 if rows.better != "higher" else -1.0
     enough = owners >= FEWEST_PEOPLE and not inside.all()
@@ -152,9 +152,9 @@ def _tested(rows: SearchRows, one: Candidate, description: str, alpha: float) ->
         low, high = _within_ends(low, high, people[inside], values[inside], alpha)
     return Slice(
         description=description,
-        n_search=int(one.rows[rows.search].sum()),
+        n_search=int(candidate.rows[rows.search].sum()),
         n_confirm=int(inside.sum()),
-        people_search=len(np.unique(rows.people[rows.search & one.rows])),
+        people_search=len(np.unique(rows.people[rows.search & candidate.rows])),
         people_confirm=owners,
         estimate=estimate,
         rest=rest,
@@ -166,5 +166,5 @@ def _tested(rows: SearchRows, one: Candidate, description: str, alpha: float) ->
         p=p if enough else 1.0,
         p_adjusted=1.0,
         confirmed=False,
-        found_by=one.found_by,
+        found_by=candidate.found_by,
     )

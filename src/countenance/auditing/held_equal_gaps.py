@@ -34,7 +34,7 @@ from countenance.auditing.units import plural
 from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, none_larger, shown
 
 if TYPE_CHECKING:
-    from countenance.auditing.work import Work
+    from countenance.auditing.computation import Work
 
 REST = "rest"
 MOST_STRATA = 12
@@ -52,8 +52,8 @@ def given_findings(work: Work, raw: Sequence[Finding]) -> list[GivenFinding]:
     held = {choice.column for choice in choices}
     units = unit_codes(work)
     columns = rows.further([choice.column for choice in choices])
-    covariates = [covariate(one, columns[one.column], units[0], settings.max_groups) for one in choices]
-    found = []
+    covariates = [covariate(choice, columns[choice.column], units[0], settings.max_groups) for choice in choices]
+    held_attributes = []
     for grouping in work.groupings:
         own = {rows.chosen.attributes[i].column for i in grouping.attributes}
         if grouping.kind != GROUP or not grouping.named or own & held or len(grouping.cells) < 2:
@@ -62,20 +62,20 @@ def given_findings(work: Work, raw: Sequence[Finding]) -> list[GivenFinding]:
         if members.overlap:
             work.notes.append(f"{grouping.name} has several values in a row and is not compared with conditions equal")
             continue
-        found.append(_HeldAttribute(work, grouping, members.cells, covariates, units))
-    made = [(one, *one.tested()) for one in found]
-    many = len(made)
+        held_attributes.append(_HeldAttribute(work, grouping, members.cells, covariates, units))
+    tested = [(attribute, *attribute.tested()) for attribute in held_attributes]
+    many = len(tested)
     return [
         finding
-        for one, p, adjusted, how in made
-        for finding in one.findings(raw, p, np.minimum(adjusted * many, 1.0), how)
+        for attribute, p, adjusted, how in tested
+        for finding in attribute.findings(raw, p, np.minimum(adjusted * many, 1.0), how)
     ]
 
 
 def unit_codes(work: Work) -> tuple[Array, ...]:
     """What is independent, as codes of rows; every row where nothing says whose it is."""
     codes = work.rows.units.codes
-    return tuple(np.asarray(one, dtype=np.int64) for one in codes) or (np.arange(work.rows.size),)
+    return tuple(np.asarray(way, dtype=np.int64) for way in codes) or (np.arange(work.rows.size),)
 
 
 class _HeldAttribute:
@@ -86,7 +86,7 @@ class _HeldAttribute:
     ) -> None:
         self.work, self.grouping, self.covariates, self.settings = work, grouping, covariates, work.settings
         self.pair = len(grouping.cells) == 2
-        known = np.logical_and.reduce([one.codes >= 0 for one in covariates]) & (cells >= 0)
+        known = np.logical_and.reduce([covariate.codes >= 0 for covariate in covariates]) & (cells >= 0)
         self.fits, self.unknown = [], []
         for column in work.rows.columns:
             there = ~np.isnan(column.values)
@@ -119,7 +119,7 @@ class _HeldAttribute:
             for (metric, group), (gap, propensity) in self.gaps.items()
             if gap.effective >= FEWEST_PEOPLE and gap.error >= 0
         ]
-        self.columns = {(one.metric, one.group): i for i, one in enumerate(tested)}
+        self.columns = {(column.metric, column.group): i for i, column in enumerate(tested)}
         p, adjusted, how = Family(self.fits, tested, self.settings.seed, self.settings.alpha).adjusted()
         return {key: float(p[i]) for key, i in self.columns.items()}, adjusted, how
 
@@ -127,7 +127,7 @@ class _HeldAttribute:
         self, raw: Sequence[Finding], p: dict[tuple[int, int], float], adjusted: Array, how: str
     ) -> list[GivenFinding]:
         """Every comparison with its verdict."""
-        made = []
+        findings = []
         for metric, fit in enumerate(self.fits):
             groups = self._groups(metric)
             parts = self._parts(fit) if groups else None
@@ -136,8 +136,8 @@ class _HeldAttribute:
                 number = self.columns.get(own)
                 tested = (p.get(own, math.nan), math.nan if number is None else float(adjusted[number]), how)
                 assert parts is not None
-                made.append(self._finding(raw, metric, group, parts, tested))
-        return made
+                findings.append(self._finding(raw, metric, group, parts, tested))
+        return findings
 
     def _parts(self, fit: Fit) -> Decomposed:
         rows = fit.rows
@@ -186,7 +186,7 @@ class _HeldAttribute:
             "family": GIVEN,
             "family_size": len(self.columns),
             "role": role_of(self.grouping.name.split(" × "), self.settings.roles or {}),
-            "given": [one.name for one in self.covariates],
+            "given": [covariate.name for covariate in self.covariates],
             "held_equal": gap.estimate,
             "overlap": fit.overlap(group),
             "unknown_conditions": self.unknown[metric],
@@ -195,12 +195,12 @@ class _HeldAttribute:
             "strata": self._strata(fit, group),
         }
         values |= self._decomposition(parts, group, alpha)
-        asked = self.work.asked()
-        values["counted"] = asked.counted(values["n"], people[0])
-        values["counted_versus"] = asked.counted(values["n_versus"], people[1])
+        question = self.work.question()
+        values["counted"] = question.counted(values["n"], people[0])
+        values["counted_versus"] = question.counted(values["n_versus"], people[1])
         judged = self.work.judged[name]
         values["direction"] = direction(gap.estimate, judged.better)
-        if any(one.name.startswith(ON_THE_FACE) for one in self.covariates):
+        if any(covariate.name.startswith(ON_THE_FACE) for covariate in self.covariates):
             values["note"] = PART_OF_GAP
         before = next(
             (
@@ -219,10 +219,10 @@ class _HeldAttribute:
         raw, composition = parts.raw[:, group], parts.parts.sum(0)[:, group]
         named = {}
         with np.errstate(divide="ignore", invalid="ignore"):
-            for place, one in enumerate(self.covariates):
+            for place, covariate in enumerate(self.covariates):
                 own = parts.parts[place][:, group]
                 share, part = parts.interval(own / raw, alpha), parts.interval(own, alpha)
-                named[one.name] = Explained(
+                named[covariate.name] = Explained(
                     share=_finite(share[0]),
                     low=_finite(share[1]),
                     high=_finite(share[2]),
@@ -257,8 +257,8 @@ class _HeldAttribute:
         return [
             Stratum(
                 conditions={
-                    one.name: one.levels[int(level)]
-                    for one, level in zip(self.covariates, fit.rows.strata.levels[s], strict=True)
+                    covariate.name: covariate.levels[int(level)]
+                    for covariate, level in zip(self.covariates, fit.rows.strata.levels[s], strict=True)
                 },
                 n=int(inside[s]),
                 n_versus=int(size[s] - inside[s]),
@@ -297,8 +297,8 @@ def verdict_of(values: dict[str, Any], raw: Finding | None, alpha: float, delta:
 def _names(explained: dict[str, Explained], against: float | None = None) -> str:
     """The covariates that matter, the one with the largest part first."""
     sizes = {
-        name: one.share if against is None else -math.copysign(1.0, against) * one.part
-        for name, one in explained.items()
+        name: part.share if against is None else -math.copysign(1.0, against) * part.part
+        for name, part in explained.items()
     }
     ordered = sorted(sizes, key=lambda name: -sizes[name] if math.isfinite(sizes[name]) else 0.0)
     least = NAMED_SHARE if against is None else NAMED_SHARE * abs(sizes[ordered[0]])
@@ -309,17 +309,17 @@ def _names(explained: dict[str, Explained], against: float | None = None) -> str
 def _reason(values: dict[str, Any], verdict: str, people: str) -> str:
     conditions = " and ".join(values["given"])
     lost = 1 - values["overlap"]
-    said = f"; {100 * lost:.1f} % of rows have nobody to compare with" if lost > 0.0005 else ""
+    lost_words = f"; {100 * lost:.1f} % of rows have nobody to compare with" if lost > 0.0005 else ""
     if values["unknown_conditions"]:
-        said += f"; {plural(values['unknown_conditions'], 'row', 'rows')} without recorded conditions left out"
+        lost_words += f"; {plural(values['unknown_conditions'], 'row', 'rows')} without recorded conditions left out"
     if verdict == NO_OVERLAP:
         return (
             f"with {conditions} held equal, one side has {values['effective_people']:.0f} effective {people}, fewer "
-            f"than {FEWEST_PEOPLE}{said}"
+            f"than {FEWEST_PEOPLE}{lost_words}"
         )
     words = (
         f"with {conditions} held equal the difference is {values['held_equal']:+.3f} ({values['low']:+.3f} to "
-        f"{values['high']:+.3f}) instead of {values['raw']:+.3f}, adjusted p {shown(values['p_adjusted'])}{said}"
+        f"{values['high']:+.3f}) instead of {values['raw']:+.3f}, adjusted p {shown(values['p_adjusted'])}{lost_words}"
     )
     if values["method"] == "propensity":
         words += "; strata were too thin, so a logistic propensity with overlap weights was used"

@@ -14,7 +14,7 @@ from countenance.auditing.comparisons import Draft, direction
 from countenance.auditing.effects import angle
 from countenance.auditing.finding import Widest
 from countenance.auditing.groups import Grouping
-from countenance.auditing.measured import MeasuredMetric, Summed
+from countenance.auditing.measured_metric import MeasuredMetric, Summed
 from countenance.auditing.power import rank_from_d
 from countenance.auditing.table import Array
 
@@ -45,20 +45,20 @@ class WidestPairs:
         """
         sides = BatchSides.picked(self.summed.sums, self.first, self.second, rest=False)
         kind = self.measured.column.kind
-        tested = tests.compare(kind, sides.one, sides.two, sides.cross)
+        tested = tests.compare(kind, sides.first, sides.second, sides.cross)
         with np.errstate(all="ignore"):
             low, high = gap_of(kind, sides, tested, self.measured.ends).difference(alpha / pairs)
-        gap = np.asarray(sides.one.mean) - np.asarray(sides.two.mean)
+        gap = np.asarray(sides.first.mean) - np.asarray(sides.second.mean)
         delta = math.inf if self.measured.judged.delta is None else self.measured.judged.delta
         nearest = np.where(gap > 0, low, -np.asarray(high))
         beyond = np.nan_to_num(nearest, nan=-np.inf) > delta
         place = int(np.argmax(np.abs(gap)))
-        one = self._record(place, gap, low, high, pairs, bool(beyond.any()))
+        record = self._record(place, gap, low, high, pairs, bool(beyond.any()))
         if not beyond.any():
-            return one, None
+            return record, None
         clearest = int(np.argmax(np.where(beyond, nearest, -np.inf)))
         p = min(1.0, float(np.asarray(tested.p)[clearest]) * pairs)
-        return one, self._draft(clearest, sides, gap, (low, high), p)
+        return record, self._draft(clearest, sides, gap, (low, high), p)
 
     def _record(self, i: int, gap: Array, low: Array, high: Array, pairs: int, beyond: bool) -> Widest:
         g, h = (self.first[i], self.second[i]) if gap[i] >= 0 else (self.second[i], self.first[i])
@@ -96,7 +96,7 @@ class WidestPairs:
             "test": "simultaneous interval of all pairs beyond δ",
             "direction": direction(float(gap[i]), self.measured.judged.better),
         }
-        for end, cell, side in (("", g, sides.one), ("_versus", h, sides.two)):
+        for end, cell, side in (("", g, sides.first), ("_versus", h, sides.second)):
             low, high, deff = (float(part[cell]) for part in self.summed.intervals.cells)
             values |= {
                 f"n{end}": int(np.asarray(side.n)[i]),
@@ -126,12 +126,15 @@ def widest_of(
 
     `differing` are metric, attribute and group of the disparities that were shown.
     """
-    count = sum(len(one.first) for one in pairs)
+    count = sum(len(group_pairs.first) for group_pairs in pairs)
     records, drafts = [], []
-    for one in pairs:
-        record, draft = one.widest(alpha, count)
+    for group_pairs in pairs:
+        record, draft = group_pairs.widest(alpha, count)
         records.append(record)
         if draft is not None:
-            sides = {(one.measured.metric, one.grouping.name, draft.values[side]) for side in ("group", "versus")}
+            sides = {
+                (group_pairs.measured.metric, group_pairs.grouping.name, draft.values[side])
+                for side in ("group", "versus")
+            }
             drafts += [] if sides & differing else [draft]
     return records, drafts

@@ -23,50 +23,50 @@ def with_derived(
     """The attributes with those derived from them, and the groupings of the latter; `single`: which to derive from."""
     extended, groupings = list(attributes), []
     for index in single:
-        one = attributes[index]
-        parts = [(_unknown(one, total), UNKNOWN_OR_NOT), *((split, SPLIT) for split in _splits(one, ordered))]
+        source = attributes[index]
+        parts = [(_unknown(source, total), UNKNOWN_OR_NOT), *((split, SPLIT) for split in _splits(source, ordered))]
         for attribute, kind in parts:
             if attribute is not None:
                 base = index if kind == SPLIT else None
                 groupings.append(
-                    Grouping((len(extended),), one.name, attribute.levels, np.arange(2), False, kind, base)
+                    Grouping((len(extended),), source.name, attribute.levels, np.arange(2), False, kind, base)
                 )
                 extended.append(attribute)
     return extended, groupings
 
 
-def _unknown(one: Attribute, total: int) -> Attribute | None:
+def _unknown(attribute: Attribute, total: int) -> Attribute | None:
     """Rows whose value is not known against all others; None where every value is known, or none is."""
     known = np.zeros(total, dtype=bool)
-    if one.rows is None:
-        known = one.codes >= 0
+    if attribute.rows is None:
+        known = attribute.codes >= 0
     else:
-        known[one.rows] = True
+        known[attribute.rows] = True
     if known.all() or not known.any():
         return None
-    return Attribute(one.name, [UNKNOWN, KNOWN], known.astype(np.int32))
+    return Attribute(attribute.name, [UNKNOWN, KNOWN], known.astype(np.int32))
 
 
-def values_in_order(one: Attribute, ordered: Mapping[str, Sequence[str]]) -> list[int]:
+def values_in_order(attribute: Attribute, ordered: Mapping[str, Sequence[str]]) -> list[int]:
     """The codes of an ordered attribute that occur, in their order; empty where it is not ordered."""
-    if one.rows is not None:
+    if attribute.rows is not None:
         return []
-    levels = one.levels if one.cuts else order_of(one.name, one.levels, ordered)
-    occurring = set(np.unique(one.codes).tolist())
-    return [code for code in (one.levels.index(level) for level in levels or ()) if code in occurring]
+    levels = attribute.levels if attribute.cuts else order_of(attribute.name, attribute.levels, ordered)
+    occurring = set(np.unique(attribute.codes).tolist())
+    return [code for code in (attribute.levels.index(level) for level in levels or ()) if code in occurring]
 
 
-def _splits(one: Attribute, ordered: Mapping[str, Sequence[str]]) -> list[Attribute]:
+def _splits(attribute: Attribute, ordered: Mapping[str, Sequence[str]]) -> list[Attribute]:
     """The cumulative splits that differ from a single group against the rest: not the first, not the last."""
-    codes = values_in_order(one, ordered)
-    return [_split(one, codes, place) for place in range(2, len(codes) - 1)]
+    codes = values_in_order(attribute, ordered)
+    return [_split(attribute, codes, place) for place in range(2, len(codes) - 1)]
 
 
-def _split(one: Attribute, codes: Sequence[int], place: int) -> Attribute:
-    side = np.full(len(one.levels) + 1, -1, dtype=np.int32)
+def _split(attribute: Attribute, codes: Sequence[int], place: int) -> Attribute:
+    side = np.full(len(attribute.levels) + 1, -1, dtype=np.int32)
     side[list(codes[:place])], side[list(codes[place:])] = 0, 1
-    names = [range_name([one.levels[code] for code in part]) for part in (codes[:place], codes[place:])]
-    return Attribute(one.name, names, side[one.codes])  # unknown rows have the code -1, the last place
+    names = [range_name([attribute.levels[code] for code in part]) for part in (codes[:place], codes[place:])]
+    return Attribute(attribute.name, names, side[attribute.codes])  # unknown rows have the code -1, the last place
 
 
 def range_name(levels: Sequence[str]) -> str:
