@@ -104,7 +104,7 @@ def audit(
     from countenance.auditing.source import Source
     from countenance.files import write_json
     from countenance.prediction_tables import prediction_table
-    from countenance.report import write_pdf, write_report, write_table_pdf, write_table_report
+    from countenance.report import TableOrigin, write_pdf, write_report, write_table_pdf, write_table_report
     from countenance.run import Run, audit_run
     from countenance.run.ledger import noted
     from countenance.run.licences import of_manifest
@@ -145,6 +145,8 @@ def audit(
         raise InputError(f"{table}: several files; a page shows one: --report and --pdf need a single .parquet or .csv")
     with ExitStack() as stack:
         path = Path() if finished is not None else stack.enter_context(fetched(table))
+        columns = {"--truth": truth, "--pred": pred, "--score": score, "--positive": positive}
+        origin = TableOrigin(path, tuple(word for name, value in columns.items() if value for word in (name, value)))
         with shuffling(quiet) as progress:
             if finished is not None:
                 answer = noted(
@@ -186,10 +188,14 @@ def audit(
         if finished is not None:
             keep_audit(finished, answer)
         if report is not None:
-            page = write_report(finished, report) if finished is not None else write_table_report(path, answer, report)
+            page = (
+                write_report(finished, report)
+                if finished is not None
+                else write_table_report(path, answer, report, origin)
+            )
             say(f"report   {page.resolve()}")
         if pdf is not None:
-            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, answer, pdf)
+            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, answer, pdf, origin)
             say(f"pdf      {page.resolve()}")
 
 
