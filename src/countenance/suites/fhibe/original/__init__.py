@@ -12,7 +12,7 @@ import sys
 from types import ModuleType
 
 from countenance.suites.fhibe.disparity import process_pair, significant_pairs
-from countenance.suites.fhibe.original import constants, helpers, measures, published
+from countenance.suites.fhibe.original import constants, helpers, measures, preparation, published
 from countenance.suites.fhibe.places import country
 from countenance.tasks.face_parsing import FACE_LABELS
 
@@ -31,8 +31,12 @@ MODULES: dict[str, dict[str, object]] = {
     "metrics.face_parsing": {},
     "metrics.face_parsing.utils": {"CELEBA_MASK_LABELS": list(FACE_LABELS)},
     "datasets": {},
-    "datasets.fhibe": constants.DATASET_NAMES,
-    "datasets.fhibe_face": {},
+    "datasets.fhibe": constants.DATASET_NAMES
+    | {
+        "FHIBEPublicEval": preparation.FHIBEPublicEval,
+        "validate_custom_keypoints": preparation.validate_custom_keypoints,
+    },
+    "datasets.fhibe_face": {"FHIBEFacePublicEval": preparation.FHIBEFacePublicEval},
     "datasets.utils": {"fix_location_country": country},
     "reporting.utils": {"process_pair": process_pair, "find_significant_pairs": significant_pairs},
     "common": {},
