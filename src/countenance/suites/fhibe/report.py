@@ -21,7 +21,7 @@ from countenance.run.store import REPORT
 from countenance.run.suite import Section
 from countenance.suites.fhibe.evaluate import amended
 from countenance.suites.fhibe.pairs import published_pairs
-from countenance.suites.fhibe.places import LARGEST, is_largest
+from countenance.suites.fhibe.places import LARGEST, is_largest, offered
 from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, MEANINGS, MULTIPLE, UNKNOWN
 from countenance.tasks import Metric
 from countenance.tasks.keypoint_estimation import KEYPOINTS
@@ -224,14 +224,17 @@ def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
     """An attribute with what it means, who said it, and its values in this run; skin tones with their colours."""
     known = card.attributes.get(name)  # it may say another meaning than FHIBE's (rendered people)
     meaning = known.meaning if known is not None and known.meaning else MEANINGS.get(name, "")
+    here = [value_label(name, value) for value in names.levels.get(name, ())]
     return {
         "name": name,
         "meaning": meaning,
         "assigned": "" if known is None else known.assigned_by,
         "several": name in MULTIPLE,
         "options": [
-            {"label": value_label(name, value), "colour": tone_colour(value)} for value in names.levels.get(name, ())
+            {"label": label, "colour": tone_colour(value)}
+            for label, value in zip(here, names.levels.get(name, ()), strict=True)
         ],
+        "further": [option for option in offered(name) if option not in here] if card.real_people else [],
     }
 
 
