@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from countenance.auditing import Audit, audit
-from countenance.auditing.computed import ComputedGroups
+from countenance.auditing.computed_groups import ComputedGroups
 from countenance.comparing import compare
 
 ALPHA = 0.05

@@ -98,12 +98,12 @@ class Pool:
         """
         if self._crew is None:
             self._crew = _Crew(pickle.dumps((self.target, self.job)), self.environment, Relay(self.label))
-        kept = False
+        reusable = False
         try:
             self._crew.work(supervisor, workers or self.workers)
-            kept = keep
+            reusable = keep
         finally:
-            if not kept:
+            if not reusable:
                 self.close()
 
     def ask(self, order: Order) -> Any:
@@ -413,18 +413,18 @@ def each(
     >>> each("countenance.processes:echo", {"times": 2}, [{"say": "a"}, {"say": "b"}])
     ['aa', 'bb']
     """
-    wanted = list(orders)
-    found: list[Any] = [None] * len(wanted)
+    queue = list(orders)
+    results: list[Any] = [None] * len(queue)
 
     def keep(index: int, result: Any) -> None:
-        found[index] = result
+        results[index] = result
         done(index, result)
 
-    if wanted:
-        supervisor = _List(wanted, keep, heard)
+    if queue:
+        supervisor = _List(queue, keep, heard)
         job = {"target": target, "job": job}
-        Pool("countenance.processes:_unwrapped", job, min(workers, len(wanted)), environment or {}).run(supervisor)
-    return found
+        Pool("countenance.processes:_unwrapped", job, min(workers, len(queue)), environment or {}).run(supervisor)
+    return results
 
 
 def _unwrapped(job: Any) -> Handler:
@@ -439,8 +439,8 @@ def echo(job: Any) -> Handler:
 
 def _function(target: str) -> Callable[[Any], Handler]:
     module, _, name = target.partition(":")
-    found: Callable[[Any], Handler] = getattr(import_module(module), name)
-    return found
+    function: Callable[[Any], Handler] = getattr(import_module(module), name)
+    return function
 
 
 _worker = False

@@ -10,7 +10,7 @@ from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 from tests.naive import rank_scores
 
-from countenance.auditing import audit, equity, exact, minp, ranking, tests
+from countenance.auditing import audit, equity, exact_test, minp, ranking, tests
 from countenance.auditing._dist import both, quantile, tail
 from countenance.auditing.change import ChangeGap, GainAndLoss, tango_limits
 from countenance.auditing.effects import MeanGap, RateGap, cohen_h, equivalence, in_common, mover, rank_biserial
@@ -48,11 +48,11 @@ def test_tails_of_many_degrees_of_freedom_at_once():
 
 @pytest.mark.parametrize("block", [7, 2_000_000])
 def test_fisher_is_that_of_scipy(monkeypatch, block):
-    monkeypatch.setattr(exact, "BLOCK", block)
+    monkeypatch.setattr(exact_test, "BLOCK", block)
     random = np.random.default_rng(0)
     cells = np.concatenate([random.integers(0, 12, (4, 60)), random.integers(0, 300, (4, 10))], axis=1)
     cells[:, :4] = [[0, 5, 3, 0], [4, 0, 3, 0], [0, 0, 0, 9], [7, 6, 0, 2]]
-    found = exact.fisher(*cells)
+    found = exact_test.fisher(*cells)
     for k, (a, b, c, d) in enumerate(cells.T):
         assert found[k] == pytest.approx(stats.fisher_exact([[a, b], [c, d]])[1], rel=1e-6)
 
@@ -60,7 +60,7 @@ def test_fisher_is_that_of_scipy(monkeypatch, block):
 def test_fisher_of_large_tables_is_that_of_scipy():
     for a, b, c, d in ((3, 9997, 60, 50_000), (40_000, 12, 9000, 9), (5000, 5000, 480, 520)):
         expected = stats.fisher_exact([[a, b], [c, d]])[1]
-        assert exact.fisher(*(np.array([v]) for v in (a, b, c, d)))[0] == pytest.approx(expected, rel=1e-5)
+        assert exact_test.fisher(*(np.array([v]) for v in (a, b, c, d)))[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_mcnemar_of_clusters_is_every_swap_written_out():
@@ -254,7 +254,7 @@ def test_gain_and_loss_from_sums():
     assert float(high) == pytest.approx(0.2 + math.sqrt(c * c + d * d - 2 * rho * c * d), abs=1e-9)
     pair = ChangeGap(found, GainAndLoss(0.1, 0.2, 50.0), 0.2)
     low, high = pair.difference(0.05)
-    own, other = found.difference(0.05), pair.two.difference(0.05)
+    own, other = found.difference(0.05), pair.change2.difference(0.05)
     a, b = 0.2 - float(own[0]), float(other[1]) + 0.1
     assert float(low) == pytest.approx(0.3 - math.sqrt(a * a + b * b - 2 * 0.2 * a * b))
 
@@ -297,7 +297,7 @@ def test_with_few_cases_the_power_is_added_up(versus, n1, n2):
 def _p(a, n1, b, n2):
     expected = stats.contingency.expected_freq([[a, n1 - a], [b, n2 - b]]).min() if 0 < a + b < n1 + n2 else 0
     if expected < 5:
-        return exact.fisher(*(np.array([v]) for v in (a, n1 - a, b, n2 - b)))[0]
+        return exact_test.fisher(*(np.array([v]) for v in (a, n1 - a, b, n2 - b)))[0]
     pooled = (a + b) / (n1 + n2)
     return 2 * stats.norm.sf(abs(a / n1 - b / n2) / math.sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2)))
 
@@ -554,9 +554,9 @@ def test_scores_of_units_are_ranked_by_their_means():
 
 
 def test_sums_of_units_by_cell_are_a_loop():
-    from countenance.auditing.from_rows import RowSums
     from countenance.auditing.groups import Members
     from countenance.auditing.layout import Column
+    from countenance.auditing.row_sums import RowSums
     from countenance.auditing.units import Units
 
     random = np.random.default_rng(9)

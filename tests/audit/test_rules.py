@@ -572,7 +572,7 @@ def test_a_finding_is_of_a_person_or_of_a_condition() -> None:
 
 
 def test_numbers_of_groups_are_compared_as_ratios() -> None:
-    from countenance.auditing.computed import ComputedGroups
+    from countenance.auditing.computed_groups import ComputedGroups
 
     rows = people({"a": (80, 3, 0.95), "b": (80, 3, 0.95), "c": (80, 3, 0.95)})
     values, errors = (0.001, 0.0011, 0.008), (0.2, 0.2, 0.2)

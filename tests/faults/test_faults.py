@@ -77,11 +77,11 @@ def test_a_probe_lost_with_its_worker_does_not_make_the_model_another_one(monkey
         probes = _Probes([order])
         given = probes.next()
         probes.died(given, death)
-        assert (probes.found is None, probes.next()) == ((True, order) if again else (False, None))
+        assert (probes.difference is None, probes.next()) == ((True, order) if again else (False, None))
     probes = _Probes([order])
     for _ in range(2):
         probes.died(probes.next(), Death("killed", 9))
-    assert probes.found is not None and probes.found.repeatable
+    assert probes.difference is not None and probes.difference.repeatable
     for lost, differs in ((engine.PROBE_TRIES - 1, False), (engine.PROBE_TRIES, True)):
         replies = iter([None] * lost + [{"difference": None}])
         cluster = object.__new__(engine.RayEngine)

@@ -239,9 +239,9 @@ def test_each_kind_of_answer_is_drawn_or_said() -> None:
         assert f'<{tag} class="answer' in markup
     assert drawn["path"].count('class="answer"') == 2
     assert drawing.answer_of(None, 20) == ""
-    assert drawing.said(Parts(({"head": 0.9, "arm": 0.1},))) == "head"
-    assert drawing.said(Labels({"gender": "female"})) == "gender: female"
-    assert drawing.said(Boxes(np.zeros((0, 4)))) == "no box"
+    assert drawing.answer_words(Parts(({"head": 0.9, "arm": 0.1},))) == "head"
+    assert drawing.answer_words(Labels({"gender": "female"})) == "gender: female"
+    assert drawing.answer_words(Boxes(np.zeros((0, 4)))) == "no box"
 
 
 def test_keypoints_that_are_not_in_the_picture_are_not_drawn() -> None:

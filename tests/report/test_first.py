@@ -11,7 +11,7 @@ import pytest
 
 from countenance.auditing import audit
 from countenance.report.album import Album
-from countenance.report.first import first_screen
+from countenance.report.first_screen import first_screen
 from countenance.report.handle import handles, limit
 from countenance.report.harms import harms
 from countenance.report.ladder import ladders

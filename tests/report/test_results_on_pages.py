@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from countenance.cli.app import run as run_command
-from countenance.report.whole_run import whole_run
+from countenance.report.results import whole_run
 from countenance.tasks import Curve, Matrix, Number, Table
 from countenance.tasks.results import Axis, Line
 

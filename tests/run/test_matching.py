@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from countenance.answers.finds import FINDS
+from countenance.answers.targets import FINDS
 from countenance.cli.app import run as run_command
 from countenance.errors import InputError
 from countenance.models import ModelCard, ModelSpec

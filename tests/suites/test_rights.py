@@ -11,13 +11,13 @@ from PIL import Image
 from countenance.cli.app import run as command
 from countenance.data import load_dataset
 from countenance.data.adapters import bafmd, fairface
+from countenance.data.adapters.fhibe import dataset_card as fhibe_card
+from countenance.data.adapters.happyfaces import card_of as happyfaces_card
 from countenance.data.card import DatasetCard
 from countenance.data.registry import dataset_names
 from countenance.report.cards import model_card
 from countenance.report.page import write_report
 from countenance.run.suite import load_suite, suite_names
-from countenance.suites.fhibe.dataset import dataset_card as fhibe_card
-from countenance.suites.happyfaces.runs import card_of as happyfaces_card
 
 BY_CARD = ("coco", "mask_fairness", "voc", "yolo")
 """Readers of a layout, not of a dataset: what they read says its rights in a card.json."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.tasks import (
     attribute_results,
     attributes,
@@ -16,7 +17,6 @@ from countenance.tasks import (
     verification_results,
 )
 from countenance.tasks.attribute_results import Answered
-from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, results_from_json, results_to_json
 
 METRICS = {

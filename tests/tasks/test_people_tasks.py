@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import countenance as ct
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.tasks.body_parts_detection import BODY_PARTS_DETECTION
 from countenance.tasks.face_encoding import FACE_ENCODING
-from countenance.tasks.face_parsing import FACE_LABELS, FACE_PARSING, true_classes
+from countenance.tasks.face_parsing import FACE_PARSING, true_classes
 from countenance.tasks.face_super_resolution import FACE_SUPER_RESOLUTION
 from countenance.tasks.face_verification import FACE_VERIFICATION
 from countenance.tasks.keypoint_estimation import KEYPOINT_ESTIMATION

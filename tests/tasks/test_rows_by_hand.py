@@ -8,14 +8,15 @@ from skimage.metrics import peak_signal_noise_ratio
 from sklearn.metrics import f1_score
 
 import countenance as ct
+from countenance.data.vocabulary import FACE_LABELS, KEYPOINTS
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.tasks.age_estimation import AGE_ESTIMATION
 from countenance.tasks.attributes import ATTRIBUTES, Context, notes
 from countenance.tasks.body_parts_detection import BODY_PARTS_DETECTION
 from countenance.tasks.face_encoding import FACE_ENCODING, at_256, picture_scores
 from countenance.tasks.face_localization import FACE_LOCALIZATION, to_boxes
-from countenance.tasks.face_parsing import FACE_LABELS, FACE_PARSING
-from countenance.tasks.keypoint_estimation import KEYPOINT_ESTIMATION, KEYPOINTS
+from countenance.tasks.face_parsing import FACE_PARSING
+from countenance.tasks.keypoint_estimation import KEYPOINT_ESTIMATION
 from countenance.tasks.person_localization import PERSON_LOCALIZATION
 from countenance.tasks.results import Number
 from countenance.tasks.thresholds import EXACT, PUBLISHED, threshold_levels

@@ -40,19 +40,19 @@ def split_sums(layout: Layout, members: Members, columns: Sequence[Column], size
         last = min(max(last, first + 1), first + max(1, 8 * CHUNK // max(size, 1)), layout.count)
         here = slice(int(ends[first]), int(ends[last]))
         own = None if rows is None else rows[here]
-        kept: list[_Chunk] = []
+        chunks: list[_Chunk] = []
         picked = here if own is None else own
-        for one, column, counted, squared in zip(blocks, values, counts, squares, strict=True):
+        for block, column, counted, squared in zip(blocks, values, counts, squares, strict=True):
             part, count = column[picked], None if counted is None else counted[picked]
             known = (cells[here] >= 0) & (~np.isnan(part) if count is None else count > 0)
-            chunk = next((chunk for chunk in kept if chunk.fits(known, count)), None)
+            chunk = next((chunk for chunk in chunks if chunk.fits(known, count)), None)
             if chunk is None:
                 chunk = _Chunk(cells[here], homes[here] - first, known, last - first, size, own, count)
-                kept.append(chunk)
+                chunks.append(chunk)
             square = part * part if squared is None else squared[picked]
-            one.add(chunk, *((part, square) if chunk.all_known else (part[known], square[known])))
+            block.add(chunk, *((part, square) if chunk.all_known else (part[known], square[known])))
         first = last
-    return [one.sums() for one in blocks]
+    return [block.sums() for block in blocks]
 
 
 class _Chunk:
@@ -106,8 +106,8 @@ class _Chunk:
 
     def sums(self, values: Array) -> Array:
         """The sum of the rows of every block."""
-        found = np.bincount(self.keys, values, minlength=self.width)
-        return found.reshape(self.size, self.count) if self.grid else found[self.blocks]
+        sums = np.bincount(self.keys, values, minlength=self.width)
+        return sums.reshape(self.size, self.count) if self.grid else sums[self.blocks]
 
     def per_cell(self, weights: Array) -> Array:
         """Sum over the blocks of each cell."""
@@ -141,7 +141,7 @@ class _Blocks:
         self.rest_cubes = np.zeros((3, size))
         self.means, self.rest_means, self.all_means = np.zeros((2, size)), np.zeros((2, size)), np.zeros(2)
         self.squares, self.all_squares = np.zeros(size), 0.0
-        self.kept: list[tuple[Array, Array, Array, Array]] | None = [] if pairs else None
+        self.contributions: list[tuple[Array, Array, Array, Array]] | None = [] if pairs else None
         self.homes = 0
 
     def add(self, chunk: _Chunk, values: Array, squares: Array) -> None:
@@ -166,9 +166,9 @@ class _Blocks:
             for place, (part, both) in enumerate(zip(left, powers(here_n, here_y, cubes=True)[6:], strict=True)):
                 self.rest_cubes[place] += chunk.per_cell(part - both)
         self._add_means(chunk, n, y, big_y)
-        if self.kept is not None:
+        if self.contributions is not None:
             home, cell, rows, sums = chunk.listed(y)
-            self.kept.append((home + self.homes, cell, rows, sums))
+            self.contributions.append((home + self.homes, cell, rows, sums))
         self.homes += chunk.count
 
     def _add_means(self, chunk: _Chunk, n: Array, y: Array, big_y: Array) -> None:
@@ -220,7 +220,7 @@ class _Blocks:
     def _products(self) -> tuple[Array, Array, Array]:
         from scipy import sparse
 
-        home, cell, n, y = (np.concatenate(parts) for parts in zip(*(self.kept or []), strict=True))
+        home, cell, n, y = (np.concatenate(parts) for parts in zip(*(self.contributions or []), strict=True))
         shape = (self.homes, self.size)
         rows = sparse.coo_matrix((n, (home, cell)), shape=shape).tocsr()
         sums = sparse.coo_matrix((y, (home, cell)), shape=shape).tocsr()

@@ -252,8 +252,8 @@ class Audit(BaseModel):
 
     >>> from countenance.auditing import audit
     >>> rows = {"sex": ["f"] * 150 + ["m"] * 545, "found": [1] * 120 + [0] * 30 + [1] * 400 + [0] * 145}
-    >>> found = audit(rows, ["sex"], ["found"], adjust="holm")
-    >>> found.verdict, len(found.findings), round(found.findings[0].p, 6)
+    >>> result = audit(rows, ["sex"], ["found"], adjust="holm")
+    >>> result.verdict, len(result.findings), round(result.findings[0].p, 6)
     ('insufficient evidence', 1, 0.098836)
     """
 
@@ -311,8 +311,8 @@ class Audit(BaseModel):
     @property
     def notes(self) -> list[str]:
         """What a reader should know about how sure the verdict is."""
-        found: list[str] = self.settings.get("notes", [])
-        return found
+        notes: list[str] = self.settings.get("notes", [])
+        return notes
 
     def plot(self, metric: str | None = None, depth: int = 1) -> Any:
         """A forest plot of one metric (default: the first) as a plotly figure."""
@@ -398,15 +398,17 @@ class Audit(BaseModel):
         """Every group's estimate, by metric, attribute and group; `groups` has intervals and sizes too.
 
         >>> from countenance.auditing import audit
-        >>> found = audit({"sex": ["f", "m"] * 100, "found": [1, 1, 0, 1] * 50}, ["sex"], ["found"])
-        >>> found.by_group["found"]["sex"]
+        >>> result = audit({"sex": ["f", "m"] * 100, "found": [1, 1, 0, 1] * 50}, ["sex"], ["found"])
+        >>> result.by_group["found"]["sex"]
         {'f': 0.5, 'm': 1.0}
-        >>> found.difference["found"]["sex"], found.ratio["found"]["sex"], found.overall[0].estimate
+        >>> result.difference["found"]["sex"], result.ratio["found"]["sex"], result.overall[0].estimate
         (0.5, 0.5, 0.75)
         """
         numbers: dict[str, dict[str, dict[str, float]]] = {}
-        for one in self.groups:
-            numbers.setdefault(one.metric, {}).setdefault(one.attribute, {})[one.group] = one.estimate
+        for estimate in self.groups:
+            numbers.setdefault(estimate.metric, {}).setdefault(estimate.attribute, {})[estimate.group] = (
+                estimate.estimate
+            )
         return numbers
 
     @property

@@ -231,8 +231,8 @@ def plan_for(
     Without an effect, the smallest difference that matters (δ) is what must be seen. `options` are those of `audit`.
 
     >>> rows = {"sex": ["f"] * 150 + ["m"] * 545, "found": [1] * 120 + [0] * 30 + [1] * 400 + [0] * 145}
-    >>> [one] = plan_for(rows, ["sex"], "found", effect="h=.2")
-    >>> one["group"], one["versus"], round(one["mde"], 2), one["sees"]
+    >>> [row] = plan_for(rows, ["sex"], "found", effect="h=.2")
+    >>> row["group"], row["versus"], round(row["mde"], 2), row["sees"]
     ('f', 'm', 0.26, False)
     """
     from countenance.auditing.audit import work_of

@@ -85,7 +85,7 @@ class AuditSettings:
         >>> AuditSettings.of(alpha=0.01).alpha
         0.01
         """
-        known = [one.name for one in fields(cls)]
+        known = [field.name for field in fields(cls)]
         if unknown := [name for name in options if name not in known]:
             raise InputError(f"no setting {unknown[0]!r}; there are {', '.join(known)}")
         return cls(**options)
@@ -278,13 +278,13 @@ def judged(settings: AuditSettings, metrics: Sequence[str], bounded: Sequence[bo
     for what, named in (("delta", deltas), ("better", ways)):
         if stray := [name for name in named if name and name not in metrics]:
             raise InputError(f"{what}: {stray[0]!r} is not one of the metrics ({', '.join(metrics)})")
-    made = {}
+    judgements = {}
     for name, inside in zip(metrics, bounded, strict=True):
         usual = (DELTA if common is None else common) if inside else None
         stated = name if name in ways else ""
         way = ways[stated] if stated in ways else inferred(name)
-        made[name] = Judged(deltas.get(name, usual), way, stated not in ways and way is not None)
-    return made
+        judgements[name] = Judged(deltas.get(name, usual), way, stated not in ways and way is not None)
+    return judgements
 
 
 def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
@@ -295,12 +295,14 @@ def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
      'ok: which way is better is not known (better=)']
     """
     notes = [
-        f"{name}: {one.better} is better, as its name says (better= says otherwise)"
-        for name, one in judged.items()
-        if one.inferred
+        f"{name}: {judgement.better} is better, as its name says (better= says otherwise)"
+        for name, judgement in judged.items()
+        if judgement.inferred
     ]
     return notes + [
-        f"{name}: which way is better is not known (better=)" for name, one in judged.items() if not one.better
+        f"{name}: which way is better is not known (better=)"
+        for name, judgement in judged.items()
+        if not judgement.better
     ]
 
 

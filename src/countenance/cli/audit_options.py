@@ -81,7 +81,7 @@ class Choices:
     better: str | None
     adjust: str
     families: Any
-    given: list[str] | None = None
+    conditions: list[str] | None = None
 
     @classmethod
     def of(
@@ -93,7 +93,7 @@ class Choices:
         better: str | None,
         adjust: str,
         families: str | None,
-        given: str | None = None,
+        conditions: str | None = None,
     ) -> "Choices":
         """Read the texts."""
         from countenance.auditing.attributes import split_names
@@ -107,7 +107,7 @@ class Choices:
             better,
             adjust,
             parse_families(families),
-            None if given is None else split_names(given),
+            None if conditions is None else split_names(conditions),
         )
 
 

@@ -108,7 +108,7 @@ def audit(
         raise InputError(f"--pdf {pdf}: expected a name that ends in .pdf")
     choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
     settings = {
-        "given": choices.given,
+        "given": choices.conditions,
         "cluster": cluster_of(cluster),
         "comparison": comparison,
         "reference": reference,
@@ -140,7 +140,7 @@ def audit(
         path = Path() if finished is not None else stack.enter_context(fetched(table))
         with shuffling(quiet) as progress:
             if finished is not None:
-                found = noted(
+                answer = noted(
                     finished, audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
                 )
             elif truth or pred or score:
@@ -158,7 +158,7 @@ def audit(
                     note(text)
                 folder = Path(stack.enter_context(temporary_folder("predictions")))
                 path = prepared.write(folder / f"{Path(table).stem}.parquet")
-                found = audit_table(
+                answer = audit_table(
                     Source(path, label=str(table)),
                     prepared.by,
                     prepared.metrics,
@@ -168,21 +168,21 @@ def audit(
                 )
             else:
                 source = Source(path, label=str(table))
-                found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
-        for line in lines_of(found, width()):
+                answer = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
+        for line in lines_of(answer, width()):
             say(line)
         for caution in finished.cautions if finished is not None else ():
             say(f"note     {caution}")
         if json is not None:
-            made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
-            write_json(json, found.to_dict(groups=True) | made)
+            licences = {} if finished is None else {"licences": of_manifest(finished.manifest)}
+            write_json(json, answer.to_dict(groups=True) | licences)
         if finished is not None:
-            keep_audit(finished, found)
+            keep_audit(finished, answer)
         if report is not None:
-            page = write_report(finished, report) if finished is not None else write_table_report(path, found, report)
+            page = write_report(finished, report) if finished is not None else write_table_report(path, answer, report)
             say(f"report   {page.resolve()}")
         if pdf is not None:
-            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, found, pdf)
+            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, answer, pdf)
             say(f"pdf      {page.resolve()}")
 
 
@@ -194,7 +194,7 @@ def _is_table(place: Path | str) -> bool:
     if str(place).lower().endswith(SUFFIXES):
         return True
     store = RunStore(place)
-    return not store.exists() and any(one.name.lower().endswith(SUFFIXES) for one in store.storage.entries())
+    return not store.exists() and any(entry.name.lower().endswith(SUFFIXES) for entry in store.storage.entries())
 
 
 def check_writable(paths: Sequence[Path | None]) -> None:
@@ -295,30 +295,32 @@ def tally(result: "Audit") -> str:
     return f"{len(result.findings):,}: " + ", ".join(f"{n:,} {verdict}" for verdict, n in counts.most_common())
 
 
-def _equity_lines(found: "Audit", columns: int | None = None) -> list[str]:
+def _equity_lines(answer: "Audit", columns: int | None = None) -> list[str]:
     """The equity measures as a table; what is undefined is said."""
-    if not found.equity:
+    if not answer.equity:
         return []
     head = ("attribute", "of", "measure", "value", "interval", "a fair system shows", "p")
     rows = [head]
-    for one in found.equity:
-        if one.undefined:
-            rows.append((one.attribute, one.metric, one.measure, "undefined", "", "", ""))
+    for measure in answer.equity:
+        if measure.undefined:
+            rows.append((measure.attribute, measure.metric, measure.measure, "undefined", "", "", ""))
         else:
             rows.append(
                 (
-                    one.attribute,
-                    one.metric,
-                    one.measure,
-                    f"{one.value:.3f}",
-                    f"[{one.low:.3f}, {one.high:.3f}]",
-                    f"{one.fair:.3f}, 19 of 20 within {one.fair_limit:.3f}",
-                    f"{one.p:.2g}",
+                    measure.attribute,
+                    measure.metric,
+                    measure.measure,
+                    f"{measure.value:.3f}",
+                    f"[{measure.low:.3f}, {measure.high:.3f}]",
+                    f"{measure.fair:.3f}, 19 of 20 within {measure.fair_limit:.3f}",
+                    f"{measure.p:.2g}",
                 )
             )
     table = fitted(rows, columns, spare=("a fair system shows", "p"))
-    why = list(dict.fromkeys(one.undefined for one in found.equity if one.undefined))
-    small = list(dict.fromkeys(f"{one.attribute} = {group}" for one in found.equity for group in one.left_out))
+    why = list(dict.fromkeys(measure.undefined for measure in answer.equity if measure.undefined))
+    small = list(
+        dict.fromkeys(f"{measure.attribute} = {group}" for measure in answer.equity for group in measure.left_out)
+    )
     left = [f"too small for equity measures: {', '.join(small[:MOST_LEFT_OUT])}"] if small else []
     return ["", "equity measures", *table, *(f"undefined {reason}" for reason in why), *left]
 
@@ -394,18 +396,18 @@ def _table(findings: list["Finding"], floor: float, columns: int | None) -> list
     return list(fitted(rows, columns, SPARE))
 
 
-def _left_out(found: "Audit", columns: int | None = None) -> list[str]:
+def _left_out(answer: "Audit", columns: int | None = None) -> list[str]:
     """Who was not compared; many intersections are counted."""
     from countenance.report.names import Names
 
-    named, names = set(found.settings["named"]), Names.of(found)
-    blocks = list(dict.fromkeys((left["metric"], left["attribute"]) for left in found.excluded))
+    named, names = set(answer.settings["named"]), Names.of(answer)
+    blocks = list(dict.fromkeys((left["metric"], left["attribute"]) for left in answer.excluded))
 
     def place(left: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
         return blocks.index((left["metric"], left["attribute"])), names.place(left["attribute"], left["group"])
 
     lines, crossed = [], 0
-    for left in sorted(found.excluded, key=place):
+    for left in sorted(answer.excluded, key=place):
         if left["attribute"] in named:
             who = f"{left['attribute']} = {left['group']} (n = {left['n']:,})"
             lines += wrapped("left out", f"{who}: {left['why']}", columns)

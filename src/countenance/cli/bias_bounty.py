@@ -81,12 +81,12 @@ def train(
     from countenance.suites.bias_bounty.training import EntryTraining, train_entry
 
     how = EntryTraining(device, epochs, threads, seed)
-    made = train_entry(entry.value, data, out, how, progress=partial(progress, quiet=quiet))
-    threads = made["training"]["threads"]
+    trained = train_entry(entry.value, data, out, how, progress=partial(progress, quiet=quiet))
+    threads = trained["training"]["threads"]
     where = (
-        f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else made["training"]["device"]
+        f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else trained["training"]["device"]
     )
-    say(f"{made['name']}: trained in {made['took']['seconds']:.1f} s on {where}")
+    say(f"{trained['name']}: trained in {trained['took']['seconds']:.1f} s on {where}")
     say(f"{out.resolve()}")
 
 
@@ -139,22 +139,24 @@ def score(
 
     files = (labels, nonfaces, identities)
     truth, draws = Truth.read(*files), Draws(replicates=replicates, seed=seed)
-    found = score_tables(truth, truth.predictions(predictions), draws)
-    content, told = found.to_json(), []
+    score_result = score_tables(truth, truth.predictions(predictions), draws)
+    content, change_lines = score_result.to_json(), []
     if against is not None:
         pair = read_pair(truth, predictions, against)
         change, compared = score_difference(truth, pair, draws), compare_predictions(truth, pair, seed)
         content["against"] = against_json(change, compared)
-        told = against_lines(change, compared)
+        change_lines = against_lines(change, compared)
     if json is not None:
         write_json(json, content)
     if submission is not None:
-        write_json(submission, found.submission(name))
+        write_json(submission, score_result.submission(name))
     if out is not None:
         from countenance.suites.bias_bounty.run import write_run
 
-        finished = write_run(out, predictions, files, found, predictions.stem if name == "unnamed" else name, note)
-    for line in [*score_lines(found), *([] if out is None else [f"run        {finished.path}"]), *told]:
+        finished = write_run(
+            out, predictions, files, score_result, predictions.stem if name == "unnamed" else name, note
+        )
+    for line in [*score_lines(score_result), *([] if out is None else [f"run        {finished.path}"]), *change_lines]:
         say(line)
 
 
@@ -293,18 +295,18 @@ def leaderboard(
     draws, limits = Draws(replicates=replicates, seed=seed), EntryLimits(seconds, memory_gb)
     rules = Rules(strict_rubric, draws, time, passes, limits)
     with progress("entries", len(submission_folders(board)), quiet=quiet) as step:
-        found = rank(board, data, rules, step)
-    for line in table_lines(found):
+        ranking = rank(board, data, rules, step)
+    for line in table_lines(ranking):
         say(line)
     if json is not None:
-        write_json(json, found.to_json())
+        write_json(json, ranking.to_json())
     if out is not None:
-        say(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
+        say(f"page     {write_pages(ranking, data, out, pictures=pictures).resolve()}")
     for which, folder in (("public", public), ("private", private)):
         if folder is not None:
-            place = write_pages(found.part(which), data, folder / "index.html", pictures=pictures, parts=(which,))
+            place = write_pages(ranking.part(which), data, folder / "index.html", pictures=pictures, parts=(which,))
             say(f"{which:8} {place.resolve()}")
-    if not found.standings and found.rejected:
+    if not ranking.standings and ranking.rejected:
         raise InputError(f"{board}: every submission was rejected; the reasons are above")
 
 
@@ -320,8 +322,8 @@ def time_(
     from countenance.files import write_json
     from countenance.suites.bias_bounty.timing import measure
 
-    found, _ = measure(entry, images, passes=passes, threads=threads)
+    timing, _ = measure(entry, images, passes=passes, threads=threads)
     if json is not None:
-        write_json(json, found.model_dump())
-    for line in found.lines(found.entry):
+        write_json(json, timing.model_dump())
+    for line in timing.lines(timing.entry):
         say(line)

@@ -106,7 +106,7 @@ def compare(
         "families": parse_families(families),
         "seed": seed,
     }
-    found: Comparison | Leaderboard
+    comparison: Comparison | Leaderboard
     with ExitStack() as stack:
         if task or data:
             settings["names"] = settings["names"] or _names(entries)
@@ -114,22 +114,22 @@ def compare(
         progress = stack.enter_context(shuffling(quiet))
         sides = opened_entries(entries, unverified)
         if len(entries) == 2:
-            found = compare_two(sides[0], sides[1], by=by, metrics=names_of(metric), progress=progress, **settings)
-            lines = comparison_lines(found, width())
+            comparison = compare_two(sides[0], sides[1], by=by, metrics=names_of(metric), progress=progress, **settings)
+            lines = comparison_lines(comparison, width())
         else:
-            found = rank(sides, by, names_of(metric), against_first=True, progress=progress, **settings)
-            lines = leaderboard_lines(found, width())
+            comparison = rank(sides, by, names_of(metric), against_first=True, progress=progress, **settings)
+            lines = leaderboard_lines(comparison, width())
         if json is not None:
-            write_json(json, found.to_dict())
+            write_json(json, comparison.to_dict())
         if csv is not None:
-            csv.write_text(csv_of(found), encoding="utf-8", newline="")
+            csv.write_text(csv_of(comparison), encoding="utf-8", newline="")
         if report is not None:
-            if isinstance(found, Comparison):
-                page = write_comparison(found, sides, report, gallery=gallery)
+            if isinstance(comparison, Comparison):
+                page = write_comparison(comparison, sides, report, gallery=gallery)
             else:
-                page = write_leaderboard(found, report)
+                page = write_leaderboard(comparison, report)
             lines.append(f"report   {page.resolve()}")
-        lines += _pdf_lines(found, pdf)
+        lines += _pdf_lines(comparison, pdf)
     for line in lines:  # last: a reader of the first lines may close the pipe
         say(line)
 
@@ -193,7 +193,7 @@ def leaderboard(
     if site is not None:
         check_site(site)
     _check_pdf(pdf)
-    found = rank(
+    ranking = rank(
         opened_entries(entries, unverified),
         by,
         names_of(metric),
@@ -210,16 +210,16 @@ def leaderboard(
         families=parse_families(families),
         against_first=by is not None,
     )
-    lines = leaderboard_lines(found, width())
+    lines = leaderboard_lines(ranking, width())
     if json is not None:
-        write_json(json, found.to_dict())
+        write_json(json, ranking.to_dict())
     if csv is not None:
-        csv.write_text(csv_of(found), encoding="utf-8", newline="")
+        csv.write_text(csv_of(ranking), encoding="utf-8", newline="")
     if out is not None:
-        lines.append(f"page     {write_leaderboard(found, out).resolve()}")
+        lines.append(f"page     {write_leaderboard(ranking, out).resolve()}")
     if site is not None:
-        lines.append(f"site     {write_site(found, site).resolve()}")
-    lines += _pdf_lines(found, pdf)
+        lines.append(f"site     {write_site(ranking, site).resolve()}")
+    lines += _pdf_lines(ranking, pdf)
     for line in lines:
         say(line)
 
@@ -242,15 +242,15 @@ def _check_pdf(pdf: Path | None) -> None:
         check_installed("a report as PDF", pdf=True)
 
 
-def _pdf_lines(found: "Comparison | Leaderboard", pdf: Path | None) -> list[str]:
+def _pdf_lines(result: "Comparison | Leaderboard", pdf: Path | None) -> list[str]:
     """The line that says where the PDF is, which is written now."""
     if pdf is None:
         return []
     from countenance.comparing import Comparison
     from countenance.report.comparison_pdf import write_comparison_pdf, write_leaderboard_pdf
 
-    made = write_comparison_pdf(found, pdf) if isinstance(found, Comparison) else write_leaderboard_pdf(found, pdf)
-    return [f"pdf      {made.resolve()}"]
+    file = write_comparison_pdf(result, pdf) if isinstance(result, Comparison) else write_leaderboard_pdf(result, pdf)
+    return [f"pdf      {file.resolve()}"]
 
 
 def comparison_lines(result: "Comparison", columns: int | None = None) -> list[str]:

@@ -81,8 +81,8 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Score a model on one of FHIBE's tasks, from stored outputs or by running it."""
+    from countenance.data.adapters.fhibe.words import TASKS
     from countenance.suites.fhibe.report import write_bias_report
-    from countenance.suites.fhibe.vocabulary import TASKS
 
     chosen = list(TASKS) if task == "all" else [task]
     if task == "all" and model is not None:
@@ -129,12 +129,12 @@ def _evaluate(
 ) -> "Run":
     """Evaluate one task; `arguments` are keywords of `evaluate_task`, None where the user said nothing."""
     from countenance.cli.progress import progress
+    from countenance.data.adapters.fhibe.table import dataset_folder
+    from countenance.data.adapters.fhibe.words import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS
     from countenance.suites.fhibe import evaluate_task
     from countenance.suites.fhibe.demo import baseline
     from countenance.suites.fhibe.make_data import ATTRIBUTES
     from countenance.suites.fhibe.settings import OPTIONS
-    from countenance.suites.fhibe.table import dataset_folder
-    from countenance.suites.fhibe.vocabulary import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS
 
     dataset = dataset or ("fhibe_face_crop_align" if task in FACE_TASKS else "fhibe")
     folder = dataset_folder(dataset, task, arguments.get("downsampled", True))
@@ -214,8 +214,8 @@ def attributes(
     options: Annotated[bool, typer.Option("--options", help="Also what people could choose.")] = False,
 ) -> None:
     """List the 31 attributes: what they mean, and which may have several values."""
-    from countenance.suites.fhibe.places import offered
-    from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MEANINGS, MULTIPLE, NOT_ON_FACES, TASKS
+    from countenance.data.adapters.fhibe.places import offered
+    from countenance.data.adapters.fhibe.words import ATTRIBUTES, FACE_TASKS, MEANINGS, MULTIPLE, NOT_ON_FACES, TASKS
 
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}")
@@ -242,12 +242,12 @@ def make_data(
     """Write the embedded people in FHIBE's layout, with a baseline's outputs for each of the nine tasks."""
     from countenance.cli.progress import progress
     from countenance.data import load_dataset
+    from countenance.data.adapters.fhibe.words import TASKS
     from countenance.data.layout import whole_people
     from countenance.files import staged
     from countenance.suites.fhibe.demo import baseline, write_outputs
     from countenance.suites.fhibe.make_data import make_data as write
     from countenance.suites.fhibe.report import write_bias_report
-    from countenance.suites.fhibe.vocabulary import TASKS
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")

@@ -95,11 +95,11 @@ def fail_on(text: str | None) -> tuple[str, ...]:
     return named
 
 
-def fail_on_verdict(found: "Audit", named: tuple[str, ...]) -> None:
+def fail_on_verdict(audit: "Audit", named: tuple[str, ...]) -> None:
     """Fail where the audit's verdict is one of those named; what could not be tested is insufficient too."""
     kind = {"disparity": "disparity", "insufficient evidence": "insufficient", "untestable": "insufficient"}
-    if kind.get(found.verdict) in named:
-        raise GateFailed(f"the verdict is {found.verdict} (--fail-on {','.join(named)})")
+    if kind.get(audit.verdict) in named:
+        raise GateFailed(f"the verdict is {audit.verdict} (--fail-on {','.join(named)})")
 
 
 def register(app: typer.Typer) -> None:

@@ -71,7 +71,7 @@ def draw(
     out: Annotated[Path, typer.Option(help="The list to write (CSV).")] = Path("list.csv"),
 ) -> None:
     """List the unlabelled photos that a run is fitted on, with checksums, for methods that run elsewhere."""
-    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.suites.happyfaces.draws import write_draw
 
     _not_a_folder(out, "--out")
@@ -91,9 +91,9 @@ def run(
     held_back: HeldBack = None,
 ) -> None:
     """Run a method once and print both heads' accuracies."""
-    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.data.adapters.happyfaces import HappyFacesDataset
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.suites.happyfaces.protocol import MixTask, evaluate_method
-    from countenance.suites.happyfaces.runs import HappyFacesDataset
 
     if not 0 <= mix_rate <= 1:
         raise InputError(f"--mix-rate {mix_rate:g}: expected a number from 0 to 1")
@@ -119,7 +119,7 @@ def score(
     held_back: HeldBack = None,
 ) -> None:
     """Score predictions made elsewhere: every validation photo, and unlabelled ones that the method did not use."""
-    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.suites.happyfaces.predictions import evaluate_predictions
 
     if mix_rate is not None and not 0 <= mix_rate <= 1:
@@ -139,7 +139,7 @@ def score(
 
 
 def _source(folder: Path, held_back: Path | None) -> str:
-    from countenance.suites.happyfaces.runs import source_of
+    from countenance.data.adapters.happyfaces import source_of
 
     return source_of(folder.absolute(), held_back and held_back.absolute())
 
@@ -283,10 +283,10 @@ def ask(
 ) -> None:
     """Ask about the photos on which the heads disagree most, learn from the answers, and draw the curve."""
     from countenance.cli.progress import progress
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.files import write_json
     from countenance.suites.happyfaces.ask import ask as ask_about
     from countenance.suites.happyfaces.ask import at_the_terminal, means, simulated
-    from countenance.suites.happyfaces.dataset import read_happyfaces
     from countenance.suites.happyfaces.interface import CannotAnswer
 
     _not_a_folder(json_)

@@ -94,24 +94,24 @@ def assess(
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
+    from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
-    from countenance.suites.mask_fairness.given import predictions_of
+    from countenance.suites.mask_fairness.saved_predictions import predictions_of
 
     if (detector is None) == (predictions is None):
         raise InputError("name either --detector or --predictions")
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    asked = AskedTruth(truth_reading(truth_boxes, truth_units), own, attributes, only_present, split)
-    data = load_mask_data(dataset, data_directory, asked)
-    given: dict[str, Any] = {
+    truth_settings = ReadingOptions(truth_reading(truth_boxes, truth_units), own, attributes, only_present, split)
+    data = load_mask_data(dataset, data_directory, truth_settings)
+    box_settings: dict[str, Any] = {
         "box_format": form_option(boxes, "--boxes"),
         "units": units_option(prediction_units, "--prediction-units"),
     }
-    model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **given)
+    model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **box_settings)
     finished, assessment = run_assessment(
         data,
         model,
@@ -126,7 +126,7 @@ def assess(
         seed=seed,
         max_failures=max_failures,
         progress=partial(progress, quiet=quiet),
-        **(given if detector else {}),
+        **(box_settings if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
     )
     page = write_report(finished, gallery=gallery)
@@ -187,18 +187,18 @@ def make_data(
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
     from countenance.cli.progress import progress
-    from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
+    from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.files import staged
     from countenance.suites.mask_fairness.make_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    asked = AskedTruth(truth_reading(truth_boxes, truth_units), _classes(classes), split=split)
-    loaded = load_mask_data(dataset, data_directory, asked).dataset
+    truth_settings = ReadingOptions(truth_reading(truth_boxes, truth_units), _classes(classes), split=split)
+    loaded = load_mask_data(dataset, data_directory, truth_settings).dataset
     for text in loaded.notes:
         note(text)
-    with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
-        faces = write(loaded, made, format.value, step)
+    with staged(out) as folder, progress("writing", len(loaded), quiet=quiet) as step:
+        faces = write(loaded, folder, format.value, step)
     say(f"{faces} faces in {out}")
 
 

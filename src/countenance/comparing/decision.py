@@ -36,17 +36,17 @@ def decided(
     absent: Sequence[Absent] = (),
 ) -> list[str]:
     """One sentence for each metric, and one about groups that could not be compared at all."""
-    told = []
-    for one in overall:
-        own = [each for each in groups if each.metric == one.metric]
-        moved = [gap for gap in gaps if gap.metric == one.metric and not gap.mirrors]
-        worse = _worse(one, own, bool(absent))
+    sentences = []
+    for change in overall:
+        own = [each for each in groups if each.metric == change.metric]
+        moved = [gap for gap in gaps if gap.metric == change.metric and not gap.mirrors]
+        worse = _worse(change, own, bool(absent))
         gap = _gaps(moved)
         if " but " in worse or any(each.verdict == WORSE for each in own):  # a wider gap is no contrast to that
             gap = gap.replace(", but ", "; ", 1)
-        words = _overall(one, nouns) + worse + gap
-        told.append(f"{one.metric}: {words}." if len(overall) > 1 else f"{words}.")
-    return told + ([_absent(absent)] if absent else [])
+        words = _overall(change, nouns) + worse + gap
+        sentences.append(f"{change.metric}: {words}." if len(overall) > 1 else f"{words}.")
+    return sentences + ([_absent(absent)] if absent else [])
 
 
 def _absent(absent: Sequence[Absent]) -> str:
@@ -83,55 +83,57 @@ def _interval(change: Change) -> str:
     return f"{amount(change, change.difference)}, {number(change, change.low)} to {number(change, change.high)}"
 
 
-def _overall(one: Change, nouns: tuple[str, str]) -> str:
-    if math.isnan(one.difference):
-        return f"nothing can be said: {one.reason}"
-    if one.verdict in (BETTER, WORSE):
-        small = f", less than {one.delta:g}" if one.small and one.verdict == WORSE else ""
-        return f"{one.b} is {one.verdict} overall ({_interval(one)}{small})"
-    if one.verdict in (HIGHER, LOWER):
+def _overall(change: Change, nouns: tuple[str, str]) -> str:
+    if math.isnan(change.difference):
+        return f"nothing can be said: {change.reason}"
+    if change.verdict in (BETTER, WORSE):
+        small = f", less than {change.delta:g}" if change.small and change.verdict == WORSE else ""
+        return f"{change.b} is {change.verdict} overall ({_interval(change)}{small})"
+    if change.verdict in (HIGHER, LOWER):
         return (
-            f"{one.b} is {one.verdict} overall ({_interval(one)}; which way is better was not said: "
-            f"--better {one.metric}=higher or lower)"
+            f"{change.b} is {change.verdict} overall ({_interval(change)}; which way is better was not said: "
+            f"--better {change.metric}=higher or lower)"
         )
-    if one.verdict == CANNOT_TELL:
+    if change.verdict == CANNOT_TELL:
         needed = ""
-        if one.clusters_needed and one.clusters_needed > one.clusters:
-            needed = f", and seeing {one.delta:g} takes about {one.clusters_needed - one.clusters:,} more"
-        here = f"{plural(one.clusters, *nouns)}{needed}" if one.tested else one.reason
-        if one.tested and (one.low > 0 or one.high < 0):  # the interval is of one comparison, and not exact
-            here = f"adjusted p {one.p_adjusted:.2g}; {here}"
-        return f"the evidence cannot tell whether {one.b} is better overall ({_interval(one)}; {here})"
-    wide = one.delta is not None and max(-one.low, one.high) >= one.delta
+        if change.clusters_needed and change.clusters_needed > change.clusters:
+            needed = f", and seeing {change.delta:g} takes about {change.clusters_needed - change.clusters:,} more"
+        here = f"{plural(change.clusters, *nouns)}{needed}" if change.tested else change.reason
+        if change.tested and (change.low > 0 or change.high < 0):  # the interval is of one comparison, and not exact
+            here = f"adjusted p {change.p_adjusted:.2g}; {here}"
+        return f"the evidence cannot tell whether {change.b} is better overall ({_interval(change)}; {here})"
+    wide = change.delta is not None and max(-change.low, change.high) >= change.delta
     decides = "; two one-sided tests decide that, not this interval" if wide else ""
-    return f"{one.b} and {one.a} do not differ by {one.delta:g} or more overall ({_interval(one)}{decides})"
+    return f"{change.b} and {change.a} do not differ by {change.delta:g} or more overall ({_interval(change)}{decides})"
 
 
-def _worse(one: Change, groups: Sequence[Change], absent: bool) -> str:
+def _worse(change: Change, groups: Sequence[Change], absent: bool) -> str:
     """For whom b is worse, or that a loss of δ is ruled out for everyone."""
     known = [g for g in groups if g.group != UNKNOWN]
-    if not known or one.better is None:
+    if not known or change.better is None:
         return ""
     worse = sorted((g for g in known if g.verdict == WORSE and not g.small), key=lambda g: (g.depth, _worst(g)))
-    better = one.verdict == BETTER
+    better = change.verdict == BETTER
     if worse:
-        told = listed([f"{g.attribute} = {g.group} ({_interval(g)})" for g in worse])
-        return f" but worse for {told}" if better else f"; {'' if one.verdict == WORSE else 'it is '}worse for {told}"
-    if one.delta is None:
+        names = listed([f"{g.attribute} = {g.group} ({_interval(g)})" for g in worse])
+        return (
+            f" but worse for {names}" if better else f"; {'' if change.verdict == WORSE else 'it is '}worse for {names}"
+        )
+    if change.delta is None:
         return f"; shown to be worse for none of {plural(len(known), 'group', 'groups')}"
     uncertain = sorted((g for g in known if not g.not_worse), key=_worst)
     if uncertain:
         few = sum(not g.tested for g in uncertain)
-        told = listed([f"{g.attribute} = {g.group}" for g in uncertain])
+        names = listed([f"{g.attribute} = {g.group}" for g in uncertain])
         why = f" ({plural(few, 'group is', 'groups are')} too small to test)" if few else ""
-        return f"{', but' if better else ';'} a loss of {one.delta:g} or more is not ruled out for {told}{why}"
-    nobody = f"worse for nobody {'who was compared ' if absent else ''}by more than {one.delta:g}"
+        return f"{', but' if better else ';'} a loss of {change.delta:g} or more is not ruled out for {names}{why}"
+    nobody = f"worse for nobody {'who was compared ' if absent else ''}by more than {change.delta:g}"
     return f" and {nobody}" if better else f"; it is {nobody}"
 
 
 def _worst(change: Change) -> float:
-    found = -change.difference if change.better == LOWER else change.difference
-    return found if math.isfinite(found) else -math.inf
+    gain = -change.difference if change.better == LOWER else change.difference
+    return gain if math.isfinite(gain) else -math.inf
 
 
 def _gaps(gaps: Sequence[Gap]) -> str:

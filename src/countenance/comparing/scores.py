@@ -12,8 +12,8 @@ def change_of(ranking: Ranking, metric: str, a: str, b: str, *, n: int, clusters
     >>> import numpy as np
     >>> from countenance.auditing.ranking import rank_paired
     >>> draws = np.random.default_rng(0).normal(size=(500, 2))
-    >>> one = change_of(rank_paired(["x", "y"], np.array([5.0, 4.0]), draws), "points", "x", "y", n=9, clusters=9)
-    >>> one.difference, one.low < -1.0 < one.high, one.verdict
+    >>> change = change_of(rank_paired(["x", "y"], np.array([5.0, 4.0]), draws), "points", "x", "y", n=9, clusters=9)
+    >>> change.difference, change.low < -1.0 < change.high, change.verdict
     (-1.0, True, 'cannot tell')
     """
     pair = ranking.pair(a, b)

@@ -189,7 +189,7 @@ def _person(
         return {}
     x0, y0, x1, y1 = box.tolist()
     height, width = size
-    made: dict[str, float | None] = {
+    measures: dict[str, float | None] = {
         "img.size_px": y1 - y0,
         "img.size_share": (y1 - y0) / height,
         "img.x": abs((x0 + x1) / 2 / width - 0.5),
@@ -197,15 +197,15 @@ def _person(
         "img.turn": turn_of(subject),
     }
     if subject.face_box is None:
-        return made
+        return measures
     place = _points(y0, y1, *grid, len(luminance)), _points(x0, x1, *grid, luminance.shape[1])
     face = luminance[place].reshape(-1)
     if not len(face):
-        return made
-    made["img.face.brightness"] = float(np.add.reduce(face)) / len(face)
-    made["img.face.contrast"] = math.sqrt(_variance(face) or 0.0)
-    made["img.face.sharpness"] = _variance(edges[place])
-    return made
+        return measures
+    measures["img.face.brightness"] = float(np.add.reduce(face)) / len(face)
+    measures["img.face.contrast"] = math.sqrt(_variance(face) or 0.0)
+    measures["img.face.sharpness"] = _variance(edges[place])
+    return measures
 
 
 def turn_of(subject: Subject) -> float | None:

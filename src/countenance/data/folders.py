@@ -99,7 +99,7 @@ def _own_reader(root: Path, reading: FolderReading) -> Dataset | None:
     """The dataset of a folder that has a format; None for pictures alone, and for tables of labels."""
     categories = reading.categories
     if (root / "dataset.json").is_file():
-        from countenance.data.indexed import IndexedDataset
+        from countenance.data.indexed_dataset import IndexedDataset
         from countenance.data.manifest import read_manifest
 
         return no_categories(IndexedDataset(read_manifest(str(root))), categories, str(root))

@@ -102,8 +102,8 @@ class Sample:
 
     def load_checked(self) -> "tuple[NDArray[np.uint8], str]":
         """The pixels and the hash of the picture's file; InputError when it is not the file that the dataset names."""
-        content, found = self.read_checked()
-        return self.decoded(content), found
+        content, digest = self.read_checked()
+        return self.decoded(content), digest
 
     def decoded(self, content: bytes) -> NDArray[np.uint8]:
         """The pixels of the picture's file, which was read before."""

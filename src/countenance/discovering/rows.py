@@ -123,16 +123,16 @@ def _people(source: Source) -> tuple[Array, list[str], str]:
     """A code for each row's person (picture, row), what it is called, and the word for such units."""
     names = [name for name in (person_column(source.names), IMAGE) if name is not None and name in source.names]
     columns = source.read(names, [])
-    found = units([(name, columns[name]) for name in names], "auto")
+    people_units = units([(name, columns[name]) for name in names], "auto")
     size = len(next(iter(source.read([], source.names[:1]).values())))
-    if not found.codes:
-        way = found.ways[0] if found.ways else ""
+    if not people_units.codes:
+        way = people_units.ways[0] if people_units.ways else ""
         owners = [text_of(v) for v in columns[way].to_pylist()] if way else [str(i) for i in range(size)]
-        return np.arange(size), owners, found.nouns[1] if not way else found.sentence(size).split(" ")[0]
-    codes = found.codes[0]
-    texts = columns[found.ways[0]].to_pylist()
+        return np.arange(size), owners, people_units.nouns[1] if not way else people_units.sentence(size).split(" ")[0]
+    codes = people_units.codes[0]
+    texts = columns[people_units.ways[0]].to_pylist()
     owners = [f"{code}" if text is None else str(text) for code, text in zip(codes.tolist(), texts, strict=True)]
-    return np.asarray(codes, dtype=np.int64), owners, found.nouns[1].partition(" or ")[0]
+    return np.asarray(codes, dtype=np.int64), owners, people_units.nouns[1].partition(" or ")[0]
 
 
 def _columns(source: Source, column: str, attributes: Sequence[str] | None) -> list[str]:
@@ -163,6 +163,6 @@ def _choice(name: str, source: Source) -> Choice:
     return Choice(bare(name), name, quantiles=NUMBERS if several and source.distinct(name) > MOST_VALUES else 0)
 
 
-def _literals(one: Covariate, places: Array) -> list[Literal]:
-    codes = one.codes[places]
-    return [Literal(one.name, level, codes == i) for i, level in enumerate(one.levels)]
+def _literals(covariate: Covariate, places: Array) -> list[Literal]:
+    codes = covariate.codes[places]
+    return [Literal(covariate.name, level, codes == i) for i, level in enumerate(covariate.levels)]

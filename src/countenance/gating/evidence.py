@@ -16,7 +16,7 @@ from countenance.auditing.audit import work_of
 from countenance.auditing.conditions import kept_rows
 from countenance.auditing.directions import inferred
 from countenance.auditing.finding import Audit, Estimate
-from countenance.auditing.missing import TOLERATED
+from countenance.auditing.missing_scores import TOLERATED
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source
 from countenance.data.tables import near
@@ -49,7 +49,7 @@ class RunEvidence:
     run: Run
     policy: Policy
     baseline: Run | None = None
-    _kept: dict[Any, Any] = field(default_factory=dict, compare=False)
+    _estimates: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     @property
     def alpha(self) -> float:
@@ -60,8 +60,8 @@ class RunEvidence:
         """The rows that the policy is about."""
         scores = self.run.scores()
         check_names(self.run.place, None, self._attributes(scores), self.policy.where)
-        kept = kept_rows(Source(scores, label=self.run.place), self.policy.where)
-        return scores if kept is None else scores.filter(pa.array(kept))
+        mask = kept_rows(Source(scores, label=self.run.place), self.policy.where)
+        return scores if mask is None else scores.filter(pa.array(mask))
 
     @staticmethod
     def _attributes(scores: Any) -> list[str]:
@@ -79,15 +79,15 @@ class RunEvidence:
 
     def better(self, metric: str) -> str | None:
         """Which way a metric is better; None: that is not known."""
-        known = {one.name: one.better for one in metrics_of(self.run)}
+        known = {direction.name: direction.better for direction in metrics_of(self.run)}
         return known[metric] if metric in known else inferred(metric)
 
     def need_metric(self, metric: str, *, results: bool = False) -> None:
         """Refuse a metric that the run does not have."""
         known = [*self.metrics, *(number.name for number in self.numbers if results)]
         if metric not in known:
-            told = ", ".join(dict.fromkeys(known))
-            raise InputError(f"{self.run.place}: no metric {metric!r}{near(metric, known)}; there are {told}")
+            names = ", ".join(dict.fromkeys(known))
+            raise InputError(f"{self.run.place}: no metric {metric!r}{near(metric, known)}; there are {names}")
 
     def need_attribute(self, by: str) -> None:
         """Refuse an attribute that the run does not have."""
@@ -144,12 +144,12 @@ class RunEvidence:
 
     def nouns(self, metric: str, by: str | None) -> tuple[str, str]:
         """What the units of a metric are called."""
-        found: tuple[str, str] = self._work(metric, by, self.alpha)[1]
-        return found
+        words: tuple[str, str] = self._work(metric, by, self.alpha)[1]
+        return words
 
     def _work(self, metric: str, by: str | None, alpha: float) -> tuple[list[Estimate], tuple[str, str]]:
         key = (metric, by, alpha)
-        if key not in self._kept:
+        if key not in self._estimates:
             if by is not None:
                 self.need_attribute(by)
             with complete_rows(self.run, Source(self.run.scores(), label=self.run.place), [metric]) as (rows, answered):
@@ -164,9 +164,9 @@ class RunEvidence:
                     better={metric: self.better(metric)},
                 )
                 work = work_of(rows, [by or WHOLE], [metric], settings)
-                self._kept[key] = work.estimates(), work.nouns
-        found: tuple[list[Estimate], tuple[str, str]] = self._kept[key]
-        return found
+                self._estimates[key] = work.estimates(), work.nouns
+        estimates: tuple[list[Estimate], tuple[str, str]] = self._estimates[key]
+        return estimates
 
     def _of_results(self, name: str, by: str | None, group: str | None) -> list[Measurement]:
         """A number of the whole run, which has one interval, made by its task."""
@@ -176,11 +176,11 @@ class RunEvidence:
             raise InputError(
                 f"{self.run.place}: {name} is not given by {by or 'everybody'}; there is {', '.join(known)}"
             )
-        made = []
+        measurements = []
         for n in here:
             noun = n.unit or "rows"
-            one = "person" if noun == "people" else noun.removesuffix("s")
-            made.append(
+            singular = "person" if noun == "people" else noun.removesuffix("s")
+            measurements.append(
                 Measurement(
                     _about(name, by, n.group),
                     n.value,
@@ -190,12 +190,12 @@ class RunEvidence:
                     n.high,
                     n.n,
                     n.n,
-                    (one, noun),
+                    (singular, noun),
                     attribute=by or "",
                     group=(n.group or "") if by else "",
                 )
             )
-        return made
+        return measurements
 
     # audits
 
@@ -203,10 +203,10 @@ class RunEvidence:
         """An audit of the run at the policy's level: the stored one where it answers the same question."""
         stored = bool(self.run.store.storage.entries(AUDIT))
         if by is None and metrics is None and not settings and stored:
-            found = read_audit(self.run)
-            same = found.settings.get("alpha", 0.05) == self.alpha
-            if same and (found.settings.get("where") or {}) == self.policy.where:
-                return found.without_given()
+            stored_audit = read_audit(self.run)
+            same = stored_audit.settings.get("alpha", 0.05) == self.alpha
+            if same and (stored_audit.settings.get("where") or {}) == self.policy.where:
+                return stored_audit.without_given()
         settings = {"alpha": self.alpha, "seed": int(self.run.manifest["seed"])} | settings
         return audit_run(self.run, by, metrics, self.policy.where or None, **settings).without_given()
 
@@ -228,15 +228,19 @@ class RunEvidence:
         self.need_attribute(by)
         source = Source(rows, label=self.run.place)
         choices = choose([by], source, []).attributes
-        attributes = [coded(one, source.read([one.column], [])[one.column], 10_000) for one in choices]
-        if len(attributes) > 1 and any(one.rows is not None for one in attributes):
+        attributes = [
+            coded(attribute, source.read([attribute.column], [])[attribute.column], 10_000) for attribute in choices
+        ]
+        if len(attributes) > 1 and any(attribute.rows is not None for attribute in attributes):
             raise InputError(f"{by}: people with several values of an attribute cannot be counted by intersections")
         counts: dict[str, int] = {}
-        for codes in itertools.product(*(range(len(one.levels)) for one in attributes)):
-            names = [one.levels[code] for one, code in zip(attributes, codes, strict=True)]
+        for codes in itertools.product(*(range(len(attribute.levels)) for attribute in attributes)):
+            names = [attribute.levels[code] for attribute, code in zip(attributes, codes, strict=True)]
             if UNKNOWN in names:
                 continue
-            member = np.logical_and.reduce([one.codes == code for one, code in zip(attributes, codes, strict=True)])
+            member = np.logical_and.reduce(
+                [attribute.codes == code for attribute, code in zip(attributes, codes, strict=True)]
+            )
             owner = identity if attributes[0].rows is None else identity[attributes[0].rows]
             counts[" × ".join(names)] = len(np.unique(owner[member & (owner >= 0)]))
         return counts

@@ -29,8 +29,9 @@ def gate(
     >>> import countenance as ct
     >>> nothing = lambda images: [ct.Boxes([]) for image in images]
     >>> run = ct.evaluate(nothing, "face_localization", "people:portraits", limit=30)
-    >>> found = gate(run, {"rules": [{"estimate": {"metric": "recall@0.5", "at_least": 0.9}, "insufficient": "fail"}]})
-    >>> bool(found), found.summary
+    >>> rule = {"estimate": {"metric": "recall@0.5", "at_least": 0.9}, "insufficient": "fail"}
+    >>> outcome = gate(run, {"rules": [rule]})
+    >>> bool(outcome), outcome.summary
     (False, '1 of 1 rule failed: recall@0.5 at least 0.9')
     """
     rules = read_policy(policy)

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from countenance.report.again import pages_again
 from countenance.report.evidence import write_evidence
 from countenance.report.page import write_report, write_table_report
+from countenance.report.renewal import rewrite_pages
 
 __all__ = [
-    "pages_again",
+    "rewrite_pages",
     "write_audit_report",
     "write_evidence",
     "write_pdf",

@@ -17,7 +17,7 @@ from countenance.auditing.verdict import DISPARITY
 from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import UNKNOWN, in_order
-from countenance.report import changed, numbers, render, words
+from countenance.report import changes, numbers, render, words
 from countenance.report.comparison_words import change_words, counted, gap_words, kind_of, lead, loss, told_side
 from countenance.report.figures import dumbbell, forest
 from countenance.report.figures.scale import Scale
@@ -103,7 +103,7 @@ def write_comparison(comparison: Comparison, entries: Sequence[Any], out: Path |
 
     `entries` are the two runs or tables: samples that changed are shown (runs) or named (tables).
     """
-    galleries = changed.galleries(comparison, entries, gallery)
+    galleries = changes.galleries(comparison, entries, gallery)
     text = render.page(
         "comparison.html.j2",
         **first_screen(comparison),

@@ -45,7 +45,7 @@ def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]
 
     An interval that excludes zero is never called undecided: it looks better or worse, and why that is not enough.
     """
-    one, many = stored_nouns(settings)
+    noun, many = stored_nouns(settings)
     if change.verdict in (WORSE, BETTER):
         mark = {WORSE: words.MINOR if change.small else words.SEVERE, BETTER: words.FAVOURED}[change.verdict]
         return mark, change.verdict + (f", by less than {matters(change)}" if change.small else "")
@@ -62,7 +62,7 @@ def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]
     looks = f"looks {much}{change.direction}"
     if change.clusters < least:
         short = least - change.clusters
-        here = numbers.plural(change.clusters, one, many)
+        here = numbers.plural(change.clusters, noun, many)
         return words.UNTESTED, f"{looks}; {here}, {short:,} short of the {least:,} we ask for"
     return words.UNSURE, f"{looks}; chance is not ruled out (all comparisons counted)"
 
@@ -202,6 +202,6 @@ def _gap(gaps: Sequence[Gap], better: str | None) -> str:
         return ""
     first = shown[0]
     who = people(first.attribute, first.group)
-    told = gap_words(first, better, {"ways": [], "min_n": 0})[1]
+    clause = gap_words(first, better, {"ways": [], "min_n": 0})[1]
     preposition = "with" if first.direction == BETTER else "to"
-    return f"{who[:1].upper()}{who[1:]} {told}, compared {preposition} {others(first.attribute, first.versus)}."
+    return f"{who[:1].upper()}{who[1:]} {clause}, compared {preposition} {others(first.attribute, first.versus)}."

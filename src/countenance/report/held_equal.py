@@ -42,7 +42,7 @@ class Fall:
 class HeldEqual:
     """Everything that the section says."""
 
-    given: list[str]
+    conditions: list[str]
     falls: list[Fall]
     rows: list[GivenFinding]
     part_of_gap: str
@@ -50,20 +50,20 @@ class HeldEqual:
 
 def section(audit: Audit) -> HeldEqual | None:
     """What an audit says with conditions held equal; None where nobody asked."""
-    given: list[GivenFinding] = audit.given
-    if not given:
+    findings: list[GivenFinding] = audit.given
+    if not findings:
         return None
-    drawn = sorted((f for f in given if numbers.is_number(f.raw)), key=lambda f: -abs(f.raw))[:MOST_FIGURES]
-    names = given[0].given
-    noted = PART_OF_GAP if any(f.note == PART_OF_GAP for f in given) else ""
-    return HeldEqual([attribute_label(name) for name in names], [_fall(f) for f in drawn], given, noted)
+    drawn = sorted((f for f in findings if numbers.is_number(f.raw)), key=lambda f: -abs(f.raw))[:MOST_FIGURES]
+    names = findings[0].given
+    noted = PART_OF_GAP if any(f.note == PART_OF_GAP for f in findings) else ""
+    return HeldEqual([attribute_label(name) for name in names], [_fall(f) for f in drawn], findings, noted)
 
 
 def _fall(finding: GivenFinding) -> Fall:
-    parts = [(name, one.part, one.part_low, one.part_high) for name, one in finding.explained.items()]
+    parts = [(name, part.part, part.part_low, part.part_high) for name, part in finding.explained.items()]
     held = (finding.held_equal, finding.low, finding.high)
-    made = waterfall.steps((finding.raw, finding.raw_low, finding.raw_high), parts, held)
-    scale = waterfall.scale_of(made, finding.metric_kind)
+    bars = waterfall.steps((finding.raw, finding.raw_low, finding.raw_high), parts, held)
+    scale = waterfall.scale_of(bars, finding.metric_kind)
     kind = finding.metric_kind
     group = value_label(finding.attribute, finding.group)
     versus = "everybody else" if finding.versus == "rest" else value_label(finding.attribute, finding.versus)
@@ -74,12 +74,12 @@ def _fall(finding: GivenFinding) -> Fall:
         forest.axis(scale),
         [
             DrawnStep(
-                attribute_label(one.name) if one.kind == "part" else one.name,
-                waterfall.bar(scale, one),
-                numbers.change(one.size, kind),
-                numbers.change_span(one.low, one.high, kind),
+                attribute_label(part.name) if part.kind == "part" else part.name,
+                waterfall.bar(scale, part),
+                numbers.change(part.size, kind),
+                numbers.change_span(part.low, part.high, kind),
             )
-            for one in made
+            for part in bars
         ],
         list(finding.given),
         list(finding.strata),

@@ -7,7 +7,7 @@ from typing import Any
 from countenance.auditing import Audit
 from countenance.report import render
 from countenance.report.album import Album
-from countenance.report.first import FirstScreen, first_screen
+from countenance.report.first_screen import FirstScreen, first_screen
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.names import model_label
 from countenance.report.page import first_notes, too_many_failed

@@ -15,19 +15,19 @@ from countenance.auditing import Audit
 from countenance.calibration_table import calibration_hash
 from countenance.decoding import json_of
 from countenance.files import to_json
-from countenance.report import cannot_tell, charts, findings, held_equal, method, render, words
+from countenance.report import charts, findings, held_equal, method, open_questions, render, words
 from countenance.report import gallery as pictures
 from countenance.report.album import Album
 from countenance.report.face_matrix import face_matrix
 from countenance.report.figures import tally
-from countenance.report.first import first_screen
+from countenance.report.first_screen import first_screen
 from countenance.report.handle import handles
 from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import GroupRows
 from countenance.report.names import model_label
+from countenance.report.results import whole_run
 from countenance.report.source import Audited, ReportSource, TableSource
-from countenance.report.whole_run import whole_run
 from countenance.run import Run
 from countenance.run.store import PAGES, REPORT
 from countenance.run.suite import Section, Suite, suite_of
@@ -92,9 +92,11 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
     return write_page(ReportSource.of(run), out, gallery)
 
 
-def write_page(source: ReportSource, out: Path | str | None, gallery: str, said: dict[str, Any] | None = None) -> Path:
-    """Write the page of a source (with the context `said` where it was made before) and return its path."""
-    text = render.page("report.html.j2", **(said or context(source, gallery)))
+def write_page(
+    source: ReportSource, out: Path | str | None, gallery: str, content: dict[str, Any] | None = None
+) -> Path:
+    """Write the page of a source (with its `content` where it was computed before) and return its path."""
+    text = render.page("report.html.j2", **(content or context(source, gallery)))
     return put(source.run, REPORT, text, out, gallery)
 
 
@@ -115,10 +117,10 @@ def put(run: Run, name: str, text: str, out: Path | str | None, gallery: str) ->
 def pages_of(run: Run) -> dict[str, Any]:
     """The pages that a run has, with how pictures are shown in each."""
     try:
-        found = json_of(run.store.storage.read(PAGES), PAGES)
+        pages = json_of(run.store.storage.read(PAGES), PAGES)
     except (Missing, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return pages if isinstance(pages, dict) else {}
 
 
 def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path:
@@ -155,14 +157,14 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
     }
 
 
-def context(source: ReportSource, asked: str) -> dict[str, Any]:
+def context(source: ReportSource, choice: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
-    extra = [] if suite is None else [*suite.sections(replace(source, gallery=asked)), _protocol(suite)]
-    album = Album.of(source, asked)
-    return evidence(source, asked, album) | {
+    extra = [] if suite is None else [*suite.sections(replace(source, gallery=choice)), _protocol(suite)]
+    album = Album.of(source, choice)
+    return evidence(source, choice, album) | {
         "gallery": pictures.gallery(source, album),
-        "gallery_asked": asked,
+        "gallery_choice": choice,
         "extra": extra,
         "first_heading": "h1",
     }
@@ -180,7 +182,7 @@ def _protocol(suite: Suite) -> Section:
     )
 
 
-def evidence(source: ReportSource, asked: str = "auto", album: Album | None = None) -> dict[str, Any]:
+def evidence(source: ReportSource, choice: str = "auto", album: Album | None = None) -> dict[str, Any]:
     """What the sections about the audit, the data and the method say; with an album also faces."""
     manifest, settings = DEFAULTS | source.run.plain_manifest(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)
@@ -205,7 +207,7 @@ def evidence(source: ReportSource, asked: str = "auto", album: Album | None = No
         "unanswered": source.unanswered(),
         "in_numbers": source.in_numbers,
         "kind_words": KINDS,
-        "commands": method.commands(manifest, settings, asked),
+        "commands": method.commands(manifest, settings, choice),
         "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
     }
 
@@ -225,7 +227,7 @@ def audited(source: Audited) -> dict[str, Any]:
     names = source.names
     lead = next((harm.metric.name for harm in harms(source)), "")
     ordered = findings.in_order(audit.findings)
-    kept = ordered[: findings.MOST]
+    listed = ordered[: findings.MOST]
     return {
         "audit": audit,
         "calibration": calibration_hash(),
@@ -239,11 +241,11 @@ def audited(source: Audited) -> dict[str, Any]:
         "held_equal": held_equal.section(audit),
         "forests": sorted(charts.forests(source), key=lambda forest: forest.metric.name != lead),
         "heat_maps": charts.heat_maps(source),
-        "cannot_tell": cannot_tell.cannot_tell(source),
-        "findings": findings.table_rows(kept, names),
+        "cannot_tell": open_questions.cannot_tell(source),
+        "findings": findings.table_rows(listed, names),
         "all_findings": len(ordered),
         "columns": findings.COLUMNS,
-        "csv": findings.csv_uri(kept),
+        "csv": findings.csv_uri(listed),
         "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
         "cluster_noun": words.cluster_noun(settings),
         "unit_words": words.unit_words(str(settings["unit"])),
@@ -266,20 +268,20 @@ SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses",
 
 def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
     """The settings of the audit as text, without those that were not set or that the page says elsewhere."""
-    made = []
+    rows = []
     for name, value in settings.items():
         if value in (None, {}, [], "") or name in SAID_ELSEWHERE:
             continue
         if isinstance(value, dict):
             parts = (f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in value.items())
-            made.append((name.replace("_", " "), ", ".join(parts)))
+            rows.append((name.replace("_", " "), ", ".join(parts)))
         else:
             text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            made.append((name.replace("_", " "), text))
-    return made
+            rows.append((name.replace("_", " "), text))
+    return rows
 
 
 def too_many_failed(manifest: dict[str, Any]) -> bool:
     """Whether more images failed than a verdict may rest on."""
-    asked = int(manifest["dataset"]["images"]) or 1
-    return int(manifest.get("failed", 0)) / asked > float(manifest.get("max_failures", 0.05))
+    images = int(manifest["dataset"]["images"]) or 1
+    return int(manifest.get("failed", 0)) / images > float(manifest.get("max_failures", 0.05))

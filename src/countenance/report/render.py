@@ -28,7 +28,7 @@ def _finalize(value: Any) -> Any:
 @cache
 def environment() -> Environment:
     """The templates: autoescaping always on, a name that is not there is an error."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -36,16 +36,16 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    made.globals |= {"icon": icon, "numbers": numbers, "UNKNOWN": UNKNOWN}
-    made.filters |= {"attribute": attribute_label, "value_label": value_label, "count": numbers.count}
-    return made
+    templates.globals |= {"icon": icon, "numbers": numbers, "UNKNOWN": UNKNOWN}
+    templates.filters |= {"attribute": attribute_label, "value_label": value_label, "count": numbers.count}
+    return templates
 
 
 def template(folder: Path, name: str) -> Any:
     """A template in a suite's own folder, which may use those of the report."""
-    made = environment()
+    templates = environment()
     mine = FileSystemLoader(folder)
-    return made.overlay(loader=ChoiceLoader([mine, made.loader or mine])).get_template(name)
+    return templates.overlay(loader=ChoiceLoader([mine, templates.loader or mine])).get_template(name)
 
 
 def _asset(name: str) -> str:

@@ -62,7 +62,7 @@ def sentence(questions: dict[str, dict[str, Any]]) -> str:
     >>> sentence({"a": {"comparisons": 4}, "b": {"comparisons": 10}})
     'this run has been asked 2 different questions, 14 comparisons in all; an answer accounts for its own alone'
     """
-    total = sum(int(one.get("comparisons", 0)) for one in questions.values())
+    total = sum(int(question.get("comparisons", 0)) for question in questions.values())
     return (
         f"this run has been asked {len(questions)} different questions, {total:,} comparisons in all; an answer "
         "accounts for its own alone"
@@ -70,15 +70,15 @@ def sentence(questions: dict[str, dict[str, Any]]) -> str:
 
 
 def _key(settings: dict[str, Any]) -> str:
-    told = {name: settings.get(name) for name in ASKED}
-    return digest(json.dumps(told, sort_keys=True, default=str).encode())[:16]
+    question = {name: settings.get(name) for name in ASKED}
+    return digest(json.dumps(question, sort_keys=True, default=str).encode())[:16]
 
 
 def _read(run: Run) -> dict[str, dict[str, Any]]:
     """The questions so far; a file that is damaged counts as none."""
     try:
         content = json_of(run.store.storage.read(QUESTIONS), QUESTIONS)
-        return {str(key): dict(one) for key, one in content["questions"].items()}
+        return {str(key): dict(question) for key, question in content["questions"].items()}
     except Missing:
         return {}
     except (ValueError, KeyError, TypeError, AttributeError):

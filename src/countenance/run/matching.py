@@ -1,6 +1,6 @@
 """Whether a model and a task belong together, as far as the model says what it finds."""
 
-from countenance.answers.finds import in_words
+from countenance.answers.targets import in_words
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.tasks import Task, load_task, task_names

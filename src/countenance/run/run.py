@@ -48,6 +48,8 @@ class Run:
         """What a page must say beside the notes of the run itself."""
         self.unstored: Audit | None = None
         """An audit that could not be stored, because the run cannot be written to."""
+        self.loaded: Dataset | None = None
+        """The dataset, where the command that made the run has read it."""
 
     def __repr__(self) -> str:
         """The run in at most five lines: where it is, and what its audit found."""
@@ -135,6 +137,8 @@ class Run:
 
         `source` says where it is when the run was made on another machine.
         """
+        if self.loaded is not None and source is None:
+            return self.loaded
         from countenance.data import load_dataset
         from countenance.settings import ReadingSettings
 
@@ -184,9 +188,9 @@ class Run:
         from countenance.run.auditing import audit_run, store_audit
         from countenance.run.ledger import noted
 
-        found = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
-        store_audit(self, found)
-        return found
+        audit = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
+        store_audit(self, audit)
+        return audit
 
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write the report of the last audit (or of the default one) and return its path.

@@ -135,19 +135,19 @@ class RunStore:
             raise InputError(
                 f"{self.place}: no run here ({MANIFEST} is missing); `countenance run` makes one"
             ) from None
-        found = read_manifest(content, f"{self.place}/{MANIFEST}")
-        self._finished = found.status == "complete"
+        manifest = read_manifest(content, f"{self.place}/{MANIFEST}")
+        self._finished = manifest.status == "complete"
         if self.verified and self._finished:
             self.hashes.check(MANIFEST, content, _remedy(MANIFEST))
-        return found
+        return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:
         self.storage.write(MANIFEST, manifest.to_bytes())
 
     def local(self, manifest: Manifest) -> Place:
         """Where things lie on this machine; nothing where the run was made elsewhere or by somebody else."""
-        found = self._local()
-        return found if is_marked(found.claims(manifest), found.mark) else Place()
+        place = self._local()
+        return place if is_marked(place.claims(manifest), place.mark) else Place()
 
     def _local(self) -> Place:
         """`local.json` as it is, whoever wrote it."""
@@ -158,8 +158,8 @@ class RunStore:
 
     def write_local(self, place: Place, manifest: Manifest) -> None:
         """Say where things lie, and that this user made the run; the salt of withdrawn ids stays."""
-        kept = place.model_copy(update={"salt": place.salt or self._local().salt or secrets.token_hex(16)})
-        marked = kept.model_copy(update={"mark": mark_of(kept.claims(manifest))})
+        salted = place.model_copy(update={"salt": place.salt or self._local().salt or secrets.token_hex(16)})
+        marked = salted.model_copy(update={"mark": mark_of(salted.claims(manifest))})
         self.storage.write(LOCAL, to_json(marked.model_dump()).encode())
 
     def salt(self) -> str:
@@ -175,8 +175,8 @@ class RunStore:
         name, key = Path(self.place).name, self._key()
         key = key if re.fullmatch("[0-9a-f]{8,}", key) else "unknown"
         taken = {Path(storage.place).name for storage in self.storage.siblings(f"{name}-")}
-        wanted = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
-        return self.storage.move_aside(next(one for one in wanted if one not in taken)).place
+        candidates = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
+        return self.storage.move_aside(next(candidate for candidate in candidates if candidate not in taken)).place
 
     def broken(self) -> bool:
         """Whether files of a run are here whose manifest is missing or damaged."""
@@ -220,9 +220,9 @@ class RunStore:
         if state is not None:
             contents[work_state(number)] = state
         for name, content in contents.items():
-            kept = self._keep(name, content)
-            files[kept], sizes[kept] = digest(content), len(content)
-            own += [kept] if kept != name else []
+            stored_name = self._keep(name, content)
+            files[stored_name], sizes[stored_name] = digest(content), len(content)
+            own += [stored_name] if stored_name != name else []
         marker = Marker(number, len(answers), failures, files, skipped, sizes, pictures)
         if self.storage.create(marker_name(number), marker.to_bytes()):
             return Committed.FIRST
@@ -274,10 +274,10 @@ class RunStore:
     def _read_marker(self, name: str) -> Marker | None:
         """A marker without its failures, which may be many."""
         try:
-            found = Marker.read(self.storage.read(name))
+            marker = Marker.read(self.storage.read(name))
         except Missing:  # removed since the listing
             return None
-        return None if found is None else replace(found, failures=[])
+        return None if marker is None else replace(marker, failures=[])
 
     def _intact(self, marker: Marker, there: Mapping[str, int], rows: bool) -> bool:
         for name, expected in marker.files.items():
@@ -304,11 +304,11 @@ class RunStore:
         """Take back a shard that is damaged."""
         self.storage.delete(marker_name(number))
 
-    def shard_answers(self, number: int, wanted: set[str] | None = None) -> dict[str, Any]:
+    def shard_answers(self, number: int, ids: set[str] | None = None) -> dict[str, Any]:
         """The predictions of a shard by sample id, or those of the samples wanted."""
         name, table = self._shard_table(number, ANSWERS, answers_name(number))
-        if wanted is not None:
-            table = table.filter(self.of_samples(table, wanted, name))
+        if ids is not None:
+            table = table.filter(self.of_samples(table, ids, name))
         return answers_from_table(table, f"{self.place}/{name}")
 
     def shard_answer_table(self, number: int) -> Any:
@@ -347,20 +347,20 @@ class RunStore:
     def answer_files(self) -> list[str]:
         return [entry.name for entry in self.storage.entries(ANSWERS) if _is_table(entry.name)]
 
-    def answers(self, wanted: set[str] | None = None) -> Iterator[tuple[str, Any]]:
+    def answers(self, ids: set[str] | None = None) -> Iterator[tuple[str, Any]]:
         """Every stored prediction with its sample id, or those of the samples wanted."""
         for name in self.answer_files():
             table = self.table(name)
-            if wanted is not None:
-                table = table.filter(self.of_samples(table, wanted, name))
+            if ids is not None:
+                table = table.filter(self.of_samples(table, ids, name))
             yield from answers_from_table(table, f"{self.place}/{name}").items()
 
-    def of_samples(self, table: Any, wanted: set[str], name: str) -> Any:
+    def of_samples(self, table: Any, ids: set[str], name: str) -> Any:
         """Which rows of a table (its file is named in messages) belong to some samples."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        return pc.is_in(self._samples(table, name), pa.array(sorted(wanted), pa.string()))
+        return pc.is_in(self._samples(table, name), pa.array(sorted(ids), pa.string()))
 
     def _samples(self, table: Any, name: str) -> Any:
         """The column that says whose rows these are."""
@@ -487,20 +487,20 @@ class RunStore:
         known = self.sealed()
         entries = [entry.name for entry in self.storage.entries() if _sealable(entry.name)]
         own = [name for name in entries if is_own(name) or name in known]  # what a user put beside them is no part
-        wanted = own if names is None else [name for name in names if name in entries]
-        told = self._told_hashes(wanted) if self.storage.guarded else {}
-        fresh = {n: told.get(n) or digest(self.storage.read(n)) for n in wanted if not n.startswith(WORK)}
-        kept = {} if names is None else known
-        self.hashes.write({name: value for name, value in (kept | fresh).items() if name in entries})
+        sealed = own if names is None else [name for name in names if name in entries]
+        written = self._told_hashes(sealed) if self.storage.guarded else {}
+        fresh = {n: written.get(n) or digest(self.storage.read(n)) for n in sealed if not n.startswith(WORK)}
+        earlier = {} if names is None else known
+        self.hashes.write({name: value for name, value in (earlier | fresh).items() if name in entries})
 
-    def _told_hashes(self, wanted: Sequence[str]) -> dict[str, str]:
+    def _told_hashes(self, names: Sequence[str]) -> dict[str, str]:
         """The hashes of predictions as their writers computed them."""
-        if not any(name.startswith(ANSWERS) for name in wanted):
+        if not any(name.startswith(ANSWERS) for name in names):
             return {}
-        found: dict[str, str] = {}
+        hashes: dict[str, str] = {}
         for marker in self.committed(rows=False).values():
-            found |= {name: value for name, value in marker.files.items() if name.startswith(ANSWERS)}
-        return found
+            hashes |= {name: value for name, value in marker.files.items() if name.startswith(ANSWERS)}
+        return hashes
 
     def replacing(self, *names: str) -> AbstractContextManager[None]:
         """Files that are written in the context are off the list of hashes until it ends."""

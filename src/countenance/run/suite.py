@@ -122,8 +122,11 @@ class Suite:
         runs = []
         for task in chosen:
             place = None if out is None else out if len(chosen) == 1 else f"{str(out).rstrip('/')}/{task.name}"
-            wanted = {**task.options, **{name: own[name] for name in own if name in _options_of(load_task(task.name))}}
-            the_task = load_task(task.name, wanted)
+            task_options = {
+                **task.options,
+                **{name: own[name] for name in own if name in _options_of(load_task(task.name))},
+            }
+            the_task = load_task(task.name, task_options)
             by = None if audit.get("by") is None else tuple(audit["by"])
             runs.append(self._one(SuiteRequest(dataset, model, the_task, by, arguments, audit), place))
         return runs
@@ -186,10 +189,10 @@ def load_suite(name: str | Suite) -> Suite:
     if isinstance(name, Suite):
         return name
     plain = name.replace("-", "_")
-    found = load_code("suite", name) if is_code(name) else load_registered("suite", plain, {}, hint=", or module:attr")
-    if not isinstance(found, Suite):
-        raise InputError(f"suite {name!r}: that is a {type(found).__name__}, expected a Suite")
-    return found
+    suite = load_code("suite", name) if is_code(name) else load_registered("suite", plain, {}, hint=", or module:attr")
+    if not isinstance(suite, Suite):
+        raise InputError(f"suite {name!r}: that is a {type(suite).__name__}, expected a Suite")
+    return suite
 
 
 def suite_of(run: Run) -> Suite | None:

@@ -45,10 +45,10 @@ def to_age(raw: Any) -> Age:
     if raw is None:
         return Age(None)
     if isinstance(raw, Mapping):
-        found = next((raw[name] for name in ("age", "years") if name in raw), None)
-        if found is None:
+        years = next((raw[name] for name in ("age", "years") if name in raw), None)
+        if years is None:
             raise ValueError(f"a dict with {', '.join(map(str, raw))}, expected 'age'")
-        return to_age(found)
+        return to_age(years)
     values = real(raw)
     return Age(values.item()) if values.size == 1 else Age.of(values)
 

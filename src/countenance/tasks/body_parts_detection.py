@@ -70,9 +70,9 @@ def score(sample: Sample, answer: Parts, options: ThresholdOptions) -> list[Row]
         values = np.array([list(chances.values())])
         present = np.array([[name in subject.body_parts for name in chances]], dtype=bool)
         for metric in FORMULAS:
-            found = part_scores(metric, values.reshape(present.shape), present, options)
-            row[f"m.{metric}"] = None if np.isnan(found.mean[0]) else float(found.mean[0])
-            each = zip(chances, found.each[0], strict=True)
+            parts = part_scores(metric, values.reshape(present.shape), present, options)
+            row[f"m.{metric}"] = None if np.isnan(parts.mean[0]) else float(parts.mean[0])
+            each = zip(chances, parts.each[0], strict=True)
             row |= {f"m.{metric} {name}": float(value) for name, value in each if not np.isnan(value)}
         rows.append(row)
     return rows

@@ -10,7 +10,7 @@ from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import recall_curve
 from countenance.metrics.localization import best_overlaps, hits
-from countenance.tasks.ignored import counted_boxes
+from countenance.tasks.ignored_regions import counted_boxes
 from countenance.tasks.precision import collected_precisions
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.states import Spool
@@ -57,10 +57,10 @@ class BoxBlock:
         """Which true box each predicted one finds first, by score; -1 is a false positive."""
         return hits(self.truth, self.image, self.boxes, self.scores, self.counts)
 
-    def state(self, found: Ints) -> State:
+    def state(self, truth_of_boxes: Ints) -> State:
         """What average precision needs: 16 bytes for each predicted box and 4 for each true one."""
         images = np.array([len(self.counts)])
-        truth, image, owner = (one.astype(np.int32) for one in (found, self.image_of_boxes, self.image))
+        truth, image, owner = (column.astype(np.int32) for column in (truth_of_boxes, self.image_of_boxes, self.image))
         return {"score": self.scores, "truth": truth, "image": image, "owner": owner, "images": images}
 
 

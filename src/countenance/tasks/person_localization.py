@@ -28,16 +28,16 @@ class PersonOptions(ThresholdOptions):
 
     @field_validator("heights", mode="before")
     @classmethod
-    def _ranges(cls, given: Any) -> Any:
-        return height_ranges(given) if isinstance(given, str) else given
+    def _ranges(cls, ranges: Any) -> Any:
+        return height_ranges(ranges) if isinstance(ranges, str) else ranges
 
     @field_validator("heights")
     @classmethod
-    def _rising(cls, given: Any) -> Any:
-        for low, high in given:
+    def _rising(cls, ranges: Any) -> Any:
+        for low, high in ranges:
             if low < 0 or (high is not None and high <= low):
                 raise ValueError(f"the range {low} to {high}, expected a lower and a higher height in pixels")
-        return given
+        return ranges
 
     def strata(self) -> list[tuple[float, float]]:
         """All heights, then the ranges asked for."""

@@ -20,8 +20,8 @@ from countenance.view.comparing import MOST_RUNS, Several, differences
 from countenance.view.exporting import TABLES, csv_bytes, parquet_bytes
 from countenance.view.figures import FIGURES, forest_figure
 from countenance.view.library import Library, Summary
-from countenance.view.live import Live
-from countenance.view.opened import OpenRun
+from countenance.view.live_source import Live
+from countenance.view.open_run import OpenRun
 from countenance.view.pages import runs_context, tests_context
 from countenance.view.pictures_pages import gallery_context
 from countenance.view.privacy import Privacy

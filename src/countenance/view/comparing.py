@@ -16,7 +16,7 @@ from countenance.report.comparison import Plot, change_plots, first_screen, gap_
 from countenance.report.names import CROSS, attribute_label
 from countenance.run.auditing import WHOLE
 from countenance.view.library import Summary
-from countenance.view.opened import OpenRun
+from countenance.view.open_run import OpenRun
 from countenance.view.question import Question
 from countenance.view.rows import Selection
 from countenance.view.site import Site

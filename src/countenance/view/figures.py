@@ -7,7 +7,7 @@ from countenance.report.figures.scale import Scale
 from countenance.report.names import attribute_label
 from countenance.report.plots.forest import PlotRow, forest_of
 from countenance.report.plots.style import UNMARKED, content_of
-from countenance.view.opened import OpenRun
+from countenance.view.open_run import OpenRun
 from countenance.view.question import Question
 
 FIGURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}

@@ -16,7 +16,7 @@ from countenance.run.manifest import Manifest
 from countenance.run.run import UNVERIFIED
 from countenance.run.store import AUDIT, SHARDS, RunStore
 from countenance.storage import Missing, is_url
-from countenance.view.opened import OpenRun, Unknown, stamp_of
+from countenance.view.open_run import OpenRun, Unknown, stamp_of
 from countenance.view.remote import Bucket
 from countenance.view.scope import Folder, ScopedStorage, canonical
 

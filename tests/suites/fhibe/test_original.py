@@ -12,10 +12,10 @@ import pytest
 import countenance.suites.fhibe.original
 from countenance import Run
 from countenance.data import Dataset
+from countenance.data.adapters.fhibe.words import TASKS
 from countenance.errors import InputError
 from countenance.suites.fhibe.make_data import make_data
 from countenance.suites.fhibe.original.__main__ import main
-from countenance.suites.fhibe.vocabulary import TASKS
 
 from .helpers import assert_same, pdf_text, read
 from .people import CARD, pair, portrait

@@ -8,10 +8,10 @@ import pytest
 
 import countenance.suites.fhibe.original  # noqa: F401 - makes fhibe_eval_api importable
 from countenance.cli.app import run as command
+from countenance.data.adapters.fhibe.places import offered
+from countenance.data.adapters.fhibe.words import ATTRIBUTES
 from countenance.suites.fhibe import evaluate_task
 from countenance.suites.fhibe.original.published import BiasReport
-from countenance.suites.fhibe.places import offered
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES
 
 from . import small
 from .helpers import pdf_text

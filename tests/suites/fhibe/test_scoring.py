@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from countenance.data.adapters.fhibe.attributes import label
 from countenance.data.image import encode_png
 from countenance.errors import InputError
-from countenance.suites.fhibe.groups import label
 
 from . import small
 from .helpers import people

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from countenance.data.adapters.happyfaces_layout import MATCHED, TAGS, HappyFaces, make_photos
 from countenance.errors import InputError
 from countenance.suites.happyfaces import ask as asking
 from countenance.suites.happyfaces import methods, model, protocol, runs
-from countenance.suites.happyfaces.dataset import MATCHED, TAGS, HappyFaces, make_photos
 from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.protocol import MixTask

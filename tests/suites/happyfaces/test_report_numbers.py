@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from countenance.data.adapters.happyfaces_layout import HappyFaces, make_photos
 from countenance.errors import InputError
 from countenance.suites.happyfaces import report
-from countenance.suites.happyfaces.dataset import HappyFaces, make_photos
 from countenance.suites.happyfaces.scores import summary
 
 

@@ -18,15 +18,15 @@ from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS
 from countenance.suites.mask_fairness.assess import _two, assess, summary_lines
 from countenance.suites.mask_fairness.assessment import SIDES, Row, mirrored
+from countenance.suites.mask_fairness.causes import why
 from countenance.suites.mask_fairness.compare import compare, table_rows
 from countenance.suites.mask_fairness.detectors import ALGORITHMS
-from countenance.suites.mask_fairness.given import _is_stored, predictions_of
 from countenance.suites.mask_fairness.make_data import _bafmd, label
 from countenance.suites.mask_fairness.notes import _inverted, assessment_notes
 from countenance.suites.mask_fairness.report import _table
+from countenance.suites.mask_fairness.saved_predictions import _is_stored, predictions_of
 from countenance.suites.mask_fairness.seed_rule import seed_row, seed_table
 from countenance.suites.mask_fairness.twins import _rows
-from countenance.suites.mask_fairness.why import why
 
 
 def test_significant_is_below_and_severe_is_above():

@@ -95,7 +95,7 @@ def detect(
     from countenance.suites.uccs.baseline import detect as run
 
     pictures = Path("display") / which_set.value if display else None
-    asked = Baseline(
+    baseline = Baseline(
         data_directory,
         which_set.value,
         protocol_version,
@@ -105,11 +105,11 @@ def detect(
         debug=debug,
         display=pictures,
     )
-    out, found = run(asked, how_of(temp_dir, force, parallel, gpus, quiet))
+    out, detections = run(baseline, how_of(temp_dir, force, parallel, gpus, quiet))
     if verbose:
-        for name, one in zip(found.images, found.found, strict=True):
-            say(f"  {name}: {len(one['score'])} detections")
-    say(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
+        for name, faces in zip(detections.images, detections.faces, strict=True):
+            say(f"  {name}: {len(faces['score'])} detections")
+    say(f"{detections.count:,} detections in {len(detections.images):,} images: {out}")
     _shown(pictures)
 
 
@@ -139,7 +139,7 @@ def recognize(
     from countenance.suites.uccs.baseline import recognize as run
 
     pictures = Path("display") / which_set.value if display else None
-    asked = Baseline(
+    baseline = Baseline(
         data_directory,
         which_set.value,
         protocol_version,
@@ -151,7 +151,7 @@ def recognize(
         debug=debug,
         display=pictures,
     )
-    out = run(asked, how_of(temp_dir, force, parallel, gpus, quiet))
+    out = run(baseline, how_of(temp_dir, force, parallel, gpus, quiet))
     say(f"Recognition scores: {out}")
     if verbose:
         say(f"Kept for the next time: {temp_dir}")

@@ -62,7 +62,7 @@ def evaluate_detector(
 
     settings = CurveSettings(log_x, only_present, overlap_threshold, 1, plot_detection_numbers, bootstrap)
     ready_to_plot(froc_file)
-    found = evaluate(
+    evaluations = evaluate(
         data_directory,
         result_files or baseline_file(data_directory, which_set.value, protocol_version, ("detection", "detection")),
         labels=labels,
@@ -71,8 +71,8 @@ def evaluate_detector(
         settings=settings,
         attributes=by is not None,
     )
-    plot = froc_file or default_plot(f"UCCS-v{found[0].version}-FROC.pdf")
-    written(found, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
+    plot = froc_file or default_plot(f"UCCS-v{evaluations[0].version}-FROC.pdf")
+    written(evaluations, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
 @app.command("evaluate-recognizer", cls=SeveralValues)
@@ -107,7 +107,7 @@ def evaluate_recognizer(
 
     settings = CurveSettings(log_x, only_present, overlap_threshold, rank, plot_recognition_numbers, bootstrap)
     ready_to_plot(dir_file)
-    found = evaluate(
+    evaluations = evaluate(
         data_directory,
         result_files or baseline_file(data_directory, which_set.value, protocol_version, ("recognition", "scoring")),
         labels=labels,
@@ -116,8 +116,8 @@ def evaluate_recognizer(
         settings=settings,
         attributes=by is not None,
     )
-    plot = dir_file or default_plot("UCCS-v2-DIR.pdf" if found[0].version == 2 else "UCCS-v3-OROC.pdf")
-    written(found, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
+    plot = dir_file or default_plot("UCCS-v2-DIR.pdf" if evaluations[0].version == 2 else "UCCS-v3-OROC.pdf")
+    written(evaluations, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
 @app.command()
@@ -137,14 +137,14 @@ def calibrate(
     from countenance.suites.uccs import evaluate_recognizer as evaluate
     from countenance.suites.uccs.calibration import calibrate as calibrate_
 
-    found = evaluate(
+    evaluations = evaluate(
         data_directory,
         [result_file],
         which=which_set.value,
         version=protocol_version,
         settings=CurveSettings(rank=rank),
     )[0]
-    result = calibrate_(found, false_identifications)
+    result = calibrate_(evaluations, false_identifications)
     for sentence in result.sentences():
         say(sentence)
     if json is not None:
@@ -165,16 +165,16 @@ def check(
     """Validate a submission: every wrong line with its number, and a summary of what is in the file."""
     from countenance.suites.uccs import check_file
 
-    found = check_file(file, data=data_directory, which=which_set.value, version=protocol_version)
-    for name, text in found.summary.items():
+    report = check_file(file, data=data_directory, which=which_set.value, version=protocol_version)
+    for name, text in report.summary.items():
         say(f"{name:20} {text}")
-    for notice in found.notices:
+    for notice in report.notices:
         say(f"notice: {notice}", err=True)
-    for problem in found.problems:
+    for problem in report.problems:
         say(f"problem: {problem}", err=True)
-    if found.more_problems:
-        say(f"problem: there are more; mend these {len(found.problems)} and check again", err=True)
-    if not found.good:
-        more = " or more" if found.more_problems else ""
-        raise InputError(f"{file}: {len(found.problems)}{more} problems; not ready to submit")
-    say(f"{file}: ready to submit" + (" (see the notices)" if found.notices else ""))
+    if report.more_problems:
+        say(f"problem: there are more; mend these {len(report.problems)} and check again", err=True)
+    if not report.good:
+        more = " or more" if report.more_problems else ""
+        raise InputError(f"{file}: {len(report.problems)}{more} problems; not ready to submit")
+    say(f"{file}: ready to submit" + (" (see the notices)" if report.notices else ""))

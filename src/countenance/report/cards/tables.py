@@ -59,18 +59,18 @@ class CardTable:
     def markdown(self) -> str:
         """A Markdown table with its caption and licences."""
         ends = "|".join("---:" if right else "---" for right in self.numeric)
-        made = [f"{cell(self.caption)}", "", f"| {' | '.join(self.columns)} |", f"|{ends}|"]
-        made += [f"| {' | '.join(cell(text) for text in row)} |" for row in self.rows]
-        return "\n".join([*made, "", cell(self.source()), ""])
+        lines = [f"{cell(self.caption)}", "", f"| {' | '.join(self.columns)} |", f"|{ends}|"]
+        lines += [f"| {' | '.join(cell(text) for text in row)} |" for row in self.rows]
+        return "\n".join([*lines, "", cell(self.source()), ""])
 
     def latex(self) -> str:
         """A LaTeX table (package booktabs) that can be read into a paper."""
         ends = "".join("r" if right else "l" for right in self.numeric)
-        made = [f"% {clean(self.source())}", "% needs \\usepackage{booktabs}", r"\begin{table}", r"\centering"]
-        made += [rf"\caption{{{latex(self.caption)}}}", rf"\begin{{tabular}}{{{ends}}}", r"\toprule"]
-        made += [" & ".join(latex(name) for name in self.columns) + r" \\", r"\midrule"]
-        made += [" & ".join(latex(text) for text in row) + r" \\" for row in self.rows]
-        return "\n".join([*made, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+        lines = [f"% {clean(self.source())}", "% needs \\usepackage{booktabs}", r"\begin{table}", r"\centering"]
+        lines += [rf"\caption{{{latex(self.caption)}}}", rf"\begin{{tabular}}{{{ends}}}", r"\toprule"]
+        lines += [" & ".join(latex(name) for name in self.columns) + r" \\", r"\midrule"]
+        lines += [" & ".join(latex(text) for text in row) + r" \\" for row in self.rows]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
     def csv(self) -> str:
         """CSV with exact values; the last column holds the licences of what made the table."""
@@ -78,9 +78,9 @@ class CardTable:
         writer = csv.writer(buffer, lineterminator="\r\n")
         names = list(self.exact[0]) if self.exact else []
         writer.writerow([*names, "licences"])
-        said = in_words(self.licences)
+        licences = in_words(self.licences)
         for row in self.exact:
-            writer.writerow([*(safe_cell(row[name]) for name in names), said])
+            writer.writerow([*(safe_cell(row[name]) for name in names), licences])
         return buffer.getvalue()
 
 
@@ -177,14 +177,14 @@ def groups_table(source: ReportSource) -> CardTable:
 
 def verdict_of_groups(source: ReportSource) -> dict[tuple[str, str, str], str]:
     """For each group the worst that is said about it."""
-    found: dict[tuple[str, str, str], Finding] = {}
+    findings: dict[tuple[str, str, str], Finding] = {}
     for f in in_order(source.audit.findings):
         for group in (f.group, f.versus):
-            found.setdefault((f.metric, f.attribute, group), f)
-    made = {}
-    for key, f in found.items():
-        made[key] = words.finding_label(f, key[2])
-    return made
+            findings.setdefault((f.metric, f.attribute, group), f)
+    labels = {}
+    for key, f in findings.items():
+        labels[key] = words.finding_label(f, key[2])
+    return labels
 
 
 def findings_table(source: ReportSource) -> CardTable:

@@ -51,7 +51,7 @@ def curve_lines(source: Audited) -> list[tuple[str, list[drawing.GroupLine], tup
     columns = Columns(source.scores)
     values = np.asarray(source.scores.column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
     cuts = source.audit.settings.get("bins") or {}
-    made = []
+    charts = []
     for name in source.names.by:
         known = columns.resolve(name.partition(":")[0] if name in cuts else name, "attr.", "attribute")
         choice = Choice(name, known, cuts=tuple(cuts.get(name, ())))
@@ -70,15 +70,15 @@ def curve_lines(source: Audited) -> list[tuple[str, list[drawing.GroupLine], tup
             label = value_label(name, level)
             lines.append(drawing.GroupLine(label, len(rows), x, y, colour, dash, level in failed, group=level))
         if len(lines) > 1:
-            made.append((name, lines, task.curve_axes))
-    return made
+            charts.append((name, lines, task.curve_axes))
+    return charts
 
 
 def _failed(source: Audited, attribute: str) -> set[str]:
     """The groups for which a disparity was found, and not in their favour."""
     groups = [f for f in source.audit.findings if f.attribute == attribute and f.kind == "group"]
-    found = [f for f in groups if f.verdict == words.DISPARITY]
-    worse = [f for f in found if f.versus != "rest" or f.direction != words.BETTER]
+    disparities = [f for f in groups if f.verdict == words.DISPARITY]
+    worse = [f for f in disparities if f.versus != "rest" or f.direction != words.BETTER]
     return {words.failed_side(f) for f in worse}
 
 
@@ -95,8 +95,10 @@ def _panel(index: int, metric: str, name: str, lines: Sequence[drawing.GroupLine
         f"curve-{index}",
     )
     keys = [(metric, name, line.group) for line in lines]
-    table = [(one.label, one.n, [_at(one, x) for x in places], key) for one, key in zip(lines, keys, strict=True)]
-    legend = [(drawing.swatch(one), one.label, one.n, key) for one, key in zip(lines, keys, strict=True)]
+    table = [
+        (curve.label, curve.n, [_at(curve, x) for x in places], key) for curve, key in zip(lines, keys, strict=True)
+    ]
+    legend = [(drawing.swatch(curve), curve.label, curve.n, key) for curve, key in zip(lines, keys, strict=True)]
     return CurvePanel(label, axes, figure, legend, [f"{x:g}" for x in places], table)
 
 

@@ -53,7 +53,7 @@ class Forest:
 
 def forests(source: Audited) -> list[Forest]:
     """A forest plot per metric: the groups of each attribute, then the intersections that stand out most."""
-    made = []
+    charts = []
     for index, metric in enumerate(source.metrics):
         groups = {name: source.estimates(metric.name, name) for name in source.names.by}
         crossed = standing_out(source, metric.name)
@@ -65,11 +65,11 @@ def forests(source: Audited) -> list[Forest]:
         bounds = [bound for e in shown for bound in (e.estimate, e.low, e.high)]
         scale = Scale.around(bounds, kind)
         reference = overall.estimate if overall else None
-        found = by_group(source, metric.name)
+        findings = by_group(source, metric.name)
         blocks = []
         for name, estimates in groups.items():
             rows = [
-                _forest_row(e, value_label(name, e.group), found.get((name, e.group)), scale, reference, source)
+                _forest_row(e, value_label(name, e.group), findings.get((name, e.group)), scale, reference, source)
                 for e in _worst_first(estimates, metric, source)
             ]
             if rows:
@@ -88,11 +88,11 @@ def forests(source: Audited) -> list[Forest]:
             )
         text = numbers.value(reference, kind)
         empty = forest.row(scale, math.nan, math.nan, math.nan, words.UNTESTED, reference)
-        said = words_of(metric, source.task)
+        wording = words_of(metric, source.task)
         axis = forest.axis(scale)
-        meaning = said.meaning or metric.meaning
-        made.append(Forest(metric, said.noun, meaning, f"forest-{index}", axis, empty, text, blocks))
-    return made
+        meaning = wording.meaning or metric.meaning
+        charts.append(Forest(metric, wording.noun, meaning, f"forest-{index}", axis, empty, text, blocks))
+    return charts
 
 
 def _worst_first(estimates: list[Estimate], metric: Metric, source: Audited) -> list[Estimate]:
@@ -123,8 +123,10 @@ def _rank(finding: Finding) -> tuple[int, float]:
 
 def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Estimate, Finding]]:
     """The intersections that differ most, with the finding about each."""
-    found = [f for f in source.audit.findings if f.metric == metric and f.depth > 1 and f.verdict == words.DISPARITY]
-    chosen = by_weight(found)[:most]
+    disparities = [
+        f for f in source.audit.findings if f.metric == metric and f.depth > 1 and f.verdict == words.DISPARITY
+    ]
+    chosen = by_weight(disparities)[:most]
     estimates = {(e.attribute, e.group): e for e in source.audit.groups if e.metric == metric}
     return [(estimates[f.attribute, f.group], f) for f in chosen if (f.attribute, f.group) in estimates]
 

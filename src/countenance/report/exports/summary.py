@@ -24,22 +24,22 @@ LONGEST_NAME = 24
 
 def summary(source: ReportSource) -> str:
     """The run as Markdown."""
-    told = words.strongest(source.audit.findings, source.names)
-    statements = [words.statement(finding, source.names) for finding in told[:3]]
-    made = [f"### {cell(sentence(source))}", ""]
-    made += [f"- **{cell(one.who)}**: {cell(one.text)}" for one in statements]
+    strongest = words.strongest(source.audit.findings, source.names)
+    statements = [words.statement(finding, source.names) for finding in strongest[:3]]
+    lines = [f"### {cell(sentence(source))}", ""]
+    lines += [f"- **{cell(statement.who)}**: {cell(statement.text)}" for statement in statements]
     if not statements:
-        made.append(cell(words.summary(source.audit)))
+        lines.append(cell(words.summary(source.audit)))
     chosen = _shown(source)
     if chosen is not None:
-        made += ["", "```text", *picture(source, *chosen), "```"]
+        lines += ["", "```text", *picture(source, *chosen), "```"]
     manifest = source.run.manifest
     about = (
         f"{source.run.model_name} on {numbers.plural(manifest.dataset.images, 'image')} of {source.run.dataset_name}"
     )
-    made += ["", f"{cell(about)}. Licences: {cell(in_words(of_manifest(manifest)))}. Made by countenance "]
-    made[-1] += f"{manifest.countenance}."
-    return "\n".join(made) + "\n"
+    lines += ["", f"{cell(about)}. Licences: {cell(in_words(of_manifest(manifest)))}. Made by countenance "]
+    lines[-1] += f"{manifest.countenance}."
+    return "\n".join(lines) + "\n"
 
 
 def write_summary(source: ReportSource, out: Path) -> None:
@@ -51,9 +51,9 @@ def write_summary(source: ReportSource, out: Path) -> None:
 
 def _shown(source: ReportSource) -> tuple[str, str] | None:
     """The metric and the attribute of the strongest finding, or the first ones."""
-    told = words.strongest(source.audit.findings, source.names)
-    if told:
-        return told[0].metric, told[0].attribute
+    strongest = words.strongest(source.audit.findings, source.names)
+    if strongest:
+        return strongest[0].metric, strongest[0].attribute
     if not source.metrics or not source.names.by:
         return None
     return source.metrics[0].name, source.names.by[0]
@@ -62,28 +62,28 @@ def _shown(source: ReportSource) -> tuple[str, str] | None:
 def picture(source: ReportSource, metric: str, attribute: str) -> list[str]:
     """The groups of an attribute with their intervals, in characters."""
     whole = source.overall.get(metric)
-    groups = [one for one in source.estimates(metric, attribute) if one.n]
+    groups = [estimate for estimate in source.estimates(metric, attribute) if estimate.n]
     lines = [("everybody", whole)] if whole else []
-    lines += [(source.names.group(attribute, one.group), one) for one in groups]
+    lines += [(source.names.group(attribute, estimate.group), estimate) for estimate in groups]
     if not lines:
         return [f"{metric} by {attribute_label(attribute)}: no rows"]
     verdicts = verdict_of_groups(source)
-    low = min(one.low for _, one in lines)
-    high = max(one.high for _, one in lines)
+    low = min(estimate.low for _, estimate in lines)
+    high = max(estimate.high for _, estimate in lines)
     kind = lines[0][1].metric_kind
     wide = min(max(len(name) for name, _ in lines), LONGEST_NAME)
     ends = f"{numbers.value(low, kind):<{WIDTH // 2}}{numbers.value(high, kind):>{WIDTH // 2}}"
-    made = [f"{metric} by {attribute_label(attribute)}", f"{'':{wide}}  {ends}"]
-    for name, one in lines:
-        said = verdicts.get((metric, attribute, one.group), "")
-        made.append(
-            f"{name[:LONGEST_NAME]:{wide}}  {axis_line(one, low, high)}  {numbers.value(one.estimate, kind)}"
-            f"  n = {one.n:,}{f'  {said}' if said else ''}"
+    rows = [f"{metric} by {attribute_label(attribute)}", f"{'':{wide}}  {ends}"]
+    for name, estimate in lines:
+        verdict = verdicts.get((metric, attribute, estimate.group), "")
+        rows.append(
+            f"{name[:LONGEST_NAME]:{wide}}  {axis_line(estimate, low, high)}  {numbers.value(estimate.estimate, kind)}"
+            f"  n = {estimate.n:,}{f'  {verdict}' if verdict else ''}"
         )
-    return made
+    return rows
 
 
-def axis_line(one: Estimate, low: float, high: float) -> str:
+def axis_line(estimate: Estimate, low: float, high: float) -> str:
     """An interval with its estimate on an axis of characters.
 
     >>> one = Estimate(metric="m", metric_kind="rate", attribute="a", group="g", n=9, clusters=9, estimate=0.5,
@@ -96,7 +96,7 @@ def axis_line(one: Estimate, low: float, high: float) -> str:
     def place(value: float) -> int:
         return round((WIDTH - 1) * (value - low) / span)
 
-    start, middle, end = place(one.low), place(one.estimate), place(one.high)
+    start, middle, end = place(estimate.low), place(estimate.estimate), place(estimate.high)
     signs = [" "] * WIDTH
     signs[start : end + 1] = ["├", *"─" * (end - start - 1), "┤"][: end - start + 1]
     signs[middle] = "●"

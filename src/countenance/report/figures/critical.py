@@ -16,15 +16,17 @@ WIDTH, LEFT, RIGHT, LINE, BAR = 720, 40, 40, 26, 12
 def picture(standings: Sequence[Standing], pairs: Sequence[Change], better: str | None, key: str) -> Markup:
     """Models best first, each with its interval; a bar joins models that no pair is shown to differ among."""
     kind = "rate" if pairs and pairs[0].scale else "mean"
-    scale = Scale.around([v for one in standings for v in (one.estimate, one.low, one.high)], kind, least=0.02)
-    bars = cliques([one.model for one in standings], pairs)
+    scale = Scale.around(
+        [v for standing in standings for v in (standing.estimate, standing.low, standing.high)], kind, least=0.02
+    )
+    bars = cliques([standing.model for standing in standings], pairs)
     top = 26 + BAR * len(bars)
     height = top + LINE * len(standings) + 30
-    place = {one.model: x(scale, one.estimate) for one in standings}
-    said = "; ".join(f"{', '.join(names)} cannot be told apart" for names in bars) or "all models differ"
+    place = {standing.model: x(scale, standing.estimate) for standing in standings}
+    title = "; ".join(f"{', '.join(names)} cannot be told apart" for names in bars) or "all models differ"
     out = [
         f'<svg class="curves critical" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="{key}">',
-        f'<title id="{key}">Critical differences: {shown(said)}</title>',
+        f'<title id="{key}">Critical differences: {shown(title)}</title>',
     ]
     for tick in scale.ticks:
         out.append(
@@ -37,10 +39,12 @@ def picture(standings: Sequence[Standing], pairs: Sequence[Change], better: str 
         ends = [place[name] for name in names]
         y = 24 + BAR * i
         out.append(f'<line class="tie" x1="{min(ends) - 4:.1f}" x2="{max(ends) + 4:.1f}" y1="{y}" y2="{y}"/>')
-    for i, one in enumerate(standings):
+    for i, standing in enumerate(standings):
         y = top + LINE * i + 14
-        low, high, at = (x(scale, value) for value in (one.low, one.high, one.estimate))
-        label = f"{one.rank}{'=' if one.tied else ''} {one.model} {numbers.value(one.estimate, kind)}"
+        low, high, at = (x(scale, value) for value in (standing.low, standing.high, standing.estimate))
+        label = (
+            f"{standing.rank}{'=' if standing.tied else ''} {standing.model} {numbers.value(standing.estimate, kind)}"
+        )
         right = at > WIDTH * 0.55
         anchor, at_text = ("end", min(low, at) - 8) if right else ("start", max(high, at) + 8)
         out += [
@@ -71,12 +75,12 @@ def cliques(models: Sequence[str], pairs: Sequence[Change]) -> list[list[str]]:
         for pair in pairs
         if pair.verdict != CANNOT_TELL and not pair.verdict.startswith("no ")
     }
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
     for start in range(len(models)):
         end = start + 1
-        while end < len(models) and all(frozenset((models[end], one)) not in apart for one in models[start:end]):
+        while end < len(models) and all(frozenset((models[end], model)) not in apart for model in models[start:end]):
             end += 1
         names = list(models[start:end])
-        if len(names) > 1 and not any(set(names) <= set(other) for other in found):
-            found.append(names)
-    return found
+        if len(names) > 1 and not any(set(names) <= set(other) for other in groups):
+            groups.append(names)
+    return groups

@@ -143,12 +143,12 @@ def x_limits(values: Sequence[Sequence[float]], *, log: bool, least: float | Non
 def drawn(chart: Chart, key: str, *, lowest: float = 0.0, wide: bool = False, further: str = "") -> dict[str, Any]:
     """A chart for a page: the picture, its legend, and what its axes show; `further` is added to its description."""
     across, up = chart.axes
-    told = f"{up} (up) against {across} (across)"
+    axes = f"{up} (up) against {across} (across)"
     picture = panel(
         chart.lines,
         chart.axes,
-        chart.title or told,
-        told + further,
+        chart.title or axes,
+        axes + further,
         key,
         lowest=lowest,
         log=chart.log,
@@ -156,7 +156,7 @@ def drawn(chart: Chart, key: str, *, lowest: float = 0.0, wide: bool = False, fu
         limits=chart.limits,
         wide=wide,
     )
-    return {"drawing": picture, "legend": [(swatch(line), line.label) for line in chart.lines], "told": f"{told}."}
+    return {"drawing": picture, "legend": [(swatch(line), line.label) for line in chart.lines], "told": f"{axes}."}
 
 
 def panel(
@@ -231,7 +231,7 @@ def _ticks(low: float, high: float, *, log: bool = False) -> list[float]:
         return [10.0**power for power in range(first, last + 1)]
     if (low, high) == (0.0, 1.0):
         return [0.0, 0.25, 0.5, 0.75, 1.0]
-    around = Scale.around([low, high], least=0.0, wanted=4).ticks
+    around = Scale.around([low, high], least=0.0, steps=4).ticks
     return [tick for tick in around if low - 1e-9 <= tick <= high + 1e-9]
 
 

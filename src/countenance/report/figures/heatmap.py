@@ -70,12 +70,12 @@ def heat_map(
     low, high = domain or value_range(list(estimates.values()), min_n)
     kind = next((estimate.metric_kind for estimate in estimates.values()), "mean")
     rows = []
-    for one in levels[down]:
+    for level in levels[down]:
         cells = []
-        for two in levels[across]:
-            key = (two, one) if turned else (one, two)
+        for other in levels[across]:
+            key = (other, level) if turned else (level, other)
             cells.append(_cell(estimates.get(key), findings.get(key), low, high, better, min_n))
-        rows.append((value_label(down, one), cells))
+        rows.append((value_label(down, level), cells))
     ends = (numbers.value(high, kind), numbers.value(low, kind))
     return HeatMap(
         metric,

@@ -23,7 +23,7 @@ class Scale:
     kind: str = "mean"
 
     @classmethod
-    def around(cls, values: Iterable[float], kind: str = "mean", least: float = 0.1, wanted: int = 5) -> "Scale":
+    def around(cls, values: Iterable[float], kind: str = "mean", least: float = 0.1, steps: int = 5) -> "Scale":
         """The range that holds all the values, between round ticks; a rate stays within 0 and 1."""
         known = [value for value in values if math.isfinite(value)]
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
@@ -35,7 +35,7 @@ class Scale:
             low, high = middle - least / 2, middle + least / 2
             shift = (0.0 if below else max(0.0, -low)) - (max(0.0, high - 1.0) if kind == "rate" else 0.0)
             low, high = low + shift, high + shift
-        step = _step((high - low) / wanted)
+        step = _step((high - low) / steps)
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         ticks = tuple(round(i * step, 10) for i in range(first, last + 1))
         return cls(ticks[0], ticks[-1], ticks, kind)

@@ -15,10 +15,10 @@ def bar(parts: Sequence[Tally]) -> Markup:
     True
     """
     total = sum(part.n for part in parts) or 1
-    said = ", ".join(f"{part.n} {part.label}" for part in parts) or "no comparisons"
+    counts = ", ".join(f"{part.n} {part.label}" for part in parts) or "no comparisons"
     out = [
         '<svg class="tally" width="100%" height="14" role="img" aria-labelledby="tally-title">',
-        f'<title id="tally-title">How the comparisons ended: {shown(said)}</title>',
+        f'<title id="tally-title">How the comparisons ended: {shown(counts)}</title>',
     ]
     start = 0.0
     for part in parts:

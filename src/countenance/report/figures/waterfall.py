@@ -39,21 +39,21 @@ def steps(
     >>> [round(one.end, 2) for one in made]
     [-0.1, -0.04, -0.04]
     """
-    made = [Step("raw gap", 0.0, raw[0], raw[1], raw[2], "raw")]
+    bars = [Step("raw gap", 0.0, raw[0], raw[1], raw[2], "raw")]
     place = raw[0]
     for name, size, low, high in parts:
-        made.append(Step(name, place, place - size, -high, -low, "part"))
+        bars.append(Step(name, place, place - size, -high, -low, "part"))
         place -= size
-    return [*made, Step("held equal", 0.0, held[0], held[1], held[2], "held")]
+    return [*bars, Step("held equal", 0.0, held[0], held[1], held[2], "held")]
 
 
-def scale_of(made: Sequence[Step], kind: str) -> Scale:
+def scale_of(bars: Sequence[Step], kind: str) -> Scale:
     """The axis that holds every bar and interval."""
-    ends = [value for one in made for value in (one.start, one.end, one.start + one.low, one.start + one.high)]
+    ends = [value for step in bars for value in (step.start, step.end, step.start + step.low, step.start + step.high)]
     return Scale.around([0.0, *ends], "points" if kind == "rate" else "mean", least=0.02)
 
 
-def bar(scale: Scale, one: Step) -> Markup:
+def bar(scale: Scale, step: Step) -> Markup:
     """One step as a bar, with the interval of its size at its end.
 
     >>> drawn = bar(Scale.around([-0.1, 0.1], "points"), Step("raw gap", 0.0, -0.1, -0.12, -0.08, "raw"))
@@ -64,11 +64,11 @@ def bar(scale: Scale, one: Step) -> Markup:
     for tick in scale.ticks:
         x = scale.at(tick)
         parts.append(f'<line class="{"grid" if tick else "ref"}" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>')
-    if math.isfinite(one.end):
-        left, right = sorted((scale.at(one.start), scale.at(one.end)))
+    if math.isfinite(step.end):
+        left, right = sorted((scale.at(step.start), scale.at(step.end)))
         width = max(right - left, 0.4)
-        parts.append(f'<rect class="fall {one.kind}" x="{left}%" width="{width:.2f}%" y="25%" height="50%"/>')
-        if math.isfinite(one.low) and math.isfinite(one.high):
-            ends = f'x1="{scale.at(one.start + one.low)}%" x2="{scale.at(one.start + one.high)}%"'
+        parts.append(f'<rect class="fall {step.kind}" x="{left}%" width="{width:.2f}%" y="25%" height="50%"/>')
+        if math.isfinite(step.low) and math.isfinite(step.high):
+            ends = f'x1="{scale.at(step.start + step.low)}%" x2="{scale.at(step.start + step.high)}%"'
             parts.append(f'<line class="interval fall-ends" {ends} y1="50%" y2="50%"/>')
     return Markup("".join([*parts, "</svg>"]))  # noqa: S704 - numbers and constants

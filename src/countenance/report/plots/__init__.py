@@ -54,10 +54,10 @@ def save_chart(chart: Chart, path: Path, height: float) -> None:
 
 def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
     """Every figure of a run with a name that a file can have."""
-    made: list[tuple[str, Any]] = []
+    named: list[tuple[str, Any]] = []
     for metric in source.metrics:
         figures = forest_figures(source, metric)
         for number, figure in enumerate(figures, 1):
-            made.append((f"groups-{metric.name}{f'-{number}' if len(figures) > 1 else ''}", figure))
-    made += [(f"curve-{name}", figure) for name, figure in [*curve_figures(source), *result_figures(source)]]
-    return [(re.sub(r"[^\w.@-]+", "-", name)[:80], figure) for name, figure in made]
+            named.append((f"groups-{metric.name}{f'-{number}' if len(figures) > 1 else ''}", figure))
+    named += [(f"curve-{name}", figure) for name, figure in [*curve_figures(source), *result_figures(source)]]
+    return [(re.sub(r"[^\w.@-]+", "-", name)[:80], figure) for name, figure in named]

@@ -13,8 +13,8 @@ from countenance.report.charts.curves import curve_lines
 from countenance.report.figures.curves import Chart, GroupLine, Limits
 from countenance.report.names import attribute_label, clean
 from countenance.report.plots.style import LINE, MILLIMETRE, SOFT, colour_of, drawing, shortened
+from countenance.report.results import chart_of
 from countenance.report.source import ReportSource
-from countenance.report.whole_run import chart_of
 from countenance.tasks import Curve
 
 WIDTH, HEIGHT = 178 * MILLIMETRE, 74 * MILLIMETRE
@@ -30,12 +30,12 @@ def curve_figures(source: ReportSource) -> list[tuple[str, Any]]:
 
 def result_figures(source: ReportSource) -> list[tuple[str, Any]]:
     """A figure for each curve among the results, with its bands and marks."""
-    made = []
+    figures = []
     for result in source.results:
         if isinstance(result, Curve) and any(line.x for line in result.lines):
             by = f", by {attribute_label(result.attribute)}" if result.attribute else ""
-            made.append((f"{result.name}{by}", curve_figure(replace(chart_of(result), title=""))))
-    return made
+            figures.append((f"{result.name}{by}", curve_figure(replace(chart_of(result), title=""))))
+    return figures
 
 
 def curve_figure(chart: Chart, height: float = HEIGHT) -> Any:
@@ -105,9 +105,9 @@ def _draw(axes: Any, line: GroupLine, index: int, lowest: tuple[float, float], l
 
 def _ends(chart: Chart, across: int) -> tuple[float, float]:
     """Both ends of an axis: its limits where the chart has them, or what the lines and bands reach."""
-    given: Limits = chart.limits[across]
-    if given is not None:
-        return given
+    limits: Limits = chart.limits[across]
+    if limits is not None:
+        return limits
     log = chart.log[across]
     values: list[float] = []
     for line in chart.lines:

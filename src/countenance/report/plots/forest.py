@@ -77,13 +77,13 @@ def forest_figures(source: Audited, metric: Metric, *, verdicts: bool = True) ->
 
 def rows_of(source: Audited, metric: Metric) -> list[PlotRow]:
     """The rows: each attribute with its groups, then the intersections that stand out."""
-    found = by_group(source, metric.name)
-    one, many = words.cluster_noun(source.audit.settings)
-    made = []
+    findings = by_group(source, metric.name)
+    singular, many = words.cluster_noun(source.audit.settings)
+    rows = []
     long = len(many) > LONGEST_NOUN  # said once, in the heading, where it would not fit beside every interval
 
     def row(label: str, e: Any, finding: Any) -> PlotRow:
-        size = numbers.count(e.clusters) if long else numbers.plural(e.clusters, one, many)
+        size = numbers.count(e.clusters) if long else numbers.plural(e.clusters, singular, many)
         text = (
             f"{numbers.value(e.estimate, e.metric_kind)}  [{numbers.span(e.low, e.high, e.metric_kind)}]"
             if e.n
@@ -94,13 +94,13 @@ def rows_of(source: Audited, metric: Metric) -> list[PlotRow]:
     for name in source.names.by:
         estimates = source.estimates(metric.name, name)
         if estimates:
-            made.append(PlotRow(attribute_label(name), noun=many if long else ""))
-            made += [row(source.names.group(name, e.group), e, found.get((name, e.group))) for e in estimates]
+            rows.append(PlotRow(attribute_label(name), noun=many if long else ""))
+            rows += [row(source.names.group(name, e.group), e, findings.get((name, e.group))) for e in estimates]
     crossed = standing_out(source, metric.name)
     if crossed:
-        made.append(PlotRow("intersections that differ most", noun=many if long else ""))
-        made += [row(source.names.group(e.attribute, e.group), e, finding) for e, finding in crossed]
-    return made
+        rows.append(PlotRow("intersections that differ most", noun=many if long else ""))
+        rows += [row(source.names.group(e.attribute, e.group), e, finding) for e, finding in crossed]
+    return rows
 
 
 def parts_of(rows: Sequence[PlotRow]) -> list[list[PlotRow]]:

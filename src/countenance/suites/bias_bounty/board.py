@@ -296,10 +296,10 @@ def _ranking(
 
 def submission_folders(board: Path) -> list[Path]:
     """The folders of a board's submissions; refused where there is none."""
-    found = sorted(path.parent for path in board.glob(f"*/{SUBMISSION}"))
-    if not found:
+    folders = sorted(path.parent for path in board.glob(f"*/{SUBMISSION}"))
+    if not folders:
         raise InputError(f"{board}: no submissions; `countenance bias-bounty submit` hands one in")
-    return found
+    return folders
 
 
 def _standing(

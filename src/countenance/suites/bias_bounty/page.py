@@ -102,19 +102,19 @@ def _failures(truth: Truth, answers: ClassTable, pictures: Path | None) -> dict[
     Non-faces are left out where the board knows them (in the holdout): their labels are random.
     """
     tone, outside = CODES["skin_tone"], set(truth.nonfaces)
-    found = []
+    failures = []
     for i, name in enumerate(truth.labels.names):
-        true, said = truth.labels.words(i), answers.words(answers.index[name])
-        wrong = [a for a in true if true[a] != said[a]]
+        true, predicted = truth.labels.words(i), answers.words(answers.index[name])
+        wrong = [a for a in true if true[a] != predicted[a]]
         if wrong and name not in outside:
-            far = abs(tone[true["skin_tone"]] - tone[said["skin_tone"]]) if "skin_tone" in wrong else 0
-            told = [f"{TITLES[a]}: {value_label(a, true[a])}, called {value_label(a, said[a])}" for a in wrong]
-            found.append((-len(wrong), -far, name, told))
+            far = abs(tone[true["skin_tone"]] - tone[predicted["skin_tone"]]) if "skin_tone" in wrong else 0
+            mistakes = [f"{TITLES[a]}: {value_label(a, true[a])}, called {value_label(a, predicted[a])}" for a in wrong]
+            failures.append((-len(wrong), -far, name, mistakes))
     rows = [
-        {"name": name, "picture": _picture(pictures, name) if pictures else "", "wrong": told}
-        for *_, name, told in sorted(found)[:FAILURES]
+        {"name": name, "picture": _picture(pictures, name) if pictures else "", "wrong": mistakes}
+        for *_, name, mistakes in sorted(failures)[:FAILURES]
     ]
-    return {"rows": rows, "total": len(found)}
+    return {"rows": rows, "total": len(failures)}
 
 
 def _picture(folder: Path, name: str) -> Any:

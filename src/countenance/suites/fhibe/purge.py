@@ -7,6 +7,7 @@ A model's default and strict runs share their outputs, so both are purged togeth
 from collections.abc import Sequence
 from pathlib import Path
 
+from countenance.data.adapters.fhibe.table import read_table
 from countenance.data.names import ImageNames
 from countenance.data.reading.entries import read_entries, write_entries
 from countenance.errors import InputError
@@ -18,7 +19,6 @@ from countenance.suites.fhibe.evaluate import ABOUT, read
 from countenance.suites.fhibe.published import write_published
 from countenance.suites.fhibe.report import PDF, ReportedRun, write_pages
 from countenance.suites.fhibe.settings import ENCODINGS, FILE, RUNS, FhibeSettings
-from countenance.suites.fhibe.table import read_table
 from countenance.suites.fhibe.vocabulary import MODEL_CARD
 
 

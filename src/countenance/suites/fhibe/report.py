@@ -8,6 +8,9 @@ from markupsafe import Markup
 
 from countenance.auditing import Finding
 from countenance.auditing.groups import CROSS
+from countenance.data.adapters.fhibe.places import LARGEST, is_largest, offered
+from countenance.data.adapters.fhibe.words import MEANINGS, MULTIPLE, UNKNOWN
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.report import numbers, render, write_pdf
 from countenance.report.findings import by_size, finding_words
@@ -21,10 +24,8 @@ from countenance.run.store import REPORT
 from countenance.run.suite import Section
 from countenance.suites.fhibe.evaluate import amended
 from countenance.suites.fhibe.pairs import published_pairs
-from countenance.suites.fhibe.places import LARGEST, is_largest, offered
-from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, MEANINGS, MULTIPLE, UNKNOWN
+from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED
 from countenance.tasks import Metric
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.results import Number, Result, Table
 from countenance.tasks.validation_rate import RATES
 
@@ -154,7 +155,7 @@ def write_pages(run: Run, path: Path, *, gallery: str, pdf: bool, show_significa
         write_page(source, path, gallery, page)
     if pdf or only_pdf:
         beside = path if only_pdf else path.with_suffix(".pdf")
-        write_pdf(source, beside, said=page, verdicts=show_significance)
+        write_pdf(source, beside, content=page, verdicts=show_significance)
         if beside.parent.resolve() == run.path.resolve():
             run.store.seal([beside.name])  # it is the run's, so a purge removes it
 

@@ -9,16 +9,16 @@ import numpy as np
 
 from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture, raw
 from countenance.data import LazyImage, Sample
+from countenance.data.adapters.fhibe.table import read_table
+from countenance.data.adapters.fhibe.truth import mask_path
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
-from countenance.models.by_path import answers_by_path, blamed
+from countenance.models.path_models import answers_by_path, blamed
 from countenance.models.registry import ModelSpec
 from countenance.suites.fhibe.outputs import placed_points
 from countenance.suites.fhibe.settings import ENCODINGS
-from countenance.suites.fhibe.table import read_table
-from countenance.suites.fhibe.truth import mask_path
 from countenance.suites.fhibe.wrapper_answers import embedding_of, label_map_of, people_of, picture_of
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 METHODS = {"face_encoding": "save_encoding", "face_super_resolution": "save_array", "face_verification": "align_faces"}
 """What a wrapper must have beside data_preprocessor and __call__."""

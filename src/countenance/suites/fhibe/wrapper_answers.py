@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import raw
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.errors import InputError
-from countenance.tasks.face_parsing import FACE_LABELS, without_ears
+from countenance.tasks.face_parsing import without_ears
 
 
 def people_of(answer: Any, name: str, convert: Callable[[Any, str], Any], place: str) -> tuple[list[Any], list[float]]:

@@ -11,15 +11,15 @@ import numpy as np
 from scipy import ndimage
 
 from countenance.data import load_dataset
+from countenance.data.adapters.happyfaces import CITATIONS
+from countenance.data.adapters.happyfaces_layout import TAGS, HappyFaces, read_happyfaces
 from countenance.decoding import regular_file
 from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import Chart, GroupLine, drawn, styled
 from countenance.report.numbers import plural
-from countenance.report.pictures import made as picture_of
+from countenance.report.pictures import whole_picture as picture_of
 from countenance.run.run import Run
-from countenance.suites.happyfaces.citations import CITATIONS
-from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, read_happyfaces
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures
 from countenance.suites.happyfaces.methods.spatial import discover
 from countenance.suites.happyfaces.people import usable

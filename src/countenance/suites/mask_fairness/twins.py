@@ -80,8 +80,8 @@ def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
         varied = [name for name in metrics if (question, name) not in constant]
         if not varied:
             continue
-        found = audit(table, by=[condition], metrics=varied, comparison="paired", pair="base", **settings)
-        effects += [Effect(question, _in_order(condition, finding)) for finding in found.findings]
+        answer = audit(table, by=[condition], metrics=varied, comparison="paired", pair="base", **settings)
+        effects += [Effect(question, _in_order(condition, finding)) for finding in answer.findings]
     return Effects(effects, constant)
 
 
@@ -149,8 +149,8 @@ def effect_lines(effects: Effects) -> list[str]:
         if rest:
             widest = max(max(abs(f.diff_low), abs(f.diff_high)) for f in rest)
             lines.append(f"  otherwise the share of faces found changes by less than {widest:.3f} (95 % interval)")
-        for (asked, name), (value, count) in effects.constant.items():
-            if asked == question:
+        for (other_question, name), (value, count) in effects.constant.items():
+            if other_question == question:
                 lines.append(f"  {METRICS[name]}: {value:g} in each of the {count} pictures, whatever was changed")
     return lines
 

@@ -11,10 +11,10 @@ is run with `python -m countenance.suites.fhibe.original SCRIPT [ARGS]` as it is
 import sys
 from types import ModuleType
 
+from countenance.data.adapters.fhibe.places import country
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.suites.fhibe.disparity import process_pair, significant_pairs
 from countenance.suites.fhibe.original import constants, helpers, measures, preparation, published
-from countenance.suites.fhibe.places import country
-from countenance.tasks.face_parsing import FACE_LABELS
 
 NAME, MARK = "fhibe_eval_api", "__names_of_the_original__"
 MODULES: dict[str, dict[str, object]] = {

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from countenance.data.adapters.fhibe.attributes import check_attributes
 from countenance.data.reading.columns import literal
 from countenance.data.vocabulary import FITZPATRICK
 from countenance.report.names import attribute_label, value_label
 from countenance.report.numbers import probability
 from countenance.report.plots.style import PLAIN, drawing
-from countenance.suites.fhibe.groups import check_attributes
 
 ROWS = 50
 """The longest published table."""

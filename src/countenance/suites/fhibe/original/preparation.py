@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.adapters.fhibe.places import country
+from countenance.data.adapters.fhibe.truth import coco_keypoints, person_runs, visible_parts
+from countenance.data.adapters.fhibe.words import AGE_BINS, DEFAULT_ATTRIBUTES, age_bin
 from countenance.data.reading.columns import literal
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.metrics.masks import area, compress, fill
-from countenance.suites.fhibe.places import country
-from countenance.suites.fhibe.truth import coco_keypoints, person_runs, visible_parts
-from countenance.suites.fhibe.vocabulary import AGE_BINS, DEFAULT_ATTRIBUTES, age_bin
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 Frame = Any
 """A data frame of pandas."""

@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from countenance.data.adapters.fhibe.attributes import check_attributes
+from countenance.data.adapters.fhibe.places import is_largest
+from countenance.data.adapters.fhibe.table import dataset_folder
 from countenance.data.reading.columns import literal
 from countenance.errors import InputError
 from countenance.report.names import value_label
@@ -15,13 +18,10 @@ from countenance.run.run import Run
 from countenance.suites.fhibe.disparity import calculate_disparity
 from countenance.suites.fhibe.evaluate import amended
 from countenance.suites.fhibe.evaluate import evaluate_task as evaluate
-from countenance.suites.fhibe.groups import check_attributes
 from countenance.suites.fhibe.original.figures import Figures
 from countenance.suites.fhibe.original.helpers import LOG, get_project_root
-from countenance.suites.fhibe.places import is_largest
 from countenance.suites.fhibe.report import write_bias_report
 from countenance.suites.fhibe.settings import RUNS, model_folder
-from countenance.suites.fhibe.table import dataset_folder
 from countenance.suites.fhibe.vocabulary import METRICS
 from countenance.tasks.thresholds import PUBLISHED
 
