@@ -18,18 +18,18 @@ from countenance.files import to_json
 from countenance.report import charts, findings, held_equal, method, open_questions, render, words
 from countenance.report import gallery as pictures
 from countenance.report.album import Album
+from countenance.report.draw.svg.bars import tally_bar
 from countenance.report.face_matrix import face_matrix
-from countenance.report.figures import tally
 from countenance.report.first_screen import first_screen
 from countenance.report.handle import handles
 from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import GroupRows
 from countenance.report.names import model_label
-from countenance.report.results import whole_run
+from countenance.report.results import result_sections
 from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.run import Run
-from countenance.run.store import PAGES, REPORT
+from countenance.run.file_names import PAGES, REPORT
 from countenance.run.suite import Section, Suite, suite_of
 from countenance.storage import Missing, is_url
 
@@ -213,8 +213,8 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
         "matrix": face_matrix(source, harms(source), album or Album("off"), GroupRows(source)),
         "real_people": bool(manifest["dataset"]["card"].get("real_people")),
         "too_many_failed": failed,
-        "curves": charts.curves(source),
-        "results": whole_run(source.results),
+        "curves": charts.curve_panels(source),
+        "results": result_sections(source.results),
         "failures": source.failures[:LISTED_FAILURES],
         "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
         "unanswered": source.unanswered(),
@@ -247,12 +247,12 @@ def audited(source: Audited) -> dict[str, Any]:
         "settings": settings,
         "delta": words.gap_words(settings),
         "tally": words.tally(audit),
-        "tally_bar": tally.bar(words.tally(audit)),
+        "tally_bar": tally_bar(words.tally(audit)),
         "first_rows": FIRST_ROWS,
         "handles": sorted(handles(source), key=lambda handle: handle.metric != lead),
         "numbers_on_top": charts.headline_numbers(source),
         "held_equal": held_equal.section(audit),
-        "forests": sorted(charts.forests(source), key=lambda forest: forest.metric.name != lead),
+        "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
         "cannot_tell": open_questions.cannot_tell(source),
         "findings": findings.table_rows(listed, names),

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from countenance.answers import Age
-from countenance.answers.types import real
+from countenance.answers.base import real
 from countenance.data import Sample
 from countenance.tasks import age_results as report
 from countenance.tasks.groups import all_groups

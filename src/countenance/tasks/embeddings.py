@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Embedding
-from countenance.answers.types import real
+from countenance.answers.base import real
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.tasks.groups import rows_of

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from countenance.answers import Picture
 from countenance.data import Sample
 from countenance.metrics.images import psnr, psnr_float32, ssim
+from countenance.settings.data import Compat
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With, added
 from countenance.tasks.task import Metric, Options, Row, Task, subject_row
-from countenance.tasks.thresholds import Compat
 
 SIDE = 256
 Pixels = NDArray[np.uint8]

@@ -8,33 +8,11 @@ from numpy.typing import NDArray
 
 from countenance.answers import LabelMap
 from countenance.data import Sample, Subject
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.metrics.masks import Ints, mask_runs
 from countenance.metrics.parsing import f1_by_label, joint_counts_from_runs, map_labels
 from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Options, Row, Task, subject_row
-
-FACE_LABELS = (
-    "background",
-    "skin",
-    "nose",
-    "eye_g",
-    "l_eye",
-    "r_eye",
-    "l_brow",
-    "r_brow",
-    "l_ear",
-    "r_ear",
-    "mouth",
-    "u_lip",
-    "l_lip",
-    "hair",
-    "hat",
-    "ear_r",
-    "neck_l",
-    "neck",
-    "cloth",
-)
-"""CelebAMask-HQ's labels; a pixel's class is the place in this list."""
 
 EARS_TO_SKIN = {8: 1, 9: 1}
 """FHIBE draws no ears: they belong to the skin."""

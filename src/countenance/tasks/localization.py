@@ -19,6 +19,8 @@ from countenance.tasks.task import Row, subject_row
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TrueBox = Callable[[Subject], Array | None]
+PUBLISHED = "AR_IOU"
+"""What FHIBE calls the average recall of boxes; thresholds are recorded for it under this name."""
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import Format, Predictions, TableRows, Wanted
 from countenance.answers.formats.fhibe import is_outputs
 from countenance.answers.formats.table import CORNERS, SIZES, read_rows
-from countenance.answers.types import Boxes
 from countenance.data.labels.nested import flat_rows
 from countenance.data.tables import read_text
 from countenance.errors import InputError

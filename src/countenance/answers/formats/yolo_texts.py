@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
-from countenance.answers.types import Boxes
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading
