@@ -38,6 +38,8 @@ def test_every_task_is_on_the_page_with_its_files() -> None:
         "mask_fairness": "mask study's CSV",
         "fhibe": "FHIBE's JSON",
         "pictures": "a folder of pictures",
+        "records": "JSON by image",
+        "yolo": "YOLO's text files",
     }
     formats = [load_format(name) for name in format_names()]
     for name, row in told.items():

@@ -95,7 +95,7 @@ class Album:
 
 def face_window(sample: Sample, subject: object, width: int, height: int) -> pictures.Window:
     """A square around a face, within the picture; the middle of the picture where the face is not known."""
-    person = next((s for s in sample.subjects if s.id == subject), sample.subjects[0] if sample.subjects else None)
+    person = next((s for s in sample.subjects if s.id == subject), sample.people[0] if sample.people else None)
     box = None if person is None else person.face_box if person.face_box is not None else person.person_box
     most = float(min(width, height))
     if box is None:

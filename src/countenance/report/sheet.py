@@ -51,7 +51,7 @@ def write_sheet(dataset: Dataset, out: Path | str, *, thumbnails: int = 96, face
     """
     hidden = dataset.card.real_people and not faces
     shown, unreadable = ([], 0) if hidden else _thumbnails(dataset, thumbnails)
-    subjects = [subject for sample in dataset for subject in sample.subjects]
+    subjects = [subject for sample in dataset for subject in sample.people]
     counts = {
         "images": len(dataset),
         "subjects": len(subjects),
@@ -92,9 +92,9 @@ def _thumbnail(sample: Sample) -> Thumbnail:
     drawn = Markup("")
     for subject in sample.subjects:
         drawn += drawing.subject_truth(subject, size, TRUTHS)
-    people = len(sample.subjects)
-    who = "no people" if not people else f"{people} people" if people > 1 else _who(sample.subjects[0].attributes)
-    about = [dict(sample.attributes)] + ([dict(sample.subjects[0].attributes)] if people == 1 else [])
+    people = len(sample.people)
+    who = "no people" if not people else f"{people} people" if people > 1 else _who(sample.people[0].attributes)
+    about = [dict(sample.attributes)] + ([dict(sample.people[0].attributes)] if people == 1 else [])
     return Thumbnail(
         sample.id,
         str(sample.attributes.get("part", "")),

@@ -39,7 +39,7 @@ def _as(kind: str, value: Any) -> Any:
 
 def failure_row(sample: Sample, kind: str, reason: str) -> dict[str, Any]:
     """A failed image: why, and who is in it, so that nobody is left out in silence."""
-    people = [{**sample.attributes, **subject.attributes} for subject in sample.subjects] or [dict(sample.attributes)]
+    people = [{**sample.attributes, **subject.attributes} for subject in sample.people] or [dict(sample.attributes)]
     names = dict.fromkeys(name for person in people for name in person)
     values = {
         name: [None if person.get(name) is None else _text(person[name]) for person in people]
@@ -50,7 +50,7 @@ def failure_row(sample: Sample, kind: str, reason: str) -> dict[str, Any]:
         "sample": sample.id,
         "kind": kind,
         "reason": redacted(reason.encode("utf-8", "replace").decode()[:500]),
-        "people": [subject.identity or subject.id for subject in sample.subjects],
+        "people": [subject.identity or subject.id for subject in sample.people],
         "attributes": values,
     }
 

@@ -154,7 +154,7 @@ def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -
         "gallery": gallery,
         "waiting": waiting(site, [opened]),
         "size": (sample.width, sample.height) if sample else None,
-        "subjects": len(sample.subjects) if sample else 0,
+        "subjects": len(sample.people) if sample else 0,
         "privacy": site.privacy.sentence(real),
         "index": index,
         "total": len(places),

@@ -17,7 +17,7 @@ SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<
 def dataset_card(dataset: Dataset) -> str:
     """A dataset card in Markdown with front matter: rights, counts, and the balance of every attribute."""
     card = dataset.card
-    subjects = [subject for sample in dataset for subject in sample.subjects]
+    subjects = [subject for sample in dataset for subject in sample.people]
     people = len({s.identity for s in subjects if s.identity is not None})
     fields = licence_fields(card.licence) | {
         "pretty_name": card.name,
