@@ -24,7 +24,7 @@ from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
 from countenance.gating.bounds import Lacking, Measurement
 from countenance.gating.outcome import RuleCheck
-from countenance.gating.questions import AnsweredQuestion, Question, questions_of
+from countenance.gating.questions import AnsweredQuestion, RuleQuestion, questions_of
 from countenance.run.auditing import (
     WHOLE,
     audit_run,
@@ -57,7 +57,7 @@ class RunEvidence:
     run: Run
     policy: Policy
     baseline: Run | None = None
-    _answered: dict[Question, AnsweredQuestion] = field(default_factory=dict, compare=False)
+    _answered: dict[RuleQuestion, AnsweredQuestion] = field(default_factory=dict, compare=False)
     _audits: dict[str, Audit] = field(default_factory=dict, compare=False)
 
     @property
@@ -158,10 +158,10 @@ class RunEvidence:
 
     def nouns(self, metric: str, by: str | None) -> tuple[str, str]:
         """What the units of a metric are called."""
-        return self.answer(Question(by, (metric,))).work.nouns
+        return self.answer(RuleQuestion(by, (metric,))).work.nouns
 
     def _groups(self, metric: str, by: str | None, alpha: float) -> list[Estimate]:
-        work = self.answer(Question(by, (metric,))).work
+        work = self.answer(RuleQuestion(by, (metric,))).work
         return [e for e in estimates_at(work, alpha) if e.metric == metric]
 
     def _of_results(self, name: str, by: str | None, group: str | None) -> list[Measurement]:
@@ -196,7 +196,7 @@ class RunEvidence:
     # audits
 
     @cached_property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[RuleQuestion]:
         """What the rules of the policy ask of the rows."""
         return questions_of(self.policy, self.metrics, twins=self._twins)
 
@@ -204,7 +204,7 @@ class RunEvidence:
     def _twins(self) -> bool:
         return bool(self.run.manifest.dataset.card.paired_by)
 
-    def answer(self, question: Question) -> AnsweredQuestion:
+    def answer(self, question: RuleQuestion) -> AnsweredQuestion:
         """The answer to a question of a rule: one computation for all rules that ask the same."""
         apart = self._twins and not question.compares
         every = [other for other in self.questions if not (apart and other.compares)]
@@ -213,7 +213,7 @@ class RunEvidence:
             self._answered[planned] = self._compute(planned)
         return self._answered[planned]
 
-    def _compute(self, question: Question) -> AnsweredQuestion:
+    def _compute(self, question: RuleQuestion) -> AnsweredQuestion:
         if question.by is not None:
             self.need_attribute(question.by)
         options: dict[str, Any] = {"comparison": question.comparison, "equity": question.equity, "depth": 1}
