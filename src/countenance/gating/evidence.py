@@ -37,9 +37,9 @@ from countenance.run.auditing import (
     with_everyone,
     work_of_run,
 )
+from countenance.run.file_names import AUDIT
 from countenance.run.ledger import noted
 from countenance.run.run import Run
-from countenance.run.store import AUDIT
 from countenance.tasks.results import Number
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ class RuleQuestion:
         """Whether an answer to this question holds one to another.
 
         >>> both = RuleQuestion("sex", ("fmr", "fnmr"), compares=True, equity=True)
-        >>> both.answers(RuleQuestion("sex", ("fmr",))), both.answers(RuleQuestion("sex", ("fmr",), "pairs", compares=True))
+        >>> pairs = RuleQuestion("sex", ("fmr",), "pairs", compares=True)
+        >>> both.answers(RuleQuestion("sex", ("fmr",))), both.answers(pairs)
         (True, False)
         """
         if self.by != other.by or not set(other.metrics) <= set(self.metrics) or other.equity > self.equity:

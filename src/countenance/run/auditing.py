@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -25,12 +25,12 @@ from countenance.data.tables import near
 from countenance.decoding import first_line, json_of
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.file_names import AUDIT, FINDINGS
 from countenance.run.licences import in_words, of_manifest
 from countenance.run.missing import ANSWERED, unanswered
 from countenance.run.named_tasks import registered_task, stored_metrics
 from countenance.run.pair_equity import pair_equity
 from countenance.run.run import Run
-from countenance.run.store import AUDIT, FINDINGS
 from countenance.run.stored_audit import checked_excluded, checked_settings
 from countenance.scratch import temporary_folder
 from countenance.storage import Missing
@@ -167,7 +167,7 @@ def work_of_run(
     with complete_rows(run, source, columns) as (rows, answered):
         options = _of_card(run, rows.names) | {"answered": answered}
         options |= {name: value for name, value in settings.items() if value is not None or name not in options}
-        chosen = AuditSettings.of(where=where, **options if twins else options | {"paired_by": None})
+        chosen = AuditSettings(where=where, **options if twins else options | {"paired_by": None})
         yield work_of(rows, by, columns, chosen, equity=equity, computed=computed)
 
 
@@ -391,7 +391,7 @@ def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
         by, metrics = settings["by"], settings["metrics"]
     except (ValueError, KeyError) as error:
         raise InputError(f"{run.place}/{AUDIT}: damaged settings ({first_line(error)})") from None
-    known = {field.name for field in fields(AuditSettings)} | {"equity"}
+    known = {*AuditSettings.names(), "equity"}
     known_settings = {name: value for name, value in settings.items() if name in known}
     if " else " in str(known_settings.get("cluster")):  # the text of an audit of an older edition
         known_settings["cluster"] = "auto"

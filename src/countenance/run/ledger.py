@@ -11,9 +11,9 @@ from typing import Any
 from countenance.auditing import Audit
 from countenance.decoding import json_of
 from countenance.errors import InputError
+from countenance.run.file_names import QUESTIONS
 from countenance.run.hashes import digest
 from countenance.run.run import Run
-from countenance.run.store import QUESTIONS
 from countenance.storage import Missing
 
 ASKED = (

@@ -10,8 +10,8 @@ from countenance.auditing import Audit, Finding
 from countenance.data import tables
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
+from countenance.run.file_names import AUDIT
 from countenance.run.run import Run
-from countenance.run.store import AUDIT
 from countenance.suites.mask_fairness.causes import why
 from countenance.suites.mask_fairness.seed_rule import ALPHA, SeedRow, seed_columns, seed_table
 
