@@ -13,11 +13,11 @@ import pytest
 from countenance.data import Dataset, load_dataset
 from countenance.data.image import encode_png
 from countenance.errors import InputError
-from countenance.processes import Death
 from countenance.run import evaluate
 from countenance.run.early_stop import Watch
 from countenance.run.engine import ray as engine
 from countenance.run.engine.local import _Probes
+from countenance.run.engine.processes import Death
 from countenance.run.plan import Piece
 from countenance.testing import DiscDetector, face_picture, small_dataset, write_small_dataset
 

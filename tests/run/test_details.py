@@ -14,13 +14,13 @@ import countenance as ct
 from countenance.data.manifest import ManifestWriter
 from countenance.errors import InputError
 from countenance.models import ModelCard
-from countenance.processes import Death
 from countenance.run import early_stop, evaluate, evaluation, feeding, plan, staleness, store
 from countenance.run.early_stop import Watch, hopeless
 from countenance.run.engine import local
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.base import Job, Rate
 from countenance.run.engine.local import _Probes, _Shards, _Work
+from countenance.run.engine.processes import Death
 from countenance.run.manifest import DatasetRecord, Manifest
 from countenance.run.plan import InManifest, Piece, make_plan
 from countenance.run.provenance import located

@@ -12,11 +12,11 @@ import countenance as ct
 from countenance.data.manifest import attribute_kinds
 from countenance.errors import InputError
 from countenance.models import ModelCard
-from countenance.processes import Death
 from countenance.run.early_stop import Watch, first_reason
 from countenance.run.engine import local
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.local import _Probes, _Shards, _Work, fair_share, thread_environment
+from countenance.run.engine.processes import Death
 from countenance.run.engine.search import Bisection
 from countenance.run.feeding import AHEAD, FedGroup, ahead, by_thread, pixel_bytes, without_pixels
 from countenance.run.licences import Allowed, names_in

@@ -15,10 +15,11 @@ from countenance.models import ModelCard
 from countenance.run.chosen_model import ChosenModel
 from countenance.run.engine.base import Rate
 from countenance.run.evaluation import Evaluation
+from countenance.run.file_names import answers_name, marker_name, work_rows
 from countenance.run.manifest import DatasetRecord, Manifest, read_manifest
 from countenance.run.marker import Committed, Marker
 from countenance.run.plan import Piece, make_plan
-from countenance.run.store import RunStore, answers_name, marker_name, work_rows
+from countenance.run.store import RunStore
 from countenance.settings import RunSettings
 from countenance.settings.engine import EngineSettings
 from countenance.tasks import load_task

@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from countenance.cli.lines import note, say
+from countenance.cli.shared_options import Device, Json, Seed
 from countenance.errors import InputError
 
+CODE = "The code (a file, a folder, or its sha256): its hash is recorded."
+REPLACE = "Hand in again under the same name: the latest counts, the earlier ones are kept."
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -16,7 +19,6 @@ app = typer.Typer(
 )
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 TrainedEntry = Annotated[
     str, typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
 ]
@@ -68,7 +70,7 @@ def train(
     entry: Annotated[EntryName, typer.Option(help="Which entry to train.")],
     data: Annotated[Path, typer.Option(help="A folder in the challenge's layout; only its train part is read.")],
     out: Annotated[Path, typer.Option(help="Where the entry goes: entry.json and ONNX files.")],
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (default: the entry's own).")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
     seed: Seed = 0,
@@ -120,7 +122,7 @@ def score(
     identities: Annotated[
         Path | None, typer.Option(help="name,identity: whose picture it is (default: identities.csv beside labels).")
     ] = None,
-    json: Annotated[Path | None, typer.Option(help="Write every number here.")] = None,
+    json: Json = None,
     submission: Annotated[Path | None, typer.Option(help="Write submission.json here.")] = None,
     name: Annotated[str, typer.Option(help="The submission's name.")] = "unnamed",
     replicates: Replicates = 2000,
@@ -174,12 +176,8 @@ def submit(
     timing: Annotated[
         Path | None, typer.Option(help="What `time --json` wrote: checked and shown, earns nothing.")
     ] = None,
-    replace: Annotated[
-        bool, typer.Option(help="Hand in again under the same name: the latest counts, the earlier ones are kept.")
-    ] = False,
-    code: Annotated[
-        str | None, typer.Option(help="The entry's code (a file, a folder, or its sha256): its hash is recorded.")
-    ] = None,
+    replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
+    code: Annotated[str | None, typer.Option(help=CODE)] = None,
     crew: Annotated[str, typer.Option(help="Who takes part: only the best entry of a crew is ranked.")] = "",
 ) -> None:
     """Check predictions whole and hand them in: one folder with submission.json on the board."""
@@ -197,11 +195,20 @@ def open_(
     opens: Annotated[str | None, typer.Option(help="When entries are taken from, such as 2026-11-15.")] = None,
     closes: Annotated[str | None, typer.Option(help="Time from which none is taken.")] = None,
     title: Annotated[str, typer.Option(help="What the contest is called on its page.")] = "",
+    crew: Annotated[
+        list[str] | None, typer.Option(help="A crew that takes part; several times (default: everybody may).")
+    ] = None,
+    entries_per_crew: Annotated[
+        int | None, typer.Option(min=1, help="How many entries a crew may have on the board (default: any number).")
+    ] = None,
 ) -> None:
-    """Set the dates of a contest: `submit` refuses entries outside them, and `leaderboard` counts none."""
+    """Set the dates and crews of a contest: `submit` refuses other entries, and `leaderboard` counts none."""
     from countenance.suites.bias_bounty.contest import Contest, open_contest
 
-    say(f"contest  {open_contest(board, Contest(title=title, opens=opens, closes=closes))}")
+    contest = Contest(
+        title=title, opens=opens, closes=closes, crews=tuple(crew or ()), entries_per_crew=entries_per_crew
+    )
+    say(f"contest  {open_contest(board, contest)}")
 
 
 @app.command()
@@ -210,8 +217,8 @@ def bundle(
     entry: TrainedEntry,
     test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
     holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
-    code: Annotated[str | None, typer.Option(help="The code (a file, a folder, its sha256): its hash goes in.")] = None,
-    crew: Annotated[str, typer.Option(help="Who takes part.")] = "",
+    code: Annotated[str | None, typer.Option(help=CODE)] = None,
+    crew: Annotated[str, typer.Option(help="Who takes part: only the best entry of a crew is ranked.")] = "",
 ) -> None:
     """Pack an entry for the organiser: entry.json, networks, predictions and the hash of the code in one file."""
     from countenance.suites.bias_bounty.bundles import write_bundle
@@ -225,7 +232,7 @@ def submit_bundle(
     data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
     name: Annotated[str | None, typer.Option(help="The name on the leaderboard (default: the entry's own).")] = None,
-    replace: Annotated[bool, typer.Option(help="Hand in again under the same name.")] = False,
+    replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
 ) -> None:
     """Hand in what a participant packed with `bundle`."""
     from countenance.suites.bias_bounty.bundles import hand_in_bundle
@@ -238,7 +245,7 @@ def submit_bundle(
 def check_code(
     board: Annotated[Path, typer.Argument(help="The folder of submissions.", metavar="BOARD")],
     name: Annotated[str, typer.Argument(help="The entry's name.", metavar="NAME")],
-    code: Annotated[str, typer.Option(help="The code that was handed over: a file, a folder, or its sha256.")],
+    code: Annotated[str, typer.Option(help=CODE)],
 ) -> None:
     """Say whether code is the code of a submission, by the hash that `submit --code` recorded (exit 2: it is not)."""
     from countenance.suites.bias_bounty.submissions import code_hash, same_code
@@ -259,7 +266,7 @@ def leaderboard(
         Path | None, typer.Option(help="A folder for pages that everybody may see: nothing of the holdout is in them.")
     ] = None,
     private: Annotated[Path | None, typer.Option(help="A folder for the pages of the private tables alone.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the tables here.")] = None,
+    json: Json = None,
     strict_rubric: Annotated[bool, typer.Option(help="Leave the rubric's hole between 10 and 15 %.")] = False,
     pictures: Annotated[
         bool | None, typer.Option(help="Show failures as pictures (default: when nobody in them is real).")
@@ -267,7 +274,7 @@ def leaderboard(
     time: Annotated[
         bool, typer.Option("--time", help="Time every entry that was handed in, here and now, on the holdout.")
     ] = False,
-    passes: Annotated[int, typer.Option(min=1, help="With --time: passes over the images.")] = 5,
+    passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
     seconds: Annotated[float, typer.Option(min=1, help="The most that an entry may take on the holdout.")] = 900.0,
     memory_gb: Annotated[float, typer.Option(min=0.1, help="The most memory that an entry may take.")] = 8.0,
     replicates: Replicates = 2000,
@@ -304,8 +311,8 @@ def leaderboard(
 @app.command("time")
 def time_(
     entry: TrainedEntry,
-    images: Annotated[Path, typer.Option(help="A folder of images (the holdout).")],
-    json: Annotated[Path | None, typer.Option(help="Write the timing here.")] = None,
+    images: Annotated[Path, typer.Option(help="A folder with labels.csv (its names are used), or of images alone.")],
+    json: Json = None,
     passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the network.")] = 1,
 ) -> None:

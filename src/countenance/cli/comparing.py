@@ -10,6 +10,7 @@ import typer
 
 from countenance.cli.audit_options import (
     Adjust,
+    Alpha,
     Better,
     By,
     Cluster,
@@ -17,6 +18,8 @@ from countenance.cli.audit_options import (
     Depth,
     Families,
     Metrics,
+    MinN,
+    Pair,
     Quiet,
     Where,
     cluster_of,
@@ -24,6 +27,7 @@ from countenance.cli.audit_options import (
 )
 from countenance.cli.auditing import adjustment, check_writable, shuffling
 from countenance.cli.lines import PaintedText, note, say, width, wrapped
+from countenance.cli.shared_options import Gallery, Json, Page, Pdf, Seed
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, opened_entries
 from countenance.errors import InputError
@@ -37,31 +41,19 @@ MOST_LINES = 60
 Entries = Annotated[
     list[str], typer.Argument(help="Run directories, or tables of scores (.parquet, .csv): the old one first.")
 ]
-PairBy = Annotated[
-    str | None,
-    typer.Option("--pair", help="Columns that tell which rows belong together (default: sample,subject)."),
-]
 Names = Annotated[str | None, typer.Option("--names", help="What the models are called, with commas: v1,v2.")]
-Alpha = Annotated[float, typer.Option(help="Level of the tests.")]
-MinN = Annotated[int, typer.Option("--min-n", min=1, help="Fewest people (images, rows) a group must have.")]
-Seed = Annotated[int, typer.Option(help="Seed of permutations.")]
-Json = Annotated[Path | None, typer.Option("--json", help="Write everything here as JSON.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="Write all changes and gaps here as CSV.")]
-Pdf = Annotated[Path | None, typer.Option("--pdf", help="Write the same page as PDF here (no pictures of anybody).")]
-GalleryChoice = Annotated[
-    str, typer.Option(help="Samples that changed, as pictures (runs): auto (no real people), off, blurred, full.")
-]
 
 
 def compare(
     entries: Entries,
     by: By = None,
     metric: Metrics = None,
-    pair: PairBy = None,
+    pair: Pair = None,
     names: Names = None,
     cluster: Cluster = None,
     where: Where = None,
-    depth: Annotated[int | None, typer.Option(min=1, help="Intersections of up to so many attributes.")] = None,
+    depth: Depth = None,
     alpha: Alpha = 0.05,
     delta: Delta = None,
     better: Better = None,
@@ -71,9 +63,9 @@ def compare(
     seed: Seed = 0,
     json: Json = None,
     csv: Csv = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
+    report: Page = None,
     pdf: Pdf = None,
-    gallery: GalleryChoice = "auto",
+    gallery: Gallery = "auto",
     task: Annotated[
         str | None, typer.Option(help="With --data: A and B are files of predictions for this task.")
     ] = None,
@@ -161,7 +153,7 @@ def leaderboard(
     entries: Entries,
     metric: Metrics = None,
     by: By = None,
-    pair: PairBy = None,
+    pair: Pair = None,
     names: Names = None,
     cluster: Cluster = None,
     where: Where = None,

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.cli.audit_options import Alpha, Better
 from countenance.cli.lines import say, width
 from countenance.cli.places import is_run
+from countenance.cli.shared_options import Gallery, Json, Seed
 from countenance.cli.tables import fitted
 from countenance.cli.trust_options import Unverified
 from countenance.errors import InputError
@@ -19,15 +21,15 @@ def discover(
     ],
     metric: Annotated[str, typer.Option(help="The metric that is worse in a slice.")],
     out: Annotated[Path, typer.Option(help="A folder for the page.")],
-    json: Annotated[Path | None, typer.Option(help="Write the slices here as JSON.")] = None,
+    json: Json = None,
     embeddings: Annotated[
         Path | None,
         typer.Option(help="Vectors: .npy with one for each row, or .parquet with sample and embedding."),
     ] = None,
-    better: Annotated[str | None, typer.Option(help="Which way the metric is better: higher or lower.")] = None,
-    alpha: Annotated[float, typer.Option(min=0.001, max=0.5, help="Level of the tests.")] = 0.05,
-    seed: Annotated[int, typer.Option(help="Seed of the split and of clusters.")] = 0,
-    gallery: Annotated[str, typer.Option(help="Pictures on the page: auto, off, blurred, full.")] = "auto",
+    better: Better = None,
+    alpha: Alpha = 0.05,
+    seed: Seed = 0,
+    gallery: Gallery = "auto",
     save_attribute: Annotated[
         str | None, typer.Option(help="Add the first confirmed slice as an attribute of this name.")
     ] = None,
@@ -43,7 +45,7 @@ def discover(
     from countenance.files import write_json
     from countenance.report.gallery import mode_for
     from countenance.run import Run
-    from countenance.run.store import MANIFEST
+    from countenance.run.file_names import MANIFEST
 
     if better not in (None, "higher", "lower"):
         raise InputError(f"--better {better}, expected higher or lower")

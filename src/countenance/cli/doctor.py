@@ -49,7 +49,7 @@ def _version() -> str:
 def _support() -> str:
     if sys.platform in SUPPORTED:
         return "supported"
-    from countenance.processes import NO_WORKERS
+    from countenance.worker_process import NO_WORKERS
 
     return NO_WORKERS
 

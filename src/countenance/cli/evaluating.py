@@ -28,6 +28,7 @@ from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.planning import plan
 from countenance.cli.settings import with_settings
+from countenance.cli.shared_options import DatasetName, Gallery, ModelName, Pdf, Policy
 from countenance.cli.trust_options import Data, TrustCode, Unverified, audited_run, data_of
 from countenance.errors import InputError
 from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
@@ -47,8 +48,8 @@ def run(
         str,
         typer.Argument(help="The question, such as face_localization (see `countenance list`), or module:attr."),
     ],
-    model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, path.py:attr, or answers:RUN.")],
-    data: Annotated[str, typer.Option(help="A dataset's name or path, module:attr or path.py:attr.")],
+    model: ModelName,
+    data: DatasetName,
     out: OutPlace,
     model_settings: ModelSettings,
     data_settings: DataSettings,
@@ -63,14 +64,11 @@ def run(
     better: Better = None,
     adjust: Adjust = "minp",
     families: Families = None,
-    gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    gallery: Gallery = "auto",
     fail_on: Annotated[
         str | None, typer.Option(help="Exit 1 for such a verdict: disparity, or disparity,insufficient.")
     ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(help="Rules (see `countenance gate`): licences are checked first, the rest at the end."),
-    ] = None,
+    policy: Policy = None,
     log: Annotated[
         list[str] | None, typer.Option(help="Log the run to a tracker: mlflow, wandb or tensorboard (may be repeated).")
     ] = None,
@@ -232,8 +230,8 @@ def _audit_and_report(
 def report(
     run_directory: RunPlace,
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
-    gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
-    pdf: Annotated[Path | None, typer.Option(help="Write the report as PDF here (and a page only with --out).")] = None,
+    gallery: Gallery = "auto",
+    pdf: Pdf = None,
     evidence: Annotated[
         bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
     ] = False,
@@ -275,7 +273,7 @@ def demo(
     from countenance.models.zoo import ZOO
     from countenance.report.twin_page import write_twin_page
     from countenance.run import Run
-    from countenance.run.store import REPORT
+    from countenance.run.file_names import REPORT
 
     work = {"task": "face_localization", "workers": 2, "threads": 1, "quiet": quiet}
     run(model=model, data="people:portraits", out=out, by="skin_tone,age_group,gender,masked", **work)

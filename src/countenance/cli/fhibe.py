@@ -9,6 +9,7 @@ import typer
 
 from countenance.cli.lines import say
 from countenance.cli.runs import purge
+from countenance.cli.shared_options import Seed
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -209,8 +210,12 @@ def report(
 
 
 @app.command()
-def attributes(task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None) -> None:
+def attributes(
+    task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None,
+    options: Annotated[bool, typer.Option("--options", help="Also what people could choose.")] = False,
+) -> None:
     """List the 31 attributes: what they mean, and which may have several values."""
+    from countenance.data.adapters.fhibe.places import offered
     from countenance.data.adapters.fhibe.words import ATTRIBUTES, FACE_TASKS, MEANINGS, MULTIPLE, NOT_ON_FACES, TASKS
 
     if task is not None and task not in TASKS:
@@ -220,6 +225,8 @@ def attributes(task: Annotated[str | None, typer.Option(help="Only those a task'
             continue
         several = "several" if name in MULTIPLE else ""
         say(f"{name:36} {several:8} {MEANINGS[name]}")
+        if options and (choices := offered(name)):
+            say(f"{'':36} {'':8} {'; '.join(choices)}")
 
 
 @app.command("make-data")
@@ -229,7 +236,7 @@ def make_data(
     portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
     faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,
     side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 512,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the demo's noise.")] = 0,
+    seed: Seed = 0,
     reports: Annotated[bool, typer.Option(help="Evaluate all nine tasks and write their reports at once.")] = False,
     quiet: Quiet = False,
 ) -> None:

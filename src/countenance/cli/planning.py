@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from countenance.cli.audit_options import Adjust, By, Cluster, Delta, Where, cluster_of
+from countenance.cli.audit_options import Adjust, Alpha, By, Cluster, Delta, Power, Where, cluster_of
 from countenance.cli.lines import say
 from countenance.errors import InputError
 
@@ -28,8 +28,8 @@ def plan(
         float | None, typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of a deff).")
     ] = None,
     sd: Annotated[float, typer.Option(help="Standard deviation of a mean's rows, in its own units.")] = 1.0,
-    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
-    power: Annotated[float, typer.Option(help="Wanted power.")] = 0.8,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
     data: Annotated[Path | None, typer.Option(help="A run directory or table: what can it see?")] = None,
     by: By = None,
     where: Where = None,

@@ -71,7 +71,7 @@ def keep_audit(run: "Run", audit: "Audit") -> None:
 def audited_run(place: Path | str, **how: Any) -> "Run":
     """A finished run with an audit: its own, or the default one."""
     from countenance.run import Run, audit_run
-    from countenance.run.store import AUDIT
+    from countenance.run.file_names import AUDIT
 
     finished = Run(place, **how)
     if not finished.store.storage.has(AUDIT):

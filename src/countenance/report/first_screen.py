@@ -20,7 +20,7 @@ from countenance.report.harms import TWINS, Harm, HarmSide, everyone, harms, met
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
 from countenance.report.names import model_label
-from countenance.report.sentences import finding_sentence, harm_sentence, sentence, unconfirmed_line
+from countenance.report.sentences import finding_sentence, harm_sentence, in_sentences, sentence, unconfirmed_line
 from countenance.report.source import Audited
 from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
@@ -95,6 +95,22 @@ def first_screen(
         unconfirmed_line(source),
         _counted(source),
     )
+
+
+def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False) -> str:
+    """What the first screen says first, as a terminal prints it: sentences of at most three numbers."""
+    ordered = harms(source)
+    rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
+    lead, _ = _lead(source, model_label(model), ordered, rungs, too_many_failed)
+    differing = sum(f.verdict == words.DISPARITY for f in source.audit.findings)
+    led = bool(ordered) and not rungs and lead.endswith(harm_sentence(model_label(model), ordered[0]))
+    if led:
+        lead = in_sentences(lead, ordered[0].words.verb)
+    if rungs and not rungs[0].confirmed:
+        lead = f"{lead} {NOT_SHOWN[bool(rungs[0].decided)]}"
+        return f"{lead} {numbers.plural(differing, 'comparison differs', 'comparisons differ')}." if differing else lead
+    more = differing - 1 if led or rungs else 0
+    return f"{lead} {numbers.plural(more, 'more comparison differs', 'more comparisons differ')}." if more > 0 else lead
 
 
 def _lead(

@@ -12,7 +12,7 @@ from countenance.report.names import model_label
 from countenance.report.page import first_notes, too_many_failed
 from countenance.report.source import AuditSource, ReportSource
 from countenance.run import Run, read_audit
-from countenance.run.store import AUDIT
+from countenance.run.file_names import AUDIT
 
 
 def audit_html(audit: Audit) -> str:

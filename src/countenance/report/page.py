@@ -3,7 +3,7 @@
 import hashlib
 import shlex
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from countenance.report.names import model_label
 from countenance.report.results import result_sections
 from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.run import Run
-from countenance.run.store import PAGES, REPORT
+from countenance.run.file_names import PAGES, REPORT
 from countenance.run.suite import Section, Suite, suite_of
 from countenance.storage import Missing, is_url
 
@@ -123,20 +123,33 @@ def pages_of(run: Run) -> dict[str, Any]:
     return pages if isinstance(pages, dict) else {}
 
 
-def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path:
+@dataclass(frozen=True)
+class TableOrigin:
+    """The user's own table, and the options of `countenance audit` by which the rows of a page were made from it."""
+
+    path: Path
+    options: tuple[str, ...] = ()
+
+
+def write_table_report(table: Path | str, audit: Audit, out: Path | str, origin: TableOrigin | None = None) -> Path:
     """Write the report of a table's audit as one self-contained HTML file and return its path.
 
-    It has the sections of a run's report that need no run. The same table gives the same bytes.
+    It has the sections of a run's report that need no run. The same table gives the same bytes. With `origin` the
+    page names that table, from which `table` was made.
     """
-    return render.write(Path(out), render.page("table.html.j2", **table_context(table, audit, Path(out))[1]))
+    content = table_context(table, audit, Path(out), origin)[1]
+    return render.write(Path(out), render.page("table.html.j2", **content))
 
 
-def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSource, dict[str, Any]]:
+def table_context(
+    table: Path | str, audit: Audit, out: Path, origin: TableOrigin | None = None
+) -> tuple[TableSource, dict[str, Any]]:
     """What the report of a table says, as a page and on paper."""
-    path = Path(table)
-    source = TableSource(audit.without_given(), None, path)
+    named = origin or TableOrigin(Path(table))
+    path = named.path
+    source = TableSource(audit.without_given(), None, Path(table))
     first = first_screen(source, "The model", Album("off", NO_PICTURES))
-    options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
+    options = " ".join(shlex.quote(option) for option in (*named.options, *method.audit_options(audit.settings)))
     option = "--pdf" if out.suffix.lower() == ".pdf" else "--report"
     return source, audited(source) | {
         "manifest": {"failed": 0, "notes": [], "dataset": {"images": None}},

@@ -13,7 +13,7 @@ from countenance.report.findings import in_order
 from countenance.report.markup import put_markup, put_table
 from countenance.report.names import attribute_label
 from countenance.report.open_questions import Open
-from countenance.report.page import context, table_context
+from countenance.report.page import TableOrigin, context, table_context
 from countenance.report.paper import Paper, pdf_path
 from countenance.report.pdf_first_page import put_first
 from countenance.report.source import Audited, ReportSource
@@ -69,13 +69,13 @@ def _meaning(meaning: str, better: str | None, content: dict[str, Any]) -> str:
     return f"{sentence}{way}. Lines are {level:g} % intervals; all groups share one scale."
 
 
-def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
+def write_table_pdf(table: Path | str, audit: Audit, out: Path | str, origin: TableOrigin | None = None) -> Path:
     """Write the report of a table's audit as PDF and return its path: what its page says, on paper.
 
     The same table gives the same bytes.
     """
     path = pdf_path(out)
-    source, content = table_context(table, audit, path)
+    source, content = table_context(table, audit, path, origin)
     foot = f"{content['name']} · of {content['changed'][:10]} · SHA-256 {content['hash'][:16]}"
     foot += f" · countenance {content['version']}"
     paper = Paper(content["name"], foot, finished=content["changed"])

@@ -4,15 +4,17 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from countenance.auditing import Audit, audit
+from countenance.auditing import Audit
 from countenance.auditing.attributes import NothingToCompare
+from countenance.auditing.audit import audited, work_of
+from countenance.auditing.computation import Work
 from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
@@ -23,12 +25,12 @@ from countenance.data.tables import near
 from countenance.decoding import first_line, json_of
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.file_names import AUDIT, FINDINGS
 from countenance.run.licences import in_words, of_manifest
 from countenance.run.missing import ANSWERED, unanswered
 from countenance.run.named_tasks import registered_task, stored_metrics
 from countenance.run.pair_equity import pair_equity
 from countenance.run.run import Run
-from countenance.run.store import AUDIT, FINDINGS
 from countenance.run.stored_audit import checked_excluded, checked_settings
 from countenance.scratch import temporary_folder
 from countenance.storage import Missing
@@ -121,6 +123,31 @@ def audit_source(
     run: Run, source: Source, by: Sequence[str] | None, metrics: Sequence[str], where: Any = None, **settings: Any
 ) -> Audit:
     """Audit rows of a run that were read before, with what its task, its dataset's card and its failures say."""
+    with work_of_run(run, source, by, metrics, where, **settings) as work:
+        return audited_run(run, source, work, equity=bool(settings.get("equity")))
+
+
+def audited_run(run: Run, source: Source, work: Work, *, equity: bool = False) -> Audit:
+    """Make the comparisons of a run's rows and conclude, with what its columns, its pairs and its failures say."""
+    answer = audited(work, equity=equity)
+    for name in answer.settings["by"]:
+        answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
+    return _with_failures(_with_pairs(answer, run), run)
+
+
+@contextmanager
+def work_of_run(
+    run: Run,
+    source: Source,
+    by: Sequence[str] | None,
+    metrics: Sequence[str],
+    where: Any = None,
+    *,
+    equity: bool = False,
+    twins: bool = True,
+    **settings: Any,
+) -> Iterator[Work]:
+    """The computation of an audit of a run's rows, up to the first sum; `twins`: compare versions in pairs."""
     computed = [groups for groups in computed_of(run) if groups.metric in metrics]
     names = {groups.metric for groups in computed}
     columns = [name for name in metrics if name not in names]
@@ -140,10 +167,8 @@ def audit_source(
     with complete_rows(run, source, columns) as (rows, answered):
         options = _of_card(run, rows.names) | {"answered": answered}
         options |= {name: value for name, value in settings.items() if value is not None or name not in options}
-        answer = audit(rows, by=by, metrics=columns, where=where, computed=computed, **options)
-        for name in answer.settings["by"]:
-            answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
-        return _with_failures(_with_pairs(answer, run), run)
+        chosen = AuditSettings(where=where, **options if twins else options | {"paired_by": None})
+        yield work_of(rows, by, columns, chosen, equity=equity, computed=computed)
 
 
 def computed_of(run: Run) -> list[ComputedGroups]:
@@ -366,7 +391,7 @@ def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
         by, metrics = settings["by"], settings["metrics"]
     except (ValueError, KeyError) as error:
         raise InputError(f"{run.place}/{AUDIT}: damaged settings ({first_line(error)})") from None
-    known = {field.name for field in fields(AuditSettings)} | {"equity"}
+    known = {*AuditSettings.names(), "equity"}
     known_settings = {name: value for name, value in settings.items() if name in known}
     if " else " in str(known_settings.get("cluster")):  # the text of an audit of an older edition
         known_settings["cluster"] = "auto"

@@ -17,6 +17,7 @@ from countenance.run.chosen_model import ChosenModel
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
+from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT
 from countenance.run.manifest import DamagedManifest, Manifest, Place
 from countenance.run.marker import Marker
 from countenance.run.pictures import changed_picture
@@ -26,7 +27,7 @@ from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
 from countenance.run.staleness import draw, lowest_score, some
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, RunStore
+from countenance.run.store import RunStore
 from countenance.run.surroundings import prepare_samples, remove_samples
 from countenance.run.trust import code_folder
 from countenance.run.verify import verify

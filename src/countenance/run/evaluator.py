@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from countenance.answers import Boxes
+from countenance.answers.targets import in_words
 from countenance.data import Dataset, load_dataset
 from countenance.data.indexed_dataset import IndexedDataset
 from countenance.data.manifest import SampleManifest
-from countenance.errors import OptionError
+from countenance.errors import InputError, OptionError
 from countenance.metrics.readings import Reading
 from countenance.models import ModelCard
 from countenance.run.chosen_model import choose_model
 from countenance.run.evaluation import Evaluation
 from countenance.run.licences import Allowed, allowances
-from countenance.run.matching import refuse_mismatch
 from countenance.run.plan import make_plan
 from countenance.run.run import Run
 from countenance.run.stages import Notes
@@ -25,7 +25,7 @@ from countenance.scratch import scratch_folder
 from countenance.settings import DataSettings, ModelSettings, RunSettings, SettingsModel, default_of
 from countenance.settings.box_words import Form, Units
 from countenance.settings.engine import EngineSettings, ProgressMaker, Say, silent
-from countenance.tasks import Task, load_task
+from countenance.tasks import Task, load_task, task_names
 
 Group = TypeVar("Group", bound=SettingsModel)
 
@@ -205,7 +205,7 @@ def _recorded(settings: DataSettings) -> dict[str, Any]:
 
 def _one_at_a_time(settings: RunSettings) -> RunSettings:
     if settings.batch not in (1, default_of(RunSettings, "batch")):
-        raise OptionError("timed", f"timed: images are timed one at a time; leave batch={settings.batch} out")
+        raise OptionError("timed", f"timed: images are timed one at a time; leave batch={settings.batch} out", "batch")
     return settings.changed(batch=1)
 
 
@@ -222,3 +222,22 @@ def _reading(settings: ModelSettings, own: Reading, task: Task) -> Reading:
 def _people(withdrawn: str | Path | Sequence[str] | None) -> tuple[str, ...] | None:
     """The people of a list, or of a file with one."""
     return tuple(read_subjects(Path(withdrawn)) if isinstance(withdrawn, str | Path) else withdrawn or ()) or None
+
+
+def refuse_mismatch(card: ModelCard, task: Task) -> None:
+    """Raise when a model finds something else than the task evaluates.
+
+    A model that does not say what it finds, and a task that does not say what it needs, are let through.
+
+    >>> refuse_mismatch(ModelCard(name="mine", finds=("face",)), load_task("person_localization"))
+    Traceback (most recent call last):
+    countenance.errors.InputError: mine finds faces, and person_localization evaluates people: use face_localization ...
+    """
+    if not card.finds or not task.needs or set(card.finds) & set(task.needs):
+        return
+    fitting = [name for name in task_names() if set(load_task(name).needs) & set(card.finds)]
+    other = f"use {' or '.join(fitting)}" if fitting else "use another task"
+    raise InputError(
+        f"{card.name} finds {in_words(card.finds)}, and {task.name} evaluates {in_words(task.needs)}: {other}, or a "
+        f"model that finds {in_words(task.needs)} (`countenance run --allow-mismatch` evaluates it all the same)"
+    )

@@ -20,8 +20,8 @@ from countenance.data.reading.arrays import Arrays, Cache, digest
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.models.registry import default_threads
-from countenance.processes import each
 from countenance.run.early_stop import Watch
+from countenance.run.engine.processes import each
 from countenance.settings.engine import ProgressMaker
 
 Step = Callable[[Any, NDArray[np.uint8], NDArray[np.float64] | None], Arrays]

@@ -15,6 +15,21 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.auditing import audit_again, store_audit
+from countenance.run.file_names import (
+    ANSWERS,
+    AUDIT,
+    FAILURES,
+    FINDINGS,
+    JOURNAL,
+    PAGES,
+    RESULTS,
+    SHARDS,
+    STATE,
+    THUMBNAILS,
+    is_own,
+    marker_name,
+    thumbnails_of,
+)
 from countenance.run.hashes import digest
 from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.marker import Marker
@@ -31,22 +46,7 @@ from countenance.run.purge_plan import (
 )
 from countenance.run.run import Run
 from countenance.run.stages import reduce, write_scores
-from countenance.run.store import (
-    ANSWERS,
-    AUDIT,
-    FAILURES,
-    FINDINGS,
-    JOURNAL,
-    PAGES,
-    RESULTS,
-    SHARDS,
-    STATE,
-    THUMBNAILS,
-    RunStore,
-    is_own,
-    marker_name,
-    thumbnails_of,
-)
+from countenance.run.store import RunStore
 from countenance.run.suite import suite_of
 from countenance.run.surroundings import forget_beside
 from countenance.run.whole_run import stored

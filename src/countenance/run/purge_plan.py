@@ -6,10 +6,7 @@ from typing import Any
 
 from countenance.decoding import json_of
 from countenance.errors import InputError
-from countenance.run.hashes import digest
-from countenance.run.marker import Marker
-from countenance.run.run import Run
-from countenance.run.store import (
+from countenance.run.file_names import (
     AUDIT,
     FAILURES,
     MANIFEST,
@@ -18,10 +15,13 @@ from countenance.run.store import (
     SHARDS,
     THUMBNAILS,
     WORK,
-    RunStore,
     is_own,
     thumbnails_of,
 )
+from countenance.run.hashes import digest
+from countenance.run.marker import Marker
+from countenance.run.run import Run
+from countenance.run.store import RunStore
 from countenance.run.stored_audit import checked_settings
 from countenance.run.suite import suite_of
 from countenance.storage import Missing

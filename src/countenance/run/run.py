@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countenance.errors import InputError
+from countenance.run.file_names import FINDINGS
 from countenance.run.manifest import Manifest, Place
 from countenance.run.named_tasks import described_task, registered_task, task_with_code
-from countenance.run.store import FINDINGS, RunStore
+from countenance.run.store import RunStore
 from countenance.storage import is_url
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class Run:
         The page is report.html in the run directory unless `out` says otherwise. A suite may have a report of its own,
         with its own options.
         """
-        from countenance.run.store import AUDIT
+        from countenance.run.file_names import AUDIT
 
         suite = import_module("countenance.run.suite").suite_of(self)
         if suite is not None and suite.report is not None:

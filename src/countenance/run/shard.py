@@ -20,7 +20,6 @@ from countenance.data.conditions import Conditions, with_conditions
 from countenance.errors import CannotAnswer, InputError
 from countenance.models.model import attribute_of
 from countenance.models.timing import TimedAnswer, untimed
-from countenance.processes import in_worker
 from countenance.run.early_stop import DECLINED
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
 from countenance.run.latency import with_latency
@@ -32,6 +31,7 @@ from countenance.run.store import RunStore
 from countenance.tasks import Context, Row, Shard, Task
 from countenance.tasks.states import state_to_bytes
 from countenance.tasks.task import CONTEXT, Refused
+from countenance.worker_process import in_worker
 
 Failure = Mapping[str, Any]
 """A failed image: sample, kind, reason, and who is in it."""

@@ -13,6 +13,7 @@ from countenance.data import Sample
 from countenance.data.conditions import Conditions, measured_again
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
+from countenance.run.file_names import FAILURES, MANY_SCORES, SCORES, WORK
 from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.manifest import Manifest
 from countenance.run.marker import Marker
@@ -20,7 +21,7 @@ from countenance.run.pictures import total
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
-from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, RunStore
+from countenance.run.store import MOST_ROWS, RunStore
 from countenance.run.whole_run import BLOCK, Progress, WholeRun, planned
 from countenance.tasks import Context, Reduced, State, Task
 from countenance.tasks.reduce import joined

@@ -10,7 +10,8 @@ from countenance.data.manifest import INDEX
 from countenance.decoding import json_of
 from countenance.errors import InputError
 from countenance.files import to_json
-from countenance.run.store import VIEWS, RunStore
+from countenance.run.file_names import VIEWS
+from countenance.run.store import RunStore
 from countenance.storage import Missing, Storage, is_url, open_storage
 
 SAMPLES = ".samples"

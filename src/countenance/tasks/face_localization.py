@@ -55,7 +55,7 @@ def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows nobody, or somebody whose face box is known."""
-    return not sample.subjects or any(subject.face_box is not None for subject in sample.subjects)
+    return not sample.people or any(subject.face_box is not None for subject in sample.people)
 
 
 def make(options: ThresholdOptions) -> Task:

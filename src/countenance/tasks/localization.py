@@ -70,7 +70,7 @@ def image_rows(
     sample: Sample, answer: Boxes, true_box: TrueBox, measures: Mapping[str, Callable[[Array], Array]]
 ) -> list[Row]:
     """A row for each person with a true box, and one for the image with its false positives."""
-    people = [(subject, box) for subject in sample.subjects if (box := true_box(subject)) is not None]
+    people = [(subject, box) for subject in sample.people if (box := true_box(subject)) is not None]
     truth = [box for _, box in people]
     block = BoxBlock.of([(truth, counted_boxes(sample, np.array(truth).reshape(len(truth), 4), answer))])
     overlaps = block.overlaps()
@@ -91,7 +91,7 @@ def precision(true_box: TrueBox) -> Reduce:
     def partial(shard: Shard) -> State:
         images = []
         for sample, answer in shard.answered():
-            truth = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
+            truth = [box for subject in sample.people if (box := true_box(subject)) is not None]
             images.append((truth, counted_boxes(sample, np.array(truth).reshape(len(truth), 4), answer)))
         block = BoxBlock.of(images)
         return block.state(block.hits())

@@ -126,7 +126,7 @@ def make(options: PersonOptions) -> Task:
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows nobody, or somebody whose box is known."""
-    return not sample.subjects or any(subject.person_box is not None for subject in sample.subjects)
+    return not sample.people or any(subject.person_box is not None for subject in sample.people)
 
 
 PRECISION = precision(PEOPLE.true_box)

@@ -11,8 +11,7 @@ from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.suites.fhibe.outputs import entry_of
-from countenance.suites.fhibe.wrapper import FhibeWrapper
-from countenance.suites.fhibe.wrapper_answers import embedding_of, picture_of
+from countenance.suites.fhibe.wrapper import FhibeWrapper, embedding_of, picture_of
 
 from .test_default import Wrapper
 

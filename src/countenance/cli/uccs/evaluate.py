@@ -6,18 +6,16 @@ from typing import Annotated
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.shared_options import Gallery, Json, Page
 from countenance.cli.uccs.options import (
     Bootstrap,
     By,
     Data,
-    Gallery,
-    Json,
     LabelList,
     LogX,
     OnlyPresent,
     Out,
     Overlap,
-    Report,
     ResultFiles,
     Set,
     SeveralValues,
@@ -50,7 +48,7 @@ def evaluate_detector(
     ] = False,
     bootstrap: Bootstrap = 0,
     by: By = None,
-    report: Report = None,
+    report: Page = None,
     out: Out = None,
     gallery: Gallery = "auto",
     json: Json = None,
@@ -95,7 +93,7 @@ def evaluate_recognizer(
     ] = False,
     bootstrap: Bootstrap = 0,
     by: By = None,
-    report: Report = None,
+    report: Page = None,
     out: Out = None,
     gallery: Gallery = "auto",
     json: Json = None,

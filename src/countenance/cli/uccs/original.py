@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countenance.cli.lines import say
-from countenance.cli.uccs.options import By, Force, Gallery, Json, Out, Quiet, Report, Temp, Verbose
+from countenance.cli.shared_options import Gallery, Json, Page
+from countenance.cli.uccs.options import Bootstrap, By, Force, Out, Quiet, Temp, Verbose
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ def _config(arguments: list[str]) -> "tuple[Config, list[str]]":
 def evaluation(
     ctx: typer.Context,
     by: By = None,
-    report: Report = None,
+    report: Page = None,
     out: Out = None,
     gallery: Gallery = "auto",
     json: Json = None,
-    bootstrap: Annotated[int, typer.Option(min=0, help="A 95 % band from so many resamplings.")] = 0,
+    bootstrap: Bootstrap = 0,
     verbose: Verbose = 0,
 ) -> None:
     """Version 3: evaluation [CONFIG.yaml] [-t detection recognition] [--eval.iou 0.5 ...]."""

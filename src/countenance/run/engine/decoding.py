@@ -25,9 +25,9 @@ from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
-from countenance.processes import child
 from countenance.run.engine.arena import Arena
 from countenance.run.feeding import Decoded, FedBatch, FedGroup, Outcome, ahead, decode_one, pixel_bytes
+from countenance.worker_process import child
 
 ARENA = 512 * 2**20
 """Bytes of pictures that may wait for the model."""

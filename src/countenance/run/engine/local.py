@@ -8,16 +8,17 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.models.registry import default_threads
-from countenance.processes import Death, Order, Pool, WorkerDied
 from countenance.run.early_stop import GO_ON, Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.probing import probe
+from countenance.run.engine.processes import Death, Pool, WorkerDied
 from countenance.run.fitting import fitted
 from countenance.run.marker import Committed
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
 from countenance.run.staleness import Difference
 from countenance.run.store import RunStore
+from countenance.worker_process import Order
 
 MOST_AT_ONCE = 8
 """Pieces that one of several workers gets at once."""

@@ -19,7 +19,6 @@ from countenance.data import Sample
 from countenance.data.manifest import SampleManifest, read_manifest
 from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
-from countenance.processes import child, die_with_parent
 from countenance.run.engine.base import Job
 from countenance.run.feeding import FedGroup
 from countenance.run.plan import Piece, read_piece
@@ -27,6 +26,7 @@ from countenance.run.shard import Failure, Predicted, ShardResult, Stop, grouped
 from countenance.run.store import RunStore
 from countenance.storage import open_storage
 from countenance.tasks import Task, load_task
+from countenance.worker_process import child, die_with_parent
 
 STORING = 4
 """Shards that are being stored, all at once, while the next one is scored: a store may be slow to answer."""

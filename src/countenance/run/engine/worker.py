@@ -12,7 +12,6 @@ from countenance.errors import InputError
 from countenance.models.inputs import InputSpec
 from countenance.models.model import attribute_of
 from countenance.models.torch_model import TorchModel, import_torch
-from countenance.processes import Handler, Order, Tell
 from countenance.run.engine.base import Job
 from countenance.run.engine.decoding import Decoders
 from countenance.run.engine.nvjpeg import GpuDecoder
@@ -34,6 +33,7 @@ from countenance.run.shard import (
     words,
 )
 from countenance.text import one_line
+from countenance.worker_process import Handler, Order, Tell
 
 WRITING = 300.0
 """Seconds that reading samples, decoding or writing a shard may take."""

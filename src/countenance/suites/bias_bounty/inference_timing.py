@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.models.registry import ModelSpec
-from countenance.processes import each
+from countenance.run.engine.processes import each
 
 PASSES = 5
 WARM_UP = 32

@@ -18,9 +18,9 @@ from countenance.errors import InputError
 from countenance.models import ModelCard, ModelSpec, card_of_callable
 from countenance.models.saved_predictions import card_of_predictions
 from countenance.run.evaluator import evaluate
+from countenance.run.file_names import MANIFEST
 from countenance.run.manifest import Manifest
 from countenance.run.run import Run
-from countenance.run.store import MANIFEST
 from countenance.suites.fhibe.outputs import read_outputs, reading_notes, write_outputs
 from countenance.suites.fhibe.pictures import task_of
 from countenance.suites.fhibe.published import write_published

@@ -12,9 +12,9 @@ from countenance.data.names import ImageNames
 from countenance.data.reading.entries import read_entries, write_entries
 from countenance.errors import InputError
 from countenance.run.auditing import audit_again, read_audit, store_audit
+from countenance.run.file_names import AUDIT, MANIFEST, REPORT
 from countenance.run.purge import reduce_again
 from countenance.run.run import Run
-from countenance.run.store import AUDIT, MANIFEST, REPORT
 from countenance.suites.fhibe.evaluate import ABOUT, read
 from countenance.suites.fhibe.published import write_published
 from countenance.suites.fhibe.report import PDF, ReportedRun, write_pages

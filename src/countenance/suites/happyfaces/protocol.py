@@ -13,7 +13,7 @@ from typing import Any
 from countenance.data.adapters.happyfaces import HappyFacesDataset, source_of
 from countenance.data.adapters.happyfaces_layout import HappyFaces, read_happyfaces
 from countenance.errors import InputError
-from countenance.processes import each
+from countenance.run.engine.processes import each
 from countenance.run.evaluator import evaluate
 from countenance.run.run import Run
 from countenance.settings.engine import Say, silent

@@ -7,7 +7,7 @@ from typing import Any
 from countenance.data.adapters.mask_fairness import MaskData
 from countenance.errors import InputError
 from countenance.run import Run, read_audit
-from countenance.run.store import MANIFEST
+from countenance.run.file_names import MANIFEST
 from countenance.settings.engine import Say
 from countenance.suites.mask_fairness.assessment import (
     METRICS,

@@ -10,7 +10,7 @@ from countenance.errors import InputError
 from countenance.report import numbers, render, words
 from countenance.report.source import ReportSource
 from countenance.run import Run, read_audit
-from countenance.run.store import AUDIT
+from countenance.run.file_names import AUDIT
 from countenance.run.suite import Section
 from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
 from countenance.suites.mask_fairness.citation import CITATION

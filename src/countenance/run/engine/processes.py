@@ -1,6 +1,6 @@
 """The one pool of worker processes: it gives out orders, watches deadlines, and survives workers that die.
 
-A worker is a plain child process (`python -m countenance.processes`) rather than a fork or a spawn of the user's
+A worker is a plain child process (`python -m countenance.worker_process`) rather than a fork or a spawn of the user's
 program: that program is never imported again, a crash takes only the worker down, and a worker that hangs can be
 killed. It runs in its own session with an empty standard input; what is printed in it goes to standard error, each line
 with a prefix and no more than a screenful; processes that were started in it end with it; a killed parent takes its
@@ -19,29 +19,19 @@ import selectors
 import signal
 import struct
 import subprocess
-import sys
 import time
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from json import dumps, loads  # bound here: a model may replace those of the module
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from countenance.errors import InputError
-from countenance.files import explained
 from countenance.relay import Relay
-
-Order = dict[str, Any]
-Tell = Callable[..., None]
-Handler = Callable[[Order, Tell], Any]
+from countenance.worker_process import NO_WORKERS, Order, child
 
 PATIENCE = 300.0
 """Seconds that a worker may be silent unless its last message says otherwise."""
-NO_WORKERS = (
-    "worker processes need Linux or macOS; on Windows audits of tables, reports, saved predictions and the viewer work"
-)
 TOKEN = "COUNTENANCE_WORKER"  # noqa: S105 - the name of a variable, not a secret
 """The variable that marks a worker and everything started in it, however far it went from its parent."""
 
@@ -109,7 +99,7 @@ class Pool:
     def ask(self, order: Order) -> Any:
         """The result of one order; the worker stays for the next one. WorkerDied when it ends instead.
 
-        >>> pool = Pool("countenance.processes:echo", {"times": 2})
+        >>> pool = Pool("countenance.worker_process:echo", {"times": 2})
         >>> pool.ask({"say": "a"}), pool.ask({"say": "b"})
         ('aa', 'bb')
         >>> pool.close()
@@ -223,7 +213,7 @@ class _Worker:
         output, printing = os.pipe()
         try:
             self.process = child(
-                "countenance.processes",
+                "countenance.worker_process",
                 (commands, replies),
                 {**environment, TOKEN: self.token},
                 stdout=printing,
@@ -299,25 +289,6 @@ class _Worker:
         os.close(self._commands)
         os.close(self.replies)
         self.printed.join(1.0)
-
-
-def child(
-    module: str, handles: Sequence[int], environment: Mapping[str, str], words: Sequence[str] = (), **settings: Any
-) -> "subprocess.Popen[bytes]":
-    """Start a module of ours as a process that imports what this one can, and is given these handles as arguments.
-
-    The current folder is not on its path unless it is on ours: a stranger's `numpy.py` may lie in it.
-    """
-    if not hasattr(os, "killpg"):  # Windows
-        raise InputError(NO_WORKERS)
-    path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-P", "-m", module, *words, *(str(handle) for handle in handles)],
-        stdin=subprocess.DEVNULL,
-        pass_fds=handles,
-        env={**os.environ, **environment, "PYTHONPATH": path},
-        **settings,
-    )
 
 
 def _marked(token: str) -> Iterator[int]:
@@ -410,7 +381,7 @@ def each(
 ) -> list[Any]:
     """The results of a list of orders, in their order; `done` is called as each arrives.
 
-    >>> each("countenance.processes:echo", {"times": 2}, [{"say": "a"}, {"say": "b"}])
+    >>> each("countenance.worker_process:echo", {"times": 2}, [{"say": "a"}, {"say": "b"}])
     ['aa', 'bb']
     """
     queue = list(orders)
@@ -423,95 +394,5 @@ def each(
     if queue:
         supervisor = _List(queue, keep, heard)
         job = {"target": target, "job": job}
-        Pool("countenance.processes:_unwrapped", job, min(workers, len(queue)), environment or {}).run(supervisor)
+        Pool("countenance.worker_process:unwrapped", job, min(workers, len(queue)), environment or {}).run(supervisor)
     return results
-
-
-def _unwrapped(job: Any) -> Handler:
-    handle = _function(job["target"])(job["job"])
-    return lambda order, tell: handle(order["order"], tell)
-
-
-def echo(job: Any) -> Handler:
-    """The handler of the example above."""
-    return lambda order, tell: order["say"] * job["times"]
-
-
-def _function(target: str) -> Callable[[Any], Handler]:
-    module, _, name = target.partition(":")
-    function: Callable[[Any], Handler] = getattr(import_module(module), name)
-    return function
-
-
-_worker = False
-
-
-def in_worker() -> bool:
-    """Whether this process is a worker: nobody presses Ctrl-C in it."""
-    return _worker
-
-
-def main() -> None:
-    """The worker's side: read the job, then orders, until the parent closes the connection."""
-    import countenance.processes as imported  # this file runs as __main__ here
-
-    imported._worker = True
-    die_with_parent()
-    commands = os.fdopen(int(sys.argv[1]), "rb")
-    replies = os.fdopen(int(sys.argv[2]), "w", buffering=1)
-    sys.argv = sys.argv[:1]
-    (size,) = struct.unpack("<Q", commands.read(8))
-    target, job = pickle.loads(commands.read(size))  # noqa: S301 - written by our own parent process
-    try:
-        _serve(target, job, commands, replies)
-    except BrokenPipeError:
-        return
-
-
-def die_with_parent() -> None:
-    """On Linux a killed parent takes its workers along, so that no orphan writes into a resumed run."""
-    if sys.platform == "linux":
-        import ctypes
-
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-
-
-def _serve(target: str, job: Any, commands: IO[bytes], replies: IO[str]) -> None:
-    def send(**message: Any) -> None:
-        replies.write(dumps(message) + "\n")
-        replies.flush()
-
-    def tell(**message: Any) -> None:
-        send(event="told", **message)
-
-    def attempt(work: Callable[[], Any]) -> tuple[bool, Any]:
-        try:
-            return True, work()
-        except InputError as error:
-            send(event="refused", reason=str(error))
-        except OSError as error:
-            send(event="refused", reason=explained(error))
-        except (RecursionError, MemoryError):
-            os._exit(1)  # nothing is left to go on with; another process finds out on which image
-        except Exception:
-            send(event="broken", reason=traceback.format_exc())
-        except BaseException as error:  # a model that raises such things raises them anywhere
-            print(f"{type(error).__name__} ends the process", file=sys.stderr)
-            os._exit(1)
-        return False, None
-
-    fine, handle = attempt(lambda: _function(target)(job))
-    if not fine:
-        return
-    send(event="ready")
-    for line in commands:
-        order = loads(line)
-        fine, result = attempt(lambda order=order: handle(order, tell))  # type: ignore[misc]
-        if not fine:
-            return
-        send(event="done", result=result)
-
-
-if __name__ == "__main__":
-    main()
