@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import rules
+import second_rules
 import simulated as sim
 import surfaces
 from scipy import stats
@@ -439,7 +440,7 @@ def equivalences() -> Iterator[Line]:
 
 def lines() -> list[Line]:
     """Every line, in the order of the table."""
-    of_rules = [Line(*row) for row in rules.rows()]
+    of_rules = [Line(*row) for row in (*rules.rows(), *second_rules.rows())]
     beside = [Line(row.section, row.name, row.bounds, row.share, row.weight, row.surface) for row in surfaces.rows()]
     of_audit = [*rate_alarms(), *mean_alarms(), *comparison_alarms(), *coverage(), *power(), *equivalences()]
     return [*of_audit, *of_rules, *beside]

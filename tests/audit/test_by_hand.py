@@ -1,12 +1,13 @@
 """The audit's formulas against scipy, statsmodels, enumeration and loops."""
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.power import NormalIndPower
+from statsmodels.stats.power import NormalIndPower, TTestIndPower
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 from tests.naive import rank_scores
 
@@ -20,7 +21,7 @@ from countenance.auditing.plan import parse_effect, plan, plan_for
 from countenance.auditing.power import detectable_rate, growth, rank_from_d, reach, shifted
 from countenance.auditing.ranks import kurtosis
 from countenance.auditing.spread import studentised
-from countenance.auditing.sums import clustered
+from countenance.auditing.sums import Cross, clustered
 from countenance.errors import InputError
 
 # distributions
@@ -334,8 +335,9 @@ def test_a_plan_for_rates_is_that_of_statsmodels(groups, comparison, count):
 
 def test_a_plan_for_means_and_people():
     found = plan("mean", effect="d=.4", groups=3, deff=2.5, power=0.8)
-    n = ((stats.norm.ppf(1 - 0.05 / 6) + stats.norm.ppf(0.8)) / 0.4) ** 2 * 1.5
-    assert found.n_effective == math.ceil(n) and found.n_per_group == math.ceil(2.5 * n)
+    n = TTestIndPower().solve_power(effect_size=0.4, ratio=2, alpha=0.05 / 3 / 2, power=0.8)  # mean and ranks
+    assert found.n_effective == pytest.approx(n, abs=1.5) and found.n_per_group == pytest.approx(2.5 * n, abs=4)
+    assert found.alpha_each == pytest.approx(0.05 / 6)
     assert "over 3 comparisons, design effect 2.5" in found.reason and found.effect_name == "d"
     people = plan("mean", effect="diff=3", sd=10, rows_per_unit=4, icc=0.25)
     assert people.deff == pytest.approx(1.75) and people.units_per_group == math.ceil(people.n_per_group / 4)
@@ -575,3 +577,25 @@ def test_sums_of_units_by_cell_are_a_loop():
 def test_cohen_h_is_that_of_statsmodels():
     for a, b in ((0.1, 0.3), (0.9, 0.2), (0.0, 1.0)):
         assert cohen_h(a, b) == pytest.approx(proportion_effectsize(a, b))
+
+
+def test_a_skewed_mean_keeps_only_the_variance_that_its_distance_does_not_explain():
+    """The statistic of permutations of a mean, by plain sums over the values of two groups."""
+    rng = np.random.default_rng(6)
+    for shape in (rng.exponential, lambda size: np.where(rng.random(size) < 0.2, 0.0, 0.8), rng.standard_normal):
+        one, two = shape(size=25), shape(size=80)
+        both, n = np.r_[one, two], (25, 80)
+        row = (25 * one.var() + 80 * two.var()) / 105
+        variances = []
+        for values in (one, two):
+            away = values - values.mean()
+            explained = 1.5 * (away**3).sum() / (away**2).sum() / len(values) * (values.mean() - both.mean())
+            variances.append(max(values.var(ddof=1) / len(values) - explained, row / len(values)))
+        welch = [max(values.var(ddof=1), row) / len(values) for values in (one, two)]
+        df = sum(welch) ** 2 / sum(v**2 / (size - 1) for v, size in zip(welch, n, strict=True))
+        t = (one.mean() - two.mean()) / np.sqrt(sum(variances))
+        sides = [
+            dataclasses.replace(simple(x), thirds=((x**3).sum(), (x**2).sum(), x.sum(), float(len(x))))
+            for x in (one, two)
+        ]
+        assert float(tests.unskewed(*sides, Cross())) == pytest.approx(2 * stats.t.sf(abs(t), df), rel=1e-9)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance import auditing
+from countenance.auditing.audit import audited
 from countenance.cli.app import run as command
 from countenance.data import paths
 from countenance.storage.local import LocalStorage
@@ -70,18 +70,18 @@ def test_a_second_command_reads_pictures_once_more_to_see_that_they_are_the_same
 def count_reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each file of a run is read from now on, and how many audits are computed ("audits")."""
     counts: Counter[str] = Counter()
-    read, compute = LocalStorage.read, auditing.audit
+    read, compute = LocalStorage.read, audited
 
     def counted_read(self: LocalStorage, name: str) -> bytes:
         counts[name] += 1
         return read(self, name)
 
-    def counted_audit(*tables: Any, **settings: Any) -> Any:
+    def counted_audit(work: Any, **settings: Any) -> Any:
         counts["audits"] += 1
-        return compute(*tables, **settings)
+        return compute(work, **settings)
 
     monkeypatch.setattr(LocalStorage, "read", counted_read)
-    monkeypatch.setattr("countenance.run.auditing.audit", counted_audit)
+    monkeypatch.setattr("countenance.run.auditing.audited", counted_audit)
     return counts
 
 

@@ -52,6 +52,12 @@ CARDS = {
 }
 
 
+def test_the_words_about_uccs_name_their_source(tmp_path: Path) -> None:
+    card = uccs(tmp_path)
+    assert "without their knowledge" in card.consent and "restricted licence" in card.licence
+    assert all("https://vast.uccs.edu/Opensetface" in words for words in (card.consent, card.licence))
+
+
 def test_every_reader_is_gone_over() -> None:
     assert sorted({*CARDS, *BY_CARD}) == dataset_names()
 

@@ -61,7 +61,7 @@ METRICS = {
         ("true_negative", "higher", True, None),
     ],
     "person_localization": [
-        ("AR_IOU", "higher", True, None),
+        ("average_recall", "higher", True, None),
         ("recall@0.5", "higher", True, None),
         ("best_iou", "higher", False, None),
         ("false_positives", "lower", False, None),

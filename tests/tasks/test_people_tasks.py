@@ -51,7 +51,7 @@ def test_people_are_found_by_their_boxes_and_false_alarms_are_counted():
     about = sample()
     boxes = np.array([[4, 5, 16, 35, 0.9], [30, 30, 39, 39, 0.8]])
     first, second, image = rows(PERSON_LOCALIZATION, boxes, about)
-    assert (first["m.AR_IOU"], second["m.AR_IOU"]) == (1.0, 0.0)
+    assert (first["m.average_recall"], second["m.average_recall"]) == (1.0, 0.0)
     assert image["m.false_positives"] == 1
     found = reduced(PERSON_LOCALIZATION, [about], {"i0": PERSON_LOCALIZATION.check(boxes, about)})
     assert found.results[0].value == pytest.approx(51 / 101)

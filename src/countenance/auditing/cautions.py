@@ -44,7 +44,8 @@ def _skewness(column: Column) -> float:
         return column.shape.skewness
     known = column.values[~np.isnan(column.values)]
     spread = float(known.std()) if len(known) else 0.0
-    return float(np.mean((known - known.mean()) ** 3)) / spread**3 if spread > 0 else 0.0
+    away = known - known.mean() if len(known) else known
+    return float((away * away * away).mean()) / spread**3 if spread > 0 else 0.0
 
 
 def _large_clusters(batches: Sequence[Batch], many: str) -> str:

@@ -16,16 +16,20 @@ from countenance.auditing.verdict import (
     DECIDES,
     DISPARITY,
     INSUFFICIENT,
+    RARELY,
     SMALLER,
     UNTESTABLE,
+    ratio_words,
     shown,
     widest_words,
 )
 
 REST = "rest"
+PEOPLE_WHOSE = "people whose"
 STANDS_OUT = 1.5
 """So much further from the others than the group that is worst off is one that does better, to be named first."""
 VERBS = {"worse": "does worse than", "better": "does better than", "unknown": "differs from"}
+VERBS_OF_MANY = {"worse": "do worse than", "better": "do better than", "unknown": "differ from"}
 
 
 def headline(audit: Audit) -> str:
@@ -159,7 +163,8 @@ def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
         return _twin_words(first)
     if way == "better" and first.versus != REST:
         group, versus, estimate, other, way = versus, group, other, estimate, "worse"
-    words = f"{group} {VERBS[way]} {versus}: "
+    verbs = VERBS_OF_MANY if group.startswith(PEOPLE_WHOSE) else VERBS
+    words = f"{group} {verbs[way]} {versus}: "
     if first.statistic == "rank":
         lower = (first.effect < 0) == (group == side_words(first))
         words += (
@@ -168,6 +173,7 @@ def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
         words += f"{shown(other)})"
     else:
         words += f"{_metric(first)} is {shown(estimate)} against {shown(other)}"
+        words += ratio_words(first.failure_ratio) if first.failure_ratio and RARELY in first.reason else ""
     if first.kind == "missing":
         return words
     if settings.get("better", {}).get(first.metric) == LOWER:
@@ -237,7 +243,7 @@ def side_words(finding: Finding) -> str:
     'people whose sex is not recorded'
     """
     if finding.group == UNKNOWN:
-        return f"people whose {finding.attribute} is not recorded"
+        return f"{PEOPLE_WHOSE} {finding.attribute} is not recorded"
     return f"{finding.attribute} = {finding.group}"
 
 

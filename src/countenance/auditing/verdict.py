@@ -14,13 +14,14 @@ from countenance.auditing.effects import cohen_h
 from countenance.auditing.finding import Finding, Widest
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.power import growth
-from countenance.auditing.ratio import RARE
+from countenance.auditing.ratio import RARE, Ratio
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.units import plural
 
 UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient evidence"
 SMALLER = "a real difference, smaller than"
 DECIDES = "% interval decides that"
+RARELY = "failures are rare"
 """In a reason: the interval that is shown reaches δ, the one that decides does not."""
 MOST_NAMED = 4
 
@@ -132,9 +133,19 @@ def _ratio_words(draft: Draft) -> str:
     rates = values["estimate"], values["estimate_versus"]
     if min(rate if draft.judged.better == LOWER else 1 - rate for rate in rates) >= RARE:
         return ""
+    return ratio_words(ratio)
+
+
+def ratio_words(ratio: Ratio) -> str:
+    """A ratio of failures with its interval.
+
+    >>> ratio_words(Ratio(22.0, 9.877, 48.64)), ratio_words(Ratio(None, 3.2, None))
+    (', 22 times as many failures [9.9, 48.6]', ', infinitely many times as many failures [3.2, any]')
+    """
     many = "infinitely many" if ratio.value is None else f"{ratio.value:.3g}"
+    low = "0" if ratio.low is None else f"{ratio.low:.2g}"
     high = "any" if ratio.high is None else f"{ratio.high:.3g}"
-    return f", {many} times as many failures [{ratio.low:.2g}, {high}]"
+    return f", {many} times as many failures [{low}, {high}]"
 
 
 def _small_words(draft: Draft, real: bool, question: VerdictQuestion) -> str:
@@ -165,7 +176,7 @@ def _disparity(draft: Draft, question: VerdictQuestion) -> Finding:
     if values["effect_name"] != "difference":
         reason += f", {values['effect_name']} {values['effect']:+.2f}"
     if draft.smaller and draft.rare:
-        reason += f"; smaller than {draft.judged.delta:g}, but failures are rare"
+        reason += f"; smaller than {draft.judged.delta:g}, but {RARELY}"
     return Finding(**values, verdict=DISPARITY, severity=severity, reason=reason)
 
 

@@ -104,7 +104,7 @@ def audit(
     from countenance.auditing.source import Source
     from countenance.files import write_json
     from countenance.prediction_tables import prediction_table
-    from countenance.report import write_pdf, write_report, write_table_pdf, write_table_report
+    from countenance.report import TableOrigin, write_pdf, write_report, write_table_pdf, write_table_report
     from countenance.run import Run, audit_run
     from countenance.run.ledger import noted
     from countenance.run.licences import of_manifest
@@ -145,6 +145,8 @@ def audit(
         raise InputError(f"{table}: several files; a page shows one: --report and --pdf need a single .parquet or .csv")
     with ExitStack() as stack:
         path = Path() if finished is not None else stack.enter_context(fetched(table))
+        columns = {"--truth": truth, "--pred": pred, "--score": score, "--positive": positive}
+        origin = TableOrigin(path, tuple(word for name, value in columns.items() if value for word in (name, value)))
         with shuffling(quiet) as progress:
             if finished is not None:
                 answer = noted(
@@ -176,7 +178,7 @@ def audit(
             else:
                 source = Source(path, label=str(table))
                 answer = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
-        for line in lines_of(answer, width()):
+        for line in lines_of(answer, width(), finished):
             say(line)
         for caution in finished.cautions if finished is not None else ():
             say(f"note     {caution}")
@@ -186,10 +188,14 @@ def audit(
         if finished is not None:
             keep_audit(finished, answer)
         if report is not None:
-            page = write_report(finished, report) if finished is not None else write_table_report(path, answer, report)
+            page = (
+                write_report(finished, report)
+                if finished is not None
+                else write_table_report(path, answer, report, origin)
+            )
             say(f"report   {page.resolve()}")
         if pdf is not None:
-            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, answer, pdf)
+            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, answer, pdf, origin)
             say(f"pdf      {page.resolve()}")
 
 
@@ -236,10 +242,10 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
             raise Stopped from None
 
 
-def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
+def lines_of(result: "Audit", columns: int | None = None, finished: "Run | None" = None) -> list[str]:
     """An audit for a terminal: the verdict, everyone's scores, the table of findings, and who was left out.
 
-    `columns` is how wide the terminal is.
+    `columns` is how wide the terminal is; `finished` is the run that was audited, where it was one.
     """
     from countenance.auditing.headline import headline
     from countenance.report.names import in_group_order
@@ -248,7 +254,8 @@ def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
     every, result = result, result.without_given()
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     lines: list[str] = [PaintedLine(["verdict  ", PaintedText(result.verdict, mark(result.verdict, worst))])]
-    lines += wrapped("in short", headline(result), columns)
+    short = headline(result) if finished is None else _run_sentences(finished, result)
+    lines += wrapped("in short", short, columns)
     lines += wrapped("findings", tally(result), columns)
     lines += wrapped("overall", overall_words(result), columns) if result.overall else []
     lines += [*unit_lines(result, columns), ""]
@@ -427,18 +434,27 @@ def _left_out(answer: "Audit", columns: int | None = None) -> list[str]:
     return lines
 
 
+def _run_sentences(finished: "Run", result: "Audit") -> str:
+    """The sentence with which the page of the run begins."""
+    from countenance.report.first_screen import terminal_words
+    from countenance.report.page import too_many_failed
+    from countenance.report.source import ReportSource
+
+    short = terminal_words(ReportSource(result, finished.task(), finished), finished.model_name)
+    if too_many_failed(finished.manifest.model_dump()):
+        return f"{result.reason.partition('. ')[0]}. {short}"
+    return short
+
+
 def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> list[str]:
     """The verdict on a run, everyone's scores, and how many comparisons ended how."""
-    from countenance.auditing.headline import headline
     from countenance.report.words import mark
 
     every, result = result, result.without_given()
     manifest = finished.manifest
     failed = f", {manifest['failed']} without a prediction" if manifest["failed"] else ""
     images = f"{manifest['dataset']['images']} images of {manifest['dataset']['card']['name']}{failed}"
-    short = headline(result)
-    if "have no answer, more than the limit" in result.reason:
-        short = f"{result.reason.partition('. ')[0]}. {short}"
+    short = _run_sentences(finished, result)
     scores = f": {overall_words(result)}" if result.overall else ""
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     return [

@@ -195,11 +195,20 @@ def open_(
     opens: Annotated[str | None, typer.Option(help="When entries are taken from, such as 2026-11-15.")] = None,
     closes: Annotated[str | None, typer.Option(help="Time from which none is taken.")] = None,
     title: Annotated[str, typer.Option(help="What the contest is called on its page.")] = "",
+    crew: Annotated[
+        list[str] | None, typer.Option(help="A crew that takes part; several times (default: everybody may).")
+    ] = None,
+    entries_per_crew: Annotated[
+        int | None, typer.Option(min=1, help="How many entries a crew may have on the board (default: any number).")
+    ] = None,
 ) -> None:
-    """Set the dates of a contest: `submit` refuses entries outside them, and `leaderboard` counts none."""
+    """Set the dates and crews of a contest: `submit` refuses other entries, and `leaderboard` counts none."""
     from countenance.suites.bias_bounty.contest import Contest, open_contest
 
-    say(f"contest  {open_contest(board, Contest(title=title, opens=opens, closes=closes))}")
+    contest = Contest(
+        title=title, opens=opens, closes=closes, crews=tuple(crew or ()), entries_per_crew=entries_per_crew
+    )
+    say(f"contest  {open_contest(board, contest)}")
 
 
 @app.command()

@@ -109,7 +109,7 @@ def export(
 def _figures(run: "Run", out: Path) -> list[Path]:
     """A file for each figure; where there are several, their names go into the files' names."""
     from countenance.files import named
-    from countenance.report.plots import all_figures, save
+    from countenance.report.draw.mpl import all_figures, save
     from countenance.report.source import ReportSource
     from countenance.run.licences import in_words, of_manifest
 

@@ -227,8 +227,8 @@ def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str)
 
 def _check_pdf(pdf: Path | None) -> None:
     if pdf is not None:
+        from countenance.report.draw.mpl import check_installed
         from countenance.report.paper import pdf_path
-        from countenance.report.plots import check_installed
 
         pdf_path(pdf)
         check_installed("a report as PDF", pdf=True)

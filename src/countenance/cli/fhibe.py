@@ -91,7 +91,7 @@ def evaluate(
     if task == "all" and out is not None:
         raise InputError("--out names one run; name one task, or leave it out")
     if pdf:
-        from countenance.report.plots.style import check_installed
+        from countenance.report.draw.mpl.style import check_installed
 
         check_installed("a report as PDF", pdf=True)
     arguments: dict[str, Any] = {
@@ -210,8 +210,12 @@ def report(
 
 
 @app.command()
-def attributes(task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None) -> None:
+def attributes(
+    task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None,
+    options: Annotated[bool, typer.Option("--options", help="Also what people could choose.")] = False,
+) -> None:
     """List the 31 attributes: what they mean, and which may have several values."""
+    from countenance.data.adapters.fhibe.places import offered
     from countenance.data.adapters.fhibe.words import ATTRIBUTES, FACE_TASKS, MEANINGS, MULTIPLE, NOT_ON_FACES, TASKS
 
     if task is not None and task not in TASKS:
@@ -221,6 +225,8 @@ def attributes(task: Annotated[str | None, typer.Option(help="Only those a task'
             continue
         several = "several" if name in MULTIPLE else ""
         say(f"{name:36} {several:8} {MEANINGS[name]}")
+        if options and (choices := offered(name)):
+            say(f"{'':36} {'':8} {'; '.join(choices)}")
 
 
 @app.command("make-data")

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from countenance.auditing import Audit, audit
+from countenance.auditing import Audit
 from countenance.auditing.attributes import NothingToCompare
+from countenance.auditing.audit import audited, work_of
+from countenance.auditing.computation import Work
 from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
@@ -121,6 +123,31 @@ def audit_source(
     run: Run, source: Source, by: Sequence[str] | None, metrics: Sequence[str], where: Any = None, **settings: Any
 ) -> Audit:
     """Audit rows of a run that were read before, with what its task, its dataset's card and its failures say."""
+    with work_of_run(run, source, by, metrics, where, **settings) as work:
+        return audited_run(run, source, work, equity=bool(settings.get("equity")))
+
+
+def audited_run(run: Run, source: Source, work: Work, *, equity: bool = False) -> Audit:
+    """Make the comparisons of a run's rows and conclude, with what its columns, its pairs and its failures say."""
+    answer = audited(work, equity=equity)
+    for name in answer.settings["by"]:
+        answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
+    return _with_failures(_with_pairs(answer, run), run)
+
+
+@contextmanager
+def work_of_run(
+    run: Run,
+    source: Source,
+    by: Sequence[str] | None,
+    metrics: Sequence[str],
+    where: Any = None,
+    *,
+    equity: bool = False,
+    twins: bool = True,
+    **settings: Any,
+) -> Iterator[Work]:
+    """The computation of an audit of a run's rows, up to the first sum; `twins`: compare versions in pairs."""
     computed = [groups for groups in computed_of(run) if groups.metric in metrics]
     names = {groups.metric for groups in computed}
     columns = [name for name in metrics if name not in names]
@@ -140,10 +167,8 @@ def audit_source(
     with complete_rows(run, source, columns) as (rows, answered):
         options = _of_card(run, rows.names) | {"answered": answered}
         options |= {name: value for name, value in settings.items() if value is not None or name not in options}
-        answer = audit(rows, by=by, metrics=columns, where=where, computed=computed, **options)
-        for name in answer.settings["by"]:
-            answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
-        return _with_failures(_with_pairs(answer, run), run)
+        chosen = AuditSettings(where=where, **options if twins else options | {"paired_by": None})
+        yield work_of(rows, by, columns, chosen, equity=equity, computed=computed)
 
 
 def computed_of(run: Run) -> list[ComputedGroups]:

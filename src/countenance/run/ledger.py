@@ -20,6 +20,7 @@ ASKED = (
     "by",
     "metrics",
     "where",
+    "given",
     "comparison",
     "reference",
     "depth",
@@ -67,6 +68,12 @@ def sentence(questions: dict[str, dict[str, Any]]) -> str:
         f"this run has been asked {len(questions)} different questions, {total:,} comparisons in all; an answer "
         "accounts for its own alone"
     )
+
+
+def note_of(run: Run) -> str:
+    """How often a run was asked, in words; nothing where it was asked once or never."""
+    questions = _read(run)
+    return sentence(questions) if len(questions) > 1 else ""
 
 
 def _key(settings: dict[str, Any]) -> str:

@@ -81,7 +81,7 @@ def label_scores(truth: NDArray[np.uint8], runs: Mapping[int, Ints], options: Pa
 
 def score(sample: Sample, answer: LabelMap, options: ParsingOptions) -> list[Row]:
     """One row for the person: the mean F1 over the labels that the truth has, and each label's own."""
-    (subject,) = sample.subjects
+    (subject,) = sample.people
     runs = {int(label): mask_runs(answer.classes == label) for label in np.unique(answer.classes)}
     scores = label_scores(true_classes(subject, sample.height, sample.width), runs, options)
     row = subject_row(sample, subject)
@@ -91,7 +91,7 @@ def score(sample: Sample, answer: LabelMap, options: ParsingOptions) -> list[Row
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows one person whose face parts are known."""
-    return len(sample.subjects) == 1 and bool(sample.subjects[0].face_parts)
+    return len(sample.people) == 1 and bool(sample.people[0].face_parts)
 
 
 def make(options: ParsingOptions) -> Task:

@@ -174,7 +174,7 @@ def _by_similarity(image: Ints, counts: Ints, pairs: tuple[Ints, Ints, Array]) -
 
 def known(sample: Sample) -> list[Subject]:
     """The people with keypoints, a mask (for the area) and a face box (for the scale)."""
-    return [s for s in sample.subjects if s.keypoints is not None and s.mask is not None and s.face_box is not None]
+    return [s for s in sample.people if s.keypoints is not None and s.mask is not None and s.face_box is not None]
 
 
 def asks(sample: Sample) -> bool:

@@ -24,8 +24,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted
-from countenance.answers.types import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
+from countenance.answers.shapes import Keypoints, LabelMap, Masks, Picture
+from countenance.answers.values import Embedding, Parts
 from countenance.data.image import LazyImage
 from countenance.data.reading.columns import is_number
 from countenance.data.reading.entries import field, read_entries

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def ready_to_plot(path: Path | None) -> None:
     """Refuse a plot's name before any work is done."""
     if path is not None:
-        from countenance.report.plots import check_chart
+        from countenance.report.draw.mpl import check_chart
 
         check_chart(path)
 
@@ -80,7 +80,7 @@ def written(evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", 
                 say(f"  {x:12.4f} {y:10.6f}   threshold {threshold:.6g}")
     files = []
     if out.plot is not None:
-        from countenance.report.plots import save_chart
+        from countenance.report.draw.mpl import save_chart
         from countenance.suites.uccs.plot import HEIGHT, chart_of
 
         save_chart(chart_of(evaluations, band=settings.bootstrap > 0), out.plot, HEIGHT)
@@ -142,7 +142,7 @@ def _by_group(evaluations: "Sequence[UccsEvaluation]", out: Output) -> list[Path
             say(line)
         if out.plot is None:
             continue
-        from countenance.report.plots import save_chart
+        from countenance.report.draw.mpl import save_chart
         from countenance.suites.uccs.plot import HEIGHT, group_charts
 
         for attribute, chart in group_charts(evaluation, out.by).items():

@@ -144,7 +144,12 @@ class BountyEntry:
                 parts = session.run(list(network.outputs), {"images": pixels})
                 for name, part in zip(network.outputs, parts, strict=True):
                     batches[name].append(part)
-        return {name: np.concatenate(parts) for name, parts in batches.items()}
+        results = {name: np.concatenate(parts) for name, parts in batches.items()}
+        for name in ATTRIBUTES:
+            shape, expected = results[name].shape, (len(images), len(CLASSES[name]))
+            if shape != expected:
+                raise InputError(f"{self.name}: output {name!r} has the shape {shape}, expected {expected}")
+        return results
 
     def classes(self, images: Images) -> list[dict[str, int]]:
         """A class for each attribute of each image."""

@@ -101,7 +101,7 @@ def _clean_outputs(folder: Path, names: ImageNames, gone: set[str]) -> list[str]
 
 def files_again(run: Run, names: Sequence[str]) -> list[str]:
     """The pages of a run again: with the regions and the gallery that they had."""
-    from countenance.report.plots.style import is_installed
+    from countenance.report.draw.mpl.style import is_installed
 
     # A PDF was removed with the person; without the extra `plots` it is not written again.
     pages = [name for name in (REPORT, PDF) if name in names and (name != PDF or is_installed(pdf=True))]

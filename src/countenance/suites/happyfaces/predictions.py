@@ -5,7 +5,7 @@ from pathlib import Path
 
 from countenance.answers.formats.base import Predictions, Wanted
 from countenance.answers.formats.table import read_table
-from countenance.answers.types import Scalars
+from countenance.answers.values import Scalars
 from countenance.data.adapters.happyfaces import SET_OF, HappyFacesDataset
 from countenance.data.adapters.happyfaces_layout import HappyFaces
 from countenance.data.names import ImageNames

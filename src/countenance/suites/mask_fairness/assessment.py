@@ -72,29 +72,13 @@ class Assessment:
         return sorted(rows, key=lambda row: (not row.ours, row.seed.p if row.seed.tested else 1.0))
 
 
-SIDES = ("n", "clusters", "estimate", "low", "high", "deff")
-"""What a finding has of each side: of the other one under `NAME_versus`."""
-
-
-def mirrored(finding: Finding) -> Finding:
-    """The same comparison seen from the other group (an attribute with two values is compared once)."""
-    f = finding
-    update: dict[str, Any] = {"group": f.versus, "versus": f.group, "difference": -f.difference, "z": -f.z}
-    update |= {"diff_low": -f.diff_high, "diff_high": -f.diff_low, "effect": -f.effect}
-    update |= {"effect_low": -f.effect_high, "effect_high": -f.effect_low}
-    update["direction"] = {"worse": "better", "better": "worse"}.get(f.direction, f.direction)
-    for name in SIDES:
-        update |= {name: getattr(f, f"{name}_versus"), f"{name}_versus": getattr(f, name)}
-    return f.model_copy(update=update)
-
-
 def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: str) -> Finding | None:
     for finding in findings:
         if finding.metric == METRICS[metric] and finding.attribute == attribute and finding.depth == 1:
             if finding.group == group:
                 return finding
             if finding.versus == group:
-                return mirrored(finding)
+                return finding.mirrored()
     return None
 
 

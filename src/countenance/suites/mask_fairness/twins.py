@@ -15,7 +15,7 @@ from countenance.data import Dataset, load_dataset
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.run import Run, evaluate
-from countenance.suites.mask_fairness.assessment import csv_text, mirrored
+from countenance.suites.mask_fairness.assessment import csv_text
 from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.tasks.mask_detection import MASK_DETECTION, TRUTH, best_boxes
 
@@ -88,7 +88,7 @@ def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
 def _in_order(condition: str, finding: Finding) -> Finding:
     """The finding with its conditions in their natural order: lighter before darker, no mask before a mask."""
     first = in_order(condition, [finding.group, finding.versus])[0]
-    return finding if finding.group == first else mirrored(finding)
+    return finding if finding.group == first else finding.mirrored()
 
 
 def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:

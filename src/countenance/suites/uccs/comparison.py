@@ -12,7 +12,7 @@ from countenance.auditing.ranking import Ranking, effective_df, rank_paired
 from countenance.data.adapters.uccs_protocol import real_people
 from countenance.metrics.curves import resampled_rates
 from countenance.report import render
-from countenance.report.figures.curves import drawn
+from countenance.report.draw.svg.curves import drawn
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.operating import default_targets, operating_points
 from countenance.suites.uccs.plot import chart_of

@@ -1,11 +1,11 @@
-"""The challenge's plots: their curves, axes and words. Files are drawn by `report.plots`, pages by `drawn`."""
+"""The challenge's plots: their curves, axes and words. Files are drawn by `report.draw.mpl`, pages by `drawn`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from countenance.report.figures.curves import Chart, GroupLine, styled, x_limits
+from countenance.report.charts.curves import CurveChart, GroupLine, styled, x_limits
 from countenance.report.names import phrase, value_label
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.operating import group_curves
@@ -29,7 +29,7 @@ ACROSS = {
 }
 
 
-def chart_of(evaluations: Sequence[UccsEvaluation], *, band: bool) -> Chart:
+def chart_of(evaluations: Sequence[UccsEvaluation], *, band: bool) -> CurveChart:
     """The challenge's plot of several evaluations of one kind."""
     first = evaluations[0]
     log = first.settings.log
@@ -42,10 +42,10 @@ def chart_of(evaluations: Sequence[UccsEvaluation], *, band: bool) -> Chart:
     if version == 2:
         lines.append(_chance(evaluations[-1], limits))
     title = f"Rank {rank} {kind} curve" if kind == "O-ROC" or (kind == "DIR" and rank > 1) else ""
-    return Chart((ACROSS[kind, version], UP[kind, numbers]), lines, (log, False), (), (limits, (0.0, top)), title)
+    return CurveChart((ACROSS[kind, version], UP[kind, numbers]), lines, (log, False), (), (limits, (0.0, top)), title)
 
 
-def group_charts(evaluation: UccsEvaluation, by: Sequence[str]) -> dict[str, Chart]:
+def group_charts(evaluation: UccsEvaluation, by: Sequence[str]) -> dict[str, CurveChart]:
     """A plot by group for each attribute that has groups large enough; the curve of all comes first."""
     by_attribute: dict[str, list[GroupLine]] = {}
     for group in group_curves(evaluation, by):

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from countenance.data import Dataset
 from countenance.errors import InputError
 from countenance.report import gallery, render
-from countenance.report.figures.curves import drawn
+from countenance.report.draw.svg.curves import drawn
 from countenance.report.source import ReportSource
 from countenance.run import Run
 from countenance.run.suite import Section

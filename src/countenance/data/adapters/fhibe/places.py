@@ -8,6 +8,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from countenance.data.adapters.fhibe.words import OPTIONS
+
 
 def _numbers(text: str) -> frozenset[int]:
     out: set[int] = set()
@@ -80,3 +82,14 @@ def country(written: str) -> str | None:
     if written in _PUBLISHED["no_country"] or tidy in _PUBLISHED["no_country"]:
         return None
     return _COUNTRY.get(tidy, tidy)
+
+
+def offered(attribute: str) -> tuple[str, ...]:
+    """What people could choose of an attribute, without numbers; nothing of nationalities (225) and free text.
+
+    >>> offered("weather")[:2], len(offered("ancestry")), offered("location_country")
+    (('Fog', 'Haze'), 27, ())
+    """
+    if attribute == "ancestry":
+        return tuple(name.split(". ", 1)[1] for name in sorted(ANCESTRIES, key=lambda name: number(name) or 0))
+    return OPTIONS.get(attribute, ())

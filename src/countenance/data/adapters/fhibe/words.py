@@ -1,5 +1,7 @@
 """FHIBE's words: datasets, tasks, attributes with their meanings, age bins."""
 
+import json
+from pathlib import Path
 from typing import NamedTuple
 
 from countenance.data.card import AssignedBy
@@ -64,6 +66,12 @@ _ATTRIBUTES: dict[str, FhibeAttribute] = {
 """The 31 attributes in the order in which results name them; 17 may have several values."""
 ATTRIBUTES = tuple(_ATTRIBUTES)
 MEANINGS: dict[str, str] = {name: about.meaning for name, about in _ATTRIBUTES.items()}
+OPTIONS: dict[str, tuple[str, ...]] = {
+    name: tuple(options)
+    for name, options in json.loads((Path(__file__).parent / "options.json").read_text(encoding="utf-8")).items()
+}
+"""What FHIBE's people could choose, in the words of its questionnaire and in its order, without the numbers. Ancestries
+are in places.json; nationality is one of 225 countries, and the country of a picture is free text."""
 MULTIPLE = frozenset(name for name, about in _ATTRIBUTES.items() if about.several)
 UNNUMBERED = frozenset(name for name, about in _ATTRIBUTES.items() if not about.numbered)
 ASSIGNED: dict[str, AssignedBy] = {

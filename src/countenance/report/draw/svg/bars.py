@@ -1,4 +1,4 @@
-"""How all the comparisons ended, as one bar."""
+"""Bars of counts: one for each count, and one that is cut into the ends of all comparisons."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,23 @@ from countenance.report.names import shown
 from countenance.report.words import Tally
 
 
-def bar(parts: Sequence[Tally]) -> Markup:
+def bar(n: int, most: int) -> Markup:
+    """A bar as long as its share of the longest; the number is beside it, so it is for the eye alone.
+
+    >>> 'width="50.0%"' in bar(5, 10)
+    True
+    """
+    share = 100 * n / most if most else 0.0
+    return Markup(  # noqa: S704 - numbers
+        '<svg width="100%" height="10" aria-hidden="true" focusable="false">'
+        f'<rect width="{share:.1f}%" height="10" rx="1"/></svg>'
+    )
+
+
+def tally_bar(parts: Sequence[Tally]) -> Markup:
     """A bar cut into the ends that occurred, worst first; its text says the same.
 
-    >>> "3 severe disparity" in bar([Tally("severe", "severe disparity", 3)])
+    >>> "3 severe disparity" in tally_bar([Tally("severe", "severe disparity", 3)])
     True
     """
     total = sum(part.n for part in parts) or 1

@@ -45,6 +45,11 @@ class Scale:
         share = (value - self.low) / (self.high - self.low)
         return round(100 * min(max(share, 0.0), 1.0), 2)
 
+    @property
+    def labelled(self) -> list[tuple[float, str]]:
+        """The ticks with their texts."""
+        return [(tick, self.label(tick)) for tick in self.ticks]
+
     def label(self, tick: float) -> str:
         """A tick's text.
 

@@ -1,12 +1,12 @@
 """The same curves as an interactive page, drawn by plotly (extra `interactive`)."""
 
 from countenance.errors import MissingExtra
-from countenance.report.figures.curves import Chart
+from countenance.report.charts.curves import CurveChart
+from countenance.report.draw.palette import LINE, colour_of
 from countenance.report.names import shown
-from countenance.report.plots.style import LINE, colour_of
 
 
-def interactive(chart: Chart) -> str:
+def interactive(chart: CurveChart) -> str:
     """A page that needs no network; points show their threshold where the lines have them."""
     try:
         import plotly.graph_objects as go
@@ -39,8 +39,8 @@ def interactive(chart: Chart) -> str:
             line={"color": colour, "dash": ",".join(f"{part}px" for part in line.dash.split()) or "solid", "width": 3},
             hovertemplate=f"{across} %{{x:.6g}}<br>{up} %{{y:.4f}}{threshold}",
         )
-    for place in chart.marks:
-        figure.add_vline(x=place, line={"color": LINE, "dash": "dash"}, annotation_text=f"{place:.3g}")
+    for place, label in chart.marked:
+        figure.add_vline(x=place, line={"color": LINE, "dash": "dash"}, annotation_text=label)
     figure.update_layout(
         template="plotly_white",
         title=str(shown(chart.title)) or None,

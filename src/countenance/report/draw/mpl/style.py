@@ -12,20 +12,10 @@ from typing import Any
 
 from countenance.errors import InputError, MissingExtra
 from countenance.files import write_atomically
+from countenance.report.charts.forest import UNMARKED
+from countenance.report.draw.palette import COLOURS, GRID, INK, LINE, SOFT
 from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
 
-INK, SOFT, LINE, GRID, LINK = "#1c1c1a", "#5a594f", "#8d8b80", "#e6e4db", "#1a5276"
-UNMARKED = "unmarked"
-COLOURS = {
-    SEVERE: "#a3211b",
-    MINOR: "#8a4a00",
-    UNSURE: "#44546c",
-    NONE: "#156048",
-    UNTESTED: "#66655c",
-    FAVOURED: LINK,
-    UNMARKED: LINK,
-}
-"""The colours of `static/style.css`; shapes tell the same, for readers and printers without colour."""
 SHAPES: dict[str, Mapping[str, Any]] = {
     SEVERE: {"marker": "D", "fill": True},
     MINOR: {"marker": "D", "fill": False},
@@ -35,16 +25,6 @@ SHAPES: dict[str, Mapping[str, Any]] = {
     UNTESTED: {"marker": "x", "fill": True},
     UNMARKED: {"marker": "s", "fill": True},
 }
-LABELS = {
-    SEVERE: "served worse",
-    MINOR: "served worse, a small gap",
-    FAVOURED: "served better",
-    NONE: "no gap that matters",
-    UNSURE: "not enough people to tell",
-    UNTESTED: "too few people to test",
-}
-RAMP = ("#35206e", "#52227c", "#6f2484", "#8c2a83", "#a8327c", "#bf3f6e", "#cf525b", "#d66945", "#d2812f", "#bd9110")
-PLAIN = ("#1a5276", "#b34700", "#156048", "#8c2a83", "#6b5b00", "#a3211b", "#3f51b5", "#5a594f", "#00695c", "#880e4f")
 ENDINGS = (".pdf", ".svg", ".png")
 MILLIMETRE = 1 / 25.4
 LOCK = threading.RLock()
@@ -79,15 +59,6 @@ def check_installed(what: str = "drawing figures for files", *, pdf: bool = Fals
     """Say which extra is missing, before any work is done."""
     if not is_installed(pdf=pdf):
         raise MissingExtra(what, "plots")
-
-
-def colour_of(name: str) -> str:
-    """The colour of a line's class in the style sheet.
-
-    >>> colour_of("c0"), colour_of("s9")
-    ('#1a5276', '#bd9110')
-    """
-    return (RAMP if name.startswith("s") else PLAIN)[int(name[1:])]
 
 
 @contextmanager
