@@ -18,7 +18,7 @@ import numpy as np
 from rules import ALPHA, ATMOST, Rng, Row, Table, any_alarm, counted
 
 from countenance.auditing import audit, plan
-from countenance.auditing.computed import ComputedGroups
+from countenance.auditing.computed_groups import ComputedGroups
 from countenance.comparing import compare
 from countenance.gating import gate
 
