@@ -62,10 +62,10 @@ def test_who_has_people_and_their_crossings_and_when_the_rest(source: AuditSourc
 
 def test_the_short_forest_has_the_worst_everyone_and_the_count_of_the_rest(source: AuditSource) -> None:
     first = first_screen(source, "m")
-    assert first.forest is not None and 2 <= len(first.forest.bars) <= 4
-    assert first.forest.bars[-1].label == "everyone" and "confirmed" in first.forest.rest
+    assert first.forest is not None and 2 <= len(first.forest.rows) <= 4
+    assert first.forest.rows[-1].label == "everyone" and "confirmed" in first.forest.note
     own = {(e.attribute, e.group): (e.low, e.high) for e in source.audit.groups}
-    for bar in first.forest.bars[:-1]:
+    for bar in first.forest.rows[:-1]:
         assert bar.key is not None and own[bar.key[1:]] == pytest.approx((bar.low, bar.high)), "one interval per number"
 
 

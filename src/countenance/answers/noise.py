@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.answers.types import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts
+from countenance.answers.boxes import Boxes
+from countenance.answers.shapes import Keypoints, LabelMap, Masks
+from countenance.answers.values import Embedding, Parts
 from countenance.errors import opencv
 
 Array = NDArray[np.float64]

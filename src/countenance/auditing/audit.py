@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from countenance.auditing.attributes import written
@@ -47,7 +46,7 @@ def audit(
     >>> result.verdict, result.findings[0].severity, round(result.findings[0].difference, 3)
     ('disparity', 'severe', -0.45)
     """
-    work = work_of(table, by, metrics, AuditSettings.of(**settings), equity=equity, computed=computed)
+    work = work_of(table, by, metrics, AuditSettings(**settings), equity=equity, computed=computed)
     return audited(work, equity=equity)
 
 
@@ -91,7 +90,7 @@ def estimates(
     >>> [(e.group, e.n, round(e.low, 3), round(e.high, 3)) for e in estimates(rows, ["sex"], ["found"])]
     [('f', 150, 0.729, 0.856), ('m', 545, 0.695, 0.769)]
     """
-    return work_of(table, by, metrics, AuditSettings.of(**{"adjust": "holm"} | settings)).estimates()
+    return work_of(table, by, metrics, AuditSettings(**{"adjust": "holm"} | settings)).estimates()
 
 
 def work_of(
@@ -124,7 +123,7 @@ def _add_twins(work: Work, source: Source, twins: Twins, by: list[str] | None, m
     every = work if twins.apart is None and not work.settings.conditions else None
     if every is None:
         rows = Rows(
-            source, [twins.columns[1]], metrics, replace(work.settings, paired_by=None, adjust="holm", where=None)
+            source, [twins.columns[1]], metrics, work.settings.changed(paired_by=None, adjust="holm", where=None)
         )
         every = Work(rows, work.settings, work.judged, 1)
     drafts, decides = twin_drafts(source, twins, every.measured, every.rows.order, work.settings)

@@ -56,6 +56,9 @@ class Work:
         self.adjusted_by, self.adjust_why, self.permutations = settings.adjust, "", 0
         self.further: list[Draft] = []
         """Comparisons of twins, which belong to the same family."""
+        self.batches: list[Batch] = []
+        self.summed: list[tuple[Grouping, MeasuredMetric, Summed]] = []
+        """The comparisons and the sums of groups, from which intervals at other levels are made (`levels`)."""
         self.computed: list[Ratios] = []
         """Numbers of groups that rows do not give, in the same family too."""
         chosen = rows.chosen
@@ -124,7 +127,7 @@ class Work:
         """Each metric over all rows, with its interval."""
         scores = [metric for metric in self.measured if metric.kind == GROUP]
         return [
-            self._estimate(self.everyone, 0, metric, summed)
+            self.estimate(self.everyone, 0, metric, summed)
             for metric, summed in zip(scores, self.summing.of(self.everyone, scores, tested=False), strict=True)
         ]
 
@@ -175,11 +178,13 @@ class Work:
 
     def _note_cells(self, grouping: Grouping, cells: Sequence[int], measured: MeasuredMetric, summed: Summed) -> None:
         if measured.kind == GROUP:
-            self.groups += [self._estimate(grouping, cell, measured, summed) for cell in cells]
+            self.summed.append((grouping, measured, summed))
+            self.groups += [self.estimate(grouping, cell, measured, summed) for cell in cells]
         else:
             self.missing += [self._lack(grouping, cell, measured, summed) for cell in cells]
 
-    def _estimate(self, grouping: Grouping, cell: int, measured: MeasuredMetric, summed: Summed) -> Estimate:
+    def estimate(self, grouping: Grouping, cell: int, measured: MeasuredMetric, summed: Summed) -> Estimate:
+        """A group's number with its interval."""
         side = summed.sums.cells.take(cell)
         low, high, deff = (float(part[cell]) for part in summed.intervals.cells)
         lacking = 0 if summed.missing is None else int(np.asarray(summed.missing.cells.total)[cell])
@@ -257,7 +262,7 @@ class Work:
                 if len(grouping.cells) > 1:
                     batch.add(grouping, own)
                     pairs += self._pairs(grouping, batch.measured, own)
-        batches = [batch for batch in batches if batch.g]
+        self.batches = batches = [batch for batch in batches if batch.g]
         self._test(batches)
         drafts = [draft for batch in batches for draft in drafts_of(batch)]
         self.notes += cautions(batches, self.nouns[1], self.settings.alpha)

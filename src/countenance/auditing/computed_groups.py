@@ -202,8 +202,7 @@ def own_ratios(
     common, deltas = parse_delta(settings.delta)
     ways = parse_better(settings.better)
     own_deltas = {name: delta for name, delta in deltas.items() if name not in names}
-    rows = replace(
-        settings,
+    rows = settings.changed(
         delta=own_deltas | ({} if common is None else {"": common}),
         better={name: way for name, way in ways.items() if name not in names},
     )

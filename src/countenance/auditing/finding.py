@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
@@ -15,6 +15,10 @@ from countenance.auditing.ratio import Ratio
 from countenance.errors import InputError, optional
 
 NAN = math.nan
+OPPOSITE = {"better": "worse", "worse": "better"}
+SIDES = ("n", "clusters", "estimate", "low", "high", "deff", "counted")
+"""What a finding has of each side: of the other one under `NAME_versus`."""
+INTERVALS = (("diff_low", "diff_high"), ("effect_low", "effect_high"), ("low_equivalence", "high_equivalence"))
 
 
 class Estimate(BaseModel):
@@ -125,6 +129,24 @@ class Finding(BaseModel):
     gained: int | None = None
     bases: int | None = None
     note: str = ""
+
+    def mirrored(self) -> Self:
+        """The same comparison seen from the other side.
+
+        >>> from countenance.auditing import audit
+        >>> finding = audit({"sex": ["f", "m", "m"] * 40, "ok": [0, 1, 1, 1] * 30}, ["sex"], ["ok"]).findings[0]
+        >>> other = finding.mirrored()
+        >>> (finding.group, finding.n), (other.group, other.n), other.difference == -finding.difference
+        (('f', 40), ('m', 80), True)
+        """
+        changes: dict[str, Any] = {"group": self.versus, "versus": self.group}
+        changes |= {name: -getattr(self, name) for name in ("difference", "effect", "z")}
+        changes["direction"] = OPPOSITE.get(self.direction, self.direction)
+        for low, high in INTERVALS:
+            changes |= {low: -getattr(self, high), high: -getattr(self, low)}
+        for name in SIDES:
+            changes |= {name: getattr(self, f"{name}_versus"), f"{name}_versus": getattr(self, name)}
+        return self.model_copy(update=changes)
 
     @property
     def measure(self) -> str:

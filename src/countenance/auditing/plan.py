@@ -259,7 +259,7 @@ def plan_for(
     from countenance.auditing.verdict import Needed
 
     kind, size = ("delta", math.nan) if effect is None else parse_effect(effect)
-    work = work_of(table, by, [metric], AuditSettings.of(alpha=alpha, power=power, **options))
+    work = work_of(table, by, [metric], AuditSettings(alpha=alpha, power=power, **options))
     work.findings()
     least = work.settings.min_n
     smallest = min((level for level in work.levels if math.isfinite(level)), default=alpha)

@@ -18,13 +18,13 @@ def verify(run: RunPlace) -> None:
     from countenance.run.store import RunStore
     from countenance.run.verify import verify as check
 
-    found = check(RunStore(run))
-    if found.problems:
-        for problem in found.problems:
+    verification = check(RunStore(run))
+    if verification.problems:
+        for problem in verification.problems:
             say(f"damaged  {problem}")
-        count = "1 problem" if len(found.problems) == 1 else f"{len(found.problems)} problems"
+        count = "1 problem" if len(verification.problems) == 1 else f"{len(verification.problems)} problems"
         raise InputError(f"{run}: {count}; the same `countenance run` command repairs what it can")
-    say(f"intact   {found.files} files of {run} have the content that was written")
+    say(f"intact   {verification.files} files of {run} have the content that was written")
 
 
 def purge(

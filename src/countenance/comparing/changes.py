@@ -125,8 +125,9 @@ def _change(
     judged, contrast = draft.judged, sides.contrasts[finding.metric]
     small = draft.smaller and judged.delta is not None and not draft.untestable
     way = direction(finding.difference, judged.better)
+    low, high = _interval(finding, sides.work.settings.alpha)
     verdict = CANNOT_TELL
-    if finding.p_adjusted < sides.work.settings.alpha and finding.difference:
+    if finding.p_adjusted < sides.work.settings.alpha and (low > 0 or high < 0):
         verdict = {"better": BETTER, "worse": WORSE}.get(way, HIGHER if finding.difference > 0 else LOWER)
     elif small:
         verdict = no_larger(judged.delta)
@@ -141,8 +142,8 @@ def _change(
         estimate_a=finding.estimate_versus,
         estimate_b=finding.estimate,
         difference=finding.difference,
-        low=finding.diff_low,
-        high=finding.diff_high,
+        low=low,
+        high=high,
         p=finding.p,
         p_adjusted=finding.p_adjusted,
         verdict=verdict,
@@ -164,6 +165,17 @@ def _change(
         depth=depth,
         reason=finding.reason,
     )
+
+
+def _interval(finding: Finding, alpha: float) -> tuple[float, float]:
+    """The interval of a change; it holds zero where the deciding test does not rule out that nothing changed.
+
+    The test of 0/1 scores is exact and the interval is not, so that either may be the more cautious: models are told
+    apart where both do.
+    """
+    if finding.p >= alpha:
+        return min(finding.diff_low, 0.0), max(finding.diff_high, 0.0)
+    return finding.diff_low, finding.diff_high
 
 
 def _not_worse(finding: Finding, judged: Judged) -> bool:

@@ -60,7 +60,7 @@ def compare(
     >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
     >>> v1, v2 = rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}
     >>> compare(v1, v2, by=["sex"], metrics=["correct"], names=["v1", "v2"]).decision
-    'v2 is better overall (+50.0 points, 45.1 to 54.9) and worse for nobody by more than 0.05; the gap between sex = f and m narrowed (from +100.0 to 0.0 points).'
+    'v2 is better overall (+50.0 points, 45.1 to 54.9). It is worse for nobody by more than 0.05. The gap between sex = f and m narrowed (from +100.0 to 0.0 points).'
     """  # noqa: E501
     return ComparisonQuestion.of(entries_of([a, b], names), by, metrics, pair=pair, **settings).between(0, 1)
 
@@ -86,8 +86,8 @@ class ComparisonQuestion:
         """Check the settings and put the rows side by side."""
         if unknown := [name for name in options if name not in SETTINGS]:
             raise InputError(f"a comparison has no setting {unknown[0]!r}; there are pair, {', '.join(SETTINGS)}")
-        audit_settings = AuditSettings.of(**options)
-        settings = replace(audit_settings, depth=audit_settings.depth or 1)
+        audit_settings = AuditSettings(**options)
+        settings = audit_settings.changed(depth=audit_settings.depth or 1)
         listed = None if by is None else split_names(by) if isinstance(by, str) else list(by)
         measured = [metrics] if isinstance(metrics, str) else metrics
         if both := [name for name in listed or () if name in (measured or ())]:
@@ -105,7 +105,7 @@ class ComparisonQuestion:
         changed = overall(sides)
         parts = by_group(sides) if grouped else []
         moved, audit = gaps(sides) if grouped else ([], None)
-        notes = [*self.paired.notes, *self._one_sided(first, second), *(audit.notes if audit else [])]
+        notes = [*self.paired.notes, *self.one_sided(first, second), *(audit.notes if audit else [])]
         unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
         absent = self.absent(sides) if grouped else []
         decisions = decided(changed, parts, moved, sides.work.nouns, absent)
@@ -217,7 +217,7 @@ class ComparisonQuestion:
         rate = Judged(delta_of_rates(self.settings), LOWER)
         return judgements | {name: rate for name in self.measured if name not in judgements}
 
-    def _one_sided(self, first: int, second: int) -> list[str]:
+    def one_sided(self, first: int, second: int) -> list[str]:
         """Metrics that rows have in one of the two only."""
         notes = []
         for name, values in self.paired.scores.items():

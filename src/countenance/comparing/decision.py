@@ -35,18 +35,23 @@ def decided(
     nouns: tuple[str, str],
     absent: Sequence[Absent] = (),
 ) -> list[str]:
-    """One sentence for each metric, and one about groups that could not be compared at all."""
-    sentences = []
+    """What is said of each metric, and of groups that could not be compared, in sentences of up to three numbers.
+
+    Everyone comes first, then for whom it is worse, then the gaps that moved.
+    """
+    decisions = []
     for change in overall:
         own = [each for each in groups if each.metric == change.metric]
         moved = [gap for gap in gaps if gap.metric == change.metric and not gap.mirrors]
-        worse = _worse(change, own, bool(absent))
-        gap = _gaps(moved)
-        if " but " in worse or any(each.verdict == WORSE for each in own):  # a wider gap is no contrast to that
-            gap = gap.replace(", but ", "; ", 1)
-        words = _overall(change, nouns) + worse + gap
-        sentences.append(f"{change.metric}: {words}." if len(overall) > 1 else f"{words}.")
-    return sentences + ([_absent(absent)] if absent else [])
+        losing = _losing(change, own)
+        names = listed([f"{g.attribute} = {g.group}" for g in losing]) if losing else ""
+        contrast = f" but worse for {names}" if losing and change.verdict == BETTER else ""
+        about_gaps = _gaps(moved, contrast=change.verdict == BETTER and not losing)
+        below = [_loss(losing, contrast, names), "" if losing else _worse(change, own, bool(absent)), *about_gaps]
+        sentences = [f"{_overall(change, nouns)}{contrast}", *(part[:1].upper() + part[1:] for part in below if part)]
+        text = " ".join(f"{sentence}." for sentence in sentences)
+        decisions.append(f"{change.metric}: {text}" if len(overall) > 1 else text)
+    return decisions + ([_absent(absent)] if absent else [])
 
 
 def _absent(absent: Sequence[Absent]) -> str:
@@ -99,7 +104,7 @@ def _overall(change: Change, nouns: tuple[str, str]) -> str:
         if change.clusters_needed and change.clusters_needed > change.clusters:
             needed = f", and seeing {change.delta:g} takes about {change.clusters_needed - change.clusters:,} more"
         here = f"{plural(change.clusters, *nouns)}{needed}" if change.tested else change.reason
-        if change.tested and (change.low > 0 or change.high < 0):  # the interval is of one comparison, and not exact
+        if change.tested and (change.low > 0 or change.high < 0):  # the interval is of one comparison
             here = f"adjusted p {change.p_adjusted:.2g}; {here}"
         return f"the evidence cannot tell whether {change.b} is better overall ({_interval(change)}; {here})"
     wide = change.delta is not None and max(-change.low, change.high) >= change.delta
@@ -107,28 +112,38 @@ def _overall(change: Change, nouns: tuple[str, str]) -> str:
     return f"{change.b} and {change.a} do not differ by {change.delta:g} or more overall ({_interval(change)}{decides})"
 
 
+def _losing(change: Change, groups: Sequence[Change]) -> list[Change]:
+    """The groups for which b is worse, the largest loss first."""
+    if change.better is None:
+        return []
+    worse = [g for g in groups if g.group != UNKNOWN and g.verdict == WORSE and not g.small]
+    return sorted(worse, key=lambda g: (g.depth, _worst(g)))
+
+
+def _loss(losing: Sequence[Change], contrast: str, names: str) -> str:
+    """How much the group that loses most loses; the others are named unless the sentence before did that."""
+    if not losing:
+        return ""
+    first = losing[0]
+    if contrast:
+        return f"{first.attribute} = {first.group} changed by {_interval(first)}"
+    return f"it is worse for {names}: {first.attribute} = {first.group} changed by {_interval(first)}"
+
+
 def _worse(change: Change, groups: Sequence[Change], absent: bool) -> str:
-    """For whom b is worse, or that a loss of δ is ruled out for everyone."""
+    """Where b is worse for no group: whether a loss of δ is ruled out for everyone."""
     known = [g for g in groups if g.group != UNKNOWN]
     if not known or change.better is None:
         return ""
-    worse = sorted((g for g in known if g.verdict == WORSE and not g.small), key=lambda g: (g.depth, _worst(g)))
-    better = change.verdict == BETTER
-    if worse:
-        names = listed([f"{g.attribute} = {g.group} ({_interval(g)})" for g in worse])
-        return (
-            f" but worse for {names}" if better else f"; {'' if change.verdict == WORSE else 'it is '}worse for {names}"
-        )
     if change.delta is None:
-        return f"; shown to be worse for none of {plural(len(known), 'group', 'groups')}"
+        return f"it is shown to be worse for none of {plural(len(known), 'group', 'groups')}"
     uncertain = sorted((g for g in known if not g.not_worse), key=_worst)
     if uncertain:
         few = sum(not g.tested for g in uncertain)
         names = listed([f"{g.attribute} = {g.group}" for g in uncertain])
         why = f" ({plural(few, 'group is', 'groups are')} too small to test)" if few else ""
-        return f"{', but' if better else ';'} a loss of {change.delta:g} or more is not ruled out for {names}{why}"
-    nobody = f"worse for nobody {'who was compared ' if absent else ''}by more than {change.delta:g}"
-    return f" and {nobody}" if better else f"; it is {nobody}"
+        return f"a loss of {change.delta:g} or more is not ruled out for {names}{why}"
+    return f"it is worse for nobody {'who was compared ' if absent else ''}by more than {change.delta:g}"
 
 
 def _worst(change: Change) -> float:
@@ -136,29 +151,39 @@ def _worst(change: Change) -> float:
     return gain if math.isfinite(gain) else -math.inf
 
 
-def _gaps(gaps: Sequence[Gap]) -> str:
+def _gaps(gaps: Sequence[Gap], *, contrast: bool = False) -> list[str]:
+    """How the gaps moved: a sentence each for those that widened, reversed and narrowed."""
     if not gaps:
-        return ""
+        return []
     changed = sorted((g for g in gaps if g.verdict == DISPARITY), key=lambda g: (g.depth, -abs(g.difference)))
     if changed:
-        # Where one group falls behind, all others move ahead of the rest; they are not news.
-        news = [g for g in changed if g.versus != REST or g.direction != BETTER or g.moved != WIDENED] or changed
-        bad = [g for g in news if g.moved != NARROWED]
-        parts = []
+        # Where one group falls behind, all others move ahead of the rest, and where one catches up, all others lose a
+        # part of their lead; they are not news.
+        largest = max(abs(g.difference) for g in changed)
+        news = [g for g in changed if g.versus != REST or g.direction != _mirrored(g) or abs(g.difference) == largest]
+        sentences: list[str] = []
         for word in (WIDENED, REVERSED, NARROWED):
-            own = [f"{_between(g)} {word} ({_from_to(g)})" for g in news if g.moved == word]
-            parts += [f"the gap {listed(own)}"] if own else []
-        return (", but " if bad else "; ") + "; ".join(parts)
+            own = [g for g in news if g.moved == word]
+            if own:
+                names = listed([f"{_between(own[0])} {word} ({_from_to(own[0])})", *(_between(g) for g in own[1:])])
+                but = "but " if contrast and word != NARROWED and not sentences else ""
+                sentences.append(f"{but}the gap {names}")
+        return sentences
     unsure = sum(g.verdict in (INSUFFICIENT, UNTESTABLE) for g in gaps)
     if unsure:
         some = "any of the " if unsure == len(gaps) else f"{unsure} of the "
         which = f"{some}{len(gaps)} gaps" if len(gaps) > 1 else "the gap"
-        return f"; whether {which} changed cannot be told"
+        return [f"whether {which} changed cannot be told"]
     if gaps[0].delta is None:
-        return ""
+        return []
     grown = [g for g in gaps if _grew(g)]
     small = f", but the one {_between(grown[0])} grew by less ({_from_to(grown[0])})" if grown else ""
-    return f"; no gap changed by {gaps[0].delta:g} or more{small}"
+    return [f"no gap changed by {gaps[0].delta:g} or more{small}"]
+
+
+def _mirrored(gap: Gap) -> str:
+    """Which way a group moves whose gap changed only because another group's did."""
+    return WORSE if gap.moved == NARROWED else BETTER
 
 
 def _grew(gap: Gap) -> bool:

@@ -23,7 +23,8 @@ def gaps(sides: Sides) -> tuple[list[Gap], Audit]:
         gap = _gap(sides, finding, *_gap_before(sides, finding))
         every_gap.append(gap)
         if finding.versus != "rest":
-            every_gap.append(_mirrored(gap))
+            other = {"mirrors": gap.group, "clusters_needed": None}
+            every_gap.append(gap.mirrored().model_copy(update=other))
     place = {(g.name, cell): i for i, (g, cell) in enumerate((g, c) for g in sides.work.groupings for c in g.cells)}
     order = {(contrast.metric, contrast.a, contrast.b): i for i, contrast in enumerate(sides.contrasts.values())}
     every_gap.sort(key=lambda gap: (place[gap.attribute, gap.group], order[gap.metric, gap.a, gap.b]))
@@ -105,28 +106,3 @@ def moved(before: float, after: float, delta: float | None = None) -> str:
     if before * after < 0 and abs(after) >= abs(before) >= (delta or 0.0):
         return REVERSED
     return NARROWED if abs(after) < abs(before) else WIDENED
-
-
-def _mirrored(gap: Gap) -> Gap:
-    """The same comparison seen from the other group."""
-    flipped = {"better": "worse", "worse": "better"}
-    return gap.model_copy(
-        update={
-            "group": gap.versus,
-            "versus": gap.group,
-            "n": gap.n_versus,
-            "clusters": gap.clusters_versus,
-            "n_versus": gap.n,
-            "clusters_versus": gap.clusters,
-            "gap_a": -gap.gap_a,
-            "gap_b": -gap.gap_b,
-            "change": gap.change_versus,
-            "change_versus": gap.change,
-            "difference": -gap.difference,
-            "low": -gap.high,
-            "high": -gap.low,
-            "direction": flipped.get(gap.direction, gap.direction),
-            "mirrors": gap.group,
-            "clusters_needed": None,
-        }
-    )

@@ -134,7 +134,7 @@ def _ranking(
         )
         low, high = (pair.low, pair.high) if pair.b == names[i] else (-pair.high, -pair.low)
         intervals.append((i, j, *((low, high) if sign > 0 else (-high, -low)), pair.p))
-        adjusted.append(pair.p_adjusted)
+        adjusted.append(pair.p_adjusted if pair.shown else max(pair.p_adjusted, alpha))
     return ranked(names, sign * values, intervals, alpha, adjusted)
 
 

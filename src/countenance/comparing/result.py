@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from countenance.auditing.finding import plain
+from countenance.auditing.finding import OPPOSITE, plain
 
 NAN = math.nan
 BETTER, WORSE, HIGHER, LOWER, CANNOT_TELL = "better", "worse", "higher", "lower", "cannot tell"
@@ -75,6 +75,11 @@ class Change(BaseModel):
     """The interval if every missing score were wrong; NaN where none is missing, or the metric has no worst value."""
 
     @property
+    def shown(self) -> bool:
+        """Whether the two are shown to differ: the deciding test says so, and the interval does not hold zero."""
+        return self.verdict in (BETTER, WORSE, HIGHER, LOWER)
+
+    @property
     def tested(self) -> bool:
         """Whether there were enough units for a test."""
         return math.isfinite(self.p_adjusted) or self.small
@@ -120,6 +125,36 @@ class Gap(BaseModel):
     depth: int = 1
     mirrors: str = ""
     reason: str = ""
+
+    def mirrored(self) -> Gap:
+        """The same comparison seen from the other group.
+
+        >>> sizes = {"n": 30, "clusters": 20, "n_versus": 50, "clusters_versus": 40}
+        >>> numbers = {"gap_a": 0.1, "gap_b": 0.2, "change": 0.3, "change_versus": 0.2, "low": 0.02, "high": 0.2}
+        >>> names = {"metric": "ok", "attribute": "sex", "group": "f", "versus": "m", "a": "v1", "b": "v2"}
+        >>> gap = Gap(**names, **sizes, **numbers, difference=0.1, direction="better")
+        >>> other = gap.mirrored()
+        >>> other.group, other.n, other.gap_b, other.low, other.direction, other.mirrored() == gap
+        ('m', 50, -0.2, -0.2, 'worse', True)
+        """
+        return self.model_copy(
+            update={
+                "group": self.versus,
+                "versus": self.group,
+                "n": self.n_versus,
+                "clusters": self.clusters_versus,
+                "n_versus": self.n,
+                "clusters_versus": self.clusters,
+                "gap_a": -self.gap_a,
+                "gap_b": -self.gap_b,
+                "change": self.change_versus,
+                "change_versus": self.change,
+                "difference": -self.difference,
+                "low": -self.high,
+                "high": -self.low,
+                "direction": OPPOSITE.get(self.direction, self.direction),
+            }
+        )
 
 
 class Absent(BaseModel):

@@ -115,8 +115,7 @@ class Sides:
                 filled[name] = f"{FILLED}{name}"
                 table = table.append_column(filled[name], pa.array(wrong[1] - wrong[0], pa.float64(), from_pandas=True))
         known = {name: judged[contrast.metric] for name, contrast in named.items()}
-        own = replace(
-            settings,
+        own = settings.changed(
             kinds=kinds,
             families=_by_column(settings.families, named),
             where=None,

@@ -11,7 +11,7 @@ from countenance.auditing.source import Source
 from countenance.discovering.discovery import Discovered
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.run.store import SCORES
+from countenance.run.file_names import SCORES
 
 NOTE = b"countenance.note"
 

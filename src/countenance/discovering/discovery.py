@@ -75,6 +75,17 @@ class Discovered:
         return {name: plain(value) for name, value in content.items()}
 
 
+def _of_scores(names: Sequence[str]) -> list[str]:
+    """A sentence on columns of 0 and 1 in which nothing was searched."""
+    if not names:
+        return []
+    one = len(names) == 1
+    listed = f"{', '.join(names)} {'is' if one else 'are'} taken for {'a score' if one else 'scores'}"
+    return [
+        f"{listed} (0 and 1 in a table without attr.); call {'it' if one else 'one'} attr.{names[0]} to search in it"
+    ]
+
+
 def discover(
     table: Any,
     metric: str,
@@ -108,7 +119,7 @@ def discover(
         [chosen[i] for i in order],
         alpha,
         [*looked, *(["embeddings"] if own is not None else [])],
-        list(notes),
+        [*notes, *_of_scores(rows.scores)],
     )
 
 

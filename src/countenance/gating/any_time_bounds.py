@@ -85,7 +85,7 @@ def people_by_group(evidence: RunEvidence, metric: str, by: str | None) -> dict[
     if by is not None:
         evidence.need_attribute(by)
     run = evidence.run
-    with complete_rows(run, Source(run.scores(), label=run.place), [metric]) as (source, answered):
+    with complete_rows(run, Source(evidence.every_score, label=run.place), [metric]) as (source, answered):
         rows = pa.table(source.read([], source.names))
     chosen = kept_rows(Source(rows, label=run.place), evidence.policy.where)
     rows = rows if chosen is None else rows.filter(pa.array(chosen))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
+from countenance.auditing.levels import at_level
 from countenance.auditing.missing_scores import TOLERATED
-from countenance.auditing.units import plural, stored_nouns
-from countenance.comparing import Change, Comparison
-from countenance.comparing.comparison import compare
+from countenance.auditing.units import plural
+from countenance.comparing.changes import by_group, overall
+from countenance.comparing.comparison import ComparisonQuestion
+from countenance.comparing.entries import entries_of
+from countenance.comparing.result import Absent, Change
+from countenance.comparing.sides import Sides
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
 from countenance.gating import kinds
@@ -19,62 +24,66 @@ from countenance.run.run import Run
 NAMES = ("baseline", "this run")
 
 
+@dataclass(frozen=True)
+class PairedRuns:
+    """A run beside its baseline, on the rows that both have: what all rules about a metric by an attribute ask."""
+
+    question: ComparisonQuestion
+    sides: Sides
+    grouped: bool
+
+    @classmethod
+    def of(cls, metric: str, by: str | None, evidence: RunEvidence, baseline: Run) -> PairedRuns:
+        """Pair the rows; `countenance.comparing` refuses a baseline that is not comparable."""
+        question = ComparisonQuestion.of(
+            entries_of([baseline, evidence.run], NAMES),
+            [] if by is None else [by],
+            [metric],
+            alpha=evidence.alpha,
+            where=evidence.policy.where,
+            adjust="holm",
+        )
+        question.one_sided(0, 1)  # refuses runs of which no row has a score in both
+        return cls(question, *question.sides(0, 1))
+
+    def changes(self, metric: str, by: str | None, alpha: float) -> list[Change]:
+        """How the metric changed, for everybody or for each known group, with intervals at a level."""
+        sides = replace(self.sides, work=at_level(self.sides.work, alpha))
+        every = overall(sides) if by is None else by_group(sides) if self.grouped else []
+        return [change for change in every if change.metric == metric and change.group != UNKNOWN]
+
+    def absent(self) -> list[Absent]:
+        """The groups that only one of the two has."""
+        return self.question.absent(self.sides) if self.grouped else []
+
+    def left_out(self) -> str:
+        """How many rows have no partner, and where."""
+        parts = [
+            f"{plural(side['unpaired'], 'row', 'rows')} of {_the(side['name'])}"
+            for side in self.question.paired.unpaired
+            if side["unpaired"]
+        ]
+        return f"; without a partner: {' and '.join(parts)}" if parts else ""
+
+
 def paired_changes(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: Run) -> list[RuleCheck]:
     """A check for everybody, or for each group; `countenance.comparing` refuses a baseline that is not comparable."""
-
-    def changes(comparison: Comparison) -> list[Change]:
-        every = (
-            comparison.overall
-            if rule.by is None
-            else [change for change in comparison.groups if change.group != UNKNOWN]
-        )
-        return [change for change in every if change.metric == rule.metric]
-
-    first = _compared(rule, evidence, baseline, evidence.alpha)
-    pairwise = changes(first)
-    shared = (
-        changes(_compared(rule, evidence, baseline, evidence.alpha / len(pairwise))) if len(pairwise) > 1 else pairwise
-    )
-    nouns = stored_nouns(first.settings)
-    checks = [_check(rule, evidence, *pair, nouns) for pair in zip(pairwise, shared, strict=True)]
+    paired = PairedRuns.of(rule.metric, rule.by, evidence, baseline)
+    alone = paired.changes(rule.metric, rule.by, evidence.alpha)
+    shared = paired.changes(rule.metric, rule.by, evidence.alpha / len(alone)) if len(alone) > 1 else alone
+    nouns = paired.sides.work.nouns
+    checks = [_check(rule, evidence, *pair, nouns) for pair in zip(alone, shared, strict=True)]
     if checks:
-        checks[0] = checks[0].model_copy(update={"reason": f"{checks[0].reason}{_left_out(first)}"})
-    for group in first.absent:  # a run that fails on a whole group has not kept its level
+        checks[0] = checks[0].model_copy(update={"reason": f"{checks[0].reason}{paired.left_out()}"})
+    for group in paired.absent():  # a run that fails on a whole group has not kept its level
+        about = f"{rule.metric} of {group.attribute} = {group.group}"
         rows = plural(group.rows, "row", "rows")
-        about, reason = (
-            f"{rule.metric} of {group.attribute} = {group.group}",
-            f"only {_the(group.model)} has it ({rows})",
-        )
-        checks.append(missing(about, reason))
+        checks.append(missing(about, f"only {_the(group.model)} has it ({rows})"))
     return checks or [missing(rule.metric, "the run and the baseline share no group")]
-
-
-def _left_out(comparison: Comparison) -> str:
-    """How many rows have no partner, and where."""
-    parts = [
-        f"{plural(side['unpaired'], 'row', 'rows')} of {_the(side['name'])}"
-        for side in comparison.unpaired
-        if side["unpaired"]
-    ]
-    return f"; without a partner: {' and '.join(parts)}" if parts else ""
 
 
 def _the(name: str) -> str:
     return f"the {name}" if name == NAMES[0] else name
-
-
-def _compared(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: Run, alpha: float) -> Comparison:
-    return compare(
-        baseline,
-        evidence.run,
-        by=[] if rule.by is None else [rule.by],
-        metrics=[rule.metric],
-        names=NAMES,
-        alpha=alpha,
-        where=evidence.policy.where,
-        delta={rule.metric: max(rule.at_most, 1e-9)},
-        adjust="holm",
-    )
 
 
 def _check(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from countenance.auditing.equity import PAIRS
 from countenance.auditing.finding import Finding
 from countenance.auditing.headline import REST, side_words, versus_words
+from countenance.auditing.levels import gaps_at
 from countenance.auditing.missing_scores import TOLERATED
 from countenance.auditing.units import plural, stored_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE, shown
@@ -21,6 +23,7 @@ from countenance.gating.any_time_bounds import any_time_estimates, any_time_gaps
 from countenance.gating.bounds import Lacking, Limits, Measurement
 from countenance.gating.evidence import RunEvidence, missing, too_many_missing
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
+from countenance.gating.questions import RATES, AnsweredQuestion, Question, equity_metrics
 from countenance.gating.sample_sizes import units_for_distance
 
 LATENCIES = ("latency", "latency_ms", "latency_s")
@@ -59,28 +62,20 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
         checks = [each.check(limits, evidence.alpha, words) for each in looked]
         return checks or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
 
-    def compared(alpha: float) -> list[Finding]:
-        audit = evidence.audit(
-            [rule.by],
-            [rule.metric],
-            alpha=alpha,
-            delta={rule.metric: rule.at_most},
-            adjust="holm",
-            depth=1,
-            comparison=rule.comparison,
-        )
-        groups = [_from_losing_side(f) for f in audit.findings if f.kind == "group" and f.comparison == rule.comparison]
-        order = in_order(rule.by, [f.group for f in groups])
-        return sorted(groups, key=lambda f: order.index(f.group))
-
-    findings = compared(evidence.alpha)
-    shared = compared(evidence.alpha / len(findings)) if len(findings) > 1 else findings
-    cautious = compared(evidence.alpha / 2)  # its deciding intervals, with missing scores as wrong, are of this level
-    nouns = evidence.nouns(rule.metric, rule.by)
+    answer = evidence.answer(Question(rule.by, (rule.metric,), rule.comparison, compares=True))
+    findings = _of_rule(rule, answer)
+    shared = gaps_at(answer.work, evidence.alpha / max(len(findings), 1))
+    cautious = gaps_at(answer.work, evidence.alpha / 2)  # with missing scores as wrong; these intervals are 1 - 2·level
+    lacking = _lacking_gaps(rule, evidence)
+    nouns = answer.work.nouns
     limits = Limits(-rule.at_most, rule.at_most)
     words = f"a gap of at most {rule.at_most:g}"
     rows: list[RuleCheck] = []
-    for f, s, c in zip(findings, shared, cautious, strict=True):
+    for finding in findings:
+        key = finding.metric, finding.attribute, finding.group, finding.versus
+        f, s, c = _from_losing_side(finding), shared[key], cautious[key]
+        if f is not finding:
+            s, c = s.mirrored(), c.mirrored()
         about = f"{rule.metric}, {side_words(f)} against {versus_words(f)}"
         if (
             math.isnan(f.diff_low) or f.verdict == UNTESTABLE or f.small_group
@@ -96,15 +91,15 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
             f.difference,
             f.diff_low,
             f.diff_high,
-            s.diff_low,
-            s.diff_high,
+            s.low,
+            s.high,
             f.n,
             f.clusters,
             nouns,
             attribute=f.attribute,
             group=f.group,
             versus=f.versus,
-            missing=_lacking_gap(f, c, evidence),
+            missing=replace(lacking, low=c.low_equivalence, high=c.high_equivalence) if lacking.count else lacking,
         )
         rows.append(measured.check(limits, evidence.alpha, words).model_copy(update={"direction": f.direction}))
     rows = rows or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
@@ -112,35 +107,30 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
     return rows if judged else _with_unknown(rows, evidence.unknown(rule.metric, rule.by), rule.by)
 
 
+def _of_rule(rule: kinds.GapRule, answer: AnsweredQuestion) -> list[Finding]:
+    """The comparisons of groups that a rule is about, in the order of the groups that do worse."""
+    assert answer.audit is not None
+    findings = [
+        f
+        for f in answer.audit.findings
+        if f.kind == "group" and f.metric == rule.metric and f.comparison == rule.comparison
+    ]
+    order = in_order(rule.by, [_from_losing_side(f).group for f in findings])
+    return sorted(findings, key=lambda f: order.index(_from_losing_side(f).group))
+
+
 def _from_losing_side(f: Finding) -> Finding:
-    """A comparison of two groups, told from the one that does worse."""
+    """A comparison of two groups, seen from the one that does worse."""
     if f.versus == REST or f.direction != "better" or f.kind == "twins":
         return f
-    return f.model_copy(
-        update={
-            "group": f.versus,
-            "versus": f.group,
-            "direction": "worse",
-            "n": f.n_versus,
-            "clusters": f.clusters_versus,
-            "n_versus": f.n,
-            "clusters_versus": f.clusters,
-            "difference": -f.difference,
-            "diff_low": -f.diff_high,
-            "diff_high": -f.diff_low,
-            "low_equivalence": -f.high_equivalence,
-            "high_equivalence": -f.low_equivalence,
-        }
-    )
+    return f.mirrored()
 
 
-def _lacking_gap(f: Finding, cautious: Finding, evidence: RunEvidence) -> Lacking:
-    """What is missing on either side of a gap, and the gap's interval if that were wrong."""
-    groups = evidence.estimates(f.metric, f.attribute, evidence.alpha)
+def _lacking_gaps(rule: kinds.GapRule, evidence: RunEvidence) -> Lacking:
+    """How many scores are missing from the groups of a rule; the intervals if they were wrong are those of each gap."""
+    groups = evidence.estimates(rule.metric, rule.by, evidence.alpha)
     count = sum(e.missing for e in groups)
-    if not count:
-        return Lacking()
-    return Lacking(count, cautious.low_equivalence, cautious.high_equivalence, any(map(too_many_missing, groups)))
+    return Lacking(count, too_many=any(map(too_many_missing, groups))) if count else Lacking()
 
 
 def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any]:
@@ -203,15 +193,15 @@ def equity(rule: kinds.EquityRule, evidence: RunEvidence) -> list[RuleCheck]:
     """An equity measure against its limits; value and interval are the audit's."""
     evidence.need_attribute(rule.by)
     metric = rule.metric or "FMR and FNMR"
-    if metric in ("FMR", "FNMR", "FMR and FNMR"):
-        metrics = next((list(pair) for pair in PAIRS if set(pair) <= set(evidence.metrics)), None)
-        if metrics is None:
-            pairs = " or ".join(" with ".join(pair) for pair in PAIRS)
-            raise InputError(f"{evidence.run.place}: no FMR and FNMR; a run of verification has them ({pairs})")
-    else:
+    metrics = equity_metrics(rule.metric, evidence.metrics)
+    if metrics is None and metric in RATES:
+        pairs = " or ".join(" with ".join(pair) for pair in PAIRS)
+        raise InputError(f"{evidence.run.place}: no FMR and FNMR; a run of verification has them ({pairs})")
+    if metrics is None:
         evidence.need_metric(metric)
-        metrics = [metric]
-    measures = evidence.audit([rule.by], metrics, equity=True, adjust="holm", depth=1).equity
+    metrics = metrics or [metric]
+    audit = evidence.answer(Question(rule.by, tuple(metrics), compares=True, equity=True)).audit
+    measures = audit.equity if audit is not None else []
     about = f"{rule.measure} of {metric} by {rule.by}"
     measure = next((e for e in measures if e.measure == rule.measure and e.metric == metric), None)
     if measure is None:

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from countenance.data.fit_input import FitContext
 from countenance.data.record import Record
+from countenance.files import file_hash
 
 Images = Sequence[NDArray[np.uint8]]
 
@@ -53,15 +54,6 @@ class ModelCard(Record):
     settings: dict[str, Any] = Field(default_factory=dict)
     finds: tuple[str, ...] = ()
     """What it finds, in the words of `countenance.answers.targets` (face, person, …); empty: not said."""
-
-
-def file_hash(path: Path) -> str:
-    """The sha256 of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def code_sha256(path: Path) -> str:

@@ -21,9 +21,10 @@ import countenance
 from countenance.answers.targets import to_finds
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.files import file_hash
 from countenance.loading import load_code, load_registered, plugins
 from countenance.models.adapters import Request, adapt
-from countenance.models.model import Model, ModelCard, attribute_of, file_hash
+from countenance.models.model import Model, ModelCard, attribute_of
 from countenance.models.saved_predictions import finds_of_saved
 from countenance.models.timing import TimedModel
 from countenance.models.zoo import ZOO

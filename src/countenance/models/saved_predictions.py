@@ -11,7 +11,8 @@ from countenance.answers.store import read_answers
 from countenance.answers.targets import FINDS
 from countenance.decoding import regular_file
 from countenance.errors import InputError
-from countenance.models.model import ModelCard, file_hash
+from countenance.files import file_hash
+from countenance.models.model import ModelCard
 
 
 class SavedAnswers:

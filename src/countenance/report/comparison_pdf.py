@@ -7,25 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import countenance
-from countenance.comparing import Change, Comparison, Gap, Leaderboard
-from countenance.report import numbers, words
-from countenance.report.comparison import Plot, badge_of, change_plots, gap_plots
+from countenance.comparing import Comparison, Leaderboard
+from countenance.report import numbers
+from countenance.report.charts.forest import ChangeRow, Forest
+from countenance.report.comparison import badge_of, change_plots, gap_plots
 from countenance.report.comparison_words import lead
-from countenance.report.figures.scale import Scale
+from countenance.report.draw.mpl import forest_figures
 from countenance.report.leaderboard import board_badge, board_pages, moved_gaps
 from countenance.report.names import attribute_label
 from countenance.report.paper import Paper, pdf_path
-from countenance.report.plots.forest import PlotRow, forest_of, parts_of
 from countenance.run.licences import in_words
 
-LABELS = {
-    words.SEVERE: "worse",
-    words.MINOR: "worse, by less than what matters, or direction not known",
-    words.FAVOURED: "better",
-    words.NONE: "no change that matters",
-    words.UNSURE: "not enough people to tell",
-    words.UNTESTED: "too few people to test",
-}
 COLUMNS = ("group", "n", "difference (interval)", "adj. p", "verdict")
 
 
@@ -71,24 +63,9 @@ def write_leaderboard_pdf(leaderboard: Leaderboard, out: Path | str) -> Path:
         better = board["better"]
         direction = f"{better.capitalize()} is better. " if better else "Which way is better was not said. "
         paper.text(f"{direction}“=” marks a shared rank. Lines are intervals; all models share one scale.", soft=True)
-        kind = board["scale"]
-        shown = [
-            PlotRow(
-                f"{place.rank}{'=' if place.tied else ''}  {place.model}",
-                place.estimate,
-                place.low,
-                place.high,
-                f"{numbers.value(place.estimate, kind)}  [{numbers.span(place.low, place.high, kind)}]",
-                numbers.plural(place.n, "row"),
-                words.NONE,
-            )
-            for place in board["standings"]
-        ]
-        bounds = [bound for row in shown for bound in (row.estimate, row.low, row.high)]
-        figure = forest_of(shown, board["metric"], Scale.around(bounds, kind, least=0.02), labels={})
-        paper.figure(figure, f"models by {board['metric']}")
-        apart = [f"{', '.join(names)} cannot be told apart" for names in board["ties"]]
-        paper.text(f"{'; '.join(apart) or 'All models differ'}.")
+        for figure in forest_figures(board["forest"]):
+            paper.figure(figure, f"models by {board['metric']}")
+        paper.text(f"{board['ties_words'][:1].upper()}{board['ties_words'][1:]}.")
         for name, own in board["by_attribute"]:
             head = ("model", *(label for _, _, label in own))
             cells = [
@@ -98,7 +75,7 @@ def write_leaderboard_pdf(leaderboard: Leaderboard, out: Path | str) -> Path:
             paper.heading(f"By {attribute_label(name)}", 9.5)
             paper.table(head, cells, "L" + "R" * len(own))
         paper.heading("All pairs", 9.5)
-        paper.table(("pair", *COLUMNS[1:]), [_cells(row) for row in board["pairs"]], "LRRRL")
+        paper.table(("pair", *COLUMNS[1:]), [_cells(row) for row in board["pairs"].rows], "LRRRL")
     for model, moved in moved_gaps(leaderboard):
         paper.heading(f"Gaps of {model} against {leaderboard.models[0]}", 9.5)
         if moved:
@@ -142,45 +119,24 @@ def _decision(paper: Paper, result: Comparison | Leaderboard, mark: str, badge: 
     paper.box(mark, badge, sentences[0], [], [*after, f"Unit: {result.settings['unit']}."])
 
 
-def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:
+def _put_plot(paper: Paper, forest: Forest, names: tuple[str, str]) -> None:
     """The forest plot of one metric and the numbers beside it."""
-    better = f"{plot.better.capitalize()} is better. " if plot.better else "Which way is better was not said. "
-    paper.heading(plot.metric, 9.5, need=70)
+    better = f"{forest.better.capitalize()} is better. " if forest.better else "Which way is better was not said. "
+    paper.heading(forest.metric, 9.5, need=70)
     paper.text(
         f"{better}Lines are intervals; all groups share one scale; left of the dashed line is a loss"
-        f"{' (right, since lower is better)' if plot.better == 'lower' else ''}.",
+        f"{' (right, since lower is better)' if forest.better == 'lower' else ''}.",
         soft=True,
     )
-    rows: list[PlotRow] = []
+    for figure in forest_figures(forest):
+        paper.figure(figure, f"changes of {forest.metric}")
     cells: list[Sequence[str]] = []
-    shown: list[Change | Gap] = []
-    for name, own in plot.blocks:
-        if name != "everyone":
-            rows.append(PlotRow(name))
-            cells.append((name,))
-        for row in own:
-            change = row.of
-            shown.append(change)
-            rows.append(
-                PlotRow(
-                    row.label,
-                    change.difference,
-                    change.low,
-                    change.high,
-                    f"{row.difference}  [{row.interval}]",
-                    numbers.plural(change.n, "row"),
-                    row.mark,
-                )
-            )
-            cells.append(
-                (row.label, f"{change.n:,}", row.old, row.new, f"{row.difference} [{row.interval}]", row.p, row.verdict)
-            )
-    for part in parts_of(rows):
-        label = f"{plot.metric}: change" + (" (lower is better)" if plot.better == "lower" else "")
-        paper.figure(
-            forest_of(part, label, plot.scale, overall=0.0, marked="no difference", labels=LABELS),
-            f"changes of {plot.metric}",
-        )
+    for block in forest.blocks:
+        cells += [(block.label,)] if block.label else []
+        for row in block.rows:
+            if isinstance(row, ChangeRow):
+                change = f"{row.difference} [{row.interval}]"
+                cells.append((row.label, numbers.count(row.n), row.old, row.new, change, row.p, row.verdict))
     paper.table(("group", "n", *names, *COLUMNS[2:]), cells, "LRRRRRL")
 
 

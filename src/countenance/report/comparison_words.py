@@ -80,24 +80,7 @@ def told_side(gap: Gap) -> Gap:
     side = BETTER if gap.moved == NARROWED else WORSE
     if gap.versus == "rest" or gap.direction in (side, "unknown"):
         return gap
-    return gap.model_copy(
-        update={
-            "group": gap.versus,
-            "versus": gap.group,
-            "n": gap.n_versus,
-            "clusters": gap.clusters_versus,
-            "n_versus": gap.n,
-            "clusters_versus": gap.clusters,
-            "gap_a": -gap.gap_a,
-            "gap_b": -gap.gap_b,
-            "change": gap.change_versus,
-            "change_versus": gap.change,
-            "difference": -gap.difference,
-            "low": -gap.high,
-            "high": -gap.low,
-            "direction": side,
-        }
-    )
+    return gap.mirrored()
 
 
 def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tuple[str, str]:

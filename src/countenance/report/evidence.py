@@ -11,7 +11,7 @@ from countenance.auditing import Estimate, Finding
 from countenance.auditing.comparisons import direction
 from countenance.data.vocabulary import in_order
 from countenance.report import numbers, render
-from countenance.report.charts.forests import by_group
+from countenance.report.charts.group_forests import by_group
 from countenance.report.names import attribute_label, value_label
 from countenance.report.page import context, put
 from countenance.report.source import ReportSource

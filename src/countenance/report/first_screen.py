@@ -14,13 +14,13 @@ from markupsafe import Markup
 from countenance.auditing.headline import failing
 from countenance.report import numbers, words
 from countenance.report.album import Album
-from countenance.report.figures import forest
-from countenance.report.figures.scale import Scale
+from countenance.report.charts.forest import Forest, ForestBlock, ForestRow, bounds
+from countenance.report.charts.scale import Scale
 from countenance.report.harms import TWINS, Harm, HarmSide, everyone, harms, metric_words
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
 from countenance.report.names import model_label
-from countenance.report.sentences import finding_sentence, harm_sentence, sentence, unconfirmed_line
+from countenance.report.sentences import finding_sentence, harm_sentence, in_sentences, sentence, unconfirmed_line
 from countenance.report.source import Audited
 from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
@@ -45,35 +45,6 @@ class HarmLine:
 
 
 @dataclass(frozen=True)
-class ShortBar:
-    """A group of the short forest plot."""
-
-    label: str
-    swatch: Markup
-    value: str
-    interval: str
-    counts: str
-    plot: Markup
-    mark: str
-    verdict: str
-    key: tuple[str, str, str] | None
-    estimate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class ShortForest:
-    """The three worst confirmed groups and everyone, on one scale; `rest` counts the others."""
-
-    noun: str
-    axis: Markup
-    bars: list[ShortBar]
-    rest: str
-    scale: Scale
-
-
-@dataclass(frozen=True)
 class FirstScreen:
     """Everything above the fold."""
 
@@ -84,7 +55,8 @@ class FirstScreen:
     when: list[HarmLine]
     more_who: int
     more_when: int
-    forest: ShortForest | None
+    forest: Forest | None
+    """The three worst confirmed groups and everyone, on one scale; its note counts the others."""
     failures: Failures
     ladders: list[Ladder]
     how_sure: str
@@ -123,6 +95,22 @@ def first_screen(
         unconfirmed_line(source),
         _counted(source),
     )
+
+
+def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False) -> str:
+    """What the first screen says first, as a terminal prints it: sentences of at most three numbers."""
+    ordered = harms(source)
+    rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
+    lead, _ = _lead(source, model_label(model), ordered, rungs, too_many_failed)
+    differing = sum(f.verdict == words.DISPARITY for f in source.audit.findings)
+    led = bool(ordered) and not rungs and lead.endswith(harm_sentence(model_label(model), ordered[0]))
+    if led:
+        lead = in_sentences(lead, ordered[0].words.verb)
+    if rungs and not rungs[0].confirmed:
+        lead = f"{lead} {NOT_SHOWN[bool(rungs[0].decided)]}"
+        return f"{lead} {numbers.plural(differing, 'comparison differs', 'comparisons differ')}." if differing else lead
+    more = differing - 1 if led or rungs else 0
+    return f"{lead} {numbers.plural(more, 'more comparison differs', 'more comparisons differ')}." if more > 0 else lead
 
 
 def _lead(
@@ -190,7 +178,7 @@ def _counted(source: Audited) -> str:
     return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
 
 
-def _forest(source: Audited, ordered: Sequence[Harm]) -> ShortForest | None:
+def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     """The worst confirmed groups of the metric that leads; where none is confirmed, the largest groups' own numbers."""
     metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
     if metric is None:
@@ -201,16 +189,21 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> ShortForest | None:
     chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
         chosen = [(side, None) for side in _lowest(source, metric)]
-    sides = [side for side, _ in chosen] + ([whole] if whole else [])
-    if not sides:
-        return None
-    scale = Scale.around([b for s in sides for b in (s.estimate, s.low, s.high)], kind)
-    reference = whole.estimate if whole else None
-    bars = [_bar(side, harm, kind, scale, reference, metric, source) for side, harm in chosen]
+    rows = [_row(side, harm, kind, metric, source) for side, harm in chosen]
     if whole:
-        bars.append(_bar(whole, None, kind, scale, reference, metric, source, "everyone"))
-    noun = metric_words(source, metric.name)[1].noun
-    return ShortForest(noun, forest.axis(scale), bars, rest_words(source, metric), scale)
+        rows.append(_row(whole, None, kind, metric, source, "everyone"))
+    if not rows:
+        return None
+    return Forest(
+        metric.name,
+        metric.name,
+        Scale.around(bounds(rows), kind),
+        (ForestBlock("", tuple(rows)),),
+        whole.estimate if whole else None,
+        better=metric.better,
+        noun=metric_words(source, metric.name)[1].noun,
+        note=rest_words(source, metric),
+    )
 
 
 def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
@@ -249,37 +242,25 @@ def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
     return lowest
 
 
-def _bar(
-    side: HarmSide,
-    harm: Harm | None,
-    kind: str,
-    scale: Scale,
-    reference: float | None,
-    metric: Metric,
-    source: Audited,
-    verdict: str = "",
-) -> ShortBar:
-    mark = _mark(harm) if harm else words.NONE if verdict else words.UNSURE
-    right = _right(side, metric)
-    plot = forest.row(scale, side.estimate, side.low, side.high, mark, reference)
-    swatch = harm.swatch if harm else source.names.swatch(side.attribute, side.group) if not verdict else Markup("")
-    outcome = "served worse" if harm else "" if verdict else "not confirmed"
-    key = (metric.name, "", "") if verdict else (metric.name, side.attribute, side.group)
-    if harm and harm.finding.kind != "group":
-        key = (metric.name, "", "")
-    return ShortBar(
-        verdict or side.label,
-        swatch,
-        numbers.percent(side.estimate, kind),
-        numbers.likely(side.low, side.high, kind),
-        right,
-        plot,
-        mark,
-        outcome,
-        key,
+def _row(
+    side: HarmSide, harm: Harm | None, kind: str, metric: Metric, source: Audited, everybody: str = ""
+) -> ForestRow:
+    """A group that is served worse, one that is not confirmed, or everybody under that name."""
+    grouped = not everybody and (harm is None or harm.finding.kind == "group")
+    return ForestRow(
+        everybody or side.label,
         side.estimate,
         side.low,
         side.high,
+        numbers.percent(side.estimate, kind),
+        numbers.likely(side.low, side.high, kind),
+        _right(side, metric),
+        _mark(harm) if harm else words.NONE if everybody else words.UNSURE,
+        "served worse" if harm else "" if everybody else "not confirmed",
+        side.n,
+        side.clusters,
+        colours=() if everybody else source.names.colours(side.attribute, side.group),
+        key=(metric.name, side.attribute, side.group) if grouped else (metric.name, "", ""),
     )
 
 

@@ -3,23 +3,22 @@
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from countenance.auditing import Audit
 from countenance.auditing.given_finding import PART_OF_GAP, GivenFinding
 from countenance.report import numbers
-from countenance.report.figures import forest, waterfall
+from countenance.report.charts import waterfall
+from countenance.report.charts.scale import Scale
 from countenance.report.names import attribute_label, value_label
 
 MOST_FIGURES = 6
 
 
 @dataclass(frozen=True)
-class DrawnStep:
-    """A step of a waterfall: its name, the bar, and its size with interval as text."""
+class LabelledStep:
+    """A step of a waterfall: its name, where it lies, and its size with interval as text."""
 
     name: str
-    bar: Markup
+    step: waterfall.Step
     size: str
     interval: str
 
@@ -31,8 +30,8 @@ class Fall:
     title: str
     verdict: str
     reason: str
-    axis: Markup
-    steps: list[DrawnStep]
+    scale: Scale
+    steps: list[LabelledStep]
     conditions: list[str]
     strata: list[Any]
     kind: str
@@ -63,7 +62,6 @@ def _fall(finding: GivenFinding) -> Fall:
     parts = [(name, part.part, part.part_low, part.part_high) for name, part in finding.explained.items()]
     held = (finding.held_equal, finding.low, finding.high)
     bars = waterfall.steps((finding.raw, finding.raw_low, finding.raw_high), parts, held)
-    scale = waterfall.scale_of(bars, finding.metric_kind)
     kind = finding.metric_kind
     group = value_label(finding.attribute, finding.group)
     versus = "everybody else" if finding.versus == "rest" else value_label(finding.attribute, finding.versus)
@@ -71,11 +69,11 @@ def _fall(finding: GivenFinding) -> Fall:
         f"{finding.metric}: {attribute_label(finding.attribute)} {group} against {versus}",
         finding.verdict,
         finding.reason,
-        forest.axis(scale),
+        waterfall.scale_of(bars, kind),
         [
-            DrawnStep(
+            LabelledStep(
                 attribute_label(part.name) if part.kind == "part" else part.name,
-                waterfall.bar(scale, part),
+                part,
                 numbers.change(part.size, kind),
                 numbers.change_span(part.low, part.high, kind),
             )

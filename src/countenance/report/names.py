@@ -232,9 +232,13 @@ class Names:
         parts = sorted(self.parts(attribute, group), key=lambda part: role_of([part[0]], {}) != PERSON)
         return [value_words(name, value) for name, value in parts]
 
-    def swatch(self, attribute: str, group: str) -> Markup:
+    def colours(self, attribute: str, group: str) -> tuple[str, ...]:
         """The colours of a group's skin tones."""
-        return swatches([colour for part in self.words(attribute, group) for colour in part.swatches])
+        return tuple(colour for part in self.words(attribute, group) for colour in part.swatches)
+
+    def swatch(self, attribute: str, group: str) -> Markup:
+        """The colours of a group's skin tones as a small picture."""
+        return swatches(self.colours(attribute, group))
 
     def who(self, attribute: str, group: str) -> str:
         """A group in few words, for a list.

@@ -3,7 +3,7 @@
 import hashlib
 import shlex
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,18 +18,18 @@ from countenance.files import to_json
 from countenance.report import charts, findings, held_equal, method, open_questions, render, words
 from countenance.report import gallery as pictures
 from countenance.report.album import Album
+from countenance.report.draw.svg.bars import tally_bar
 from countenance.report.face_matrix import face_matrix
-from countenance.report.figures import tally
 from countenance.report.first_screen import first_screen
 from countenance.report.handle import handles
 from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import GroupRows
 from countenance.report.names import model_label
-from countenance.report.results import whole_run
+from countenance.report.results import result_sections
 from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.run import Run
-from countenance.run.store import PAGES, REPORT
+from countenance.run.file_names import PAGES, REPORT
 from countenance.run.suite import Section, Suite, suite_of
 from countenance.storage import Missing, is_url
 
@@ -123,20 +123,33 @@ def pages_of(run: Run) -> dict[str, Any]:
     return pages if isinstance(pages, dict) else {}
 
 
-def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path:
+@dataclass(frozen=True)
+class TableOrigin:
+    """The user's own table, and the options of `countenance audit` by which the rows of a page were made from it."""
+
+    path: Path
+    options: tuple[str, ...] = ()
+
+
+def write_table_report(table: Path | str, audit: Audit, out: Path | str, origin: TableOrigin | None = None) -> Path:
     """Write the report of a table's audit as one self-contained HTML file and return its path.
 
-    It has the sections of a run's report that need no run. The same table gives the same bytes.
+    It has the sections of a run's report that need no run. The same table gives the same bytes. With `origin` the
+    page names that table, from which `table` was made.
     """
-    return render.write(Path(out), render.page("table.html.j2", **table_context(table, audit, Path(out))[1]))
+    content = table_context(table, audit, Path(out), origin)[1]
+    return render.write(Path(out), render.page("table.html.j2", **content))
 
 
-def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSource, dict[str, Any]]:
+def table_context(
+    table: Path | str, audit: Audit, out: Path, origin: TableOrigin | None = None
+) -> tuple[TableSource, dict[str, Any]]:
     """What the report of a table says, as a page and on paper."""
-    path = Path(table)
-    source = TableSource(audit.without_given(), None, path)
+    named = origin or TableOrigin(Path(table))
+    path = named.path
+    source = TableSource(audit.without_given(), None, Path(table))
     first = first_screen(source, "The model", Album("off", NO_PICTURES))
-    options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
+    options = " ".join(shlex.quote(option) for option in (*named.options, *method.audit_options(audit.settings)))
     option = "--pdf" if out.suffix.lower() == ".pdf" else "--report"
     return source, audited(source) | {
         "manifest": {"failed": 0, "notes": [], "dataset": {"images": None}},
@@ -200,8 +213,8 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
         "matrix": face_matrix(source, harms(source), album or Album("off"), GroupRows(source)),
         "real_people": bool(manifest["dataset"]["card"].get("real_people")),
         "too_many_failed": failed,
-        "curves": charts.curves(source),
-        "results": whole_run(source.results),
+        "curves": charts.curve_panels(source),
+        "results": result_sections(source.results),
         "failures": source.failures[:LISTED_FAILURES],
         "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
         "unanswered": source.unanswered(),
@@ -234,12 +247,12 @@ def audited(source: Audited) -> dict[str, Any]:
         "settings": settings,
         "delta": words.gap_words(settings),
         "tally": words.tally(audit),
-        "tally_bar": tally.bar(words.tally(audit)),
+        "tally_bar": tally_bar(words.tally(audit)),
         "first_rows": FIRST_ROWS,
         "handles": sorted(handles(source), key=lambda handle: handle.metric != lead),
         "numbers_on_top": charts.headline_numbers(source),
         "held_equal": held_equal.section(audit),
-        "forests": sorted(charts.forests(source), key=lambda forest: forest.metric.name != lead),
+        "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
         "cannot_tell": open_questions.cannot_tell(source),
         "findings": findings.table_rows(listed, names),

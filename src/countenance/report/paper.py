@@ -16,9 +16,10 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.files import write_atomically
+from countenance.report.draw.mpl import svg_of
+from countenance.report.draw.mpl.style import check_installed
+from countenance.report.draw.palette import COLOURS, INK, LINE, SOFT
 from countenance.report.names import clean
-from countenance.report.plots import svg_of
-from countenance.report.plots.style import COLOURS, INK, LINE, SOFT, check_installed
 
 WIDEST = 34
 """Characters after which a cell may be broken into lines."""

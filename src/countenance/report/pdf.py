@@ -8,15 +8,14 @@ from typing import Any
 from countenance.auditing import Audit
 from countenance.report import numbers
 from countenance.report.cards.tables import finding_row
+from countenance.report.draw.mpl import curve_figures, forest_figures, heat_figures
 from countenance.report.findings import in_order
 from countenance.report.markup import put_markup, put_table
 from countenance.report.names import attribute_label
 from countenance.report.open_questions import Open
-from countenance.report.page import context, table_context
+from countenance.report.page import TableOrigin, context, table_context
 from countenance.report.paper import Paper, pdf_path
 from countenance.report.pdf_first_page import put_first
-from countenance.report.plots import curve_figures, forest_figures, result_figures
-from countenance.report.plots.forest import rows_of
 from countenance.report.source import Audited, ReportSource
 from countenance.report.words import UNTESTABLE
 from countenance.run import Run
@@ -50,8 +49,9 @@ def write_pdf(
     paper.text(f"{content['first_of']} · {content['first'].counted}", 8, soft=True, gap=1)
     put_first(paper, content["first"], content["first_notes"], faces=not content["real_people"])
     _numbers(paper, content)
-    _groups(paper, source, content, verdicts)
+    _groups(paper, content, verdicts)
     _curves(paper, source)
+    _heat_maps(paper, source)
     _tables(paper, content)
     for _, name, markup in content["extra"]:
         paper.heading(name)
@@ -69,13 +69,13 @@ def _meaning(meaning: str, better: str | None, content: dict[str, Any]) -> str:
     return f"{sentence}{way}. Lines are {level:g} % intervals; all groups share one scale."
 
 
-def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
+def write_table_pdf(table: Path | str, audit: Audit, out: Path | str, origin: TableOrigin | None = None) -> Path:
     """Write the report of a table's audit as PDF and return its path: what its page says, on paper.
 
     The same table gives the same bytes.
     """
     path = pdf_path(out)
-    source, content = table_context(table, audit, path)
+    source, content = table_context(table, audit, path, origin)
     foot = f"{content['name']} · of {content['changed'][:10]} · SHA-256 {content['hash'][:16]}"
     foot += f" · countenance {content['version']}"
     paper = Paper(content["name"], foot, finished=content["changed"])
@@ -87,7 +87,7 @@ def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
     )
     put_first(paper, content["first"], content["first_notes"], faces=False)
     _numbers(paper, content)
-    _groups(paper, source, content, verdicts=True)
+    _groups(paper, content, verdicts=True)
     _open(paper, content)
     _findings(paper, source)
     _method(paper, content)
@@ -111,16 +111,15 @@ def _compared(settings: dict[str, Any]) -> str:
     return words
 
 
-def _groups(paper: Paper, source: Audited, content: dict[str, Any], verdicts: bool) -> None:
-    for metric in source.metrics:
-        figures = forest_figures(source, metric, verdicts=verdicts)
-        rows = "; ".join(f"{row.label}: {row.text}" for row in rows_of(source, metric) if not row.heading)
-        if figures:
-            height = 25.4 * float(figures[0].get_size_inches()[1])
-            paper.heading(f"Groups: {metric.name}", need=min(height + 30, 250))
-            paper.text(_meaning(metric.meaning, metric.better, content), soft=True)
+def _groups(paper: Paper, content: dict[str, Any], verdicts: bool) -> None:
+    for forest in content["forests"]:
+        figures = forest_figures(forest if verdicts else forest.unmarked())
+        rows = "; ".join(f"{row.label}: {row.text}" for row in forest.rows)
+        height = 25.4 * float(figures[0].get_size_inches()[1])
+        paper.heading(f"Groups: {forest.metric}", need=min(height + 30, 250))
+        paper.text(_meaning(forest.meaning, forest.better, content), soft=True)
         for figure in figures:
-            paper.figure(figure, f"{metric.name} of each group with its interval. {rows}")
+            paper.figure(figure, f"{forest.metric} of each group with its interval. {rows}")
 
 
 def _numbers(paper: Paper, content: dict[str, Any]) -> None:
@@ -139,13 +138,22 @@ def _numbers(paper: Paper, content: dict[str, Any]) -> None:
 
 
 def _curves(paper: Paper, source: ReportSource) -> None:
-    figures = [*curve_figures(source), *result_figures(source)]
+    figures = curve_figures(source)
     if not figures:
         return
     paper.heading("Curves", need=100)
     for name, figure in figures:
         paper.heading(name, 9.5, need=88)
         paper.figure(figure, f"curves: {name}")
+
+
+def _heat_maps(paper: Paper, source: ReportSource) -> None:
+    figures = heat_figures(source)
+    if figures:
+        paper.heading("Intersections and matrices", need=60)
+        paper.text("Stronger tint is worse, in a matrix higher; ◆ marks a group that is served worse.", soft=True)
+    for name, figure in figures:
+        paper.figure(figure, f"heat map: {name}")
 
 
 def _tables(paper: Paper, content: dict[str, Any]) -> None:

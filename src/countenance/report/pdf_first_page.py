@@ -8,11 +8,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from countenance.report.first_screen import FirstScreen, HarmLine, ShortBar, ShortForest
+from countenance.report.charts.forest import Forest, ForestRow
+from countenance.report.charts.scale import Scale
+from countenance.report.draw.palette import COLOURS, INK, LINE, SOFT
+from countenance.report.first_screen import FirstScreen, HarmLine
 from countenance.report.ladder import FIRST_ROWS, Ladder
 from countenance.report.names import clean
 from countenance.report.paper import MARGIN, WIDTH, Paper, rgb
-from countenance.report.plots.style import COLOURS, INK, LINE, SOFT
 from countenance.report.tiles import Failures
 
 INSIDE = WIDTH - 2 * MARGIN
@@ -97,34 +99,34 @@ def _mark(pdf: Any, x: float, y: float, kind: str) -> None:
     pdf.polygon([(x, y - size), (x + size, y), (x, y + size), (x - size, y)], style="DF")
 
 
-def _forest(paper: Paper, forest: ShortForest) -> None:
+def _forest(paper: Paper, forest: Forest) -> None:
     pdf = paper.pdf
     _write(pdf, MARGIN, pdf.get_y(), INSIDE, f"{forest.noun[:1].upper()}{forest.noun[1:]}", 8.5, bold=True)
     y = pdf.get_y() + 5
     left, width = MARGIN + 92, 52.0
-    for bar in forest.bars:
-        _bar(pdf, forest, bar, y, left, width)
+    for row in forest.rows:
+        _row(pdf, forest.scale, row, y, left, width)
         y += 6
-    for tick in forest.scale.ticks:
-        _write(pdf, left + width * forest.scale.at(tick) / 100 - 4, y, 9, forest.scale.label(tick), 6, soft=True)
-    _write(pdf, MARGIN, y + 4, INSIDE, forest.rest, 7.5, soft=True)
+    for tick, label in forest.scale.labelled:
+        _write(pdf, left + width * forest.scale.at(tick) / 100 - 4, y, 9, label, 6, soft=True)
+    _write(pdf, MARGIN, y + 4, INSIDE, forest.note, 7.5, soft=True)
     pdf.set_xy(MARGIN, y + 9.5)
 
 
-def _bar(pdf: Any, forest: ShortForest, bar: ShortBar, y: float, left: float, width: float) -> None:
-    _write(pdf, MARGIN, y, 42, bar.label, 8, bold=True)
-    _write(pdf, MARGIN + 43, y, 48, f"{bar.value}  {bar.counts}, {bar.interval}", 7.5)
+def _row(pdf: Any, scale: Scale, row: ForestRow, y: float, left: float, width: float) -> None:
+    _write(pdf, MARGIN, y, 42, row.label, 8, bold=True)
+    _write(pdf, MARGIN + 43, y, 48, f"{row.value}  {row.size}, {row.interval}", 7.5)
     middle = y + 2
     pdf.set_draw_color(*rgb(LINE))
     pdf.line(left, middle, left + width, middle)
-    if all(math.isfinite(value) for value in (bar.low, bar.high, bar.estimate)):
-        low, high, at = (left + width * forest.scale.at(value) / 100 for value in (bar.low, bar.high, bar.estimate))
-        pdf.set_draw_color(*rgb(COLOURS[bar.mark]))
+    if all(math.isfinite(value) for value in (row.low, row.high, row.estimate)):
+        low, high, at = (left + width * scale.at(value) / 100 for value in (row.low, row.high, row.estimate))
+        pdf.set_draw_color(*rgb(COLOURS[row.mark]))
         pdf.set_line_width(0.5)
         pdf.line(low, middle, high, middle)
-        _mark(pdf, at, middle, bar.mark)
+        _mark(pdf, at, middle, row.mark)
         pdf.set_line_width(0.15)
-    _write(pdf, left + width + 4, y, INSIDE - 92 - width - 4, bar.verdict, 7.5, soft=True)
+    _write(pdf, left + width + 4, y, INSIDE - 92 - width - 4, row.verdict, 7.5, soft=True)
 
 
 def _failures(paper: Paper, failures: Failures, faces: bool) -> None:

@@ -7,7 +7,7 @@ from countenance.report.evidence import EVIDENCE, write_evidence
 from countenance.report.gallery import CHOICES
 from countenance.report.page import write_report
 from countenance.run import Run
-from countenance.run.store import AUDIT, REPORT
+from countenance.run.file_names import AUDIT, REPORT
 from countenance.run.suite import suite_of
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
+from dataclasses import dataclass, replace
 
 from countenance.data.vocabulary import in_order
 from countenance.report import numbers
-from countenance.report.figures import curves as drawing
-from countenance.report.figures.heatmap import STEPS
+from countenance.report.charts.curves import CurveChart, GroupLine, colours
+from countenance.report.charts.heat_maps import STEPS, HeatMap, HeatmapCell
 from countenance.report.names import attribute_label, value_label
 from countenance.tasks import Curve, Matrix, Number, Result, Table
 
@@ -37,26 +35,20 @@ class ByGroup:
 
 @dataclass(frozen=True)
 class CurveFigure:
-    """A curve with its legend and some of its values."""
+    """A curve with some of its values."""
 
-    title: str
     about: str
-    picture: Markup
-    legend: list[tuple[Markup, str]]
-    x: str
+    chart: CurveChart
     table: list[tuple[str, list[tuple[str, str]]]]
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A matrix; `step` is how strongly a cell is tinted."""
+class Grid(HeatMap):
+    """A matrix of the results as a heat map."""
 
-    title: str
-    about: str
-    corner: str
-    columns: list[str]
-    rows: list[tuple[str, list[tuple[str, str, int, int | None]], str]]
-    """A group with value, interval, count and tint in each column, and the group as the run names it."""
+    about: str = ""
+    groups: tuple[str, ...] = ()
+    """The rows as the run names them."""
     named: str = ""
     """The attribute as the run names it; empty where rows are no groups."""
 
@@ -78,7 +70,7 @@ class VerificationScreen:
 
     tiles: list[tuple[str, str, str]]
     """What, the number, and what it means."""
-    figure: Markup
+    chart: CurveChart
     grids: list[Grid]
 
 
@@ -90,22 +82,22 @@ class VerificationResults:
     det: Curve
     matrices: list[Matrix]
 
-    def drawn(self) -> VerificationScreen:
+    def screen(self) -> VerificationScreen:
         """As a page shows it."""
+        grids = [_grid(matrix, rates=True) for matrix in self.matrices]
+        return VerificationScreen(self._tiles(), self.chart(), grids)
+
+    def chart(self) -> CurveChart:
+        """The DET curve with the threshold in use."""
         fmr, fnmr = self.numbers["FMR"], self.numbers["FNMR"]
-        chart = chart_of(self.det)
         here = f"FMR {numbers.share(fmr.value)}, FNMR {numbers.share(fnmr.value)}"
-        points = [(fmr.value, fnmr.value, here)] if fmr.value > 0 and fnmr.value > 0 else []
-        figure = drawing.panel(
-            chart.lines,
-            ("false match rate", "false non-match rate"),
-            "DET curve with the threshold in use",
-            f"False non-match rate at every false match rate. The threshold in use: {here}.",
-            "det",
-            log=chart.log,
-            points=points,
+        return replace(
+            chart_of(self.det),
+            axes=("false match rate", "false non-match rate"),
+            title="DET curve with the threshold in use",
+            description=f"False non-match rate at every false match rate. The threshold in use: {here}.",
+            points=[(fmr.value, fnmr.value, here)] if fmr.value > 0 and fnmr.value > 0 else [],
         )
-        return VerificationScreen(self._tiles(), figure, [_grid(matrix, rates=True) for matrix in self.matrices])
 
     def _tiles(self) -> list[tuple[str, str, str]]:
         fmr, fnmr, threshold = (self.numbers[name] for name in ("FMR", "FNMR", "threshold"))
@@ -155,7 +147,7 @@ class ResultSections:
         return bool(self.by_group or self.figures or self.grids or self.sheets)
 
 
-def whole_run(results: Sequence[Result]) -> ResultSections:
+def result_sections(results: Sequence[Result]) -> ResultSections:
     """Results in the order of the run, by type; numbers about everybody are at the top of the page."""
     grouped = [result for result in results if isinstance(result, Number) and result.group is not None]
     verified = verification(results)
@@ -163,11 +155,19 @@ def whole_run(results: Sequence[Result]) -> ResultSections:
     rest = [result for result in results if not any(result is part for part in shown)]
     return ResultSections(
         _by_group(grouped),
-        [_figure(result, index) for index, result in enumerate(rest) if isinstance(result, Curve) and result.lines],
+        [_figure(result) for result in rest if isinstance(result, Curve) and _has_points(result)],
         [_grid(result) for result in rest if isinstance(result, Matrix) and result.values],
         [_sheet(result) for result in rest if isinstance(result, Table)],
-        None if verified is None else verified.drawn(),
+        None if verified is None else verified.screen(),
     )
+
+
+def result_grids(results: Sequence[Result]) -> list[Grid]:
+    """Every matrix among the results, in the order of the run; those of face verification are rates."""
+    verified = verification(results)
+    rates = verified.matrices if verified else []
+    matrices = [result for result in results if isinstance(result, Matrix) and result.values]
+    return [_grid(matrix, rates=any(matrix is own for own in rates)) for matrix in matrices]
 
 
 def _about(result: Result) -> str:
@@ -175,10 +175,10 @@ def _about(result: Result) -> str:
     return " ".join(part if part.endswith(".") else f"{part}." for part in parts)
 
 
-def _by_group(numbers: Sequence[Number]) -> list[ByGroup]:
+def _by_group(grouped: Sequence[Number]) -> list[ByGroup]:
     tables = []
-    for attribute in dict.fromkeys(number.attribute or "" for number in numbers):
-        here = [number for number in numbers if (number.attribute or "") == attribute]
+    for attribute in dict.fromkeys(number.attribute or "" for number in grouped):
+        here = [number for number in grouped if (number.attribute or "") == attribute]
         names = list(dict.fromkeys(number.name for number in here))
         cells = {(number.group or "", number.name): number for number in here}
         order = in_order(attribute, list(dict.fromkeys(number.group or "" for number in here)))
@@ -217,35 +217,47 @@ def _short(value: float) -> str:
     return f"{value:.{digits}f}".rstrip("0").replace("-", numbers.MINUS)
 
 
-def chart_of(curve: Curve) -> drawing.Chart:
+def _has_points(curve: Curve) -> bool:
+    return any(line.x for line in curve.lines)
+
+
+def result_charts(results: Sequence[Result]) -> list[tuple[str, CurveChart]]:
+    """Every curve among the results with its name, in the order of the run."""
+    verified = verification(results)
+    charts = []
+    for curve in results:
+        if isinstance(curve, Curve) and _has_points(curve):
+            by = f", by {attribute_label(curve.attribute)}" if curve.attribute else ""
+            own = verified is not None and curve is verified.det
+            charts.append((f"{curve.name}{by}", verified.chart() if verified and own else chart_of(curve)))
+    return charts
+
+
+def chart_of(curve: Curve) -> CurveChart:
     """A result's lines with their colours, ready to be drawn."""
-    looks = drawing.colours(len(curve.lines), curve.attribute in ORDERED)
+    looks = colours(len(curve.lines), curve.attribute in ORDERED)
     lines = []
     for line, (colour, dash) in zip(curve.lines, looks, strict=True):
         label = value_label(curve.attribute, line.label) if curve.attribute else line.label
-        lines.append(drawing.GroupLine(label, 0, line.x, line.y, colour, dash, False, line.low, line.high))
+        lines.append(GroupLine(label, 0, line.x, line.y, colour, dash, False, line.low, line.high))
     marks = [x for x in curve.marks if math.isfinite(x)]
-    return drawing.Chart((curve.x.label, curve.y.label), lines, (curve.x.log, curve.y.log), marks, title=curve.name)
-
-
-def _figure(curve: Curve, index: int) -> CurveFigure:
-    chart = chart_of(curve)
-    picture = drawing.panel(
-        chart.lines,
-        chart.axes,
-        curve.name,
-        f"{curve.y.label} against {curve.x.label}",
-        f"result-{index}",
-        log=chart.log,
-        marks=chart.marks,
+    return CurveChart(
+        (curve.x.label, curve.y.label),
+        lines,
+        (curve.x.log, curve.y.log),
+        marks,
+        title=curve.name,
+        description=f"{curve.y.label} against {curve.x.label}",
     )
+
+
+def _figure(curve: Curve) -> CurveFigure:
+    chart = chart_of(curve)
     about = f"{_about(curve)} {curve.y.label[:1].upper()}{curve.y.label[1:]} (up) against {curve.x.label} (across)."
-    legend = [(drawing.swatch(line), line.label) for line in chart.lines if line.label]
-    table = [(line.label or curve.name, _read(line)) for line in chart.lines]
-    return CurveFigure(curve.name, about.strip(), picture, legend, curve.x.label, table)
+    return CurveFigure(about.strip(), chart, [(line.label or curve.name, _read(line)) for line in chart.lines])
 
 
-def _read(line: drawing.GroupLine) -> list[tuple[str, str]]:
+def _read(line: GroupLine) -> list[tuple[str, str]]:
     """Points spread evenly along a line."""
     places = sorted({round(i * (len(line.x) - 1) / (READ_AT - 1)) for i in range(READ_AT)}) if line.x else []
     return [(_short(line.x[i]), _short(line.y[i])) for i in places]
@@ -265,11 +277,19 @@ def _grid(matrix: Matrix, *, rates: bool = False) -> Grid:
             step = None
             if math.isfinite(value) and high > low:
                 step = min(STEPS - 1, int((value - low) / (high - low) * STEPS))
-            cells.append((written(value) if math.isfinite(value) else numbers.NOTHING, held, count, step))
-        rows.append((_named(matrix.attribute, name), cells, name))
-    columns = [_named(matrix.attribute, name) for name in matrix.columns]
-    corner = " \\ ".join(part for part in (matrix.row_label, matrix.column_label) if part)
-    return Grid(matrix.name, _about(matrix), corner, columns, rows, matrix.attribute or "")
+            text = written(value) if math.isfinite(value) else numbers.NOTHING
+            cells.append(HeatmapCell(text, count, held, step, None, ""))
+        rows.append((_named(matrix.attribute, name), cells))
+    return Grid(
+        matrix.name,
+        matrix.row_label,
+        matrix.column_label,
+        [_named(matrix.attribute, name) for name in matrix.columns],
+        rows,
+        about=_about(matrix),
+        groups=tuple(matrix.rows),
+        named=matrix.attribute or "",
+    )
 
 
 def _named(attribute: str | None, name: str) -> str:

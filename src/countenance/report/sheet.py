@@ -12,7 +12,7 @@ from countenance.data.balance import balance
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
 from countenance.report import drawing, pictures, render
-from countenance.report.figures import bars
+from countenance.report.draw.svg import bars
 from countenance.report.names import attribute_label, phrase, value_label
 from countenance.report.spread import spread_evenly
 

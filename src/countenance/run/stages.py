@@ -13,6 +13,7 @@ from countenance.data import Sample
 from countenance.data.conditions import Conditions, measured_again
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
+from countenance.run.file_names import FAILURES, MANY_SCORES, SCORES, WORK
 from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.manifest import Manifest
 from countenance.run.marker import Marker
@@ -20,8 +21,8 @@ from countenance.run.pictures import total
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
-from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, RunStore
-from countenance.run.whole import BLOCK, Progress, WholeRun, planned
+from countenance.run.store import MOST_ROWS, RunStore
+from countenance.run.whole_run import BLOCK, Progress, WholeRun, planned
 from countenance.tasks import Context, Reduced, State, Task
 from countenance.tasks.reduce import joined
 from countenance.tasks.states import Spool, merged
@@ -62,8 +63,8 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
     with Spool() as spool:
         state: State | None
         if task.reduce.merge is joined:
-            for one in states:
-                spool.add(one)
+            for partial_state in states:
+                spool.add(partial_state)
             state = spool if spool.count else None
         else:
             state = merged(states, task.reduce.merge)
@@ -82,9 +83,9 @@ def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:
     answers: dict[str, Any] = {}
     for piece in pieces:
         read = plan.read(piece.first(each))
-        found = store.shard_answers(piece.number, {sample.id for sample in read})
-        samples += [sample for sample in read if sample.id in found]
-        answers |= found
+        shard_answers = store.shard_answers(piece.number, {sample.id for sample in read})
+        samples += [sample for sample in read if sample.id in shard_answers]
+        answers |= shard_answers
     return notes(samples, answers, plan.context())
 
 
@@ -105,9 +106,9 @@ def finish(
     pieces = plan.pieces()
     numbers = [piece.number for piece in pieces]
     failed = sum(markers[number].failed for number in numbers)
-    asked = plan.images() - sum(marker.skipped for marker in markers.values())
-    if failed == asked:
-        watch.finished([row for number in numbers for row in store.shard_failures(number)], asked)
+    images = plan.images() - sum(marker.skipped for marker in markers.values())
+    if failed == images:
+        watch.finished([row for number in numbers for row in store.shard_failures(number)], images)
     reduced = reduce(plan.task, planned(plan, store, progress))
     checks = RowChecks()
     stream_scores(store, numbers, reduced.columns, checks)
@@ -117,7 +118,7 @@ def finish(
     dataset = manifest.dataset.model_copy(
         update={
             "skipped": skipped,
-            "images": asked,
+            "images": images,
             "pictures": total(markers[number].pictures for number in numbers),
         }
     )

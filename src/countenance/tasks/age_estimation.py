@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from countenance.answers import Age
-from countenance.answers.types import real
+from countenance.answers.base import real
 from countenance.data import Sample
 from countenance.tasks import age_results as report
 from countenance.tasks.groups import all_groups
@@ -55,15 +55,15 @@ def to_age(raw: Any) -> Age:
 
 def true_age(sample: Sample) -> float | None:
     """The age of the one person of an image, where it is known in years."""
-    if len(sample.subjects) != 1:
+    if len(sample.people) != 1:
         return None
-    age = sample.subjects[0].attributes.get("age")
+    age = sample.people[0].attributes.get("age")
     return float(age) if isinstance(age, int | float) and np.isfinite(age) else None
 
 
 def score(sample: Sample, answer: Age, options: AgeOptions) -> list[Row]:
     """One row for the person: the error in years, and whether the age check was right."""
-    (subject,) = sample.subjects
+    (subject,) = sample.people
     row, truth = subject_row(sample, subject), true_age(sample)
     row["m.estimated"] = float(answer.years is not None)
     if answer.years is None or truth is None:

@@ -84,7 +84,7 @@ def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
 
 def score(sample: Sample, answer: Labels) -> list[Row]:
     """One row for the person, with a 0/1 metric for each attribute that is both known and answered."""
-    (subject,) = sample.subjects
+    (subject,) = sample.people
     row = subject_row(sample, subject)
     answered = {own: answer.values[name] for name, own in named(answer.values, subject.attributes).items()}
     right = []
@@ -103,7 +103,7 @@ def notes(samples: Sequence[Sample], answers: Mapping[str, Labels], context: Con
     """A sentence for each answered word that can never be right, because the dataset does not use it."""
     words: dict[str, dict[str, str]] = {}
     for sample in samples:
-        for subject in sample.subjects:
+        for subject in sample.people:
             for name, truth in subject.attributes.items():
                 for word in truth if isinstance(truth, tuple) else () if truth is None else (truth,):
                     words.setdefault(name, {})[plain(word)] = plain(word) if isinstance(word, float) else str(word)
@@ -136,7 +136,7 @@ def partial(shard: Shard) -> State:
     """Truth, answer and stated probability of every attribute that is a single known word and was answered."""
     answered: list[tuple[str, str, str, str, float]] = []
     for sample, answer in shard.answered():
-        attributes = sample.subjects[0].attributes
+        attributes = sample.people[0].attributes
         for name, own in named(answer.values, attributes).items():
             truth = attributes[own]
             truth = truth[0] if isinstance(truth, tuple) and len(truth) == 1 else truth
@@ -181,7 +181,7 @@ ATTRIBUTES = Task(
     ),
     coerce=to_labels,
     score=score,
-    asks=lambda sample: len(sample.subjects) == 1,
+    asks=lambda sample: len(sample.people) == 1,
     needs=("labels",),
     refuse=refuse,
     notes=notes,

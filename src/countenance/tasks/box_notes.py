@@ -22,7 +22,6 @@ from countenance.metrics.reading_trials import (
     try_readings,
 )
 from countenance.metrics.readings import CORNERS, Reading
-from countenance.tasks.ignored_regions import ignored
 from countenance.tasks.task import Context
 
 TrueBox = Callable[[Subject], NDArray[np.float64] | None]
@@ -34,8 +33,8 @@ def face_box(subject: Subject) -> NDArray[np.float64] | None:
 
 
 def person_box(subject: Subject) -> NDArray[np.float64] | None:
-    """The true box of a person; None for a region that is not counted."""
-    return None if ignored(subject) else subject.person_box
+    """The true box of a person."""
+    return subject.person_box
 
 
 def run_remedy(trial: Trial) -> str:
@@ -114,7 +113,7 @@ def scenes(
     """The boxes of each answered sample with true boxes, as the numbers that were given."""
     pictures = []
     for sample in samples:
-        truth = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
+        truth = [box for subject in sample.people if (box := true_box(subject)) is not None]
         if sample.id in answers and truth:
             size = np.array([[float(sample.width), float(sample.height)]])
             numbers = readings.predicted.numbers(answers[sample.id].xyxy, size)

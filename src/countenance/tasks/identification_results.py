@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from countenance.metrics.identification import Search, open_set_curve
 from countenance.metrics.intervals import IntervalEstimate, by_cluster, clustered_rate, correlation
 from countenance.metrics.pairs.groups import Groups
-from countenance.tasks.results import NAN, Axis, Curve, Line, Matrix, Number, Result
+from countenance.tasks.results import NAN, Axis, Curve, Line, Matrix, Number, Result, above_zero
 from countenance.tasks.stored_threshold import NAME
 from countenance.tasks.verification_results import Operating, number
 
@@ -117,11 +117,13 @@ def curves(probes: Probes, how: Operating) -> list[Result]:
         seen = band.value > 0
         line = Line(
             x=grid.tolist(),
-            y=np.where(seen, band.value, least).tolist(),
+            y=above_zero(band.value, int(probes.mated.sum())).tolist(),
             low=np.where(seen, band.low, 0).tolist(),
             high=np.where(seen, band.high, np.maximum(band.high, least)).tolist(),
         )
-        note = "" if seen.all() else "where nobody was missed the curve is at its bound, 3 / n"
+        note = (
+            "" if seen.all() else "where nobody was missed the curve is at its bound, 3 / n, or at the lowest rate seen"
+        )
         results.append(
             Curve(
                 name="FNIR by FPIR",

@@ -7,24 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.data import Sample, Subject
+from countenance.data import Sample
 from countenance.metrics.miss_rate import IGNORED, assigned
 
 Array = NDArray[np.float64]
 
 
-def ignored(subject: Subject) -> bool:
-    """Whether a subject is a region that is not counted.
-
-    >>> ignored(Subject("crowd", attributes={"ignore": "yes"})), ignored(Subject("ann"))
-    (True, False)
-    """
-    return str(subject.attributes.get("ignore")).casefold() in ("yes", "true", "1", "1.0")
-
-
 def ignored_boxes(sample: Sample) -> Array:
     """The boxes of an image's regions that are not counted."""
-    boxes = [subject.person_box for subject in sample.subjects if subject.person_box is not None and ignored(subject)]
+    regions = [subject for subject in sample.subjects if subject.ignored]
+    known = [region.face_box if region.person_box is None else region.person_box for region in regions]
+    boxes = [box for box in known if box is not None]
     return np.array(boxes, dtype=np.float64).reshape(len(boxes), 4)
 
 

@@ -9,6 +9,7 @@ from pydantic import field_validator
 
 from countenance.answers import Keypoints
 from countenance.data import Sample, Subject
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.metrics.boxes import average_recall
 from countenance.metrics.keypoints import COCO_SIGMAS, correct_keypoints, oks_rows, pair_by_overlap
 from countenance.metrics.localization import expand
@@ -19,26 +20,6 @@ from countenance.tasks.thresholds import ThresholdOptions, levels_in_words, thre
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-KEYPOINTS = (
-    "Nose",
-    "Left eye",
-    "Right eye",
-    "Left ear",
-    "Right ear",
-    "Left shoulder",
-    "Right shoulder",
-    "Left elbow",
-    "Right elbow",
-    "Left wrist",
-    "Right wrist",
-    "Left hip",
-    "Right hip",
-    "Left knee",
-    "Right knee",
-    "Left ankle",
-    "Right ankle",
-)
-"""COCO's keypoints in COCO's order."""
 
 
 class KeypointOptions(ThresholdOptions):
@@ -193,7 +174,7 @@ def _by_similarity(image: Ints, counts: Ints, pairs: tuple[Ints, Ints, Array]) -
 
 def known(sample: Sample) -> list[Subject]:
     """The people with keypoints, a mask (for the area) and a face box (for the scale)."""
-    return [s for s in sample.subjects if s.keypoints is not None and s.mask is not None and s.face_box is not None]
+    return [s for s in sample.people if s.keypoints is not None and s.mask is not None and s.face_box is not None]
 
 
 def asks(sample: Sample) -> bool:

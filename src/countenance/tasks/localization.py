@@ -19,6 +19,8 @@ from countenance.tasks.task import Row, subject_row
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TrueBox = Callable[[Subject], Array | None]
+PUBLISHED = "AR_IOU"
+"""What FHIBE calls the average recall of boxes; thresholds are recorded for it under this name."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def image_rows(
     sample: Sample, answer: Boxes, true_box: TrueBox, measures: Mapping[str, Callable[[Array], Array]]
 ) -> list[Row]:
     """A row for each person with a true box, and one for the image with its false positives."""
-    people = [(subject, box) for subject in sample.subjects if (box := true_box(subject)) is not None]
+    people = [(subject, box) for subject in sample.people if (box := true_box(subject)) is not None]
     truth = [box for _, box in people]
     block = BoxBlock.of([(truth, counted_boxes(sample, np.array(truth).reshape(len(truth), 4), answer))])
     overlaps = block.overlaps()
@@ -89,7 +91,7 @@ def precision(true_box: TrueBox) -> Reduce:
     def partial(shard: Shard) -> State:
         images = []
         for sample, answer in shard.answered():
-            truth = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
+            truth = [box for subject in sample.people if (box := true_box(subject)) is not None]
             images.append((truth, counted_boxes(sample, np.array(truth).reshape(len(truth), 4), answer)))
         block = BoxBlock.of(images)
         return block.state(block.hits())

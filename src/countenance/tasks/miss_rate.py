@@ -21,7 +21,7 @@ from countenance.metrics.miss_rate import (
     heights,
     log_average_miss_rates,
 )
-from countenance.tasks.ignored_regions import ignored, ignored_boxes
+from countenance.tasks.ignored_regions import ignored_boxes
 from countenance.tasks.precision import REPLICATES, Group, collected
 from countenance.tasks.reduce import Reduced, Shard, State, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number, Result
@@ -41,9 +41,7 @@ def miss_rate_state(shard: Shard, strata: Sequence[Heights]) -> State:
 
 
 def _people(sample: Sample) -> Array:
-    boxes = [
-        subject.person_box for subject in sample.subjects if subject.person_box is not None and not ignored(subject)
-    ]
+    boxes = [subject.person_box for subject in sample.people if subject.person_box is not None]
     return np.array(boxes, dtype=np.float64).reshape(len(boxes), 4)
 
 

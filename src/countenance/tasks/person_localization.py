@@ -11,13 +11,11 @@ from countenance.data import Sample
 from countenance.metrics.boxes import average_recall
 from countenance.tasks.box_notes import PEOPLE
 from countenance.tasks.face_localization import to_boxes
-from countenance.tasks.localization import Array, image_rows, overlap_curve, precision
+from countenance.tasks.localization import PUBLISHED, Array, image_rows, overlap_curve, precision
 from countenance.tasks.miss_rate import ALL, miss_rate_state, miss_rates
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With
 from countenance.tasks.task import Metric, Row, Task
 from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
-
-METRIC = "AR_IOU"
 
 
 class PersonOptions(ThresholdOptions):
@@ -74,9 +72,9 @@ def finish(state: State, whole: Whole, options: PersonOptions) -> Reduced:
 
 def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]:
     """A row for each person, and one for the image with its false positives."""
-    levels = options.levels(METRIC)
+    levels = options.levels(PUBLISHED)
     measures: dict[str, Callable[[Array], Array]] = {
-        METRIC: lambda overlaps: average_recall(overlaps, levels),
+        "average_recall": lambda overlaps: average_recall(overlaps, levels),
         "recall@0.5": lambda overlaps: np.asarray(overlaps >= 0.5, dtype=np.float64),
         "best_iou": lambda overlaps: overlaps,
     }
@@ -85,17 +83,18 @@ def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]
 
 def make(options: PersonOptions) -> Task:
     """The task with its options."""
-    levels = options.levels(METRIC)
+    levels = options.levels(PUBLISHED)
     return Task(
         name="person_localization",
         question="Where are the people?",
         answer=Boxes,
         metrics=(
             Metric(
-                METRIC,
+                "average_recall",
                 f"how tightly the box fits, 0 to 1 (passed overlap thresholds {levels_in_words(levels)})",
                 better="higher",
                 headline=True,
+                published=PUBLISHED,
             ),
             Metric(
                 "recall@0.5",
@@ -127,7 +126,7 @@ def make(options: PersonOptions) -> Task:
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows nobody, or somebody whose box is known."""
-    return not sample.subjects or any(subject.person_box is not None for subject in sample.subjects)
+    return not sample.people or any(subject.person_box is not None for subject in sample.people)
 
 
 PRECISION = precision(PEOPLE.true_box)

@@ -71,7 +71,7 @@ class Context:
     @classmethod
     def of(cls, samples: Sequence[Sample], reading: Reading = CORNERS) -> "Context":
         """The context of a run over these samples."""
-        return cls(reading, frozenset(name for s in samples for subject in s.subjects for name in subject.attributes))
+        return cls(reading, frozenset(name for s in samples for subject in s.people for name in subject.attributes))
 
 
 CONTEXT = Context()

@@ -1,7 +1,7 @@
 """The thresholds of metrics that average over several: exact decimals, or as published (`compat="strict"`)."""
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,11 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.metrics.boxes import AR_THRESHOLDS
 from countenance.metrics.keypoints import PCK_THRESHOLDS
+from countenance.settings.data import Compat
 from countenance.tasks.results import Axis, Curve, Line, Result
 from countenance.tasks.task import Options
 
 Array = NDArray[np.float64]
-Compat = Literal["default", "strict"]
 RECALLS = ("AR_IOU", "AR_MASK", "AR_OKS", "AR_DET")
 EXACT: dict[str, Array] = {
     **dict.fromkeys(RECALLS, AR_THRESHOLDS),

@@ -15,7 +15,7 @@ from countenance.metrics.pairs.groups import AcceptedCounts, Groups, fnmr_by_gro
 from countenance.metrics.pairs.matrix import fmr_by_group
 from countenance.metrics.pairs.vectors import Array, Ints, Vectors
 from countenance.tasks.embeddings import Embedded
-from countenance.tasks.results import NAN, AuditedRatio, Axis, Curve, Line, Matrix, Number, Result
+from countenance.tasks.results import NAN, AuditedRatio, Axis, Curve, Line, Matrix, Number, Result, above_zero
 from countenance.tasks.stored_threshold import NAME
 from countenance.tasks.task import Metric
 
@@ -169,12 +169,13 @@ def curves(compared: Comparisons, how: Operating, seed: int) -> list[Result]:
     band, genuine = error_curves.det, len(compared.ranked)
     least = 3 / genuine
     seen = band.value > 0
-    note = "" if seen.all() else f"where no genuine pair was refused the curve is at its bound, 3 / {genuine}"
+    bound = f"3 / {genuine} or the lowest rate seen"
+    note = "" if seen.all() else f"where no genuine pair was refused the curve is at its bound, {bound}"
     if not compared.tail.whole:
         note = "; ".join(part for part in (note, _reach(compared)) if part)
     fmr, marks = Axis(label="FMR", log=True), [] if how.rate is None else [how.rate]
-    value, high = (np.where(seen, rates, np.maximum(rates, least)) for rates in (band.value, band.high))
-    det = _line(error_curves.grid, value, np.where(seen, band.low, 0), high)
+    high = np.where(seen, band.high, np.maximum(band.high, least))
+    det = _line(error_curves.grid, above_zero(band.value, genuine), np.where(seen, band.low, 0), high)
     roc = _line(error_curves.grid, 1 - band.value, 1 - band.high, 1 - band.low)
     results: list[Result] = [
         Curve(

@@ -12,8 +12,8 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.files import write_atomically
 from countenance.report import words
+from countenance.report.draw.mpl.style import is_installed
 from countenance.report.numbers import plural
-from countenance.report.plots.style import is_installed
 from countenance.view.assets import FILES
 from countenance.view.cards import RunCard, card_of, face
 from countenance.view.comparing import MOST_RUNS, Several, differences

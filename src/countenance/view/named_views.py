@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from countenance.decoding import json_of
 from countenance.errors import InputError
 from countenance.files import to_json
-from countenance.run.store import VIEWS
+from countenance.run.file_names import VIEWS
 from countenance.storage import Missing, Storage
 
 MOST = 200

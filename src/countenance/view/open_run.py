@@ -29,11 +29,11 @@ from countenance.run.auditing import (
     metrics_of,
     read_audit,
 )
+from countenance.run.file_names import AUDIT, FAILURES, MANIFEST, SCORES
 from countenance.run.hashes import FILES
 from countenance.run.ledger import noted
 from countenance.run.rows import check_scores
 from countenance.run.run import Run
-from countenance.run.store import AUDIT, FAILURES, MANIFEST, SCORES
 from countenance.tasks import Metric, Task
 from countenance.view.columns import Columns
 from countenance.view.parameters import Parameters

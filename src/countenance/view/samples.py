@@ -16,8 +16,8 @@ from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
+from countenance.run.file_names import thumbnails_of
 from countenance.run.pictures import is_dataset_of
-from countenance.run.store import thumbnails_of
 from countenance.view.dataset import Indexed, ViewedSamples, samples_of
 from countenance.view.open_run import OpenRun, Unknown
 from countenance.view.predictions import StoredPredictions

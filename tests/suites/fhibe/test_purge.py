@@ -82,7 +82,7 @@ def test_whoever_was_removed_before_does_not_come_back(tmp_path):
         rows = people(again)
         assert len(rows) == size - 2
         assert not {first, second} & {row["identity"] for row in again.scores().to_pylist()}
-        assert {row["m.AR_IOU"] for row in rows} == {1.0}
+        assert {row["m.average_recall"] for row in rows} == {1.0}
         assert again.manifest["dataset"]["card"]["version"] == "v1"
 
 

@@ -11,8 +11,8 @@ from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.adapters.mask_fairness import ONE_FACE, MaskData, ReadingOptions
 from countenance.metrics.readings import READINGS, Reading
 from countenance.suites.mask_fairness.assess import assess
-from countenance.suites.mask_fairness.given import predictions_of
 from countenance.suites.mask_fairness.make_data import make_data
+from countenance.suites.mask_fairness.saved_predictions import predictions_of
 
 TOPLEFT = Reading("xywh", "px")
 

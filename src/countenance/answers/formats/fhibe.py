@@ -24,12 +24,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted
-from countenance.answers.types import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
+from countenance.answers.shapes import Keypoints, LabelMap, Masks, Picture
+from countenance.answers.values import Embedding, Parts
 from countenance.data.image import LazyImage
 from countenance.data.reading.columns import is_number
 from countenance.data.reading.entries import field, read_entries
 from countenance.data.run_lengths import read_masks
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.masks import Ints, fill
 from countenance.metrics.parsing import painted
@@ -42,25 +45,6 @@ NOT_THERE = -999.0
 MOST_TURNED = 0.05
 """More boxes than this share with their corners the wrong way round are not boxes in this reading."""
 MISSING = "run the model first (reuse_model_outputs=False) or put its outputs there"
-COCO_KEYPOINTS = (
-    "Nose",
-    "Left eye",
-    "Right eye",
-    "Left ear",
-    "Right ear",
-    "Left shoulder",
-    "Right shoulder",
-    "Left elbow",
-    "Right elbow",
-    "Left wrist",
-    "Right wrist",
-    "Left hip",
-    "Right hip",
-    "Left knee",
-    "Right knee",
-    "Left ankle",
-    "Right ankle",
-)
 _HEAD = re.compile(
     rb'(\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(null|\{\s*(\}|"(detections|detections_rle|scores|rows|super_res_filename|img_filepath)"))'
 )
@@ -231,7 +215,7 @@ class Reader:
     def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
         """Keypoints that the file leaves out are far outside; `rows` names the image's people, and others go."""
         chosen = self.request.options.get("keypoints")
-        places = [COCO_KEYPOINTS.index(keypoint) for keypoint in chosen.split(",")] if chosen else list(range(17))
+        places = [KEYPOINTS.index(keypoint) for keypoint in chosen.split(",")] if chosen else list(range(17))
         rows = entry.get("rows")
         if isinstance(rows, list) and len(rows) == len(people) and name in self.request.people:
             order = list(self.request.people[name][-1])

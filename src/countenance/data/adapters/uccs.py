@@ -28,8 +28,10 @@ CITATION = (
     "(arXiv:1708.02337); of version 3 also Kasım, Boult, Günther, Watchlist Challenge: 3rd Open-set Face Detection "
     "and Identification, 2024 (arXiv:2409.07220)"
 )
-LICENCE = "the terms that the challenge's organisers ask for with the images; not redistributed"
-CONSENT = "none recorded: passers-by on a campus, photographed from far away"
+TERMS = "https://vast.uccs.edu/Opensetface"
+"""Where the authors state both (read 2026-11-18)."""
+LICENCE = f"restricted licence agreement with the organisers; redistribution only under the same terms ({TERMS})"
+CONSENT = f"none: students on a campus were photographed from far away without their knowledge, as stated ({TERMS})"
 KNOWN, UNKNOWN, IGNORED = "known", "unknown", "ignored"
 
 

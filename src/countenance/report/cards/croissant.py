@@ -11,8 +11,7 @@ from typing import Any
 
 from countenance.data import Dataset
 from countenance.data.balance import balance
-from countenance.files import write_json
-from countenance.models.model import file_hash
+from countenance.files import file_hash, write_json
 from countenance.run.licences import names_in
 
 CONTEXT: dict[str, Any] = {

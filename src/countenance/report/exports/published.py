@@ -13,7 +13,7 @@ from countenance.report.names import model_label
 from countenance.report.page import DEFAULTS, too_many_failed
 from countenance.report.source import ReportSource
 from countenance.run import Run, audit_run, store_audit
-from countenance.run.store import AUDIT
+from countenance.run.file_names import AUDIT
 from countenance.tasks import Metric, Number
 
 

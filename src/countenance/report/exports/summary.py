@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from countenance.auditing import Estimate
 from countenance.errors import InputError
 from countenance.files import write_text
 from countenance.report import numbers, words
-from countenance.report.cards.tables import cell, verdict_of_groups
+from countenance.report.cards.tables import cell
+from countenance.report.charts import forests
+from countenance.report.charts.forest import Forest, ForestBlock, ForestRow
 from countenance.report.exports.published import sentence
-from countenance.report.names import attribute_label
 from countenance.report.source import ReportSource
 from countenance.run.licences import in_words, of_manifest
 
@@ -32,7 +32,7 @@ def summary(source: ReportSource) -> str:
         lines.append(cell(words.summary(source.audit)))
     chosen = _shown(source)
     if chosen is not None:
-        lines += ["", "```text", *picture(source, *chosen), "```"]
+        lines += ["", "```text", *picture(*chosen), "```"]
     manifest = source.run.manifest
     about = (
         f"{source.run.model_name} on {numbers.plural(manifest.dataset.images, 'image')} of {source.run.dataset_name}"
@@ -49,46 +49,38 @@ def write_summary(source: ReportSource, out: Path) -> None:
     write_text(out, summary(source))
 
 
-def _shown(source: ReportSource) -> tuple[str, str] | None:
-    """The metric and the attribute of the strongest finding, or the first ones."""
-    strongest = words.strongest(source.audit.findings, source.names)
-    if strongest:
-        return strongest[0].metric, strongest[0].attribute
-    if not source.metrics or not source.names.by:
-        return None
-    return source.metrics[0].name, source.names.by[0]
+def _shown(source: ReportSource) -> tuple[Forest, ForestBlock] | None:
+    """The attribute of the strongest finding in the forest plot of its metric, or the first of both."""
+    plots = forests(source)
+    for finding in words.strongest(source.audit.findings, source.names)[:1]:
+        for forest in plots:
+            for block in forest.blocks:
+                if (finding.metric, finding.attribute) in {row.key[:2] for row in block.rows if row.key}:
+                    return forest, block
+    return (plots[0], plots[0].blocks[0]) if plots else None
 
 
-def picture(source: ReportSource, metric: str, attribute: str) -> list[str]:
-    """The groups of an attribute with their intervals, in characters."""
-    whole = source.overall.get(metric)
-    groups = [estimate for estimate in source.estimates(metric, attribute) if estimate.n]
-    lines = [("everybody", whole)] if whole else []
-    lines += [(source.names.group(attribute, estimate.group), estimate) for estimate in groups]
-    if not lines:
-        return [f"{metric} by {attribute_label(attribute)}: no rows"]
-    verdicts = verdict_of_groups(source)
-    low = min(estimate.low for _, estimate in lines)
-    high = max(estimate.high for _, estimate in lines)
-    kind = lines[0][1].metric_kind
-    wide = min(max(len(name) for name, _ in lines), LONGEST_NAME)
+def picture(forest: Forest, block: ForestBlock) -> list[str]:
+    """The rows of a block of a forest plot with their intervals, in characters."""
+    rows = [row for row in (forest.everybody, *block.rows) if row is not None and row.n]
+    if not rows:
+        return [f"{forest.metric} by {block.label}: no rows"]
+    low, high = min(row.low for row in rows), max(row.high for row in rows)
+    kind = forest.scale.kind
+    wide = min(max(len(row.label) for row in rows), LONGEST_NAME)
     ends = f"{numbers.value(low, kind):<{WIDTH // 2}}{numbers.value(high, kind):>{WIDTH // 2}}"
-    rows = [f"{metric} by {attribute_label(attribute)}", f"{'':{wide}}  {ends}"]
-    for name, estimate in lines:
-        verdict = verdicts.get((metric, attribute, estimate.group), "")
-        rows.append(
-            f"{name[:LONGEST_NAME]:{wide}}  {axis_line(estimate, low, high)}  {numbers.value(estimate.estimate, kind)}"
-            f"  n = {estimate.n:,}{f'  {verdict}' if verdict else ''}"
-        )
-    return rows
+    lines = [f"{forest.metric} by {block.label}", f"{'':{wide}}  {ends}"]
+    return lines + [
+        f"{row.label[:LONGEST_NAME]:{wide}}  {axis_line(row, low, high)}  {row.value}"
+        f"  n = {row.n:,}{f'  {row.verdict}' if row.verdict else ''}"
+        for row in rows
+    ]
 
 
-def axis_line(estimate: Estimate, low: float, high: float) -> str:
+def axis_line(row: ForestRow, low: float, high: float) -> str:
     """An interval with its estimate on an axis of characters.
 
-    >>> one = Estimate(metric="m", metric_kind="rate", attribute="a", group="g", n=9, clusters=9, estimate=0.5,
-    ...     low=0.25, high=1.0, deff=1.0)
-    >>> axis_line(one, 0.0, 1.0)
+    >>> axis_line(ForestRow("a", 0.5, 0.25, 1.0, "50 %", "25–100 %", "9 people"), 0.0, 1.0)
     '          ├─────────●──────────────────┤'
     """
     span = (high - low) or 1.0
@@ -96,7 +88,7 @@ def axis_line(estimate: Estimate, low: float, high: float) -> str:
     def place(value: float) -> int:
         return round((WIDTH - 1) * (value - low) / span)
 
-    start, middle, end = place(estimate.low), place(estimate.estimate), place(estimate.high)
+    start, middle, end = place(row.low), place(row.estimate), place(row.high)
     signs = [" "] * WIDTH
     signs[start : end + 1] = ["├", *"─" * (end - start - 1), "┤"][: end - start + 1]
     signs[middle] = "●"

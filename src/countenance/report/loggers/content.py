@@ -10,8 +10,8 @@ from typing import Any
 from countenance.report.exports.published import PublishedNumber, published, sentence, source_of
 from countenance.report.source import ReportSource
 from countenance.run import Run
+from countenance.run.file_names import AUDIT, MANIFEST, REPORT, RESULTS
 from countenance.run.licences import in_words, of_manifest
-from countenance.run.store import AUDIT, MANIFEST, REPORT, RESULTS
 from countenance.storage import is_url
 
 COLUMNS = ("metric", "attribute", "group", "value", "low", "high", "n")
