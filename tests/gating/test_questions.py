@@ -125,7 +125,7 @@ def rows_of(kind: str, seed: int) -> dict[str, Any]:
 def test_intervals_at_another_level_are_those_of_an_audit_at_that_level(kind: str, comparison: str) -> None:
     table = rows_of(kind, 3)
     options: dict[str, Any] = {"comparison": comparison, "adjust": "holm", "better": "higher"}
-    work = work_of(table, ["tone"], ["ok"], AuditSettings.of(**options))
+    work = work_of(table, ["tone"], ["ok"], AuditSettings(**options))
     audited(work)
     for alpha in (0.05, 0.02, 0.001):
         naive = audit(table, ["tone"], ["ok"], alpha=alpha, **options)
