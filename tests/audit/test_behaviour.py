@@ -432,5 +432,5 @@ def test_few_large_clusters_are_no_evidence_by_fishers_test():
 
 
 def test_a_setting_that_does_not_exist_is_refused_by_name():
-    with pytest.raises(InputError, match="no setting 'alhpa'; there are cluster, comparison"):
+    with pytest.raises(InputError, match=r"no setting 'alhpa' .did you mean alpha.*; there are adjust, alpha"):
         audit({"g": ["a", "b"] * 20, "ok": [0, 1] * 20}, ["g"], ["ok"], alhpa=0.1)

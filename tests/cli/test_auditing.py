@@ -190,7 +190,7 @@ def test_plan_knows_people_and_means(capsys) -> None:
     assert (
         command("plan", "--metric", "mean", "--effect", "diff=5", "--sd", 20, "--rows-per-person", 4, "--icc", 0.5) == 0
     )
-    assert "157 people with 628 rows in each of 2 groups" in capsys.readouterr().out
+    assert "191 people with 764 rows in each of 2 groups" in capsys.readouterr().out
     assert command("plan", "--metric", "speed") == 2
 
 

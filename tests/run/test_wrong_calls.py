@@ -43,8 +43,8 @@ def test_names_that_are_no_text_are_refused(by):
 @pytest.mark.parametrize("wrong", [{"depth": "2"}, {"seed": 0.5}, {"min_n": True}, {"alpha": "0.05"}, {"power": None}])
 def test_settings_of_another_type_are_refused_by_name(wrong):
     with pytest.raises(InputError, match=f"^{next(iter(wrong))} .*, expected a (whole )?number"):
-        AuditSettings.of(**wrong)
-    assert AuditSettings.of(depth=np.int64(2), alpha=np.float32(0.1)).depth == 2
+        AuditSettings(**wrong)
+    assert AuditSettings(depth=np.int64(2), alpha=np.float32(0.1)).depth == 2
 
 
 def test_a_folder_whose_manifest_is_none_is_refused_by_its_name(tmp_path):
