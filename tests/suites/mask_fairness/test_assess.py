@@ -229,6 +229,8 @@ def test_one_page_for_detectors_and_datasets_has_every_row(done, tmp_path):
     assert text.count('<th scope="row">female</th>') >= details.count('<th scope="row">female</th>') >= 6
     assert details.count('<th scope="row">r4</th>') >= 6 and "does not judge masks" in text
     assert text.count("rendered people: nobody in them exists") == 2 and "significant" in text
+    rows = text[: text.index("<details")].count('<svg class="spans"')  # a forest plot: a row for each group and metric
+    assert rows >= 6 and text.count("<circle cx=") > rows  # with a dot for each detector that has the rate
 
 
 def test_the_page_asks_to_cite_the_study(done, tmp_path):

@@ -1,5 +1,6 @@
 """What an assessment adds to the report of its run, and one page for several: both rules side by side."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ from countenance.suites.mask_fairness.compare import open_run
 from countenance.suites.mask_fairness.seed_rule import ALPHA
 
 TEMPLATES = Path(__file__).parent / "templates"
+WIDTH, STEP = 120, 12
+"""Of a row of the forest plot in pixels, and of each detector's line in it."""
+Span = tuple[float, float, float]
+"""The lower end of an interval, the rate, the upper end."""
 
 
 def sections(source: ReportSource) -> list[Section]:
@@ -101,5 +106,31 @@ def _table(metric: str, assessed: Sequence[Assessment]) -> dict[str, Any]:
         for row in assessment.rows:
             if row.metric == metric and metric not in assessment.not_assessable:
                 rows.setdefault((row.attribute, row.seed.group), {})[i] = row
-    shown = [(*key, [cells(own.get(i)) for i in range(len(assessed))]) for key, own in rows.items()]
-    return {"title": TITLES[metric], "rows": shown}
+    each = range(len(assessed))
+    spans = {key: [_span(own.get(i)) for i in each] for key, own in rows.items()}
+    low = min((span[0] for some in spans.values() for span in some if span is not None), default=0.0)
+    shown = [(*key, [cells(own.get(i)) for i in each], forest_lines(spans[key], low)) for key, own in rows.items()]
+    return {"title": TITLES[metric], "rows": shown, "low": numbers.value(low, "rate")}
+
+
+def _span(row: Row | None) -> Span | None:
+    """The interval and the rate of a group; None where it has none."""
+    if row is None or row.finding is None:
+        return None
+    values = row.finding.low, row.finding.estimate, row.finding.high
+    return values if all(map(math.isfinite, values)) else None
+
+
+def forest_lines(spans: Sequence[Span | None], low: float) -> list[dict[str, float]]:
+    """For each detector a line from end to end of its interval and a dot at its rate, on an axis from `low` to 1.
+
+    >>> forest_lines([(0.5, 0.75, 1.0), None], 0.5)
+    [{'y': 6.0, 'x1': 2.0, 'x': 62.0, 'x2': 122.0}]
+    """
+    scale = WIDTH / (1 - low) if low < 1 else 0.0
+    return [
+        {"y": STEP * (i + 0.5)}
+        | {name: 2 + scale * (value - low) for name, value in zip(("x1", "x", "x2"), span, strict=True)}
+        for i, span in enumerate(spans)
+        if span is not None
+    ]
