@@ -116,6 +116,8 @@ def _curves(found: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array,
     right = np.zeros((len(weights), len(FALSE_POSITIVES), kinds))
     alarms = np.zeros(len(weights))
     for image, kind in found.ranked():
+        if (alarms > limits[:, -1]).all():  # what comes after so many false positives is on no curve
+            break
         hit = kind >= 0
         for r, weight in enumerate(weights if len(image) else ()):
             own = weight[image].astype(np.float64)
