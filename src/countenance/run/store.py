@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.arrow_memory import arrow_reader
-from countenance.decoding import decoding, first_line, json_of, read_parquet
+from countenance.decoding import decoding, first_line, json_of, open_parquet, read_parquet
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.hashes import FILES, FileHashes, digest
@@ -26,6 +26,7 @@ from countenance.run.manifest import DamagedManifest, Manifest, Place, read_mani
 from countenance.run.marker import Committed, Marker
 from countenance.run.rows import check_failures, check_scores
 from countenance.run.trust import is_marked, mark_of
+from countenance.scratch import temporary_folder
 from countenance.storage import Missing, Storage, open_storage
 from countenance.storage.local import LocalStorage
 from countenance.tasks.results import Result, results_from_json, results_to_json
@@ -45,6 +46,8 @@ MOST_ROWS = 10_000_000
 """Above so many rows the score table is a folder of files with the same columns."""
 AT_ONCE = 16
 """Requests to the storage that are under way together."""
+COPIED_AT_ONCE = 8 << 20
+"""Bytes of a file that are copied at once."""
 THUMBNAILS = "thumbnails/"
 """Small pictures that the viewer made. They can be made again at any time, so they have no hash."""
 VIEWED = "viewed.jsonl"
@@ -102,14 +105,18 @@ class RunStore:
     def read(self, name: str) -> bytes:
         """The content of a file of the run, checked where the store is verified; `Missing` when there is none."""
         content = self.storage.read(name)
-        if self.verified and self._finished and _sealable(name):
+        if self._checks(name):
             self.hashes.check(name, content, _remedy(name))
-        elif self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
+        return content
+
+    def _checks(self, name: str) -> bool:
+        """Whether a file is compared with its hash; a result of a run that has no hashes yet is refused."""
+        if self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
             raise InputError(
                 f"{self.place}: the run did not finish, so nothing says that {name} is what was written; the same "
                 "`countenance run` command goes on (--unverified reads it all the same)"
             )
-        return content
+        return bool(self.verified and self._finished and _sealable(name))
 
     def _once(self, name: str, parse: Callable[[], Parsed]) -> Parsed:
         """What `parse` makes of a file; read again only where the file is another one, or cannot be told from it."""
@@ -427,21 +434,49 @@ class RunStore:
 
     @contextmanager
     def score_paths(self) -> Iterator[list[Path] | None]:
-        """The files of a score table that is too large to be read whole, on this machine; None: it is small."""
-        entries = self.storage.entries(MANY_SCORES)
-        names = [entry.name for entry in entries if _is_table(entry.name)]
+        """The files of a score table that is too large to be read whole, on this machine; None: it is small.
+
+        Libraries open them by name, several times. Where hashes are compared they are copies in the private folder of
+        this process, hashed while they are made: in the run somebody could exchange a file that was compared before it
+        is read.
+        """
+        names = [entry.name for entry in self.storage.entries(MANY_SCORES) if _is_table(entry.name)]
         if not names:
             yield None
-            return
-        with ExitStack() as stack:
-            paths = {name: Path(stack.enter_context(self.storage.local_file(name))) for name in names}
-            for name, path in paths.items():
-                self.check_file(name, path)
-            yield list(paths.values())
+        elif not all(self._checks(name) for name in names):
+            with ExitStack() as stack:
+                paths = {name: Path(stack.enter_context(self.storage.local_file(name))) for name in names}
+                yield self._score_tables(paths)
+        else:
+            with temporary_folder("scores") as folder:
+                try:
+                    yield self._score_tables({name: self._copied(name, folder / Path(name).name) for name in names})
+                except InputError as error:
+                    if str(folder) not in str(error):
+                        raise
+                    text = str(error).replace(str(folder), f"{self.place}/{MANY_SCORES.rstrip('/')}")
+                    raise InputError(text) from None  # the copy is known to nobody
+
+    def _score_tables(self, paths: Mapping[str, Path]) -> list[Path]:
+        """The same files, with columns of the kinds that runs have."""
+        for name, path in paths.items():
+            place = f"{self.place}/{name}"
+            check_scores(open_parquet(path, place, f"; {_remedy(name)}").schema_arrow.empty_table(), place)
+        return list(paths.values())
+
+    def _copied(self, name: str, copy: Path) -> Path:
+        """Copy a file and compare what was copied with its hash."""
+        content = hashlib.sha256()
+        with self.storage.open(name) as source, copy.open("wb") as stream:
+            while block := source.read(COPIED_AT_ONCE):
+                content.update(block)
+                stream.write(block)
+        self.hashes.check_digest(name, content.hexdigest, _remedy(name))
+        return copy
 
     def check_file(self, name: str, path: Path) -> None:
-        """The check of `read` for a file that libraries read by themselves, in parts."""
-        if self.verified and self._finished:
+        """The check of `read` for a file that the viewer opens by its name; it is opened again when it changes."""
+        if self._checks(name):
             with path.open("rb") as stream:
                 self.hashes.check_digest(name, hashlib.file_digest(stream, "sha256").hexdigest, _remedy(name))
 
