@@ -28,6 +28,10 @@ NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.E
 """What opening says where there is no plain file: nothing, a file or a link on the way, a folder, a link, a socket."""
 
 
+BY_NUMBER = "/dev/fd"
+"""Where Linux and macOS show the open files of a process, so that a library can open one of them."""
+
+
 class LocalStorage:
     """Blobs as files below a folder.
 
@@ -86,7 +90,11 @@ class LocalStorage:
     def open(self, name: str) -> Any:
         import pyarrow as pa
 
-        return pa.PythonFile(os.fdopen(self._opened(name), "rb"), mode="r")
+        handle = self._opened(name)
+        try:
+            return pa.OSFile(f"{BY_NUMBER}/{handle}" if Path(BY_NUMBER).is_dir() else str(self.path(name)))
+        finally:
+            os.close(handle)
 
     def has(self, name: str) -> bool:
         try:

@@ -31,9 +31,8 @@ from countenance.run.shard import (
     refuse_interrupt,
     run_shard,
     takes_ids,
-    words,
 )
-from countenance.text import one_line
+from countenance.text import kind_and_words, one_line
 
 WRITING = 300.0
 """Seconds that reading samples, decoding or writing a shard may take."""
@@ -221,7 +220,7 @@ def loaded_model(job: Job) -> Any:
         raise
     except BaseException as error:
         refuse_interrupt(error)
-        first = one_line(f"{type(error).__name__}: {words(error)}")
+        first = one_line(kind_and_words(error))
         raise InputError(f"model {job.model.source!r} cannot be made ({first})") from error
     if isinstance(model, TorchModel) and model.device.startswith("cuda"):
         model.batch = max(model.batch, job.batch)
