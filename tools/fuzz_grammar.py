@@ -218,7 +218,7 @@ def change_parquet(path: Path, draw: random.Random) -> str:
         note = draw.choice(list(columns))
         table = table.set_column(place, name, columns[note]())
     elif kind == "drop":
-        table = table.drop_columns([name])
+        table = table.remove_column(place)
     elif kind == "rename":
         other = draw.choice((*NAMES, table.column_names[0]))
         table = table.rename_columns([other if number == place else n for number, n in enumerate(table.column_names)])

@@ -27,7 +27,7 @@ from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
 from countenance.run.stale import draw, lowest_score, some
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, RunStore
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, RunStore, is_own, marker_name
 from countenance.run.trust import code_folder
 from countenance.run.verify import verify
 from countenance.run.withdrawn import withdrawn_from
@@ -220,9 +220,9 @@ class Evaluation:
         for number, marker in again.items():
             score(self.plan, self.store, pieces[number], marker, conditions)
         markers = self.store.committed()
+        counts = {marker_name(number) for number in markers}
         for entry in self.store.storage.entries("shards/"):
-            stem = Path(entry.name).stem
-            if not stem.isdigit() or int(stem) not in markers:
+            if is_own(entry.name) and entry.name not in counts:  # what a user put there stays
                 self.store.storage.delete(entry.name)
         return markers
 

@@ -19,7 +19,7 @@ from countenance.run.pictures import total
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
-from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, RunStore
+from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, RunStore, is_own
 from countenance.run.whole import BLOCK, Progress, WholeRun, planned
 from countenance.tasks import Context, Reduced, State, Task
 from countenance.tasks.reduce import joined
@@ -132,7 +132,8 @@ def finish(
     store.write_manifest(manifest)
     store.seal()
     for entry in store.storage.entries(WORK):
-        store.storage.delete(entry.name)
+        if is_own(entry.name):
+            store.storage.delete(entry.name)
     return manifest
 
 

@@ -178,6 +178,8 @@ class LocalStorage:
                 f"{self.folder}: a file (or a link to nothing) is in the way, expected a folder; name another"
             ) from None
         try:
+            if (self.folder / LOCK).is_dir() and not (self.folder / LOCK).is_symlink():
+                self._free(LOCK)
             handle = open_lock(self.folder / LOCK)
         except OSError as error:
             raise InputError(
