@@ -25,7 +25,9 @@ from typing import Any
 
 import numpy as np
 import rules
+import second_rules
 import simulated as sim
+import surfaces
 from scipy import stats
 
 from countenance.auditing import audit, plan
@@ -50,12 +52,16 @@ class Line:
     share: Callable[[int, np.random.Generator], float]
     weight: float = 1.0
     """How many tables, relative to the others: slow lines have fewer."""
+    surface: str = ""
+    """What of the product it simulates; empty: told by what it counts."""
 
     def run(self, tables: int) -> tuple[float, float, int]:
         """The share, its standard error, and how many tables were made."""
         count = max(20, round(tables * self.weight)) if self.weight else 0
         value = self.share(count, np.random.default_rng(zlib.crc32(f"{self.section} {self.name}".encode())))
-        return value, math.sqrt(max(value * (1 - value), 0.0) / count) if count else 0.0, count
+        # two successes and two failures more: a share of 0 or 1 has an error too
+        share = (value * count + 2) / (count + 4)
+        return value, math.sqrt(share * (1 - share) / (count + 4)) if count else 0.0, count
 
     def verdict(self, value: float, tables: int) -> str:
         """Whether the promise is kept; two standard errors at the bound are allowed."""
@@ -434,8 +440,10 @@ def equivalences() -> Iterator[Line]:
 
 def lines() -> list[Line]:
     """Every line, in the order of the table."""
-    of_rules = [Line(*row) for row in rules.rows()]
-    return [*rate_alarms(), *mean_alarms(), *comparison_alarms(), *coverage(), *power(), *equivalences(), *of_rules]
+    of_rules = [Line(*row) for row in (*rules.rows(), *second_rules.rows())]
+    beside = [Line(row.section, row.name, row.bounds, row.share, row.weight, row.surface) for row in surfaces.rows()]
+    of_audit = [*rate_alarms(), *mean_alarms(), *comparison_alarms(), *coverage(), *power(), *equivalences()]
+    return [*of_audit, *of_rules, *beside]
 
 
 def row(index: int, tables: int) -> tuple[str, bool]:

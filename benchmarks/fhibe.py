@@ -149,7 +149,7 @@ def make_parsing(root: Path, n: int) -> None:
 
 
 def make_keypoints(root: Path, n: int) -> None:
-    from countenance.tasks.keypoint_estimation import KEYPOINTS
+    from countenance.data.vocabulary import KEYPOINTS
 
     rng = np.random.default_rng(0)
     rows, entries = [], {}

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from countenance.auditing.estimates import wilson_limits
-from countenance.gating.bounds import Limits, Measured
+from countenance.gating.bounds import Limits, Measurement
 
 LIMIT, N = 0.9, 1000
 TIMES = (1, 5, 20, 50)
@@ -23,7 +23,7 @@ def outcomes(counts: np.ndarray, alpha: float) -> np.ndarray:
     decided = []
     for count in values:
         low, high = (float(end) for end in wilson_limits(count / N, N, ndtri(1 - alpha / 2)))
-        decided.append(Measured("m", count / N, low, high, low, high).evidence(Limits(at_least=LIMIT)))
+        decided.append(Measurement("m", count / N, low, high, low, high).evidence(Limits(at_least=LIMIT)))
     return np.array(decided)[place].reshape(counts.shape)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from countenance.auditing import Audit, audit
-from countenance.auditing.computed import ComputedGroups
+from countenance.auditing.computed_groups import ComputedGroups
 from countenance.comparing import compare
 
 ALPHA = 0.05
@@ -292,6 +292,7 @@ def skewed(rng: Rng, kind: str) -> Table:
 
     one, two = {
         "zeros": lambda: (overlap(25, 0.2), overlap(300, 0.03)),
+        "more zeros": lambda: (overlap(30, 0.25), overlap(250, 0.05)),
         "shift": lambda: (overlap(25, 0.05, 0.06), overlap(300, 0.05)),
         "ordinal": lambda: (steps(25, [0.22, 0.23, 0.23, 0.18, 0.14]), steps(300, [0.08, 0.15, 0.24, 0.27, 0.26])),
         "lognormal 1": lambda: (1.6 * rng.lognormal(0, 1, 40), rng.lognormal(0, 1, 400)),
@@ -336,7 +337,7 @@ def statistics() -> Iterator[Row]:
 
     run = partial(counted, partial(few_people, lower=0.6), first)
     yield "rule 10", "one of twelve small groups at .3 instead of .9, found", (0.5, 1.0), run, 0.3
-    for kind in ("zeros", "shift", "ordinal", "lognormal 1", "lognormal 1.5", "latency"):
+    for kind in ("zeros", "more zeros", "shift", "ordinal", "lognormal 1", "lognormal 1.5", "latency"):
         yield "rule 15", f"power, less the better single test's, plus 1: {kind}", (0.9, 1.0), partial(behind, kind), 0.5
 
 

@@ -28,6 +28,22 @@ settings.load_profile("without deadline")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+@pytest.fixture(autouse=True)
+def no_contradictions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run that a test writes in this process may contradict itself."""
+    if "contradicting" in request.keywords:
+        return
+    from countenance.run import purge, stages
+    from countenance.run.invariants import contradictions
+
+    def notes(results: Any, rows: Any) -> list[str]:
+        assert contradictions(results, rows) == []
+        return []
+
+    for module in (stages, purge):
+        monkeypatch.setattr(module, "notes_on_contradictions", notes)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of reference vectors, photographs and weights beside the repository; absent: the test is skipped."""

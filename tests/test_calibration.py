@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from countenance.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 FIELDS = {"surface", "process", "n", "groups", "kind", "nominal", "value", "se", "tables", "seed", "code"}
-INTERVAL_WORDS = (
-    *("interval", "wilson", "clopper", "mover", "newcombe", "tango", "bootstrap_band"),
-    *("detectable", "units_for", "p_value", "sample_size"),
+NAMES = re.compile(
+    "interval|wilson|clopper|mover|newcombe|tango|bootstrap|detectable|units_for|p_value|sample_size|any_time_lower"
 )
-"""Words in names of functions that return an interval, a p, a detectable effect or a number of units."""
+TYPES = re.compile(
+    r"Interval|Band|Finding|Audit\b|Comparison\b|Gate\b|Plan\b|Estimate|MissRate|MeasuredEquity|Discovered"
+)
+"""Words in the name or in the return type of functions that state an interval, a p, a verdict, a size or a number."""
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +43,31 @@ def test_the_shipped_table_has_the_fields_of_its_contract() -> None:
 
 
 def test_every_function_that_returns_an_interval_or_a_size_has_a_simulation(calibrate) -> None:
-    covered = {name for names in calibrate.SURFACES.values() for name in names} | set(calibrate.ELSEWHERE)
+    registered = {name for names in calibrate.SURFACES.values() for name in names}
     functions = set()
-    for package in ("auditing", "comparing", "gating", "metrics"):
+    for package in ("auditing", "comparing", "discovering", "gating", "metrics"):
         for path in (ROOT / "src" / "countenance" / package).rglob("*.py"):
             module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                public = isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
-                if public and any(word in node.name for word in INTERVAL_WORDS):
+                if not isinstance(node, ast.FunctionDef) or node.name.startswith("_") or node.returns is None:
+                    continue
+                if NAMES.search(node.name) or TYPES.search(ast.unparse(node.returns)):
                     functions.add(f"{module}.{node.name}")
-    assert sorted(functions - covered) == []
+    assert sorted(functions - registered - set(calibrate.WORDS)) == []
+    assert sorted((registered | set(calibrate.WORDS)) - functions) == [], "registered and not there"
+
+
+def test_every_surface_has_lines(calibrate) -> None:
+    lines = {calibrate.surface_of(line) for line in calibrate.simulated.lines()}
+    assert lines == set(calibrate.SURFACES)
+    assert {line.surface for line in calibration_lines()} == lines
+
+
+def test_the_hash_of_a_surface_is_that_of_what_it_imports(calibrate) -> None:
+    reached = calibrate._reached({"countenance.metrics.intervals"})
+    assert reached == {"countenance.metrics.intervals"}
+    assert "countenance.auditing.estimates" in calibrate._reached({"countenance.auditing.audit"})
+    assert len({calibrate.code_hash(surface) for surface in calibrate.SURFACES}) > 5
 
 
 def test_lines_near_an_audit_are_of_its_size() -> None:

@@ -20,8 +20,8 @@ def run_cell(source: str, names: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), "cell", "eval"), names)
 
 
-def test_there_are_three() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["own_detector", "production_table", "verification"]
+def test_there_are_four() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["bias_bounty", "own_detector", "production_table", "verification"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -38,5 +38,9 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
             shown = run_cell("".join(cell["source"]), names)
             tables += hasattr(shown, "columns") and len(shown.columns) == 10
     assert tables and names["audit"].verdict in ("disparity", "insufficient evidence", "no disparity found")
-    if path.stem != "verification":
+    if path.stem in ("own_detector", "production_table"):
         assert names["audit"].verdict == "disparity"
+    if path.stem == "bias_bounty":
+        written = json.loads(Path("submission.json").read_text(encoding="utf-8"))
+        assert {"submission_name", "score", "metrics"} < set(written) and 0 < written["score"] < 16
+        assert Path("entry.zip").is_file()

@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "countenance"
 WRITERS = {"files.py", "storage/local.py"}
-POOLS = {"processes.py"}
+POOLS = {"run/engine/processes.py", "worker_process.py"}
 FORBIDDEN = {
     "renaming": ({("os", "replace"), ("os", "rename"), ("os", "renames"), ("os", "link"), ("os", "fsync")}, WRITERS),
     "pools": ({("concurrent.futures", "ProcessPoolExecutor"), ("multiprocessing", "*"), ("os", "fork")}, POOLS),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from countenance.errors import InputError
-from countenance.processes import each
 from countenance.run import audit_run, evaluate, store_audit
+from countenance.run.engine.processes import each
 from countenance.testing import DiscDetector, write_small_dataset
 
 WITHOUT = """
@@ -98,4 +98,4 @@ def test_what_needs_worker_processes_says_so_in_one_line(tmp_path: Path, monkeyp
         evaluate("countenance.testing:DiscDetector", "face_localization", data, out=tmp_path / "run")
     assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="worker processes need Linux or macOS"):
-        each("countenance.processes:echo", {"times": 1}, [{"say": "a"}])
+        each("countenance.worker_process:echo", {"times": 1}, [{"say": "a"}])

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from countenance.errors import InputError
-from countenance.processes import Death, Order, Pool, WorkerDied, each
+from countenance.run.engine.processes import Death, Pool, WorkerDied, each
+from countenance.worker_process import Order
 
 
 @pytest.fixture(autouse=True)

@@ -53,7 +53,6 @@ INSTEAD = {
 CODES = {"favoured": "a code of style sheets; pages say 'served better'"}
 """Whole strings that are codes, never shown."""
 LEFT = {
-    "view.md": 2,
     "suites/bias_bounty.md": 1,
     "suites/fhibe.md": 2,
     "suites/mask_fairness.md": 1,

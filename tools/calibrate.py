@@ -8,13 +8,14 @@ Lines are those of `benchmarks/calibration.py`. A line is drawn again when the c
 """
 
 import argparse
+import ast
 import hashlib
 import json
 import multiprocessing
 import sys
 import zlib
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ import calibration as simulated  # noqa: E402
 
 OUT = ROOT / "src" / "countenance" / "calibration.json"
 SURFACES = {
-    "adjusted p": ("countenance.auditing.audit.audit",),
+    "adjusted p": ("countenance.auditing.audit.audit", "countenance.auditing.audit.audited"),
     "interval": (
+        "countenance.auditing.audit.estimates",
         "countenance.auditing.estimates.wilson",
         "countenance.auditing.estimates.wilson_limits",
         "countenance.auditing.estimates.clopper_pearson_limits",
@@ -35,39 +37,98 @@ SURFACES = {
         "countenance.auditing.estimates.bootstrap",
         "countenance.auditing.effects.mover",
         "countenance.auditing.ratio.mover_r",
+        "countenance.auditing.ranking.numerical_bootstrap",
     ),
     "detectable effect and plan": (
         "countenance.auditing.power.detectable_rate",
         "countenance.auditing.plan.plan",
-        "countenance.gating.needed.units_for_rate",
-        "countenance.gating.needed.units_for_distance",
+        "countenance.gating.sample_sizes.units_for_rate",
+        "countenance.gating.sample_sizes.units_for_distance",
     ),
     "all-clear": ("countenance.auditing.verdict.concluded",),
+    "compare": (
+        "countenance.comparing.comparison.compare",
+        "countenance.comparing.changes.paired_findings",
+        "countenance.comparing.gaps.gaps",
+        "countenance.auditing.change.tango_limits",
+    ),
+    "gate": ("countenance.gating.judge.gate",),
+    "gate, any time": ("countenance.metrics.any_time.any_time_lower_bound",),
+    "held equal": ("countenance.auditing.held_equal_gaps.given_findings",),
+    "discover": ("countenance.discovering.discovery.discover", "countenance.discovering.discovery.discover_run"),
+    "equity": ("countenance.metrics.equity_measures.widened_measure",),
+    "rates and curves": (
+        "countenance.metrics.intervals.wilson",
+        "countenance.metrics.intervals.clustered_rate",
+        "countenance.metrics.intervals.clustered_mean",
+        "countenance.metrics.intervals.macro_mean",
+        "countenance.metrics.pairs.distributions.dyadic_mean",
+        "countenance.metrics.pairs.groups.fnmr_by_group",
+        "countenance.metrics.ranking.bootstrap_interval",
+        "countenance.metrics.curves.bands.bootstrap_band",
+        "countenance.metrics.identification.open_set_curve",
+        "countenance.metrics.verification_bands.roc_bands",
+        "countenance.metrics.detection.average_precisions",
+        "countenance.metrics.miss_rate.log_average_miss_rates",
+    ),
 }
-"""What is simulated, and the functions behind it. Those of other benchmarks are in ELSEWHERE."""
-ELSEWHERE = {
-    "countenance.auditing.change.tango_limits": "benchmarks/compare_calibration.py",
+"""What is simulated, and the functions behind it."""
+WORDS = {
+    "countenance.auditing.given_finding.read_given": "reads what was stored",
+    "countenance.auditing.headline.by_weight": "orders findings",
+    "countenance.auditing.headline.failing": "picks a stored estimate",
+    "countenance.auditing.headline.leading": "picks a finding",
     "countenance.auditing.headline.which_interval": "names an interval in words",
-    "countenance.metrics.curves.bands.bootstrap_band": "tests/metrics/curves",
-    "countenance.metrics.intervals.wilson": "the same interval, tested against statsmodels",
-    "countenance.metrics.ranking.bootstrap_interval": "tests/metrics",
 }
-"""Functions with an interval whose simulation is not a line of the table, and where it is."""
+"""Functions whose names or types look like an interval or a verdict and that compute none."""
 COUNTS = {"alarms": "adjusted p", "covers": "interval", "covers_own": "interval", "finds": "detectable effect and plan"}
-CODE = ("auditing", "metrics")
 
 
-def code_hash() -> str:
-    """One hash of the source that the lines simulate."""
+@cache
+def code_hash(surface: str) -> str:
+    """One hash of the code behind a surface: its functions' modules and all of the package's modules that these import.
+
+    Comments, docstrings and the layout of lines do not count.
+    """
     digest = hashlib.sha256()
-    for folder in CODE:
-        for path in sorted((ROOT / "src" / "countenance" / folder).rglob("*.py")):
-            digest.update(path.read_bytes())
+    for module in sorted(_reached({name.rpartition(".")[0] for name in SURFACES[surface]})):
+        tree = ast.parse(_path(module).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                node.value = ast.Constant(value="")
+        digest.update(ast.dump(tree).encode())
     return digest.hexdigest()[:16]
 
 
+def _path(module: str) -> Path:
+    base = ROOT / "src" / Path(*module.split("."))
+    return base.with_suffix(".py") if base.with_suffix(".py").exists() else base / "__init__.py"
+
+
+def _reached(modules: set[str]) -> set[str]:
+    """Modules of the statistics that some modules import, directly or not, with these themselves."""
+    seen: set[str] = set()
+    waiting = sorted(modules)
+    while waiting:
+        module = waiting.pop()
+        if module in seen or not _path(module).exists():
+            continue
+        seen.add(module)
+        for node in ast.walk(ast.parse(_path(module).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[:1] == ["countenance"]:
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                waiting += [name for name in (node.module, *names) if name.split(".")[1:2] and _statistics(name)]
+    return seen
+
+
+def _statistics(module: str) -> bool:
+    return module.split(".")[1] in ("auditing", "comparing", "discovering", "gating", "metrics")
+
+
 def surface_of(line: Any) -> str:
-    """What a line is about, from how it counts."""
+    """What a line is about: as it says, or from how it counts."""
+    if line.surface:
+        return str(line.surface)
     name = getattr(line.share, "func", line.share).__name__
     return COUNTS.get(name, "all-clear" if name in ("clears", "largest_exact_size", "nobody_worse") else "adjusted p")
 
@@ -100,9 +161,10 @@ def draw(index: int, tables: int) -> dict[str, Any]:
     value, error, count = line.run(tables)
     kind, nominal = kind_of(line)
     people, groups = sizes(line)
+    surface = surface_of(line)
     seed = zlib.crc32(f"{line.section} {line.name}".encode())
     return {
-        "surface": surface_of(line),
+        "surface": surface,
         "process": f"{line.section}: {line.name}",
         "n": people,
         "groups": groups,
@@ -112,7 +174,7 @@ def draw(index: int, tables: int) -> dict[str, Any]:
         "se": round(error, 4),
         "tables": count,
         "seed": seed,
-        "code": code_hash(),
+        "code": code_hash(surface),
     }
 
 
@@ -124,13 +186,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="lines whose process has this text")
     options = parser.parse_args()
     known = {line["process"]: line for line in json.loads(OUT.read_text())["lines"]} if OUT.exists() else {}
-    lines = [f"{line.section}: {line.name}" for line in simulated.lines()]
-    current = code_hash()
+    surface = {f"{line.section}: {line.name}": surface_of(line) for line in simulated.lines()}
+    lines = list(surface)
     due = [
         index
         for index, process in enumerate(lines)
         if options.only in process
-        and (options.all or process not in known or known[process]["code"] != current)
+        and (options.all or process not in known or known[process]["code"] != code_hash(surface[process]))
         and "must be more" not in process
     ]
     with multiprocessing.Pool(options.jobs) as pool:

@@ -31,8 +31,8 @@ FEATURES = ("face", "writing")
 
 def pack(source: Path, folder: Path) -> None:
     """The files of a data directory in one, in the order the package reads them; tags are for draws and scores."""
-    from countenance.suites.happyfaces.dataset import SETS as FOLDERS
-    from countenance.suites.happyfaces.dataset import photo_bytes, read_happyfaces
+    from countenance.data.adapters.happyfaces_layout import SETS as FOLDERS
+    from countenance.data.adapters.happyfaces_layout import photo_bytes, read_happyfaces
 
     data, arrays = read_happyfaces(source), {}
     for name in SETS:
@@ -50,7 +50,7 @@ def unpacked(stored, name: str):
     """One set of `photos.npz`."""
     from PIL import Image
 
-    from countenance.suites.happyfaces.dataset import Photos
+    from countenance.data.adapters.happyfaces_layout import Photos
 
     parts = np.split(stored[name], stored[f"{name}_ends"][:-1])
     pixels = np.stack([np.asarray(Image.open(io.BytesIO(part.tobytes())).convert("RGB")) for part in parts])

@@ -10,7 +10,7 @@ from countenance.comparing import Comparison, Leaderboard
 from countenance.errors import InputError
 from countenance.prediction_tables import prediction_table
 from countenance.run import Run
-from countenance.run.store import MANIFEST
+from countenance.run.file_names import MANIFEST
 from countenance.storage import is_url
 
 OWN = ("source", "by", "metrics", "truth", "pred", "score", "positive")

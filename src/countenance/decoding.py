@@ -114,10 +114,10 @@ def regular_file(path: Path | str) -> Path:
     Traceback (most recent call last):
     countenance.errors.InputError: /: a folder, expected a file
     """
-    found = Path(path)
-    if found.exists() and not found.is_file():
-        raise InputError(f"{found}: {'a folder, expected a file' if found.is_dir() else 'not a regular file'}")
-    return found
+    file = Path(path)
+    if file.exists() and not file.is_file():
+        raise InputError(f"{file}: {'a folder, expected a file' if file.is_dir() else 'not a regular file'}")
+    return file
 
 
 def open_parquet(source: Any, place: object, remedy: str = "", *, pre_buffer: bool = False) -> Any:
@@ -199,7 +199,7 @@ _limiting = threading.Lock()
 def _apply_limits(resource: Any) -> None:
     """Set the largest limit of the open contexts, or what there was before any of them."""
     soft, hard = _before
-    wanted = max((limit.most for limit in _limits), default=soft)
-    bounds = [limit for limit in (wanted, soft, hard) if limit != resource.RLIM_INFINITY]
+    largest = max((limit.most for limit in _limits), default=soft)
+    bounds = [limit for limit in (largest, soft, hard) if limit != resource.RLIM_INFINITY]
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (min(bounds, default=soft), hard))

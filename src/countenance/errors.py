@@ -24,15 +24,15 @@ class RunError(InputError):
 
 
 class OptionError(InputError):
-    """An argument has a wrong name or value; `argument` is its name, and the command line shows its flag instead.
+    """An argument has a wrong name or value; `arguments` are those named, whose flags the command line shows instead.
 
     >>> OptionError("workers", "workers is 0, expected at least 1").argument
     'workers'
     """
 
-    def __init__(self, argument: str, problem: str) -> None:
+    def __init__(self, argument: str, problem: str, *further: str) -> None:
         super().__init__(problem)
-        self.argument = argument
+        self.argument, self.arguments = argument, (argument, *further)
 
 
 class CannotAnswer(Exception):

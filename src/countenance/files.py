@@ -7,6 +7,7 @@ finished is removed by the next start (`countenance.scratch`).
 
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -209,3 +210,12 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(v) for v in value]
     return value
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from countenance.auditing.computed import ComputedGroups
+from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.predictions import computed_groups, prediction_columns
 from countenance.auditing.source import Source
 from countenance.data.labels.text_files import read_text_table

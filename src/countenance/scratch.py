@@ -76,11 +76,11 @@ def scratch_folder(what: str) -> Path:
 @contextmanager
 def temporary_folder(what: str) -> Iterator[Path]:
     """A folder as long as the context lasts."""
-    made = scratch_folder(what)
+    folder = scratch_folder(what)
     try:
-        yield made
+        yield folder
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def temporary_file() -> io.BufferedRandom:
@@ -201,14 +201,14 @@ def is_private(place: Path) -> bool:
     return not hasattr(os, "getuid") or (state.st_uid == os.getuid() and not state.st_mode & 0o077)
 
 
-def _end(made: _Private) -> None:
+def _end(private: _Private) -> None:
     """Remove the folder of this process, and what its workers left."""
-    if made.process != os.getpid():
+    if private.process != os.getpid():
         return  # a process that was forked from the one that made it
-    shutil.rmtree(made.folder, ignore_errors=True)
-    lock = made.folder.with_name(f"{made.folder.name}{LOCK}")
+    shutil.rmtree(private.folder, ignore_errors=True)
+    lock = private.folder.with_name(f"{private.folder.name}{LOCK}")
     with contextlib.suppress(OSError):
-        os.close(made.lock)
+        os.close(private.lock)
         lock.unlink()
     with contextlib.suppress(OSError):
         sweep()

@@ -17,7 +17,7 @@ from countenance.data.adapters.folder import write_folder
 from countenance.data.manifest import attribute_kinds
 from countenance.run.rows import columns_of, rows_table
 from countenance.run.stages import reduce
-from countenance.run.whole import GivenShards, WholeRun
+from countenance.run.whole_run import LoadedShards, WholeRun
 from countenance.tasks import Reduced, Shard, Task
 
 TONES = ("monk_2", "monk_5", "monk_9")
@@ -100,7 +100,7 @@ def reduced(
         rows = [row for sample in part if sample.id in answers for row in task.score(sample, answers[sample.id])]
         return Shard(list(part), answers, rows_table(rows, columns))
 
-    return reduce(task, WholeRun(GivenShards(lambda: (shard(part) for part in parts)), seed))
+    return reduce(task, WholeRun(LoadedShards(lambda: (shard(part) for part in parts)), seed))
 
 
 def write_examples(out: Path | str = ".", people: int = 120) -> Path:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from countenance.answers.noisy import (
+from countenance.answers.noise import (
     noisy_boxes,
     noisy_embedding,
     noisy_keypoints,

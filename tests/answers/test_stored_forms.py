@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from countenance.answers import Age, Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
-from countenance.answers.finds import in_words, to_finds
+from countenance.answers.base import real
 from countenance.answers.formats import Wanted, read_predictions
 from countenance.answers.formats.base import units_of
 from countenance.answers.formats.coco import write_coco_results
 from countenance.answers.formats.registry import format_names, load_format
 from countenance.answers.store import answers_from_table, answers_table, read_answers
-from countenance.answers.types import real
+from countenance.answers.targets import in_words, to_finds
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading

@@ -1,16 +1,17 @@
 """The audit's formulas against scipy, statsmodels, enumeration and loops."""
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.power import NormalIndPower
+from statsmodels.stats.power import NormalIndPower, TTestIndPower
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 from tests.naive import rank_scores
 
-from countenance.auditing import audit, equity, exact, minp, ranking, tests
+from countenance.auditing import audit, equity, exact_test, minp, ranking, tests
 from countenance.auditing._dist import both, quantile, tail
 from countenance.auditing.change import ChangeGap, GainAndLoss, tango_limits
 from countenance.auditing.effects import MeanGap, RateGap, cohen_h, equivalence, in_common, mover, rank_biserial
@@ -20,7 +21,7 @@ from countenance.auditing.plan import parse_effect, plan, plan_for
 from countenance.auditing.power import detectable_rate, growth, rank_from_d, reach, shifted
 from countenance.auditing.ranks import kurtosis
 from countenance.auditing.spread import studentised
-from countenance.auditing.sums import clustered
+from countenance.auditing.sums import Cross, clustered
 from countenance.errors import InputError
 
 # distributions
@@ -48,11 +49,11 @@ def test_tails_of_many_degrees_of_freedom_at_once():
 
 @pytest.mark.parametrize("block", [7, 2_000_000])
 def test_fisher_is_that_of_scipy(monkeypatch, block):
-    monkeypatch.setattr(exact, "BLOCK", block)
+    monkeypatch.setattr(exact_test, "BLOCK", block)
     random = np.random.default_rng(0)
     cells = np.concatenate([random.integers(0, 12, (4, 60)), random.integers(0, 300, (4, 10))], axis=1)
     cells[:, :4] = [[0, 5, 3, 0], [4, 0, 3, 0], [0, 0, 0, 9], [7, 6, 0, 2]]
-    found = exact.fisher(*cells)
+    found = exact_test.fisher(*cells)
     for k, (a, b, c, d) in enumerate(cells.T):
         assert found[k] == pytest.approx(stats.fisher_exact([[a, b], [c, d]])[1], rel=1e-6)
 
@@ -60,7 +61,7 @@ def test_fisher_is_that_of_scipy(monkeypatch, block):
 def test_fisher_of_large_tables_is_that_of_scipy():
     for a, b, c, d in ((3, 9997, 60, 50_000), (40_000, 12, 9000, 9), (5000, 5000, 480, 520)):
         expected = stats.fisher_exact([[a, b], [c, d]])[1]
-        assert exact.fisher(*(np.array([v]) for v in (a, b, c, d)))[0] == pytest.approx(expected, rel=1e-5)
+        assert exact_test.fisher(*(np.array([v]) for v in (a, b, c, d)))[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_mcnemar_of_clusters_is_every_swap_written_out():
@@ -254,7 +255,7 @@ def test_gain_and_loss_from_sums():
     assert float(high) == pytest.approx(0.2 + math.sqrt(c * c + d * d - 2 * rho * c * d), abs=1e-9)
     pair = ChangeGap(found, GainAndLoss(0.1, 0.2, 50.0), 0.2)
     low, high = pair.difference(0.05)
-    own, other = found.difference(0.05), pair.two.difference(0.05)
+    own, other = found.difference(0.05), pair.change2.difference(0.05)
     a, b = 0.2 - float(own[0]), float(other[1]) + 0.1
     assert float(low) == pytest.approx(0.3 - math.sqrt(a * a + b * b - 2 * 0.2 * a * b))
 
@@ -297,7 +298,7 @@ def test_with_few_cases_the_power_is_added_up(versus, n1, n2):
 def _p(a, n1, b, n2):
     expected = stats.contingency.expected_freq([[a, n1 - a], [b, n2 - b]]).min() if 0 < a + b < n1 + n2 else 0
     if expected < 5:
-        return exact.fisher(*(np.array([v]) for v in (a, n1 - a, b, n2 - b)))[0]
+        return exact_test.fisher(*(np.array([v]) for v in (a, n1 - a, b, n2 - b)))[0]
     pooled = (a + b) / (n1 + n2)
     return 2 * stats.norm.sf(abs(a / n1 - b / n2) / math.sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2)))
 
@@ -334,8 +335,9 @@ def test_a_plan_for_rates_is_that_of_statsmodels(groups, comparison, count):
 
 def test_a_plan_for_means_and_people():
     found = plan("mean", effect="d=.4", groups=3, deff=2.5, power=0.8)
-    n = ((stats.norm.ppf(1 - 0.05 / 6) + stats.norm.ppf(0.8)) / 0.4) ** 2 * 1.5
-    assert found.n_effective == math.ceil(n) and found.n_per_group == math.ceil(2.5 * n)
+    n = TTestIndPower().solve_power(effect_size=0.4, ratio=2, alpha=0.05 / 3 / 2, power=0.8)  # mean and ranks
+    assert found.n_effective == pytest.approx(n, abs=1.5) and found.n_per_group == pytest.approx(2.5 * n, abs=4)
+    assert found.alpha_each == pytest.approx(0.05 / 6)
     assert "over 3 comparisons, design effect 2.5" in found.reason and found.effect_name == "d"
     people = plan("mean", effect="diff=3", sd=10, rows_per_unit=4, icc=0.25)
     assert people.deff == pytest.approx(1.75) and people.units_per_group == math.ceil(people.n_per_group / 4)
@@ -554,9 +556,9 @@ def test_scores_of_units_are_ranked_by_their_means():
 
 
 def test_sums_of_units_by_cell_are_a_loop():
-    from countenance.auditing.from_rows import RowSums
     from countenance.auditing.groups import Members
     from countenance.auditing.layout import Column
+    from countenance.auditing.row_sums import RowSums
     from countenance.auditing.units import Units
 
     random = np.random.default_rng(9)
@@ -575,3 +577,25 @@ def test_sums_of_units_by_cell_are_a_loop():
 def test_cohen_h_is_that_of_statsmodels():
     for a, b in ((0.1, 0.3), (0.9, 0.2), (0.0, 1.0)):
         assert cohen_h(a, b) == pytest.approx(proportion_effectsize(a, b))
+
+
+def test_a_skewed_mean_keeps_only_the_variance_that_its_distance_does_not_explain():
+    """The statistic of permutations of a mean, by plain sums over the values of two groups."""
+    rng = np.random.default_rng(6)
+    for shape in (rng.exponential, lambda size: np.where(rng.random(size) < 0.2, 0.0, 0.8), rng.standard_normal):
+        one, two = shape(size=25), shape(size=80)
+        both, n = np.r_[one, two], (25, 80)
+        row = (25 * one.var() + 80 * two.var()) / 105
+        variances = []
+        for values in (one, two):
+            away = values - values.mean()
+            explained = 1.5 * (away**3).sum() / (away**2).sum() / len(values) * (values.mean() - both.mean())
+            variances.append(max(values.var(ddof=1) / len(values) - explained, row / len(values)))
+        welch = [max(values.var(ddof=1), row) / len(values) for values in (one, two)]
+        df = sum(welch) ** 2 / sum(v**2 / (size - 1) for v, size in zip(welch, n, strict=True))
+        t = (one.mean() - two.mean()) / np.sqrt(sum(variances))
+        sides = [
+            dataclasses.replace(simple(x), thirds=((x**3).sum(), (x**2).sum(), x.sum(), float(len(x))))
+            for x in (one, two)
+        ]
+        assert float(tests.unskewed(*sides, Cross())) == pytest.approx(2 * stats.t.sf(abs(t), df), rel=1e-9)

@@ -44,9 +44,29 @@ def lines():
         ("equivalence: independent rates, exact, largest over a grid", 1),
         ("equivalence: rates 0.92 and 0.97, 100 against 400 people, rows 10", 150),
         ("equivalence: paired rates that differ by δ, 20 people", 200),
+        ("second: false alarms, twins of people with two bases each", 40),
+        ("second: false matches at twice the others', cleared", 60),
+        ("rule 19: power of a plan for a mean: normal, 2 groups", 100),
     ],
 )
 def test_a_promise_of_the_statistics_is_kept(lines, name, tables):
     line = lines[name]
     value, _, made = line.run(tables)
     assert line.verdict(value, made) == "yes", f"{value:.3f}, wanted {line.wanted}"
+
+
+@pytest.mark.slow
+def test_a_plan_for_means_keeps_its_promise_on_every_shape(lines):
+    plans = [line for name, line in lines.items() if name.startswith("rule 19: power of a plan for a mean")]
+    assert len(plans) == 8
+    for line in plans:
+        value, _, made = line.run(200)
+        assert line.verdict(value, made) == "yes", f"{line.name}: {value:.3f}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["zeros", "more zeros", "shift", "ordinal", "lognormal 1", "lognormal 1.5", "latency"])
+def test_skewed_metrics_are_seen_nearly_as_often_as_by_the_better_single_test(lines, kind):
+    line = lines[f"rule 15: power, less the better single test's, plus 1: {kind}"]
+    value, _, _ = line.run(160)
+    assert value >= 0.9, kind

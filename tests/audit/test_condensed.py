@@ -15,8 +15,8 @@ pytest.importorskip("duckdb", reason="the extra large is not installed")
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from countenance.auditing import audit, condensed
-from countenance.auditing.condensed import CondensedRows
+from countenance.auditing import audit, condensed_rows
+from countenance.auditing.condensed_rows import CondensedRows
 from countenance.auditing.source import Source
 from countenance.cli.app import run as command
 from countenance.errors import InputError
@@ -73,11 +73,11 @@ def differences(one: Any, two: Any, place: str = "") -> list[str]:
 def both(path: Path, by: list[str] | None, metrics: list[str], **asked: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The audit from rows, and that from sums."""
     found, made = [], []
-    into = condensed._Making.into
+    into = condensed_rows._Making.into
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(condensed._Making, "into", lambda self, rows: (made.append(self), into(self, rows))[1])
+        patch.setattr(condensed_rows._Making, "into", lambda self, rows: (made.append(self), into(self, rows))[1])
         for large in (10**9, 0):
-            patch.setattr(condensed, "LARGE", large)
+            patch.setattr(condensed_rows, "LARGE", large)
             found.append(audit(path, by, metrics, **asked).to_dict())
             assert bool(made) == (large == 0), "which of the two made the numbers"
     return found[0], found[1]
@@ -145,12 +145,12 @@ def test_rates_of_pairs_and_a_metric_that_is_always_the_same(tmp_path: Path) -> 
 def test_what_needs_the_rows_reads_them(tmp_path: Path, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(table(7), tmp_path / "s.parquet")
     one = audit(tmp_path / "s.parquet", ["tone"], METRICS, **asked).to_dict()
-    monkeypatch.setattr(condensed, "LARGE", 0)
+    monkeypatch.setattr(condensed_rows, "LARGE", 0)
     assert audit(tmp_path / "s.parquet", ["tone"], METRICS, **asked).to_dict() == one
 
 
 def test_bad_values_are_told_as_they_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(condensed, "LARGE", 0)
+    monkeypatch.setattr(condensed_rows, "LARGE", 0)
     good = table(1)
     for name, column, message in (
         ("m.ms", pa.array([1.0, math.inf] * 300), "infinite in row 2"),
@@ -176,7 +176,7 @@ def test_a_folder_of_files_is_one_table_for_the_command(
         pq.write_table(whole.slice(start, 250), folder / f"{number}.parquet")
     told = []
     for place, large in ((tmp_path / "whole.parquet", 10**9), (folder, 10**9), (folder, 0)):
-        monkeypatch.setattr(condensed, "LARGE", large)
+        monkeypatch.setattr(condensed_rows, "LARGE", large)
         assert command(["audit", str(place), "--by", "tone,light", "--metric", "ok", "--adjust", "holm", "-q"]) == 0
         told.append(capsys.readouterr().out)
     assert told[0] == told[1] == told[2] and "600 rows" in told[0]
@@ -215,7 +215,7 @@ def test_too_little_memory_is_one_sentence(tmp_path, monkeypatch):
     )
     pq.write_table(table, tmp_path / "t.parquet")
     monkeypatch.setattr("countenance.auditing.database.MEMORY", "8MB")
-    monkeypatch.setattr(condensed, "LARGE", 1)
+    monkeypatch.setattr(condensed_rows, "LARGE", 1)
     with pytest.raises(InputError, match=r"t\.parquet: adding up the rows takes more than the 8MB"):
         audit(tmp_path / "t.parquet", ["g"], ["found"])
 

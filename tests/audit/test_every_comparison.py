@@ -7,7 +7,7 @@ import pytest
 
 import countenance as ct
 from countenance.auditing import Audit
-from countenance.auditing.computed import ComputedGroups
+from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.headline import headline
 
 COMPARISONS: dict[str, dict[str, Any]] = {

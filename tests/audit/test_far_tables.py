@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("duckdb", reason="the extra large is not installed")
 
-from countenance.auditing import condensed
+from countenance.auditing import condensed_rows
 from countenance.cli.app import run as command
 from countenance.storage import open_storage
 from s3_servers import DENIED, Fault, Proxy
@@ -56,8 +56,8 @@ def numbers(words: list[str], out: Path) -> object:
 @pytest.mark.parametrize("large", [False, True])
 def test_a_table_in_a_store_is_audited_as_one_on_a_disk(far, folder, tmp_path, monkeypatch, name, large):
     made = []
-    monkeypatch.setattr(condensed, "LARGE", 1 if large else condensed.LARGE)
-    monkeypatch.setattr(condensed.CondensedRows, "__init__", _told(condensed.CondensedRows.__init__, made))
+    monkeypatch.setattr(condensed_rows, "LARGE", 1 if large else condensed_rows.LARGE)
+    monkeypatch.setattr(condensed_rows.CondensedRows, "__init__", _told(condensed_rows.CondensedRows.__init__, made))
     found = numbers([f"{far}/{name}"], tmp_path / "far.json")
     assert found == numbers([str(folder / name)], tmp_path / "near.json")
     assert found and len(made) == (2 if large else 0)

@@ -12,19 +12,19 @@ from countenance.auditing import (
     audit,
     blocks,
     cautions,
-    condensed,
+    computation,
+    condensed_rows,
     contingency,
     equity,
-    exact,
+    exact_test,
     large_columns,
     minp,
-    permute,
-    permute_rows,
+    permutations,
     plan,
     ranking,
+    row_labels,
     spread,
     tests,
-    work,
 )
 from countenance.auditing.cautions import _large_clusters, _skewness, _small_and_unlike
 from countenance.auditing.change import tango_limits
@@ -32,11 +32,11 @@ from countenance.auditing.comparisons import Draft
 from countenance.auditing.effects import MeanGap, _spread, equivalence, rank_biserial
 from countenance.auditing.estimates import TRUSTED
 from countenance.auditing.layout import Column, Shape
-from countenance.auditing.measured import MeasuredMetric
-from countenance.auditing.paired import Pairs, Pooled, _together
+from countenance.auditing.measured_metric import MeasuredMetric
+from countenance.auditing.pairs import Pairs, Pooled, _together
 from countenance.auditing.power import FEW_CASES
 from countenance.auditing.settings import AuditSettings, Judged
-from countenance.auditing.small import FEWEST
+from countenance.auditing.small_groups import FEWEST
 from countenance.auditing.sums import clustered, simple
 from countenance.auditing.table import MAX_NUMERIC
 from countenance.errors import InputError
@@ -49,17 +49,17 @@ def test_numbers_that_say_when_something_else_is_done() -> None:
     assert (minp.MOST_CLUSTER_STEPS, minp.MOST_ROW_STEPS, minp.MOST_VALUES) == (10**9, 3 * 10**8, 2 * 10**8)
     assert (spread.MOST_STEPS, TRUSTED, FEW_CASES, cautions.MOST_NAMED) == (2 * 10**9, 0.3, 12, 4)
     assert (tests.SMALLEST_EXPECTED, tests.SMALLEST_EXPECTED_FAR_OUT, tests.LARGEST_EXACT) == (5, 20, 50_000)
-    assert (condensed.LARGE, condensed.MOST_SHUFFLED, large_columns.MOST_DISTINCT) == (2_000_000,) * 3
+    assert (condensed_rows.LARGE, condensed_rows.MOST_SHUFFLED, large_columns.MOST_DISTINCT) == (2_000_000,) * 3
     assert (tests.CLOSEST, contingency.SAMPLE, contingency.SAVING, ranking.DRAWS) == (0.9999, 2000, 4, 2000)
-    assert (work.MOST_COMPARISONS, MAX_NUMERIC, FEWEST) == (50_000, 20, 5)
+    assert (computation.MOST_COMPARISONS, MAX_NUMERIC, FEWEST) == (50_000, 20, 5)
 
 
 def test_too_many_comparisons_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {"g": list("abcd") * 10, "ok": [0, 1] * 20}
     asked = {"by": ["g"], "metrics": ["ok"], "comparison": "pairs", "adjust": "holm", "min_n": 5}
-    monkeypatch.setattr(work, "MOST_COMPARISONS", 6)
+    monkeypatch.setattr(computation, "MOST_COMPARISONS", 6)
     assert len(audit(rows, **asked).findings) == 6
-    monkeypatch.setattr(work, "MOST_COMPARISONS", 5)
+    monkeypatch.setattr(computation, "MOST_COMPARISONS", 5)
     with pytest.raises(InputError, match="6 comparisons, more than 5; lower depth"):
         audit(rows, **asked)
     assert audit(rows, **(asked | {"comparison": "spread"})).findings
@@ -248,11 +248,11 @@ def test_permutations_in_any_batches_are_the_same(monkeypatch: pytest.MonkeyPatc
     }
     asked = {"by": ["g", "h"], "metrics": ["ok"], "min_n": 5, "depth": 1}
     split = audit(rows, **asked, seed=2).findings
-    monkeypatch.setattr(permute_rows, "CACHED", cells)
+    monkeypatch.setattr(row_labels, "CACHED", cells)
     again = audit(rows, **asked, seed=2).findings
     assert [f.p_adjusted for f in again] == [f.p_adjusted for f in split]
     whole = audit(rows, **(asked | {"by": ["g"]}), seed=2).findings
-    monkeypatch.setattr(permute, "CELLS", 30 * cells)
+    monkeypatch.setattr(permutations, "CELLS", 30 * cells)
     again = audit(rows, **(asked | {"by": ["g"]}), seed=2).findings
     assert [f.p_adjusted for f in again] == [f.p_adjusted for f in whole]
 
@@ -261,20 +261,20 @@ def test_permutations_in_any_batches_are_the_same(monkeypatch: pytest.MonkeyPatc
 def test_fisher_in_any_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     rng = np.random.default_rng(6)
     tables = rng.integers(0, 40, (4, 60))
-    monkeypatch.setattr(exact, "BLOCK", block)
-    found = exact.fisher(*tables)
+    monkeypatch.setattr(exact_test, "BLOCK", block)
+    found = exact_test.fisher(*tables)
     for k in range(60):
         a, b, c, d = tables[:, k]
         assert found[k] == pytest.approx(stats.fisher_exact([[a, b], [c, d]])[1], rel=1e-9)
-    none = exact.fisher(*(np.array([value]) for value in (0, 0, 3, 4)))
-    assert none.tolist() == [1.0] and exact.fisher(*np.zeros((4, 0))).tolist() == []
+    none = exact_test.fisher(*(np.array([value]) for value in (0, 0, 3, 4)))
+    assert none.tolist() == [1.0] and exact_test.fisher(*np.zeros((4, 0))).tolist() == []
 
 
 @pytest.mark.parametrize(
     ("a", "n1", "b", "n2"), [(900, 2000, 1100, 2100), (5, 4000, 300, 90_000), (3000, 3100, 800, 900)]
 )
 def test_fisher_of_large_tables_keeps_both_tails(a: int, n1: int, b: int, n2: int) -> None:
-    found = exact.fisher(*(np.array([value]) for value in (a, n1 - a, b, n2 - b)))[0]
+    found = exact_test.fisher(*(np.array([value]) for value in (a, n1 - a, b, n2 - b)))[0]
     assert found == pytest.approx(stats.fisher_exact([[a, n1 - a], [b, n2 - b]])[1], rel=1e-6)
 
 
@@ -301,7 +301,7 @@ class Some:
         count = len(units)
         worth = np.asarray(units if effective is None else effective, float)
         side = {"units": np.asarray(units), "spread": np.asarray(spreads, float), "effective": worth}
-        self.one, self.two = type("One", (), side)(), type("Two", (), {"spread": np.asarray(others, float)})()
+        self.first, self.second = type("One", (), side)(), type("Two", (), {"spread": np.asarray(others, float)})()
         self.large = np.ones(count, dtype=bool)
         column = Column("ms", "mean", np.zeros(1), 0.0, np.ones(1), np.ones(1), Shape(0, 1, 3, skew))
         self.measured = MeasuredMetric("ms", column, Judged(None, None), None)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +199,7 @@ def test_people_of_whom_nothing_is_recorded_are_compared() -> None:
     unknown = of_group(found, "(unknown)")
     assert found.verdict == "disparity" and unknown.verdict == "disparity" and unknown.versus == "rest"
     assert unknown.n_versus == sum(g is not None for g in gender)
-    assert headline(found).startswith("people whose gender is not recorded")
+    assert headline(found).startswith("people whose gender is not recorded do worse than everyone else")
     known = of_group(found, "f")
     assert known.versus == "m" and known.n + known.n_versus == unknown.n_versus, "the rest of others has no unknown"
     for asked in ({"comparison": "reference", "reference": "m"}, {"comparison": "pairs"}):
@@ -237,6 +238,7 @@ def test_rare_failures_are_not_excused_by_points() -> None:
     assert f.verdict == "disparity" and f.severity == "severe" and abs(f.difference) < 0.05
     assert f.failure_ratio is not None and f.failure_ratio.value == pytest.approx(22.0)
     assert f.failure_ratio.low > 2 and "22 times as many failures" in f.reason and "failures are rare" in f.reason
+    assert re.search(r"0.956 against 0.998, 22 times as many failures \[\d+, \d+\.\d\]", headline(found))
     perfect = ct.audit(rates(a=(2000, 2000), b=(1912, 2000)), ["g"], ["correct"]).findings[0].failure_ratio
     assert perfect is not None and perfect.value is None and perfect.high is None and perfect.low > 2
     often = ct.audit(rates(a=(7900, 10_000), b=(7700, 10_000)), ["g"], ["correct"])
@@ -572,7 +574,7 @@ def test_a_finding_is_of_a_person_or_of_a_condition() -> None:
 
 
 def test_numbers_of_groups_are_compared_as_ratios() -> None:
-    from countenance.auditing.computed import ComputedGroups
+    from countenance.auditing.computed_groups import ComputedGroups
 
     rows = people({"a": (80, 3, 0.95), "b": (80, 3, 0.95), "c": (80, 3, 0.95)})
     values, errors = (0.001, 0.0011, 0.008), (0.2, 0.2, 0.2)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from countenance.auditing import audit, permute
+from countenance.auditing import audit, permutations
 from countenance.auditing.estimates import bootstrap
-from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import group, subsets
 from countenance.auditing.layout import Column
-from countenance.auditing.permute import Permutations
-from countenance.auditing.permute_rows import WantedComparisons
+from countenance.auditing.permutations import Permutations
+from countenance.auditing.row_labels import ComparisonRequest
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.sums import covariance
 from countenance.auditing.table import Attribute
 from countenance.auditing.units import Units
@@ -160,7 +160,7 @@ def test_sums_of_shuffled_labels_equal_those_of_a_table_with_these_labels(sizes,
                 two = found.rests.take(cells)
                 if reference >= 0:
                     two = found.cells.take(np.full(len(cells), reference))
-                for side, expected in ((sample.one, found.cells.take(cells)), (sample.two, two)):
+                for side, expected in ((sample.first, found.cells.take(cells)), (sample.second, two)):
                     for name in FIELDS:
                         ours, theirs = getattr(side, name), getattr(expected, name)
                         if ours is not None and theirs is not None:
@@ -171,7 +171,7 @@ def wanted_of(column, groupings, reference):
     place = np.concatenate([np.full(len(one.cells), i) for i, one in enumerate(groupings)])
     cells = np.concatenate([np.arange(len(one.cells)) for one in groupings])
     keep = cells != reference
-    return WantedComparisons(column, place[keep], cells[keep], np.full(int(keep.sum()), reference))
+    return ComparisonRequest(column, place[keep], cells[keep], np.full(int(keep.sum()), reference))
 
 
 def record_rows(drawn, codes, alone):
@@ -218,7 +218,7 @@ def test_all_columns_in_one_pass_give_the_sums_of_single_columns(monkeypatch: py
         "ms": rng.lognormal(0, 1, len(person)),
     }
     one_by_one = audit(rows, ["g"], ["ok", "ms"])
-    monkeypatch.setattr(permute, "MANY", 1)
+    monkeypatch.setattr(permutations, "MANY", 1)
     together = audit(rows, ["g"], ["ok", "ms"])
     assert one_by_one.settings["adjust"] == "minp"
     assert [(f.p, f.p_adjusted) for f in together.findings] == [(f.p, f.p_adjusted) for f in one_by_one.findings]

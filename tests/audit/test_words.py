@@ -93,7 +93,7 @@ def test_the_headline_of_a_disparity() -> None:
     missing = headline(found(finding(kind="missing")))
     assert missing == "g = a does worse than everyone else: the share of missing ok is 0.800 against 0.900."
     nobody = headline(found(finding("(unknown)")))
-    assert nobody.startswith("people whose g is not recorded does worse than everyone else")
+    assert nobody.startswith("people whose g is not recorded do worse than everyone else")
 
 
 def test_where_the_whole_fails_often_that_comes_first() -> None:

@@ -281,7 +281,7 @@ def test_a_wider_gap_is_no_contrast_to_a_group_that_lost() -> None:
     new = np.where((groups == "c") & (np.arange(600) % 7 == 0), 0, old)
     one, two = ({"sample": np.arange(600), "g": groups, "correct": values} for values in (old, new))
     decision = compare(one, two, by=["g"], metrics=["correct"]).decision
-    assert "worse for g = c" in decision and "; the gap" in decision and "but the gap" not in decision
+    assert "worse for g = c" in decision and ". The gap" in decision and "ut the gap" not in decision
 
 
 def test_a_column_that_is_both_attribute_and_metric_is_named() -> None:
@@ -291,13 +291,22 @@ def test_a_column_that_is_both_attribute_and_metric_is_named() -> None:
         compare(rows, rows, by=["correct"], metrics=["correct"])
 
 
-def test_an_interval_beside_zero_that_does_not_decide_has_its_p() -> None:
-    """Four of thirty rows gained: Tango's interval excludes 0, the exact test does not."""
+def test_an_interval_holds_zero_where_the_exact_test_does_not_rule_it_out() -> None:
+    """Four of thirty rows gained: Tango's interval alone excludes 0, the exact test does not."""
     old = [0] * 4 + [1] * 26
     rows = {"sample": list(range(30)), "g": ["x", "y"] * 15}
     found = compare(rows | {"correct": old}, rows | {"correct": [1] * 30}, by=[], metrics=["correct"])
+    assert found.overall[0].verdict == "cannot tell" and found.overall[0].low == 0 < found.overall[0].high
+    assert "cannot tell whether B is better overall (+13.3 points, 0.0 to" in found.decision
+
+
+def test_an_interval_beside_zero_that_does_not_decide_has_its_p() -> None:
+    """Six of thirty rows gained, by two metrics: each alone is shown, both together are not."""
+    rows = {"sample": list(range(30)), "g": ["x", "y"] * 15}
+    old, new = (dict.fromkeys(("correct", "sure"), scores) for scores in ([0] * 6 + [1] * 24, [1] * 30))
+    found = compare(rows | old, rows | new, by=[], metrics=["correct", "sure"])
     assert found.overall[0].verdict == "cannot tell" and found.overall[0].low > 0
-    assert "adjusted p 0.12; 30 rows" in found.decision
+    assert "adjusted p 0.063; 30 rows" in found.decision
 
 
 def test_a_gap_that_grew_by_less_than_what_matters_is_mentioned() -> None:
@@ -309,7 +318,7 @@ def test_a_gap_that_grew_by_less_than_what_matters_is_mentioned() -> None:
     old = rows | {"found": (luck < np.where(tone == "dark", 0.8, 0.9)).astype(int)}
     new = rows | {"found": (luck < np.where(tone == "dark", 0.8, 0.93)).astype(int)}
     found = compare(old, new, by=["tone"], metrics=["found"], pair="photo")
-    assert "no gap changed by 0.05 or more, but the one" in found.decision
+    assert "No gap changed by 0.05 or more, but the one" in found.decision
     assert "grew by less (from −" in found.decision
     same = compare(old, old, by=["tone"], metrics=["found"], pair="photo")
     assert "grew" not in same.decision

@@ -94,4 +94,4 @@ def test_the_board_marks_groups_beyond_everyone_and_no_ties() -> None:
     (page,) = board_pages(board)
     assert page["cells"]["bad"]["masked", "yes"]["below"] and page["cells"]["bad"]["masked", "yes"]["worst"]
     assert not any(cell["worst"] or cell["below"] for cell in page["cells"]["good"].values())
-    assert [row.label for row in page["pairs"]] == ["good → bad"] and page["pairs"][0].old == "100.0\u202f%"
+    assert [row.label for row in page["pairs"].rows] == ["good → bad"] and page["pairs"].rows[0].old == "100.0\u202f%"

@@ -6,8 +6,7 @@ import pytest
 from countenance.comparing import compare, leaderboard
 from countenance.errors import InputError
 from countenance.report.comparison import csv_of
-from countenance.report.figures.critical import cliques
-from countenance.report.leaderboard import board_badge, write_leaderboard
+from countenance.report.leaderboard import board_badge, cliques, ties_words, write_leaderboard
 
 
 def tables(rates: list[float], n: int = 800, seed: int = 0, jitter: float = 0.02):
@@ -30,7 +29,9 @@ def test_models_that_cannot_be_split_share_a_rank() -> None:
     ranks = {one.model: (one.rank, one.tied) for one in found.ranking}
     assert ranks == {"y": (1, False), "x": (2, True), "z": (2, True)}
     assert found.decision.startswith("y is better than all others (ahead of ")
-    assert cliques([one.model for one in found.ranking], found.overall) in ([["x", "z"]], [["z", "x"]])
+    ties = cliques(found.ranking, found.overall)
+    assert ties == [(1, 2)]
+    assert ties_words(found.ranking, ties) in ("x, z cannot be told apart", "z, x cannot be told apart")
 
 
 def test_nobody_is_first_alone_without_evidence() -> None:

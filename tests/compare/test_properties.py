@@ -1,6 +1,7 @@
 """What must not matter, and what must flip: the order of models, of rows, and names."""
 
 import math
+import re
 
 import numpy as np
 from hypothesis import given, settings
@@ -80,3 +81,13 @@ def test_the_same_seed_gives_the_same_result() -> None:
     pair = [rows | {"correct": (rng.random(300) < 0.8).astype(int).tolist()} for _ in range(2)]
     options = {"metrics": ["correct"], "by": ["g"], "pair": "row"}
     assert compare(*pair, **options).to_dict() == compare(*pair, **options).to_dict()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.one_of(tables(), tables(real=True)), st.sampled_from([None, "higher", "lower"]))
+def test_a_sentence_of_the_decision_has_at_most_three_numbers(pair, better: str | None) -> None:
+    """Names of groups and models count no numbers here; a reason in brackets is a sentence of its own."""
+    chosen = SETTINGS | {"delta": {"correct": 0.05}} | ({"better": {"correct": better}} if better else {})
+    for decision in compare(*pair, pair="row", **chosen).decisions:
+        for sentence in re.split(r"(?<=\.) |; ", decision):
+            assert len(re.findall(r"\d[\d.,]*", sentence)) <= 3, decision

@@ -11,6 +11,7 @@ from PIL import Image
 
 from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
+from countenance.data.adapters.coco import write_coco
 from countenance.data.categories import kind_of, parse_categories
 from countenance.errors import InputError
 from countenance.run import Run, evaluate
@@ -138,7 +139,12 @@ def test_a_crowd_is_nobody(tmp_path):
     content["annotations"][1] |= {"iscrowd": 1, "segmentation": {"size": [60, 80], "counts": [4800]}}
     path.write_text(json.dumps(content))
     dataset = load_dataset(path)
-    assert len(dataset[0].subjects) == 1 and "1 region that shows a crowd (iscrowd) left out" in dataset.notes[0]
+    (person,), (_, region) = dataset[0].people, dataset[0].subjects
+    assert not person.ignored and region.ignored and region.mask is None
+    assert region.person_box is not None and "1 region (iscrowd, ignore) is not counted" in dataset.notes[0]
+    assert dataset.attribute_names() == []
+    write_coco(dataset, tmp_path / "copy")
+    assert [subject.ignored for subject in load_dataset(tmp_path / "copy")[0].subjects] == [False, True]
 
 
 def test_the_pixels_of_a_face_are_not_the_mask_of_a_person(tmp_path):

@@ -87,3 +87,50 @@ def test_only_the_face_changes_where_only_the_tone_does():
         assert one.picture[name] == pytest.approx(two.picture[name], rel=0.1, abs=0.02), name
     faces = [next(iter(m.people.values()))["img.face.brightness"] for m in (one, two)]
     assert abs(faces[0] - faces[1]) > 20
+
+
+def slow_conditions(pixels, person, face):
+    """Each value by its definition, point after point, for a picture with one person."""
+    height, width = pixels.shape[:2]
+    step, reach = -(-max(height, width) // 24), max(round(max(height, width) / 128), 1)
+    green, outside, inside = pixels[:, :, 1].astype(float), [], []
+    for y in range(reach, height - reach, step):
+        for x in range(reach, width - reach, step):
+            red, own, blue = (float(value) for value in pixels[y, x])
+            edge = green[y - reach, x] + green[y + reach, x] + green[y, x - reach] + green[y, x + reach] - 4 * own
+            grain = abs(green[y, x - 1] + green[y, x + 1] - 2 * own)
+            point = (0.299 * red + 0.587 * own + 0.114 * blue, red - blue, edge, grain)
+            if not (person[0] <= x <= person[2] and person[1] <= y <= person[3]):
+                outside.append(point)
+            if face[0] <= x <= face[2] and face[1] <= y <= face[3]:
+                inside.append(point)
+    light, warm, edges, grain = np.array(outside).T
+    own_light, _, own_edges, _ = np.array(inside).T
+    return {
+        "img.brightness": light.mean(),
+        "img.contrast": light.std(),
+        "img.cast": warm.mean() / light.mean(),
+        "img.sharpness": edges.var(),
+        "img.noise": np.sort(grain)[len(grain) // 2],
+        "img.face.brightness": own_light.mean(),
+        "img.face.contrast": own_light.std(),
+        "img.face.sharpness": own_edges.var(),
+    }
+
+
+@pytest.mark.parametrize("size", [(50, 70), (256, 256), (300, 190), (611, 1200)])
+def test_against_the_definitions_point_by_point(size):
+    r = np.random.default_rng(size[0])
+    pixels = r.integers(0, 256, (*size, 3)).astype(np.uint8)
+    height, width = size
+    person = np.array([0.3 * width, 0.2 * height, 0.8 * width, height])
+    face = np.array([0.4 * width, 0.25 * height, 0.6 * width, 0.5 * height])
+    result = measured(pixels, [Subject("ann", person_box=person, face_box=face)]).columns("ann")
+    expected = slow_conditions(pixels, person, face)
+    assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+
+
+def test_equal_pixels_have_no_contrast():
+    plain = measured(np.full((300, 200, 3), (13, 200, 77), np.uint8), [PERSON])
+    values = plain.columns("ann")
+    assert values["img.contrast"] == values["img.sharpness"] == values["img.face.contrast"] == values["img.noise"] == 0

@@ -14,7 +14,7 @@ from countenance.cli.app import run as command
 from countenance.data import Dataset, load_dataset
 from countenance.data.image import EncodedImage, LazyImage, encode_png
 from countenance.data.index import index_dataset, open_source
-from countenance.data.indexed import IndexedDataset
+from countenance.data.indexed_dataset import IndexedDataset
 from countenance.data.manifest import ManifestWriter, StoredImage, read_manifest
 from countenance.data.sample import truth
 from countenance.errors import InputError

@@ -30,7 +30,7 @@ def test_the_command_line_comes_before_the_file_and_the_file_before_the_defaults
     made = read(tmp_path, "folder: there\neval: {iou: 0.4, linear: true}\n", "--eval.iou", "1", "--which=two")
     assert made.path("file") == Path("there/two.txt") and made["eval.files"] == ["there/two.txt"]
     assert (made["eval.iou"], made["eval.linear"], made["eval.rank"], made["gpu"]) == (1, True, 1, -1)
-    assert Mine.made({"workers": 0}, {})["workers"] == 0 and Mine.read(None)["workers"] == 2
+    assert Mine.from_values({"workers": 0}, {})["workers"] == 0 and Mine.read(None)["workers"] == 2
     assert Mine.read(None)["file"] == "here/one.txt" and read(tmp_path, "")["file"] == "here/one.txt"
 
 
@@ -43,7 +43,7 @@ def test_a_key_that_is_not_known_is_noticed_with_what_is_below_it(tmp_path):
 
 
 def test_lists_may_be_given_as_one_value_and_words_as_numbers():
-    made = Mine.made(
+    made = Mine.from_values(
         {"eval": {"files": "a.txt", "labels": None, "limits": [1]}, "folder": 7}, {"eval.labels": [1, "b"]}
     )
     assert (made["eval.files"], made["eval.labels"], made["eval.limits"]) == (["a.txt"], ["1", "b"], [1])
@@ -74,7 +74,7 @@ def test_lists_may_be_given_as_one_value_and_words_as_numbers():
 )
 def test_a_wrong_value_is_one_line_that_names_it(given, message):
     with pytest.raises(InputError) as error:
-        Mine.made(given, {})
+        Mine.from_values(given, {})
     assert message in str(error.value) and "\n" not in str(error.value)
 
 

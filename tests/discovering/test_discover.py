@@ -91,6 +91,21 @@ def test_both_directions_are_looked_at_where_better_is_not_known():
     assert found.rows.better is None and found.slices[0].description == "light = dim" and found.slices[0].confirmed
 
 
+def test_columns_of_0_and_1_are_attributes_unless_they_are_scores():
+    table, _, _ = planted(4)
+    worn = np.random.default_rng(4).random(len(table["missed"])) < 0.4
+    missed = np.maximum(table["missed"], worn & (np.arange(len(worn)) % 3 == 0))
+    table |= {"missed": missed.astype(float), "glasses": worn.astype(int), "right": 1 - missed}
+    table["recall@0.75"] = (1 - missed) * (np.arange(len(worn)) % 2)
+    result = discover(table, "missed")
+    assert result.slices[0].description == "glasses = 1" and result.slices[0].confirmed
+    assert result.looked_at == ["light", "sex", "glasses"]
+    (note,) = result.notes
+    assert note.startswith("right, recall@0.75 are taken for scores") and "attr.right" in note
+    marked = {f"attr.{name}" if name in ("glasses", "light") else name: cells for name, cells in table.items()}
+    assert discover(marked, "missed").looked_at == ["light", "glasses"] and not discover(marked, "missed").notes
+
+
 def test_too_few_people_are_refused():
     with pytest.raises(InputError, match="fewer than 40"):
         discover({"missed": [0.0, 1.0] * 10, "light": ["a", "b"] * 10}, "missed")

@@ -13,11 +13,11 @@ import pytest
 from countenance.data import Dataset, load_dataset
 from countenance.data.image import encode_png
 from countenance.errors import InputError
-from countenance.processes import Death
 from countenance.run import evaluate
 from countenance.run.early_stop import Watch
 from countenance.run.engine import ray as engine
 from countenance.run.engine.local import _Probes
+from countenance.run.engine.processes import Death
 from countenance.run.plan import Piece
 from countenance.testing import DiscDetector, face_picture, small_dataset, write_small_dataset
 
@@ -77,11 +77,11 @@ def test_a_probe_lost_with_its_worker_does_not_make_the_model_another_one(monkey
         probes = _Probes([order])
         given = probes.next()
         probes.died(given, death)
-        assert (probes.found is None, probes.next()) == ((True, order) if again else (False, None))
+        assert (probes.difference is None, probes.next()) == ((True, order) if again else (False, None))
     probes = _Probes([order])
     for _ in range(2):
         probes.died(probes.next(), Death("killed", 9))
-    assert probes.found is not None and probes.found.repeatable
+    assert probes.difference is not None and probes.difference.repeatable
     for lost, differs in ((engine.PROBE_TRIES - 1, False), (engine.PROBE_TRIES, True)):
         replies = iter([None] * lost + [{"difference": None}])
         cluster = object.__new__(engine.RayEngine)

@@ -10,9 +10,10 @@ import pytest
 from countenance.data.card import DatasetCard
 from countenance.models import ModelCard
 from countenance.run import Run
+from countenance.run.file_names import FAILURES, SCORES
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.rows import FAILURE
-from countenance.run.store import FAILURES, SCORES, RunStore
+from countenance.run.store import RunStore
 from countenance.tasks.results import Result
 
 Made = Callable[..., Run]

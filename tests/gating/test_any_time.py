@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import countenance as ct
 from countenance.cli.app import app
 from countenance.errors import InputError
-from countenance.gating.any_time import _bounds
+from countenance.gating.any_time_bounds import _bounds
 from countenance.metrics.any_time import any_time_difference, any_time_lower_bound, any_time_upper_bound
 from countenance.metrics.intervals import wilson
 from countenance.run import Run

@@ -552,7 +552,7 @@ def test_readings_are_tried_below_four_fifths_only():
 
     assert trials(8).better == () and trials(8).used.share == 0.8 and trials(8).best_other == 0
     assert trials(0).better[0].predicted == Reading("xywh", "px") and trials(0).best_other == 10
-    assert trials(0).better[0].found == 10
+    assert trials(0).better[0].localised == 10
     none = trying.try_readings([trying.Scene(np.array([box]), np.zeros((0, 4)), 100, 100)])
     assert none.better == () and none.used.of == 1
     half = trying.try_readings([trying.Scene(np.array([box]), np.array([[60.0, 60, 70, 70]]), 100, 100)])

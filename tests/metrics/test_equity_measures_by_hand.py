@@ -248,7 +248,7 @@ def test_draws_and_shuffles_are_those_of_the_seed(monkeypatch):
     expected = [within.rates(np.repeat(random.permutation(cell), 3)) for _ in range(7)]
     assert np.array_equal(within._fair, expected)
     assert within.people.tolist() == [6, 6] and within.large.tolist() == [0, 1]
-    found = {(one.of, one.measure.name): one.found for one in within.estimates()}
+    found = {(one.of, one.measure.name): one.measured for one in within.estimates()}
     rates = within.rates()
     whole = GroupRates(rates, within._resampled, within._fair, np.full(4, 6.0), 2, np.append(within._narrower, [1, 1]))
     assert found["FMR and FNMR", "garbe"] == pytest.approx(whole.measured(BOTH[2], 0.05))

@@ -73,8 +73,8 @@ def test_values_are_those_of_the_pure_functions_and_intervals_hold_them() -> Non
     found = {(one.of, one.measure.name): one for one in within.estimates()}
     assert set(found) == set(wanted)
     for name, one in found.items():
-        assert one.found.value == pytest.approx(wanted[name], abs=1e-12)
-        assert one.found.low <= one.found.value <= one.found.high
+        assert one.measured.value == pytest.approx(wanted[name], abs=1e-12)
+        assert one.measured.low <= one.measured.value <= one.measured.high
 
 
 def test_a_fair_system_shows_what_is_said_and_a_lenient_one_does_not() -> None:
@@ -83,9 +83,9 @@ def test_a_fair_system_shows_what_is_said_and_a_lenient_one_does_not() -> None:
     for seed in range(8):
         within, _ = made(seed, 100, values, [f"g{k}" for k in range(4)], 0.55)
         one = next(one for one in within.estimates() if (one.of, one.measure.name) == ("FMR", "max_min_ratio"))
-        observed.append(one.found.value)
-        fair.append(one.found.fair)
-        p.append(one.found.p)
+        observed.append(one.measured.value)
+        fair.append(one.measured.fair)
+        p.append(one.measured.p)
     assert np.mean(observed) == pytest.approx(np.mean(fair), rel=0.15)
     assert sum(one < 0.05 for one in p) <= 2
     alike, random = np.random.default_rng(1), np.random.default_rng(2)
@@ -98,9 +98,9 @@ def test_a_fair_system_shows_what_is_said_and_a_lenient_one_does_not() -> None:
     groups = Groups.of(values, [f"g{k}" for k in range(4)])
     within = WithinGroups(identity, groups, kept.pairs(), compared.genuine, refused)
     one = next(one for one in within.estimates() if (one.of, one.measure.name) == ("FMR", "max_min_ratio"))
-    assert one.found.p < 0.01
-    assert one.found.low > 1.1
-    assert one.found.value > one.found.fair_limit
+    assert one.measured.p < 0.01
+    assert one.measured.low > 1.1
+    assert one.measured.value > one.measured.fair_limit
 
 
 def test_shuffling_keeps_people_whole_where_they_have_one_value_and_sizes_where_they_have_several() -> None:
@@ -123,4 +123,4 @@ def test_too_many_pairs_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept.complete
     kept.add(np.array([0, 1]), np.array([3, 2]))
     assert not kept.complete
-    assert kept.kept == []
+    assert kept.blocks == []

@@ -71,7 +71,7 @@ def scenes(given_as: Reading, seed: int = 3, n: int = 40) -> list[Scene]:
 @pytest.mark.parametrize("true", [reading for reading in READINGS if reading != CORNERS], ids=str)
 def test_the_true_reading_is_named_first_with_what_it_would_find(true):
     trials = try_readings(scenes(true))
-    assert trials.better[0].predicted == true and trials.better[0].found == 40
+    assert trials.better[0].predicted == true and trials.better[0].localised == 40
     note = reading_note(trials, lambda trial: f"use {trial.predicted}")
     assert f"read as {true} ({true.numbers_are}), the same predictions would localise 40 of 40: use {true}" in note
     assert FORMS[true.form] in note
@@ -130,7 +130,7 @@ def test_many_faces_are_tried_on_a_sample_and_the_sentence_says_so():
 
 def test_boxes_turned_round_overlap_nothing():
     scene = Scene(np.array([[0, 0, 10, 10.0]]), np.array([[10, 10, 0, 0.0]]), 20, 20)
-    assert count_found([scene], CORNERS, CORNERS, overlapping_half).found == 0
+    assert count_found([scene], CORNERS, CORNERS, overlapping_half).localised == 0
 
 
 def listed(true: Reading, n: int = 60):

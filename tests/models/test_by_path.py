@@ -5,8 +5,8 @@ import pytest
 
 from countenance.answers import Embedding
 from countenance.errors import InputError
-from countenance.models.by_path import PathModel, answers_by_path, blamed
-from countenance.models.face_embedding import face_similarity, load_embedding
+from countenance.models.path_models import PathModel, answers_by_path, blamed
+from countenance.suites.fhibe.pictures import face_similarity, load_embedding
 
 PICTURE = np.full((4, 6, 3), 7, np.uint8)
 

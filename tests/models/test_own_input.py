@@ -8,10 +8,10 @@ from PIL import Image
 
 from countenance.data import load_dataset
 from countenance.models import ModelSpec
-from countenance.models.face_embedding import face_similarity
 from countenance.models.inputs import InputSpec
 from countenance.run import evaluate
 from countenance.suites.bias_bounty.inference_timing import time_model
+from countenance.suites.fhibe.pictures import face_similarity
 from countenance.suites.uccs.baseline.steps import embed_step
 from countenance.testing import DiscDetector, small_dataset, write_small_dataset
 

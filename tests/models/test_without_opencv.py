@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from countenance.data import jpeg, load_dataset
+from countenance.data.adapters.fhibe.truth import person_runs
 from countenance.data.image import LazyImage, decoder
 from countenance.errors import InputError, MissingExtra
 from countenance.metrics.pairs import tail
 from countenance.models import ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.models.zoo.mtcnn import Mtcnn
-from countenance.suites.fhibe.truth import person_runs
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "countenance"
 

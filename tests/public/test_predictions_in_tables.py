@@ -1,6 +1,7 @@
 """A table with predictions is audited by its truth and predictions; the numbers are those of scikit-learn."""
 
 import csv
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +159,9 @@ def test_the_command_reads_a_table_as_a_spreadsheet_saved_it(tmp_path: Path) -> 
     for name in by_sklearn(GROUP == "a"):
         assert name in result.output
     assert "auc" in (tmp_path / "a.json").read_text() and (tmp_path / "a.html").stat().st_size > 10_000
+    page = (tmp_path / "a.html").read_text()
+    assert ".parquet" not in page and hashlib.sha256(path.read_bytes()).hexdigest() in page
+    assert "countenance audit table.csv --truth Wahrheit --pred Vorhersage --score Wert --by Gruppe" in page
 
 
 def test_a_score_alone_gives_the_scoring_rate_and_its_impact_ratio(tmp_path: Path) -> None:

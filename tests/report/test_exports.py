@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,18 @@ METRIC["properties"] |= {
     "metric_id": TEXT,
     "metric_name": TEXT,
     "metric_unit": TEXT,
+    "additional_details": TEXTS,
     "min_score": NUMBER,
     "max_score": NUMBER,
     "score_type": {"enum": ["binary", "continuous", "levels"]},
 }
 METRIC |= {
-    "if": {"required": ["score_type"], "properties": {"score_type": {"const": "continuous"}}},
-    "then": {"required": ["min_score", "max_score"]},
+    "if": {"properties": {"score_type": {"const": "levels"}}},  # also true where there is no score_type
+    "then": {"required": ["level_names", "has_unknown_level"]},
+    "else": {
+        "if": {"properties": {"score_type": {"const": "continuous"}}},
+        "then": {"required": ["min_score", "max_score"]},
+    },
 }
 INTERVAL = required(lower=NUMBER, upper=NUMBER)
 INTERVAL["properties"] |= {"confidence_level": {"type": "number", "minimum": 0, "maximum": 1}, "method": TEXT}
@@ -89,6 +95,20 @@ def test_every_eval_ever_accepts_the_record(run: Run, tmp_path: Path) -> None:
     del broken["evaluation_results"][0]["metric_config"]["max_score"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(broken, SCHEMA, jsonschema.Draft7Validator)
+
+
+def test_every_eval_ever_accepts_a_metric_without_bounds(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The schema takes a metric without `score_type` for one of levels, so that it is refused."""
+    jsonschema = pytest.importorskip("jsonschema")
+    source = source_of(run)
+    numbers = [replace(number, share=False, value=7 * number.value) for number in published(source)]
+    monkeypatch.setattr("countenance.report.exports.every_eval_ever.published", lambda _: numbers)
+    record = every_eval_ever(source)
+    jsonschema.validate(record, SCHEMA, jsonschema.Draft7Validator)
+    for result in record["evaluation_results"]:
+        metric, score = result["metric_config"], result["score_details"]["score"]
+        assert metric["min_score"] <= score <= metric["max_score"] and "metric_unit" not in metric
+        assert "has none" in metric["additional_details"]["bounds"]
 
 
 def test_the_hub_reads_both_forms(run: Run, tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from countenance.answers import Boxes, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.auditing import Estimate
 from countenance.data import ArrayImage, Sample, Subject
 from countenance.report import drawing, pictures
-from countenance.report.figures import bars, curves, forest, marks, tally
-from countenance.report.figures.heatmap import heat_map, tint, value_range
-from countenance.report.figures.scale import Scale
+from countenance.report.charts.curves import CurveChart, GroupLine, colours
+from countenance.report.charts.heat_maps import heat_map, tint, value_range
+from countenance.report.charts.scale import Scale
+from countenance.report.draw.svg import bars, curves, forest, marks
 from countenance.report.names import Names
 from countenance.report.words import Tally
 from countenance.tasks import load_task
@@ -53,7 +54,7 @@ def test_values_that_are_no_numbers_have_an_axis_too() -> None:
 
 
 def test_a_forest_row_draws_the_interval_the_estimate_and_the_reference() -> None:
-    drawn = svg(forest.row(Scale(0, 1, (0, 0.5, 1), "rate"), 0.5, 0.4, 0.7, "severe", 0.9))
+    drawn = svg(forest.interval(Scale(0, 1, (0, 0.5, 1), "rate"), 0.5, 0.4, 0.7, "severe", 0.9))
     lines = {line.get("class", "").split()[0]: line for line in drawn.iter("line")}
     assert (lines["interval"].get("x1"), lines["interval"].get("x2")) == ("40.0%", "70.0%")
     assert lines["ref"].get("x1") == "90.0%"
@@ -62,7 +63,7 @@ def test_a_forest_row_draws_the_interval_the_estimate_and_the_reference() -> Non
 
 
 def test_a_group_without_units_is_an_empty_row() -> None:
-    drawn = svg(forest.row(Scale(0, 1, (0, 1), "rate"), math.nan, math.nan, math.nan, "untested"))
+    drawn = svg(forest.interval(Scale(0, 1, (0, 1), "rate"), math.nan, math.nan, math.nan, "untested"))
     assert not drawn.findall("svg")
 
 
@@ -73,7 +74,7 @@ def test_the_six_marks_differ_in_shape() -> None:
 
 
 def test_the_tally_fills_its_bar_and_says_so() -> None:
-    drawn = svg(tally.bar([Tally("severe", "severe disparity", 1), Tally("unsure", ATTACK, 3)]))
+    drawn = svg(bars.tally_bar([Tally("severe", "severe disparity", 1), Tally("unsure", ATTACK, 3)]))
     widths = [float(rect.get("width", "").rstrip("%")) for rect in drawn.iter("rect")]
     assert widths == [25.0, 75.0]
     title = drawn.find("title")
@@ -85,19 +86,20 @@ def test_bars_are_shares_of_the_longest() -> None:
     assert "0.0%" in bars.bar(0, 0)
 
 
-def line(label: str, y: list[float]) -> curves.GroupLine:
-    return curves.GroupLine(label, 10, [0.0, 0.5, 1.0], y, "c0")
+def line(label: str, y: list[float]) -> GroupLine:
+    return GroupLine(label, 10, [0.0, 0.5, 1.0], y, "c0")
 
 
 def test_a_curve_goes_through_its_points_and_skips_what_is_not_there() -> None:
-    drawn = svg(curves.panel([line("a", [1.0, math.nan, 0.0])], ("x", "y"), "t", "d", "k"))
+    drawn = svg(curves.panel(CurveChart(("x", "y"), [line("a", [1.0, math.nan, 0.0])]), "k"))
     (poly,) = drawn.iter("polyline")
     points = [tuple(map(float, pair.split(","))) for pair in poly.get("points", "").split()]
     assert points == [(curves.LEFT, curves.TOP), (curves.WIDTH - curves.RIGHT, curves.HEIGHT - curves.BOTTOM)]
 
 
 def test_a_curve_panel_has_a_title_and_a_description_that_are_text() -> None:
-    drawn = svg(curves.panel([line("a", [1, 0.5, 0])], (ATTACK, "y"), ATTACK, ATTACK, "k"))
+    chart = CurveChart((ATTACK, "y"), [line("a", [1, 0.5, 0])], title=ATTACK, description=ATTACK)
+    drawn = svg(curves.panel(chart, "k"))
     assert drawn.get("role") == "img" and drawn.get("aria-labelledby") == "k-t k-d"
     assert [node.text for node in (drawn.find("title"), drawn.find("desc")) if node is not None] == [ATTACK] * 2
     assert not list(drawn.iter("script"))
@@ -106,7 +108,7 @@ def test_a_curve_panel_has_a_title_and_a_description_that_are_text() -> None:
 @pytest.mark.parametrize("count", [1, 2, 4, 8, 10, 14])
 @pytest.mark.parametrize("ordered", [True, False])
 def test_neighbouring_lines_differ_in_more_than_colour(count: int, ordered: bool) -> None:
-    looks = curves.colours(count, ordered)
+    looks = colours(count, ordered)
     assert len(set(looks)) == count
     assert all(one[1] != two[1] for one, two in itertools.pairwise(looks))
 
@@ -239,9 +241,9 @@ def test_each_kind_of_answer_is_drawn_or_said() -> None:
         assert f'<{tag} class="answer' in markup
     assert drawn["path"].count('class="answer"') == 2
     assert drawing.answer_of(None, 20) == ""
-    assert drawing.said(Parts(({"head": 0.9, "arm": 0.1},))) == "head"
-    assert drawing.said(Labels({"gender": "female"})) == "gender: female"
-    assert drawing.said(Boxes(np.zeros((0, 4)))) == "no box"
+    assert drawing.answer_words(Parts(({"head": 0.9, "arm": 0.1},))) == "head"
+    assert drawing.answer_words(Labels({"gender": "female"})) == "gender: female"
+    assert drawing.answer_words(Boxes(np.zeros((0, 4)))) == "no box"
 
 
 def test_keypoints_that_are_not_in_the_picture_are_not_drawn() -> None:
@@ -259,5 +261,5 @@ def test_boxes_are_held_against_the_truth_that_the_task_asks_for() -> None:
 
 
 def test_a_curve_of_one_point_is_a_dot() -> None:
-    one = curves.GroupLine("a", 1, [0.3], [0.9], "c0")
-    assert len(svg(curves.panel([one], ("x", "y"), "t", "d", "k")).findall("circle")) == 1
+    chart = CurveChart(("x", "y"), [GroupLine("a", 1, [0.3], [0.9], "c0")])
+    assert len(svg(curves.panel(chart, "k")).findall("circle")) == 1

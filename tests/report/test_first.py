@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import countenance as ct
 from countenance.auditing import audit
 from countenance.report.album import Album
-from countenance.report.first import first_screen
+from countenance.report.first_screen import first_screen
 from countenance.report.handle import handles, limit
 from countenance.report.harms import harms
 from countenance.report.ladder import ladders
@@ -61,10 +62,10 @@ def test_who_has_people_and_their_crossings_and_when_the_rest(source: AuditSourc
 
 def test_the_short_forest_has_the_worst_everyone_and_the_count_of_the_rest(source: AuditSource) -> None:
     first = first_screen(source, "m")
-    assert first.forest is not None and 2 <= len(first.forest.bars) <= 4
-    assert first.forest.bars[-1].label == "everyone" and "confirmed" in first.forest.rest
+    assert first.forest is not None and 2 <= len(first.forest.rows) <= 4
+    assert first.forest.rows[-1].label == "everyone" and "confirmed" in first.forest.note
     own = {(e.attribute, e.group): (e.low, e.high) for e in source.audit.groups}
-    for bar in first.forest.bars[:-1]:
+    for bar in first.forest.rows[:-1]:
         assert bar.key is not None and own[bar.key[1:]] == pytest.approx((bar.low, bar.high)), "one interval per number"
 
 
@@ -178,3 +179,29 @@ def test_the_handle_stands_at_the_audits_delta_and_knows_where_a_verdict_turns(s
             assert data["out"] is None or data["out"] >= handle.delta
     cleared = [f for f in source.audit.findings if f.verdict.startswith("none")]
     assert all(limit(f) < 0.05 for f in cleared)
+
+
+def test_rows_that_name_nobody_are_no_people_of_the_headline(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = {
+        "identity": [f"p{i % 40}" if i % 3 == 0 else None for i in range(900)],
+        "sample": [f"s{i // 3}" for i in range(900)],
+        "masked": rng.choice(["yes", "no"], 900).tolist(),
+        "found": (rng.random(900) < 0.5).astype(int).tolist(),
+    }
+    page = ct.audit(rows, ["masked"], ["found"]).report(tmp_path / "page.html")
+    text = re.sub(r"<[^>]+>", "", Path(page).read_text(encoding="utf-8"))
+    assert re.search(r"fails everybody: it fails \d+ of 900 pictures of people", text)
+
+
+def test_versions_of_twins_are_pictures() -> None:
+    versions = ("none", "dark")
+    rows = {
+        "sample": [f"b{i}-{v}" for i in range(60) for v in versions],
+        "base": [f"b{i}" for i in range(60) for _ in versions],
+        "change": [v if v == "none" else "light" for _ in range(60) for v in versions],
+        "light": ["day" if v == "none" else v for _ in range(60) for v in versions],
+        "correct": [int(v == "none" and i % 3 > 0) for i in range(60) for v in versions],
+    }
+    audit = ct.audit(rows, ["change"], ["correct"], paired_by={"base": "base", "change": "change"})
+    assert "80 of 120 pictures of people" in str(audit) and "120 people" not in str(audit)

@@ -12,7 +12,7 @@ import countenance as ct
 from countenance.auditing import audit
 from countenance.cli.app import app
 from countenance.data.conditions import COLUMNS
-from countenance.report.figures import waterfall
+from countenance.report.charts import waterfall
 from countenance.report.held_equal import section
 
 

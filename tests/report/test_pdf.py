@@ -11,12 +11,14 @@ import pytest
 from countenance.cli.app import run as run_command
 from countenance.errors import InputError, MissingExtra
 from countenance.report import write_pdf
-from countenance.report.figures.curves import Chart, GroupLine
+from countenance.report.charts import forests
+from countenance.report.charts.curves import CurveChart, GroupLine
+from countenance.report.charts.forest import ForestBlock, ForestRow
+from countenance.report.draw.mpl import curve_figure, forest_figures, save
+from countenance.report.draw.mpl.forest import MOST_ROWS, parts_of
 from countenance.report.markup import put_markup
 from countenance.report.page import context
 from countenance.report.paper import Paper
-from countenance.report.plots import curve_figure, forest_figures, save
-from countenance.report.plots.forest import MOST_ROWS, PlotRow, parts_of, rows_of
 from countenance.report.source import ReportSource
 from countenance.run import Run
 
@@ -71,10 +73,11 @@ def test_hostile_names_give_a_document(hostile_run: Run, tmp_path: Path) -> None
 def test_a_forest_has_every_group_on_one_scale(run: Run) -> None:
     source = ReportSource.of(run)
     metric = source.metrics[0]
-    rows = [row for row in rows_of(source, metric) if not row.heading]
+    forest = forests(source)[0]
+    rows = forest.rows
     groups = sum(len(source.estimates(metric.name, name)) for name in source.names.by)
     assert len(rows) >= groups
-    (figure,) = forest_figures(source, metric)
+    (figure,) = forest_figures(forest)
     (axes,) = figure.axes
     low, high = axes.get_xlim()
     assert axes.get_xlabel() == "recall@0.5" and all(low <= row.low and row.high <= high for row in rows)
@@ -83,10 +86,12 @@ def test_a_forest_has_every_group_on_one_scale(run: Run) -> None:
 
 
 def test_a_long_attribute_goes_on_with_its_name() -> None:
-    rows = [PlotRow("country")] + [PlotRow(str(i), 0.5, 0.4, 0.6, "t", "1 person") for i in range(100)]
-    parts = parts_of(rows)
-    assert all(len(part) <= MOST_ROWS for part in parts) and parts[1][0].label == "country, continued"
-    assert sum(not row.heading for part in parts for row in part) == 100
+    rows = [ForestRow(str(i), 0.5, 0.4, 0.6, "50 %", "40–60 %", "1 person") for i in range(100)]
+    parts = parts_of([ForestBlock("tone", tuple(rows[:3])), ForestBlock("country", tuple(rows)), ForestBlock("", ())])
+    labels = [[block.label for block in part] for part in parts]
+    assert labels == [["tone"], ["country"], ["country, continued"], ["country, continued", ""]]
+    assert all(sum(len(block.rows) + 1 for block in part) <= MOST_ROWS + 1 for part in parts)
+    assert [row for part in parts[1:] for block in part for row in block.rows] == rows
 
 
 @pytest.mark.parametrize(("ending", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
@@ -104,7 +109,7 @@ def test_figures_as_files_carry_the_licences(run: Run, tmp_path: Path, ending: s
 def test_what_cannot_be_written_is_said(run: Run, tmp_path: Path, capsys, monkeypatch) -> None:
     with pytest.raises(InputError, match=r"ends in \.pdf"):
         write_pdf(run, tmp_path / "r.html")
-    figure = forest_figures(ReportSource.of(run), ReportSource.of(run).metrics[0])[0]
+    figure = forest_figures(forests(ReportSource.of(run))[0])[0]
     with pytest.raises(InputError, match=r"ends in \.pdf, \.svg or \.png"):
         save(figure, tmp_path / "f.jpg")
     monkeypatch.setitem(sys.modules, "fpdf", None)
@@ -123,14 +128,14 @@ def test_report_writes_a_pdf_and_a_page_where_asked(small_run: Run, tmp_path: Pa
 def test_a_curve_has_its_marks_its_band_and_space_around_it() -> None:
     x, y = [0.0001, 0.001, 0.01, 1.0], [0.0, 0.0, 0.5, 1.0]
     line = GroupLine("all", 30, x, y, "c0", low=[0, 0, 0.4, 0.9], high=[0.1, 0.1, 0.6, 1])
-    figure = curve_figure(Chart(("FAR", "VAL"), [line], (True, False), [0.001, 7.0]))
+    figure = curve_figure(CurveChart(("FAR", "VAL"), [line], (True, False), [0.001, 7.0]))
     (axes,) = figure.axes
     drawn = next(one for one in axes.lines if one.get_gid() == "curve-0")
     assert list(drawn.get_xdata()) == x and list(drawn.get_ydata()) == y
     assert [text.get_text() for text in axes.texts] == ["0.001"], "a mark outside the axes is not drawn"
     assert axes.get_xlim()[0] < 0.0001 and axes.get_ylim()[0] < 0 and axes.get_xscale() == "log"
     assert [one.get_gid() for one in axes.collections] == ["band-0"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["all (n = 30)"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["all (n 30)"]
 
 
 def test_markup_is_put_on_paper_in_its_order() -> None:
@@ -207,9 +212,8 @@ def test_a_row_of_one_cell_goes_across_and_words_stay_whole() -> None:
 def test_long_nouns_are_said_once_in_the_heading(run: Run) -> None:
     source = ReportSource.of(run)
     source.audit.settings["unit"] = "person and image (columns identity and sample, crossed)"
-    rows = rows_of(source, source.metrics[0])
-    sizes = {row.size for row in rows if not row.heading}
-    assert all(len(size) < 14 for size in sizes)
+    (forest, *_) = forests(source)
+    assert all(len(row.size) < 14 for row in forest.rows) and all(len(block.unit) > 8 for block in forest.blocks)
 
 
 def test_comparisons_and_leaderboards_have_their_page_on_paper(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from countenance.cli.app import run as run_command
-from countenance.report.whole_run import whole_run
+from countenance.report.draw.svg import panel
+from countenance.report.results import result_sections
 from countenance.tasks import Curve, Matrix, Number, Table
 from countenance.tasks.results import Axis, Line
 
 
 def test_every_type_of_result_is_drawn():
-    found = whole_run(
+    found = result_sections(
         [
             Number(name="FMR", value=0.01),
             Number(name="group FMR", value=0.02, low=0.01, high=0.03, n=50, attribute="skin_tone", group="monk_1"),
@@ -37,9 +38,10 @@ def test_every_type_of_result_is_drawn():
     assert [row[0] for row in table.rows] == ["Monk 1 (lightest)", "<b>"]
     assert table.rows[1][1][0][0] == "< 0.001" and table.rows[0][1][0] == ("0.020", "0.010–0.030", "n 50")
     [figure] = found.figures
-    assert "nan" not in figure.picture and "polygon" in figure.picture and 'class="ref"' in figure.picture
+    picture = panel(figure.chart, "k")
+    assert "nan" not in picture and "polygon" in picture and 'class="ref"' in picture
     [grid] = found.grids
-    assert [cell[3] for cell in grid.rows[0][1]] == [8, 0] and grid.rows[1][1][1][3] is None
+    assert [cell.step for cell in grid.rows[0][1]] == [8, 0] and grid.rows[1][1][1].step is None
     [sheet] = found.sheets
     assert sheet.rows == [["a", "1,234"], ["–", "–"]]
 

@@ -14,18 +14,18 @@ import countenance as ct
 from countenance.data.manifest import ManifestWriter
 from countenance.errors import InputError
 from countenance.models import ModelCard
-from countenance.processes import Death
-from countenance.run import early_stop, evaluate, evaluation, feeding, plan, stale, store
+from countenance.run import early_stop, evaluate, evaluation, feeding, plan, staleness, store
 from countenance.run.early_stop import Watch, hopeless
 from countenance.run.engine import local
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.base import Job, Rate
 from countenance.run.engine.local import _Probes, _Shards, _Work
+from countenance.run.engine.processes import Death
 from countenance.run.manifest import DatasetRecord, Manifest
 from countenance.run.plan import InManifest, Piece, make_plan
 from countenance.run.provenance import located
-from countenance.run.shard import FailedImage, answers, kept, predictions, run_shard, started
-from countenance.run.stale import Difference, _same, differs, draw, lowest_score
+from countenance.run.shard import FailedImage, answers, own_copy, predictions, run_shard, started
+from countenance.run.staleness import Difference, _same, differs, draw, lowest_score
 from countenance.settings import RunSettings
 from countenance.settings.engine import EngineSettings
 from countenance.tasks import load_task
@@ -41,7 +41,7 @@ TASK = load_task("face_localization")
 def test_defaults_that_numbers_depend_on() -> None:
     assert RunSettings() == RunSettings(batch=8, seed=0, limit=None, shard=None, decode="exact")
     assert (plan.SMALLEST, plan.LARGEST) == (64, 50_000)
-    assert (stale.PROBED, stale.EDGES) == (8, 4) and (early_stop.FIRST, early_stop.LOST) == (10, 3)
+    assert (staleness.PROBED, staleness.EDGES) == (8, 4) and (early_stop.FIRST, early_stop.LOST) == (10, 3)
     assert (evaluation.LONG, evaluation.ATTEMPTS, store.MOST_ROWS) == (10_000, 3, 10_000_000)
     assert (feeding.AHEAD, feeding.BUDGET) == (2, 268_435_456)
     assert (local.MOST_AT_ONCE, local.MOST_DEATHS) == (8, 10)
@@ -259,17 +259,17 @@ def test_a_probe_that_the_machine_killed_is_tried_again_once() -> None:
     order = {"probe": ["a", "b"]}
     probes = _Probes([])
     probes.died(order, Death("killed", signal=9))
-    assert probes.found is None and probes.orders == [order] and probes.killed and not probes.finished()
+    assert probes.difference is None and probes.orders == [order] and probes.killed and not probes.finished()
     assert probes.next() is order
     probes.died(order, Death("killed", signal=9))
-    assert probes.found == Difference("a", True) and probes.finished()
+    assert probes.difference == Difference("a", True) and probes.finished()
     for death in (Death("late", signal=9, overdue=True), Death("crash", signal=11)):
         other = _Probes([])
         other.died(order, death)
-        assert other.found == Difference("a", True)
+        assert other.difference == Difference("a", True)
     done = _Probes([])
     done.done(order, {"difference": None})
-    assert done.over and done.found is None
+    assert done.over and done.difference is None
 
 
 def test_careful_shards_are_given_out_alone() -> None:
@@ -285,7 +285,7 @@ def test_careful_shards_are_given_out_alone() -> None:
 def test_of_several_shards_only_those_begun_become_careful() -> None:
     crew = _Shards(deque(_Work(Piece(k, 0, 0, 1)) for k in range(3)), Watch(0.05), lambda n: None)
     order = crew.next()
-    crew.heard(order, {"shard": 0, "kept": "first"})
+    crew.heard(order, {"shard": 0, "commit": "first"})
     crew.heard(order, {"shard": 1, "asking": ["a"]})
     crew.died(order, Death("gone"))
     assert [(work.piece.number, work.careful) for work in crew.waiting] == [(1, True), (2, False)]
@@ -353,8 +353,8 @@ def test_a_model_gives_one_answer_for_each_image(given: int, said: str) -> None:
 def test_what_a_model_keeps_for_itself_is_copied_three_levels_deep() -> None:
     shared = np.zeros(1)
     nested = [[[shared]], {"a": (shared, shared)}, ct.Embedding(shared), "x"]
-    ours = kept(nested)
-    deeper = kept([[[[shared]]]])
+    ours = own_copy(nested)
+    deeper = own_copy([[[[shared]]]])
     shared[0] = 1
     assert ours[0][0][0].tolist() == [0] and ours[1]["a"][1].tolist() == [0] and ours[2].vector.tolist() == [0]
     assert ours[3] == "x" and deeper[0][0][0][0] is shared

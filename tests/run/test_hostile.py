@@ -10,7 +10,7 @@ from tests.run import hostile
 import countenance as ct
 from countenance.errors import InputError
 from countenance.run import evaluate
-from countenance.run.shard import kept
+from countenance.run.shard import own_copy
 from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset, write_small_dataset
 
@@ -112,7 +112,7 @@ def test_a_model_that_never_answers_is_one_sentence(model: str, sentence: str, d
 def test_a_prediction_is_kept_whatever_the_model_does_with_its_array() -> None:
     shared = np.array([[0.0, 0.0, 4.0, 4.0]])
     raw = [shared, {"boxes": shared, "scores": [shared[0]]}, (shared, [shared]), ct.Boxes(shared), ct.Embedding(shared)]
-    ours = [kept(one) for one in raw]
+    ours = [own_copy(one) for one in raw]
     shared[:] = 9
     assert ours[0].max() == ours[1]["boxes"].max() == ours[1]["scores"][0].max() == ours[2][0].max() == 4
     assert ours[2][1][0].max() == ours[3].xyxy.max() == ours[4].vector.max() == 4

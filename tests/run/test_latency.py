@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance.models.timed import TimedAnswer, TimedModel
+from countenance.models.timing import TimedAnswer, TimedModel
 from countenance.run.latency import with_latency
 from countenance.run.verify import verify
 from countenance.testing import DiscDetector, small_dataset
@@ -17,7 +17,7 @@ from countenance.testing import DiscDetector, small_dataset
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that models set forward themselves, in seconds."""
     now = SimpleNamespace(time=0.0)
-    monkeypatch.setattr("countenance.models.timed.time", SimpleNamespace(perf_counter=lambda: now.time))
+    monkeypatch.setattr("countenance.models.timing.time", SimpleNamespace(perf_counter=lambda: now.time))
     return now
 
 

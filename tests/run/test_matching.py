@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from countenance.answers.finds import FINDS
+from countenance.answers.targets import FINDS
 from countenance.cli.app import run as run_command
 from countenance.errors import InputError
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.run import evaluate
-from countenance.run.matching import refuse_mismatch
+from countenance.run.evaluator import refuse_mismatch
 from countenance.tasks import load_task, task_names
 from countenance.testing import DiscDetector
 

@@ -9,10 +9,10 @@ import pytest
 
 from countenance.cli.app import run as command
 from countenance.errors import InputError
-from countenance.processes import Death
 from countenance.run import evaluate
 from countenance.run.early_stop import Watch
 from countenance.run.engine.local import _Shards, _Work
+from countenance.run.engine.processes import Death
 from countenance.run.limits import TooSlow, limited_time
 from countenance.run.plan import Piece
 from countenance.tasks import load_task

@@ -12,20 +12,20 @@ import countenance as ct
 from countenance.data.manifest import attribute_kinds
 from countenance.errors import InputError
 from countenance.models import ModelCard
-from countenance.processes import Death
 from countenance.run.early_stop import Watch, first_reason
 from countenance.run.engine import local
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.local import _Probes, _Shards, _Work, fair_share, thread_environment
+from countenance.run.engine.processes import Death
 from countenance.run.engine.search import Bisection
 from countenance.run.feeding import AHEAD, FedGroup, ahead, by_thread, pixel_bytes, without_pixels
 from countenance.run.licences import Allowed, names_in
 from countenance.run.plan import InMemory, Piece, bare, make_plan
 from countenance.run.rows import columns_of, failure_row, failure_table, rows_table, together
 from countenance.run.shard import grouped
-from countenance.run.stale import Difference, draw, lowest_score, same_answer
+from countenance.run.staleness import Difference, draw, lowest_score, same_answer
 from countenance.run.subjects import read_subjects
-from countenance.run.withdrawn import NOBODY, Withdrawn, hashed_id
+from countenance.run.withdrawals import NOBODY, Withdrawn, hashed_id
 from countenance.settings import RunSettings
 from countenance.settings.engine import EngineSettings
 from countenance.tasks import load_task
@@ -202,11 +202,11 @@ def test_shards_are_given_out_and_counted_once():
     failure = {"sample": "x", "kind": "model", "reason": "r"}
     crew.heard(order, {"shard": 0, "answered": 6, "failures": [failure]})
     assert seen == [4, 6] and watch.answered == 9 and watch.failed == {"x": "r"}
-    crew.heard(order, {"shard": 0, "kept": "stored"})
+    crew.heard(order, {"shard": 0, "commit": "stored"})
     assert crew.left == 2 and not crew.finished()
-    crew.heard(order, {"shard": 1, "kept": local.Committed.DIFFERENT})
+    crew.heard(order, {"shard": 1, "commit": local.Committed.DIFFERENT})
     assert watch.differed == {1} and crew.left == 1
-    crew.heard(order, {"shard": 2, "kept": "stored"})
+    crew.heard(order, {"shard": 2, "commit": "stored"})
     assert crew.finished()
 
 
@@ -229,7 +229,7 @@ def test_a_death_is_searched_image_by_image_and_the_image_blamed():
     assert watch.failed == {"bad": "ended with code 1"} and watch.lost == 1
     again = crew.next()
     assert again["known_failures"] == {"bad": "ended with code 1"}
-    crew.heard(again, {"shard": 0, "kept": "stored"})
+    crew.heard(again, {"shard": 0, "commit": "stored"})
     other = crew.next()  # the second shard had not been begun
     assert [piece["number"] for piece in other["pieces"]] == [1]
 
@@ -282,26 +282,26 @@ def test_supervisors_of_probes_and_of_one_order():
     assert not probes.finished()
     probes.orders = []
     probes.done(second, {"difference": {"sample": "b", "repeatable": False}})
-    assert probes.finished() and probes.found == Difference("b", False)
+    assert probes.finished() and probes.difference == Difference("b", False)
     dead = _Probes([])
     dead.died({"probe": ["c"]}, Death("gone"))
-    assert dead.found == Difference("c", True)
+    assert dead.difference == Difference("c", True)
 
 
 @pytest.mark.parametrize("images", [1, 2, 7, 16])
 def test_a_harmful_image_is_found_by_halves(images):
     for bad in range(images):
         search, tries = Bisection(images), 0
-        while search.found is None and not search.over:
-            low, high = search.wanted()
+        while search.culprit is None and not search.over:
+            low, high = search.candidates()
             assert 0 <= low < high <= images
             search.tell(low <= bad < high)
             tries += 1
-        assert search.found == bad and not search.over and tries <= int(np.ceil(np.log2(images))) + 1
+        assert search.culprit == bad and not search.over and tries <= int(np.ceil(np.log2(images))) + 1
     harmless = Bisection(images)
     while not harmless.over:
         harmless.tell(False)
-    assert harmless.found is None and Bisection(0).over
+    assert harmless.culprit is None and Bisection(0).over
 
 
 def test_settings_of_an_engine():

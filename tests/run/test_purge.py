@@ -361,7 +361,7 @@ def test_a_resume_elsewhere_asks_who_left(tmp_path: Path, data: Path) -> None:
 
 
 def test_samples_of_a_killed_cluster_run_go_and_those_of_a_user_are_in_the_way(tmp_path: Path) -> None:
-    from countenance.run.around import prepare_samples, remove_samples, samples_beside
+    from countenance.run.surroundings import prepare_samples, remove_samples, samples_beside
 
     place = str(tmp_path / "run")
     prepare_samples(place).write("part-00000.parquet", b"faces")
@@ -379,7 +379,7 @@ def test_samples_of_a_killed_cluster_run_go_and_those_of_a_user_are_in_the_way(t
 
 
 def test_samples_behind_a_link_are_left(tmp_path: Path) -> None:
-    from countenance.run.around import prepare_samples, remove_samples, samples_beside
+    from countenance.run.surroundings import prepare_samples, remove_samples, samples_beside
 
     prepare_samples(str(tmp_path / "other")).write("part-00000.parquet", b"faces")
     (tmp_path / "run.samples").symlink_to(tmp_path / "other.samples")

@@ -237,17 +237,17 @@ def test_a_node_with_other_software_is_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_the_search_finds_the_harmful_image_in_few_tries(images: int, draw: st.DataObject) -> None:
     harmful = draw.draw(st.integers(0, images - 1))
     search, tries = Bisection(images), 0
-    while search.found is None and not search.over:
-        low, high = search.wanted()
+    while search.culprit is None and not search.over:
+        low, high = search.candidates()
         assert 0 <= low < high <= images
         search.tell(low <= harmful < high)
         tries += 1
-    assert search.found == harmful and tries <= images.bit_length() + 1
+    assert search.culprit == harmful and tries <= images.bit_length() + 1
 
 
 @given(st.integers(1, 500))
 def test_a_search_for_nothing_ends(images: int) -> None:
     search = Bisection(images)
-    while search.found is None and not search.over:
+    while search.culprit is None and not search.over:
         search.tell(False)
-    assert search.found is None
+    assert search.culprit is None

@@ -19,7 +19,7 @@ from countenance.run.engine.base import Job, Rate
 from countenance.run.engine.search import Bisection
 from countenance.run.marker import Committed
 from countenance.run.plan import Piece
-from countenance.run.stale import Difference
+from countenance.run.staleness import Difference
 
 
 class RayError(Exception):
@@ -214,8 +214,8 @@ def test_a_shard_that_is_done_is_counted(fake: FakeRay) -> None:
     shards, engine, seen = driver(fake)
     (actor,) = ready(shards, engine, 1)
     shards._give()
-    shards._done(actor, actor.flying.popitem()[1][1], state(2, 10) | {"kept": Committed.FIRST})
-    shards._done(actor, actor.flying.popitem()[1][1], state(1, 10) | {"kept": Committed.DIFFERENT})
+    shards._done(actor, actor.flying.popitem()[1][1], state(2, 10) | {"commit": Committed.FIRST})
+    shards._done(actor, actor.flying.popitem()[1][1], state(1, 10) | {"commit": Committed.DIFFERENT})
     assert shards.left == 3 and seen == [10, 10] and engine.watch.differed == {0}
     with pytest.raises(InputError, match=r"stopped at the first failure \(strict\): a: r"):
         shards._done(actor, shards.waiting[0], {"stop": "a: r"})
@@ -275,11 +275,11 @@ def test_silence_is_a_loss_after_a_minute_and_states_are_asked_for_each_second(f
     shards._check(actor, 5000.0)  # nothing under way
     assert actor.handle.state.calls == []
     shards._give()
-    actor.asked, actor.heard = 1000.0, 1000.0
+    actor.polled_at, actor.heard = 1000.0, 1000.0
     shards._check(actor, 1000.5)
     assert actor.state is None
     shards._check(actor, 1001.0)
-    assert actor.state is not None and actor.asked == 1001.0
+    assert actor.state is not None and actor.polled_at == 1001.0
     shards._check(actor, 1003.0)
     assert len(actor.handle.state.calls) == 1  # one question at a time
     shards._check(actor, 1060.0)
@@ -324,7 +324,7 @@ def test_receipts_that_came_before_the_end_count(fake: FakeRay) -> None:
     (actor,) = ready(shards, engine, 1)
     shards._give()
     first, second = list(actor.flying)
-    fake.results[first] = state(1, 10) | {"kept": Committed.FIRST}
+    fake.results[first] = state(1, 10) | {"commit": Committed.FIRST}
     shards._lost(actor, ray.DIED)
     assert shards.left == 1 and [work.piece.number for work in shards.waiting] == [1]
     assert shards.waiting[0].deaths == 1 and fake.got == [0, 0] and second not in fake.results
@@ -406,7 +406,7 @@ def test_an_overdue_image_that_is_known_is_recorded(fake: FakeRay) -> None:
 
 def test_a_whole_run_without_trouble(fake: FakeRay) -> None:
     shards, engine, seen = driver(fake, pieces=5)
-    fake.answer = lambda *given: state(given[0]["order"], 10) | {"kept": Committed.FIRST} if given else {}
+    fake.answer = lambda *given: state(given[0]["order"], 10) | {"commit": Committed.FIRST} if given else {}
     started = engine.start
 
     def start() -> ray._Actor:
@@ -553,7 +553,7 @@ def test_a_connection_is_closed_by_who_made_it(monkeypatch: pytest.MonkeyPatch) 
 
 def test_withdrawn_images_are_not_counted_in_a_search(tmp_path, monkeypatch: pytest.MonkeyPatch, fake: FakeRay) -> None:
     from countenance.data.manifest import ManifestWriter
-    from countenance.run.withdrawn import Withdrawn, hashed_id
+    from countenance.run.withdrawals import Withdrawn, hashed_id
     from countenance.testing import small_dataset
 
     dataset = small_dataset(6, 16)
@@ -608,8 +608,8 @@ def test_an_actor_counts_what_it_is_told(actor: Any, monkeypatch: pytest.MonkeyP
         tell(answered=20, failures=failures, limit=300.0)
         tell(answered=5, failures=failures, limit=300.0)
         states.append(copy.deepcopy(one.state()))
-        tell(shard=1, kept="first", limit=300.0)
-        return {"kept": "first"}
+        tell(shard=1, commit="first", limit=300.0)
+        return {"commit": "first"}
 
     one.handle = handle
     receipt = one.work({"order": 4})
@@ -622,7 +622,7 @@ def test_an_actor_counts_what_it_is_told(actor: Any, monkeypatch: pytest.MonkeyP
         "kind": "model",
         "reason": "r" * 300,
     }
-    assert receipt["kept"] == "first" and (receipt["answered"], receipt["failed"]) == (25, 30)
+    assert receipt["commit"] == "first" and (receipt["answered"], receipt["failed"]) == (25, 30)
     assert [row["sample"] for row in receipt["failures"]] == ["s0", "s1"] and one.state() == {}
 
 

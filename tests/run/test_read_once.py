@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance import auditing
+from countenance.auditing.audit import audited
+from countenance.cli.app import run as command
+from countenance.data import paths
 from countenance.storage.local import LocalStorage
 from countenance.testing import write_small_dataset
 
@@ -67,18 +70,18 @@ def test_a_second_command_reads_pictures_once_more_to_see_that_they_are_the_same
 def count_reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each file of a run is read from now on, and how many audits are computed ("audits")."""
     counts: Counter[str] = Counter()
-    read, compute = LocalStorage.read, auditing.audit
+    read, compute = LocalStorage.read, audited
 
     def counted_read(self: LocalStorage, name: str) -> bytes:
         counts[name] += 1
         return read(self, name)
 
-    def counted_audit(*tables: Any, **settings: Any) -> Any:
+    def counted_audit(work: Any, **settings: Any) -> Any:
         counts["audits"] += 1
-        return compute(*tables, **settings)
+        return compute(work, **settings)
 
     monkeypatch.setattr(LocalStorage, "read", counted_read)
-    monkeypatch.setattr("countenance.run.auditing.audit", counted_audit)
+    monkeypatch.setattr("countenance.run.auditing.audited", counted_audit)
     return counts
 
 
@@ -100,3 +103,69 @@ def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
     assert run.scores() is before
     run.store.write_table("scores.parquet", before.slice(0, 3))
     assert run.scores().num_rows == 3
+
+
+def opened_by_command(folder: Path, *arguments: str) -> dict[str, int]:
+    """How often each file below a folder is opened by a command."""
+    code = (
+        "import collections, json, sys\n"
+        "counts = collections.Counter()\n"
+        "hook = lambda event, args: counts.update([str(args[0])]) if event == 'open' and args else None\n"
+        "sys.addaudithook(hook)\n"
+        "from countenance.cli.app import run\n"
+        "code = run(sys.argv[2:])\n"
+        "print(json.dumps([code, {path: n for path, n in counts.items() if path.startswith(sys.argv[1])}]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(folder), *arguments], capture_output=True, text=True)
+    exit_code, counts = json.loads(done.stdout.splitlines()[-1])
+    assert exit_code == 0, done.stderr
+    return dict(counts)
+
+
+OPTIONS = ("--model", "countenance.testing:DiscDetector", "--quiet")
+
+
+def test_a_command_reads_the_labels_once(tmp_path: Path) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=40, size=16)
+    arguments = ["run", "face_localization", "--data", str(folder), "--out", str(tmp_path / "run"), *OPTIONS]
+    counts = opened_by_command(folder, *arguments)
+    assert {Path(path).name: n for path, n in counts.items() if not path.endswith(".png")} == {
+        "card.json": 1,
+        "labels.csv": 1,
+    }
+
+
+@pytest.fixture
+def unpacked(monkeypatch) -> list[Path]:
+    """The archives that are unpacked."""
+    archives: list[Path] = []
+    actual = paths.unpack
+
+    def unpack(archive: Path, into: Path) -> None:
+        archives.append(archive)
+        actual(archive, into)
+
+    monkeypatch.setattr(paths, "unpack", unpack)
+    return archives
+
+
+def archived(folder: Path, place: Path) -> Path:
+    """A folder as a tar."""
+    with tarfile.open(place, "w") as tar:
+        tar.add(folder, arcname=".")
+    return place
+
+
+def test_a_run_of_an_archive_with_its_report_unpacks_it_once(tmp_path: Path, unpacked: list[Path]) -> None:
+    place = archived(write_small_dataset(tmp_path / "set", n=40, size=16), tmp_path / "set.tar")
+    assert command(["run", "face_localization", "--data", str(place), "--out", str(tmp_path / "run"), *OPTIONS]) == 0
+    ct.evaluate(centre, "face_localization", place, out=tmp_path / "other").report()
+    assert unpacked == [place]
+
+
+def test_an_archive_that_was_written_again_is_unpacked_again(tmp_path: Path, unpacked: list[Path]) -> None:
+    place = tmp_path / "set.tar"
+    for images in (3, 5):
+        archived(write_small_dataset(tmp_path / str(images), n=images, size=16), place)
+        assert [len(ct.load_dataset(place)) for _ in range(2)] == [images, images]
+    assert unpacked == [place, place]

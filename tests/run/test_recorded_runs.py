@@ -14,11 +14,11 @@ from countenance.data.card import DatasetCard
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.run import Run, audit_run, read_audit, store_audit
-from countenance.run.around import _holds
 from countenance.run.auditing import audit_again, rows_about
+from countenance.run.file_names import thumbnails_of
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.purge import purge
-from countenance.run.store import thumbnails_of
+from countenance.run.surroundings import _holds
 from countenance.run.verify import verify
 
 

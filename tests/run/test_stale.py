@@ -8,7 +8,7 @@ import pytest
 from countenance.answers import Boxes, Embedding, LabelMap, Labels, Masks, Picture
 from countenance.models.registry import ModelSpec, external_data
 from countenance.run import Run, evaluate
-from countenance.run.stale import same_answer
+from countenance.run.staleness import same_answer
 from countenance.testing import DiscDetector, small_dataset
 
 TASK = "face_localization"

@@ -12,13 +12,14 @@ import pytest
 import countenance as ct
 from countenance.errors import InputError
 from countenance.models import ModelCard
+from countenance.run.chosen_model import ChosenModel
 from countenance.run.engine.base import Rate
 from countenance.run.evaluation import Evaluation
-from countenance.run.given import GivenModel
+from countenance.run.file_names import answers_name, marker_name, work_rows
 from countenance.run.manifest import DatasetRecord, Manifest, read_manifest
 from countenance.run.marker import Committed, Marker
 from countenance.run.plan import Piece, make_plan
-from countenance.run.store import RunStore, answers_name, marker_name, work_rows
+from countenance.run.store import RunStore
 from countenance.settings import RunSettings
 from countenance.settings.engine import EngineSettings
 from countenance.tasks import load_task
@@ -149,7 +150,7 @@ def an_evaluation(tmp_path: Path, **given: Any) -> tuple[Evaluation, list[str]]:
     settings = EngineSettings(say=said.append)
     made = make_plan(TASK, small_dataset(6, 16), CARD, settings=RunSettings(batch=2, shard=2))
     notes = lambda samples, answers, context: []  # noqa: E731
-    whole = Evaluation(made, GivenModel(CARD, target=DiscDetector()), RunStore(tmp_path / "run"), settings, notes, {})
+    whole = Evaluation(made, ChosenModel(CARD, target=DiscDetector()), RunStore(tmp_path / "run"), settings, notes, {})
     return replace(whole, **given), said
 
 

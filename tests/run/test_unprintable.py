@@ -9,7 +9,7 @@ from countenance.cli.app import run as command
 from countenance.decoding import first_line
 from countenance.errors import InputError
 from countenance.loading import load_code
-from countenance.models.by_path import blamed
+from countenance.models.path_models import blamed
 from countenance.run import Run
 from countenance.run.shard import FailedImage
 from countenance.testing import write_small_dataset

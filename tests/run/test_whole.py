@@ -10,11 +10,11 @@ import pytest
 import countenance as ct
 from countenance.errors import InputError
 from countenance.models import ModelCard
-from countenance.run import evaluate, stages, whole
+from countenance.run import evaluate, stages, whole_run
 from countenance.run.early_stop import REMEMBERED, Watch
 from countenance.run.plan import make_plan
 from countenance.run.store import RunStore
-from countenance.run.whole import GivenShards, StoredShards, WholeRun
+from countenance.run.whole_run import LoadedShards, StoredShards, WholeRun
 from countenance.settings import RunSettings
 from countenance.tasks import Reduced, Shard, load_task
 from countenance.testing import DiscDetector, small_dataset
@@ -24,7 +24,7 @@ TASK = load_task("face_localization")
 
 def seen(*tables: dict[str, list[Any]], by: tuple[str, ...] | None = None) -> WholeRun:
     made = [pa.table(table) for table in tables]
-    return WholeRun(GivenShards(lambda: iter([Shard([], {}, one) for one in made])), by=by)
+    return WholeRun(LoadedShards(lambda: iter([Shard([], {}, one) for one in made])), by=by)
 
 
 def column(values: int) -> list[str]:
@@ -43,7 +43,7 @@ def test_results_are_given_for_attributes_of_two_to_thirty_words() -> None:
     parts = [{"attr.e": [f"{k}-{i}" for i in range(20)], "attr.f": [str(k)] * 20} for k in range(2)]
     assert seen(*parts).attributes == ("f",)
     assert seen({"attr.a": ["x", None]}, {"attr.a": ["x", "x"]}).attributes == ()
-    assert WholeRun(GivenShards(lambda: iter([]))).seed == 0
+    assert WholeRun(LoadedShards(lambda: iter([]))).seed == 0
 
 
 def test_columns_of_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_columns_of_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     assert [one.column_names for one in run.blocks(["b", "a"])] == [["b", "a"], ["a"]]
     assert run.rows(["a"])["a"].to_pylist() == [1, 3]
     assert list(run.states(lambda shard: {"rows": shard.rows.num_rows})) == [{"rows": 1}, {"rows": 1}]
-    monkeypatch.setattr(whole, "BLOCK", 4)
+    monkeypatch.setattr(whole_run, "BLOCK", 4)
     store = RunStore(tmp_path)
     store.write_table("scores.parquet", pa.table({"sample": [str(k) for k in range(9)], "m.x": [1.0] * 9}))
     parts = StoredShards(store, [])

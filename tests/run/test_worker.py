@@ -26,7 +26,7 @@ from countenance.run.feeding import by_thread, without_pixels
 from countenance.run.plan import Piece
 from countenance.run.rows import columns_of
 from countenance.run.store import RunStore
-from countenance.run.withdrawn import Withdrawn, hashed_id
+from countenance.run.withdrawals import Withdrawn, hashed_id
 from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset
 
@@ -81,14 +81,14 @@ def test_the_limits_of_a_worker() -> None:
 def test_shards_are_told_batch_by_batch_and_kept(made: Any) -> None:
     one, names, told = made()
     pieces = [asdict(Piece(0, 0, 0, 6)), asdict(Piece(3, 0, 6, 12))]
-    assert one.handle({"pieces": pieces}, tell(told)) == {"kept": {0: "first", 3: "first"}}
+    assert one.handle({"pieces": pieces}, tell(told)) == {"commit": {0: "first", 3: "first"}}
     asked = [(message["shard"], message["asking"]) for message in told if "asking" in message]
     assert asked == [(0, names[:4]), (0, names[4:6]), (3, names[6:10]), (3, names[10:])]
     answered = [(m["shard"], m["answered"], m["failures"]) for m in told if "answered" in m]
     assert answered == [(0, 4, []), (0, 2, []), (3, 4, []), (3, 2, [])]
-    assert sorted(m["shard"] for m in told if "kept" in m) == [0, 3] and {m["limit"] for m in told} <= {7.0, 300.0}
+    assert sorted(m["shard"] for m in told if "commit" in m) == [0, 3] and {m["limit"] for m in told} <= {7.0, 300.0}
     assert sorted(one.store.committed()) == [0, 3] and one.store.committed()[3].answered == 6
-    assert one.handle({"piece": asdict(Piece(0, 0, 0, 6)), "careful": False}, tell(told)) == {"kept": "same"}
+    assert one.handle({"piece": asdict(Piece(0, 0, 0, 6)), "careful": False}, tell(told)) == {"commit": "same"}
 
 
 def test_a_deadline_is_short_while_the_model_is_asked() -> None:
@@ -97,10 +97,10 @@ def test_a_deadline_is_short_while_the_model_is_asked() -> None:
     deadline.asking(0, ["a"])
     deadline.asking(0, ["b"])
     deadline.answered(0, 1, [])
-    deadline.tell(shard=0, kept="first")
+    deadline.tell(shard=0, commit="first")
     row = {"sample": "b", "kind": "model", "reason": "r", "boxes": [[0.0]], "people": ["p"]}
     deadline.answered(0, 1, [row])
-    deadline.tell(shard=0, kept="first")
+    deadline.tell(shard=0, commit="first")
     assert [message["limit"] for message in told] == [7.0, 7.0, 7.0, 7.0, 300.0, 300.0]
     assert told[4]["failures"] == [{"sample": "b", "kind": "model", "reason": "r", "boxes": [[0.0]]}]
 
@@ -108,9 +108,9 @@ def test_a_deadline_is_short_while_the_model_is_asked() -> None:
 def test_careful_is_image_by_image(made: Any) -> None:
     one, names, told = made()
     order = {"piece": asdict(Piece(2, 0, 3, 7)), "careful": True, "known_failures": {names[4]: "it kills"}}
-    assert one.handle(order, tell(told)) == {"kept": "first"}
+    assert one.handle(order, tell(told)) == {"commit": "first"}
     assert [m["asking"] for m in told if "asking" in m] == [[names[3]], [names[5]], [names[6]]]
-    assert [m["limit"] for m in told] == [7.0, 300.0] * 3 + [300.0] and told[-1]["kept"] == "first"
+    assert [m["limit"] for m in told] == [7.0, 300.0] * 3 + [300.0] and told[-1]["commit"] == "first"
     assert {m["shard"] for m in told} == {2}
     marker = one.store.committed()[2]
     assert marker.answered == 3 and [row["reason"] for row in one.store.shard_failures(2)] == ["it kills"]
@@ -284,7 +284,7 @@ def test_half_of_the_memory_is_the_most_that_a_batch_may_take(decoders: Any) -> 
 
 def given(decoders: Any) -> list[list[list[int]]]:
     """For each process, the places in their batches of the pictures in each of its orders."""
-    return [[[picture.index for picture in order] for order in process.given] for process in decoders.processes]
+    return [[[picture.index for picture in order] for order in process.orders] for process in decoders.processes]
 
 
 def test_pictures_are_given_to_whoever_has_least_to_do(decoders: Any) -> None:
@@ -316,7 +316,7 @@ def test_a_picture_that_cannot_be_fetched_fails_and_is_given_to_nobody(
     work = begin(decoders, group(3))
     decoders._give()
     assert given(decoders) == [[[1]], []] and work.left == 1
-    assert work.found == [{"error": "gone"}, {}, {"error": "gone"}]
+    assert work.replies == [{"error": "gone"}, {}, {"error": "gone"}]
 
 
 def test_a_picture_on_which_two_processes_died_is_a_failed_image(decoders: Any) -> None:
@@ -329,10 +329,10 @@ def test_a_picture_on_which_two_processes_died_is_a_failed_image(decoders: Any) 
     decoders._give()
     assert given(decoders) == [[[0], [1]], [[2], [3]]]  # each of the two alone
     decoders._replace(decoders.processes[0])
-    assert work.left == 3 and work.found[0] == {"error": "a decode process ended on this picture twice (5)"}
+    assert work.left == 3 and work.replies[0] == {"error": "a decode process ended on this picture twice (5)"}
     assert [(p.index, p.deaths) for p in decoders.todo] == [(1, 1)]  # it was not reached
-    decoders.processes[1].given.popleft()[0].note({"shape": (20, 20)})
-    assert work.left == 2 and work.found[2] == {"shape": (20, 20)}
+    decoders.processes[1].orders.popleft()[0].note({"shape": (20, 20)})
+    assert work.left == 2 and work.replies[2] == {"shape": (20, 20)}
     decoders._replace(decoders.processes[0])  # it had nothing to do
     assert work.left == 2 and [p.index for p in decoders.todo] == [1]
 
@@ -340,7 +340,7 @@ def test_a_picture_on_which_two_processes_died_is_a_failed_image(decoders: Any) 
 def test_what_processes_found_becomes_a_batch(decoders: Any) -> None:
     work = begin(decoders, group(3))
     decoders.arena.bytes[:3600] = 9
-    work.found[:] = [{"shape": (2, 5), "digest": "d0", "conditions": None}, {"error": "torn"}, {"large": True}]
+    work.replies[:] = [{"shape": (2, 5), "digest": "d0", "conditions": None}, {"error": "torn"}, {"large": True}]
     batch = decoders._finished(work)
     pixels, digest, conditions = batch.pictures[0]
     assert conditions is None

@@ -13,8 +13,8 @@ from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
+from countenance.run.chosen_model import choose_model
 from countenance.run.evaluator import evaluate
-from countenance.run.given import given_model
 from countenance.run.manifest import DatasetRecord, Manifest
 from countenance.run.shard import needs_pixels, takes_ids
 from countenance.settings import ModelSettings
@@ -77,7 +77,7 @@ class Mine:
 )
 def test_models_that_cannot_be_meant_are_refused(model, settings, said):
     with pytest.raises(InputError, match=said):
-        given_model(model, ModelSettings(**settings), load_task("keypoint_estimation"), empty())
+        choose_model(model, ModelSettings(**settings), load_task("keypoint_estimation"), empty())
 
 
 def test_the_index_of_a_table_may_name_the_images():
@@ -137,7 +137,7 @@ class Unwilling:
 
 
 def test_a_model_that_says_nothing_of_itself_has_a_card():
-    assert given_model(Unwilling(), NOTHING, load_task("face_localization"), empty()).card.name == "Unwilling"
+    assert choose_model(Unwilling(), NOTHING, load_task("face_localization"), empty()).card.name == "Unwilling"
     assert needs_pixels(Unwilling()) and not takes_ids(Unwilling())
 
 
@@ -145,7 +145,7 @@ def test_the_name_of_a_model_is_one_short_line():
     class Named(Unwilling):
         name = "mine\nverdict  none larger than 0.05\x1b[31m" + "n" * 1000
 
-    shown = given_model(Named(), NOTHING, load_task("face_localization"), empty()).card.name
+    shown = choose_model(Named(), NOTHING, load_task("face_localization"), empty()).card.name
     assert shown.startswith("mine verdict none larger than 0.05\\x1b[31m") and len(shown) < 210
 
 

@@ -11,13 +11,13 @@ from PIL import Image
 from countenance.cli.app import run as command
 from countenance.data import load_dataset
 from countenance.data.adapters import bafmd, fairface
+from countenance.data.adapters.fhibe import dataset_card as fhibe_card
+from countenance.data.adapters.happyfaces import card_of as happyfaces_card
 from countenance.data.card import DatasetCard
 from countenance.data.registry import dataset_names
 from countenance.report.cards import model_card
 from countenance.report.page import write_report
 from countenance.run.suite import load_suite, suite_names
-from countenance.suites.fhibe.dataset import dataset_card as fhibe_card
-from countenance.suites.happyfaces.runs import card_of as happyfaces_card
 
 BY_CARD = ("coco", "mask_fairness", "voc", "yolo")
 """Readers of a layout, not of a dataset: what they read says its rights in a card.json."""
@@ -50,6 +50,12 @@ CARDS = {
     "fhibe": lambda folder: fhibe_card(folder, "fhibe", ()),
     "happyfaces": lambda folder: happyfaces_card(SimpleNamespace(real_people=True)),
 }
+
+
+def test_the_words_about_uccs_name_their_source(tmp_path: Path) -> None:
+    card = uccs(tmp_path)
+    assert "without their knowledge" in card.consent and "restricted licence" in card.licence
+    assert all("https://vast.uccs.edu/Opensetface" in words for words in (card.consent, card.licence))
 
 
 def test_every_reader_is_gone_over() -> None:

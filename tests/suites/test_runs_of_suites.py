@@ -130,7 +130,7 @@ def mask_fairness(folder: Path) -> Case:
 
 def fhibe(folder: Path) -> Case:
     """FHIBE's layout with a model that finds everybody but a few."""
-    from countenance.tasks.keypoint_estimation import KEYPOINTS
+    from countenance.data.vocabulary import KEYPOINTS
 
     rows = []
     for i in range(90):
@@ -195,8 +195,8 @@ def happyfaces(folder: Path) -> Case:
     """A method of the user's own; the first pixels say what is in the picture, some of them wrongly."""
     import numpy as np
 
+    from countenance.data.adapters.happyfaces_layout import SETS
     from countenance.data.image import encode_png
-    from countenance.suites.happyfaces.dataset import SETS
 
     (folder / "corner_method.py").write_text(METHOD)
     draw = np.random.default_rng(0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.tasks import (
     attribute_results,
     attributes,
@@ -16,7 +17,6 @@ from countenance.tasks import (
     verification_results,
 )
 from countenance.tasks.attribute_results import Answered
-from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, results_from_json, results_to_json
 
 METRICS = {
@@ -61,7 +61,7 @@ METRICS = {
         ("true_negative", "higher", True, None),
     ],
     "person_localization": [
-        ("AR_IOU", "higher", True, None),
+        ("average_recall", "higher", True, None),
         ("recall@0.5", "higher", True, None),
         ("best_iou", "higher", False, None),
         ("false_positives", "lower", False, None),

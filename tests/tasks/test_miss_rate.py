@@ -1,13 +1,16 @@
 """The log-average miss rate against a slow reference: loops that follow the paper's evaluation, image by image."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import countenance as ct
+from countenance.data import load_dataset
 from countenance.metrics.detection import RankedDetections
-from countenance.metrics.miss_rate import covered, log_average_miss_rates
+from countenance.metrics.miss_rate import IGNORED, NOBODY, assigned, covered, log_average_miss_rates
 from countenance.tasks import load_task
 from countenance.testing import reduced
 
@@ -185,3 +188,78 @@ def test_what_comes_after_one_false_positive_an_image_is_not_read() -> None:
     (rate,) = log_average_miss_rates(found, replicates=10)
     assert rate.n == 10 and rate.curve[-1] == 0
     assert max(read) < 10
+
+
+def coco_of(scenes, folder) -> Path:
+    """The scenes as a COCO file whose ignore regions are crowds, with an empty picture for each."""
+    images, annotations = [], []
+    folder.mkdir()
+    for k, (people, regions, _) in enumerate(scenes):
+        (folder / f"{k}.png").write_bytes(b"never opened: its size is given")
+        images.append({"id": k + 1, "file_name": f"{k}.png", "width": 300, "height": 300})
+        boxes = [(box, 0, {"kind": own}) for box, own in people] + [(box, 1, {}) for box in regions]
+        for box, crowd, about in boxes:
+            x0, y0, x1, y1 = box.tolist()
+            annotation = {"id": len(annotations) + 1, "image_id": k + 1, "category_id": 1, "iscrowd": crowd}
+            annotation |= {"bbox": [x0, y0, x1 - x0, y1 - y0], "area": (x1 - x0) * (y1 - y0), "attributes": about}
+            annotations.append(annotation)
+    content = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "person"}]}
+    (folder / "annotations.json").write_text(json.dumps(content))
+    return folder / "annotations.json"
+
+
+def test_crowds_of_coco_are_ignore_regions(tmp_path) -> None:
+    scenes = drawn(5)
+    samples = list(load_dataset(coco_of(scenes, tmp_path / "set")))
+    answers = {
+        sample.id: ct.Boxes([box for box, _ in found], [score for _, score in found])
+        for sample, (_, _, found) in zip(samples, scenes, strict=True)
+    }
+    results = reduced(load_task("person_localization", {"heights": [[30, None], [20, 35]]}), samples, answers).results
+    numbers = {(result.name, result.group): result.value for result in results if result.type == "number"}
+    for name, (low, high) in RANGES.items():
+        for group in (None, "a", "b"):
+            expected = slow(scenes, low, high, group)
+            assert numbers[f"log_average_miss_rate{name}", group] == pytest.approx(expected, abs=1e-12)
+
+
+def test_boxes_in_crowds_are_matched_as_pycocotools_matches_them(tmp_path) -> None:
+    """Whether each detection is right, wrong or not counted, at an overlap of one half."""
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    scenes = drawn(7, 60)
+    assert sum(len(regions) for _, regions, _ in scenes) > 10
+    truth = COCO(str(coco_of(scenes, tmp_path / "set")))
+    found = [
+        {"image_id": k + 1, "category_id": 1, "bbox": [*box[:2], *(box[2:] - box[:2])], "score": score}
+        for k, (_, _, detections) in enumerate(scenes)
+        for box, score in detections
+    ]
+    evaluation = COCOeval(truth, truth.loadRes(found), "bbox")
+    evaluation.params.areaRng, evaluation.params.areaRngLbl = [[0, 1e10]], ["all"]
+    evaluation.evaluate()
+    verdicts = {}
+    for image in filter(None, evaluation.evalImgs):
+        for number, match, aside in zip(image["dtIds"], image["dtMatches"][0], image["dtIgnore"][0], strict=True):
+            verdicts[number] = "ignored" if aside else "right" if match else "wrong"
+    own, number = {}, 0
+    for people, regions, detections in scenes:
+        boxes = np.array([box for box, _ in detections]).reshape(len(detections), 4)
+        scores = np.array([score for _, score in detections])
+        places = assigned(
+            np.array([box for box, _ in people]).reshape(-1, 4), np.array(regions).reshape(-1, 4), boxes, scores
+        )
+        for place in places.tolist():
+            number += 1
+            own[number] = "ignored" if place == IGNORED else "wrong" if place == NOBODY else "right"
+    assert own == verdicts and set(own.values()) == {"ignored", "right", "wrong"}
+
+
+def test_faces_in_a_crowd_are_no_false_positives(tmp_path) -> None:
+    crowd = np.array([100, 0, 200, 60.0])
+    (sample,) = load_dataset(coco_of([([], [crowd], [])], tmp_path / "set"))
+    task = load_task("face_localization")
+    assert task.asks(sample)
+    (row,) = task.score(sample, ct.Boxes([[110, 5, 130, 25], [220, 0, 240, 20]], [0.9, 0.8]))
+    assert row["m.false_positives"] == 1.0

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import countenance as ct
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.tasks.body_parts_detection import BODY_PARTS_DETECTION
 from countenance.tasks.face_encoding import FACE_ENCODING
-from countenance.tasks.face_parsing import FACE_LABELS, FACE_PARSING, true_classes
+from countenance.tasks.face_parsing import FACE_PARSING, true_classes
 from countenance.tasks.face_super_resolution import FACE_SUPER_RESOLUTION
 from countenance.tasks.face_verification import FACE_VERIFICATION
 from countenance.tasks.keypoint_estimation import KEYPOINT_ESTIMATION
@@ -50,7 +51,7 @@ def test_people_are_found_by_their_boxes_and_false_alarms_are_counted():
     about = sample()
     boxes = np.array([[4, 5, 16, 35, 0.9], [30, 30, 39, 39, 0.8]])
     first, second, image = rows(PERSON_LOCALIZATION, boxes, about)
-    assert (first["m.AR_IOU"], second["m.AR_IOU"]) == (1.0, 0.0)
+    assert (first["m.average_recall"], second["m.average_recall"]) == (1.0, 0.0)
     assert image["m.false_positives"] == 1
     found = reduced(PERSON_LOCALIZATION, [about], {"i0": PERSON_LOCALIZATION.check(boxes, about)})
     assert found.results[0].value == pytest.approx(51 / 101)

@@ -141,8 +141,8 @@ def test_many_requests_at_once_get_the_same_numbers(viewer: Viewer, first: str) 
 
 def test_who_is_favoured_is_not_called_failed(runs: Path) -> None:
     from countenance.auditing import audit
-    from countenance.view.live import Live
-    from countenance.view.opened import OpenRun
+    from countenance.view.live_source import Live
+    from countenance.view.open_run import OpenRun
     from countenance.view.scope import ScopedStorage
 
     opened = OpenRun("second", ScopedStorage((runs / "second").resolve()))

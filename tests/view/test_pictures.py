@@ -15,8 +15,9 @@ from tests.view.conftest import Viewer, drawn, query, start
 
 from countenance.cli.app import run as command
 from countenance.run import Run
+from countenance.run.file_names import thumbnails_of
 from countenance.run.purge import purge
-from countenance.run.store import RunStore, thumbnails_of
+from countenance.run.store import RunStore
 from countenance.run.verify import verify
 from countenance.view.privacy import Privacy
 

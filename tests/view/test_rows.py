@@ -9,7 +9,7 @@ from tests.view.conftest import Viewer, query
 from countenance.auditing import estimates
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.view.opened import OpenRun
+from countenance.view.open_run import OpenRun
 from countenance.view.rows import Selection
 from countenance.view.scope import ScopedStorage
 

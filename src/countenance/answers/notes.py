@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from countenance.answers.types import Boxes
+from countenance.answers.boxes import Boxes
 
 
 def unlabelled_note(result: Mapping[str, Any], place: str) -> tuple[str, ...]:

@@ -4,25 +4,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from countenance.answers import types
-from countenance.answers.types import Answer
+from countenance.answers.base import Answer
+from countenance.answers.boxes import Boxes, Identifications
+from countenance.answers.shapes import Keypoints, LabelMap, Masks, Picture
+from countenance.answers.values import Age, Embedding, Labels, Parts, Scalars
 from countenance.decoding import decoding, read_parquet
 from countenance.errors import InputError
 
 KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        types.Boxes,
-        types.Labels,
-        types.Masks,
-        types.Keypoints,
-        types.Parts,
-        types.LabelMap,
-        types.Embedding,
-        types.Picture,
-        types.Age,
-        types.Identifications,
-        types.Scalars,
+        Boxes,
+        Labels,
+        Masks,
+        Keypoints,
+        Parts,
+        LabelMap,
+        Embedding,
+        Picture,
+        Age,
+        Identifications,
+        Scalars,
     )
 }
 

@@ -9,7 +9,7 @@
 from countenance.auditing.audit import audit, estimates
 from countenance.auditing.estimates import bootstrap, wilson
 from countenance.auditing.finding import Audit, Estimate, Finding
-from countenance.auditing.paired import paired_tables
+from countenance.auditing.pairs import paired_tables
 from countenance.auditing.plan import Plan, plan, plan_for
 
 __all__ = [

@@ -17,12 +17,12 @@ def tail(x: Any, df: Any = math.inf) -> Any:
     from scipy import special
 
     if np.ndim(df) == 0:
-        found = special.ndtr(-np.asarray(x)) if math.isinf(df) else special.stdtr(df, -np.asarray(x))
+        share = special.ndtr(-np.asarray(x)) if math.isinf(df) else special.stdtr(df, -np.asarray(x))
     else:
         normal = np.isinf(df)
         student = special.stdtr(np.where(normal, 1.0, df), -np.asarray(x))
-        found = np.where(normal, special.ndtr(-np.asarray(x)), student) if normal.any() else student
-    return float(found) if np.ndim(found) == 0 else found
+        share = np.where(normal, special.ndtr(-np.asarray(x)), student) if normal.any() else student
+    return float(share) if np.ndim(share) == 0 else share
 
 
 def quantile(p: Any, df: Any = math.inf) -> Any:
@@ -34,11 +34,11 @@ def quantile(p: Any, df: Any = math.inf) -> Any:
     from scipy import special
 
     if np.ndim(df) == 0:
-        found = special.ndtri(p) if math.isinf(df) else special.stdtrit(df, p)
+        value = special.ndtri(p) if math.isinf(df) else special.stdtrit(df, p)
     else:
         normal = np.isinf(df)
-        found = np.where(normal, special.ndtri(p), special.stdtrit(np.where(normal, 1.0, df), p))
-    return float(found) if np.ndim(found) == 0 else found
+        value = np.where(normal, special.ndtri(p), special.stdtrit(np.where(normal, 1.0, df), p))
+    return float(value) if np.ndim(value) == 0 else value
 
 
 def both(x: Any, df: Any = math.inf) -> Any:
@@ -47,5 +47,5 @@ def both(x: Any, df: Any = math.inf) -> Any:
     >>> round(both(1.650523), 6)
     0.098836
     """
-    found = 2 * np.asarray(tail(np.abs(x), df))
-    return float(found) if np.ndim(found) == 0 else found
+    share = 2 * np.asarray(tail(np.abs(x), df))
+    return float(share) if np.ndim(share) == 0 else share

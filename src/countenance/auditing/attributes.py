@@ -108,10 +108,10 @@ def _every(known: list[str], source: Source, in_pairs: list[dict[str, str]]) -> 
         else:
             attributes.append(Choice(bare(column), column))
     if not attributes and not in_pairs:
-        told = "; ".join(f"{entry['attribute']}: {entry['why']}" for entry in left) or "there is no such column"
+        reasons = "; ".join(f"{entry['attribute']}: {entry['why']}" for entry in left) or "there is no such column"
         raise NothingToCompare(
-            f"{source.label}: no attribute to compare by was found among its columns of text or true/false ({told}); "
-            "name some with by= or --by (numbers are cut into bins: age:18,40,65)"
+            f"{source.label}: no attribute to compare by was found among its columns of text or true/false ({reasons})"
+            "; name some with by= or --by (numbers are cut into bins: age:18,40,65)"
         )
     return Chosen(attributes, list(range(len(attributes))), [], left)
 
@@ -145,10 +145,10 @@ def _is_column(text: str, source: Source) -> bool:
 def _choice(text: str, source: Source) -> Choice:
     if _is_column(text, source):
         return Choice(text, source.resolve(text, "attr.", "attribute"))
-    found = _BINS.match(text)
-    if not found:
+    match = _BINS.match(text)
+    if not match:
         return Choice(text, source.resolve(text, "attr.", "attribute"))  # answers with the near names
-    name, cuts = found["column"].strip(), found["cuts"].strip()
+    name, cuts = match["column"].strip(), match["cuts"].strip()
     column = source.resolve(name, "attr.", "attribute")
     if parts := _QUANTILES.match(cuts):
         count = int(parts[1])
@@ -190,8 +190,8 @@ def coded(choice: Choice, column: Any, max_groups: int, counts: Array | None = N
     """An attribute's groups, cut into bins where that was asked for; `counts`: how often each value occurs.
 
     >>> import pyarrow as pa
-    >>> one = coded(Choice("age", "age", cuts=(18.0, 65.0)), pa.array([3, 18, 70, None]), 100)
-    >>> one.levels, one.codes.tolist()
+    >>> attribute = coded(Choice("age", "age", cuts=(18.0, 65.0)), pa.array([3, 18, 70, None]), 100)
+    >>> attribute.levels, attribute.codes.tolist()
     (['<18', '18–64', '65+'], [0, 1, 2, -1])
     """
     if not (choice.cuts or choice.quantiles):

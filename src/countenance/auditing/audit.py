@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from countenance.auditing.attributes import written
-from countenance.auditing.computed import ComputedGroups, Ratios, own_ratios
-from countenance.auditing.condensed import rows_of
+from countenance.auditing.computation import Work, excluded_entry
+from countenance.auditing.computed_groups import ComputedGroups, Ratios, own_ratios
+from countenance.auditing.condensed_rows import rows_of
 from countenance.auditing.equity import equity_of
 from countenance.auditing.finding import Audit, Estimate, Finding
 from countenance.auditing.groups import GROUP
-from countenance.auditing.held_equal import given_findings
+from countenance.auditing.held_equal_gaps import given_findings
 from countenance.auditing.held_equal_warning import confounding_notes
-from countenance.auditing.measured import MISSING
+from countenance.auditing.measured_metric import MISSING
 from countenance.auditing.ordering import checked
 from countenance.auditing.rows import Rows, depth_of
 from countenance.auditing.settings import AuditSettings, judged, named
 from countenance.auditing.source import Source
 from countenance.auditing.twins import Twins, missing_versions, twin_drafts
 from countenance.auditing.verdict import UNTESTABLE, overall
-from countenance.auditing.work import Work, excluded_entry
 
 
 def audit(
@@ -43,11 +42,11 @@ def audit(
     `countenance.auditing.settings.Settings`: cluster, comparison, delta, where, alpha, adjust, and so on.
 
     >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
-    >>> found = audit(rows, by=["sex"], metrics=["found"], alpha=0.01)
-    >>> found.verdict, found.findings[0].severity, round(found.findings[0].difference, 3)
+    >>> result = audit(rows, by=["sex"], metrics=["found"], alpha=0.01)
+    >>> result.verdict, result.findings[0].severity, round(result.findings[0].difference, 3)
     ('disparity', 'severe', -0.45)
     """
-    work = work_of(table, by, metrics, AuditSettings.of(**settings), equity=equity, computed=computed)
+    work = work_of(table, by, metrics, AuditSettings(**settings), equity=equity, computed=computed)
     return audited(work, equity=equity)
 
 
@@ -56,14 +55,14 @@ def audited(work: Work, *, equity: bool = False) -> Audit:
     findings, min_n = work.findings(), work.settings.min_n
     excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
     verdict, reason = overall(findings, excluded, work.judged, work.named, work.widest)
-    given = given_findings(work, findings)
+    held_equal = given_findings(work, findings)
     work.notes += [*notes_of_columns(work.rows), *confounding_notes(work)]
     if not work.rows.total:
         reason = "the table has no rows"
     return Audit(
         verdict=verdict,
         reason=reason,
-        findings=[*findings, *given],
+        findings=[*findings, *held_equal],
         excluded=excluded,
         settings=_stored(work.rows, work.settings, work, findings) | {"equity": equity},
         groups=work.groups,
@@ -91,7 +90,7 @@ def estimates(
     >>> [(e.group, e.n, round(e.low, 3), round(e.high, 3)) for e in estimates(rows, ["sex"], ["found"])]
     [('f', 150, 0.729, 0.856), ('m', 545, 0.695, 0.769)]
     """
-    return work_of(table, by, metrics, AuditSettings.of(**{"adjust": "holm"} | settings)).estimates()
+    return work_of(table, by, metrics, AuditSettings(**{"adjust": "holm"} | settings)).estimates()
 
 
 def work_of(
@@ -111,9 +110,9 @@ def work_of(
     rows = rows_of(source if twins is not None else table, by, metrics, settings, equity=equity, twins=twins)
     depth = depth_of(settings, by, rows.chosen)
     work = Work(rows, settings, judged(settings, rows.metrics, [ends is not None for ends in rows.ends]), depth)
-    own = [one for one in computed if one.attribute in work.named and not settings.conditions]
-    work.computed = [Ratios(one, settings, work.nouns[1]) for one in own]
-    work.exclude_computed(list(dict.fromkeys(one.metric for one in computed)))
+    own = [ratios for ratios in computed if ratios.attribute in work.named and not settings.conditions]
+    work.computed = [Ratios(ratios, settings, work.nouns[1]) for ratios in own]
+    work.exclude_computed(list(dict.fromkeys(ratios.metric for ratios in computed)))
     if twins is not None:
         _add_twins(work, source, twins, by, metrics)
     return work
@@ -124,13 +123,13 @@ def _add_twins(work: Work, source: Source, twins: Twins, by: list[str] | None, m
     every = work if twins.apart is None and not work.settings.conditions else None
     if every is None:
         rows = Rows(
-            source, [twins.columns[1]], metrics, replace(work.settings, paired_by=None, adjust="holm", where=None)
+            source, [twins.columns[1]], metrics, work.settings.changed(paired_by=None, adjust="holm", where=None)
         )
         every = Work(rows, work.settings, work.judged, 1)
     drafts, decides = twin_drafts(source, twins, every.measured, every.rows.order, work.settings)
     work.further = drafts
     work.missing += [missing_versions(draft.values) for draft in drafts if draft.values["kind"] == MISSING]
-    work.notes += [one.sentence() for one in decides]
+    work.notes += [change.sentence() for change in decides]
 
 
 def _left_out(finding: Finding, min_n: int) -> dict[str, Any]:
@@ -150,7 +149,7 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
     reference = settings.reference
     return {
         "by": by,
-        "metrics": [*rows.metrics, *dict.fromkeys(one.computed.metric for one in work.computed)],
+        "metrics": [*rows.metrics, *dict.fromkeys(entry.computed.metric for entry in work.computed)],
         "where": settings.conditions,
         "given": settings.given_names,
         "cluster": settings.cluster
@@ -163,9 +162,9 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
         "reference": dict(reference) if isinstance(reference, Mapping) else reference,
         "depth": work.depth,
         "alpha": settings.alpha,
-        "delta": {name: one.delta for name, one in work.all_judged.items()},
-        "better": {name: one.better for name, one in work.all_judged.items()},
-        "better_inferred": [name for name, one in work.judged.items() if one.inferred],
+        "delta": {name: entry.delta for name, entry in work.all_judged.items()},
+        "better": {name: entry.better for name, entry in work.all_judged.items()},
+        "better_inferred": [name for name, entry in work.judged.items() if entry.inferred],
         "h0": settings.h0,
         "r0": settings.r0,
         "min_n": settings.min_n,
@@ -185,12 +184,12 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
         "answered": dict(settings.answered or {}),
         "denominators": dict(settings.denominators or {}),
         "not_compared": chosen.not_compared,
-        "levels": {one.name: one.levels for one in rows.attributes},
+        "levels": {entry.name: entry.levels for entry in rows.attributes},
         "named": work.named,
         "crosses": [[chosen.attributes[i].name for i in cross] for cross in chosen.crosses],
         "bins": {
-            choice.name: list(one.cuts)
-            for choice, one in zip(chosen.attributes, rows.attributes, strict=True)
+            choice.name: list(entry.cuts)
+            for choice, entry in zip(chosen.attributes, rows.attributes, strict=True)
             if choice.cuts or choice.quantiles
         },
         "max_groups": settings.max_groups,

@@ -40,19 +40,19 @@ def split_sums(layout: Layout, members: Members, columns: Sequence[Column], size
         last = min(max(last, first + 1), first + max(1, 8 * CHUNK // max(size, 1)), layout.count)
         here = slice(int(ends[first]), int(ends[last]))
         own = None if rows is None else rows[here]
-        kept: list[_Chunk] = []
+        chunks: list[_Chunk] = []
         picked = here if own is None else own
-        for one, column, counted, squared in zip(blocks, values, counts, squares, strict=True):
+        for block, column, counted, squared in zip(blocks, values, counts, squares, strict=True):
             part, count = column[picked], None if counted is None else counted[picked]
             known = (cells[here] >= 0) & (~np.isnan(part) if count is None else count > 0)
-            chunk = next((chunk for chunk in kept if chunk.fits(known, count)), None)
+            chunk = next((chunk for chunk in chunks if chunk.fits(known, count)), None)
             if chunk is None:
                 chunk = _Chunk(cells[here], homes[here] - first, known, last - first, size, own, count)
-                kept.append(chunk)
+                chunks.append(chunk)
             square = part * part if squared is None else squared[picked]
-            one.add(chunk, *((part, square) if chunk.all_known else (part[known], square[known])))
+            block.add(chunk, *((part, square) if chunk.all_known else (part[known], square[known])))
         first = last
-    return [one.sums() for one in blocks]
+    return [block.sums() for block in blocks]
 
 
 class _Chunk:
@@ -106,12 +106,23 @@ class _Chunk:
 
     def sums(self, values: Array) -> Array:
         """The sum of the rows of every block."""
-        found = np.bincount(self.keys, values, minlength=self.width)
-        return found.reshape(self.size, self.count) if self.grid else found[self.blocks]
+        sums = np.bincount(self.keys, values, minlength=self.width)
+        return sums.reshape(self.size, self.count) if self.grid else sums[self.blocks]
 
     def per_cell(self, weights: Array) -> Array:
         """Sum over the blocks of each cell."""
         return weights.sum(axis=1) if self.grid else np.bincount(self.cell, weights, minlength=self.size)
+
+    def products(self, first: Array, second: Array) -> Array:
+        """Sum over the blocks of each cell what two numbers of a block give, multiplied.
+
+        In a grid nothing but the sums is written: the products of a million rows would cost more than their addition.
+        """
+        if not self.grid:
+            return np.bincount(self.cell, first * second, minlength=self.size)
+        if len(second) == 1:
+            return np.asarray(np.einsum("ij,j->i", first, second[0]))
+        return np.asarray(np.einsum("ij,ij->i", first, second))
 
     def per_cluster(self, weights: Array) -> Array:
         """Sum over the blocks of each cluster."""
@@ -141,7 +152,7 @@ class _Blocks:
         self.rest_cubes = np.zeros((3, size))
         self.means, self.rest_means, self.all_means = np.zeros((2, size)), np.zeros((2, size)), np.zeros(2)
         self.squares, self.all_squares = np.zeros(size), 0.0
-        self.kept: list[tuple[Array, Array, Array, Array]] | None = [] if pairs else None
+        self.contributions: list[tuple[Array, Array, Array, Array]] | None = [] if pairs else None
         self.homes = 0
 
     def add(self, chunk: _Chunk, values: Array, squares: Array) -> None:
@@ -155,32 +166,37 @@ class _Blocks:
             big_y = np.bincount(chunk.homes[chunk.once], values[chunk.once], minlength=chunk.count)
             self.all_squares += float(squares[chunk.once].sum())
         here_n, here_y = chunk.here_n, chunk.beside(big_y)
-        for place, part in enumerate(powers(n, y, self.cubes)):
+        inside = n > 0
+        for place, part in enumerate((n, y, inside)):
             self.cell[place] += chunk.per_cell(part)
-        for place, product in enumerate((y * here_y, y * here_n, n * here_y, n * here_n)):
-            self.beside[place] += chunk.per_cell(product)
-        self.full += chunk.per_cell(((n == here_n) & (n > 0)).astype(float))
+        for place, (first, second) in enumerate(((n, n), (y, n), (y, y)), 3):
+            self.cell[place] += chunk.products(first, second)
+        for place, (first, second) in enumerate(((y, here_y), (y, here_n), (n, here_y), (n, here_n))):
+            self.beside[place] += chunk.products(first, second)
+        self.full += chunk.per_cell((n == here_n) & inside)
         self.whole += [part.sum() for part in powers(chunk.big_n, big_y, self.cubes)]
         if self.cubes:
+            square, rows = y * y, n * n
+            for place, (first, second) in enumerate(((rows, n), (rows, y), (square, n)), 6):
+                self.cell[place] += chunk.products(first, second)
             left = powers(here_n - n, here_y - y, cubes=True)[6:]
             for place, (part, both) in enumerate(zip(left, powers(here_n, here_y, cubes=True)[6:], strict=True)):
                 self.rest_cubes[place] += chunk.per_cell(part - both)
-        self._add_means(chunk, n, y, big_y)
-        if self.kept is not None:
+        self._add_means(chunk, n, y, big_y, inside)
+        if self.contributions is not None:
             home, cell, rows, sums = chunk.listed(y)
-            self.kept.append((home + self.homes, cell, rows, sums))
+            self.contributions.append((home + self.homes, cell, rows, sums))
         self.homes += chunk.count
 
-    def _add_means(self, chunk: _Chunk, n: Array, y: Array, big_y: Array) -> None:
+    def _add_means(self, chunk: _Chunk, n: Array, y: Array, big_y: Array, inside: Array) -> None:
         """Add clusters' means in the cells; in the rest of a cell, as what its blocks take from everybody's."""
         own, everyone = cluster_means(n, y), cluster_means(chunk.big_n, big_y)
         left = cluster_means(chunk.here_n - n, chunk.beside(big_y) - y)
         here = chunk.beside(everyone)
-        inside = n > 0
-        for place, power in enumerate((1, 2)):
-            self.means[place] += chunk.per_cell(own**power)
-            self.rest_means[place] += chunk.per_cell(np.where(inside, left**power - here**power, 0.0))
-            self.all_means[place] += (everyone**power).sum()
+        away = np.where(inside, left - here, 0.0)
+        self.means += [chunk.per_cell(own), chunk.products(own, own)]
+        self.rest_means += [chunk.per_cell(away), chunk.products(away, left + here)]
+        self.all_means += [everyone.sum(), (everyone * everyone).sum()]
 
     def sums(self) -> GroupSums:
         """The sums of all chunks; the rest of a cell is everybody less the cell."""
@@ -220,7 +236,7 @@ class _Blocks:
     def _products(self) -> tuple[Array, Array, Array]:
         from scipy import sparse
 
-        home, cell, n, y = (np.concatenate(parts) for parts in zip(*(self.kept or []), strict=True))
+        home, cell, n, y = (np.concatenate(parts) for parts in zip(*(self.contributions or []), strict=True))
         shape = (self.homes, self.size)
         rows = sparse.coo_matrix((n, (home, cell)), shape=shape).tocsr()
         sums = sparse.coo_matrix((y, (home, cell)), shape=shape).tocsr()

@@ -18,7 +18,7 @@ from countenance.auditing import tests
 from countenance.auditing._dist import quantile
 from countenance.auditing.effects import Limits, in_common, mover
 from countenance.auditing.estimates import clopper_pearson_limits
-from countenance.auditing.further import CHANGE, FarEnds, widened
+from countenance.auditing.far_ends import CHANGE, FarEnds, widened
 from countenance.auditing.sums import Numbers, Side
 from countenance.auditing.table import Array
 
@@ -46,13 +46,13 @@ def _upper(gained: Array, lost: Array, n: Array, t: Array) -> Array:
         was_inside = was_outside = np.zeros(np.shape(n), dtype=bool)
         for _ in range(STEPS):
             step = over - under
-            found = np.where(step > 0, (low * -under + high * over) / step, high)
-            excess = _excess(gained, lost, n, found, t)
+            guess = np.where(step > 0, (low * -under + high * over) / step, high)
+            excess = _excess(gained, lost, n, guess, t)
             inside = excess > 0
             # Where one end stays for a second time, its value is halved, or the other would creep.
             under = np.where(inside, np.where(was_inside, under / 2, under), excess)
             over = np.where(inside, excess, np.where(was_outside, over / 2, over))
-            low, high = np.where(inside, found, low), np.where(inside, high, found)
+            low, high = np.where(inside, guess, low), np.where(inside, high, guess)
             was_inside, was_outside = inside, ~inside
         return np.asarray(np.where(n > 0, np.maximum(high, change), np.nan))
 
@@ -115,23 +115,23 @@ class GainAndLoss:
     def decisive(self, alpha: float | Array) -> Limits:
         """The 1 - 2·alpha interval that must lie inside ±delta: Tango's and the cautious one together."""
         wide = 2 * np.asarray(alpha)
-        one, two = self.difference(wide), self.clopper_pearson(wide)
-        return np.fmin(one[0], two[0]), np.fmax(one[1], two[1])
+        score, exact = self.difference(wide), self.clopper_pearson(wide)
+        return np.fmin(score[0], exact[0]), np.fmax(score[1], exact[1])
 
 
 @dataclass(frozen=True)
 class ChangeGap:
     """Two groups' changes, and the correlation of the two: intervals of their difference."""
 
-    one: GainAndLoss
-    two: GainAndLoss
+    change1: GainAndLoss
+    change2: GainAndLoss
     rho: Numbers = 0.0
 
     def _joined(self, of: Callable[[GainAndLoss], Limits], alpha: float | Array) -> Limits:
-        first, second = of(self.one), of(self.two)
-        shared = in_common(self.one.gap, first, self.two.gap, second, self.rho)
-        wide = widened(self.one.far, first, alpha), widened(self.two.far, second, alpha)
-        return mover(self.one.gap, wide[0], self.two.gap, wide[1], shared)
+        first, second = of(self.change1), of(self.change2)
+        shared = in_common(self.change1.gap, first, self.change2.gap, second, self.rho)
+        wide = widened(self.change1.far, first, alpha), widened(self.change2.far, second, alpha)
+        return mover(self.change1.gap, wide[0], self.change2.gap, wide[1], shared)
 
     def difference(self, alpha: float | Array) -> Limits:
         """The interval recovered from the two of Tango."""
@@ -140,5 +140,5 @@ class ChangeGap:
     def decisive(self, alpha: float | Array) -> Limits:
         """The 1 - 2·alpha interval that must lie inside ±delta: also from the limits of Clopper and Pearson."""
         wide = 2 * np.asarray(alpha)
-        one, two = self.difference(wide), self._joined(lambda side: side.clopper_pearson(wide), wide)
-        return np.fmin(one[0], two[0]), np.fmax(one[1], two[1])
+        score, exact = self.difference(wide), self._joined(lambda side: side.clopper_pearson(wide), wide)
+        return np.fmin(score[0], exact[0]), np.fmax(score[1], exact[1])

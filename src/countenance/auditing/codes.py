@@ -32,14 +32,14 @@ def firsts_of(codes: Array) -> Array:
     return first
 
 
-def combined(one: Array, other: Array) -> Array:
+def combined(first: Array, second: Array) -> Array:
     """A code for each combination of two columns of codes, in their order; -1 is a code like others.
 
     >>> combined(np.array([0, 1, 0, -1]), np.array([-1, 0, -1, 5])).tolist()
     [1, 2, 1, 0]
     """
-    low = int(other.min()) if len(other) else 0
-    return np.unique(one.astype(np.int64) * (size_of(other) - low) + (other - low), return_inverse=True)[1]
+    low = int(second.min()) if len(second) else 0
+    return np.unique(first.astype(np.int64) * (size_of(second) - low) + (second - low), return_inverse=True)[1]
 
 
 def rounded_up(value: float) -> int:

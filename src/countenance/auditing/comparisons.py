@@ -102,7 +102,7 @@ class Draft:
     @property
     def doubled(self) -> tuple[str, float]:
         """The smallest of the tests, and its p times how many there are: the p where labels are not shuffled."""
-        name = min(self.tests, key=lambda one: self.tests[one].p)
+        name = min(self.tests, key=lambda test: self.tests[test].p)
         return name, min(1.0, len(self.tests) * self.tests[name].p)
 
     def detectable(self, alpha: float, power: float) -> tuple[float, float]:
@@ -175,18 +175,18 @@ def referred(cells: Side, grouping: Grouping, settings: AuditSettings, judged: J
     )
 
 
-def why_untestable(one: Side, two: Side, names: list[tuple[str, str]], min_n: int, many: str) -> list[str]:
+def why_untestable(side1: Side, side2: Side, names: list[tuple[str, str]], min_n: int, many: str) -> list[str]:
     """Why each comparison cannot be tested; empty where it can."""
-    found = []
-    rows = zip(names, *(np.atleast_1d(part) for part in (one.n, two.n, one.units, two.units)), strict=True)
+    reasons = []
+    rows = zip(names, *(np.atleast_1d(part) for part in (side1.n, side2.n, side1.units, side2.units)), strict=True)
     for (name, versus), n1, n2, units1, units2 in rows:
-        told = "" if n1 or n2 else "no units: no row has a value of the metric"
+        reason = "" if n1 or n2 else "no units: no row has a value of the metric"
         for called, n in ((name, n1), (versus, n2)):
-            told = told or ("" if n else f"no units in {called}")
+            reason = reason or ("" if n else f"no units in {called}")
         for called, units in ((name, units1), (versus, units2)):
-            told = told or ("" if units >= min_n else f"{int(units)} {many} in {called}, fewer than {min_n}")
-        found.append(told)
-    return found
+            reason = reason or ("" if units >= min_n else f"{int(units)} {many} in {called}, fewer than {min_n}")
+        reasons.append(reason)
+    return reasons
 
 
 def direction(difference: float, better: str | None) -> str:

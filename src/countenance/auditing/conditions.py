@@ -22,13 +22,13 @@ def kept_rows(source: Source, conditions: Mapping[str, Sequence[str]]) -> Array 
     for name, values in conditions.items():
         column = source.resolve(name, "attr.", "attribute")
         read = source.read([column], [])[column]
-        one = attribute(name, read, sys.maxsize, numeric=sys.maxsize)
-        if absent := [value for value in values if value not in one.levels]:
-            some = ", ".join(one.levels[:12]) + (" …" if len(one.levels) > 12 else "")
+        coded = attribute(name, read, sys.maxsize, numeric=sys.maxsize)
+        if absent := [value for value in values if value not in coded.levels]:
+            some = ", ".join(coded.levels[:12]) + (" …" if len(coded.levels) > 12 else "")
             raise InputError(f"{source.label}: where: no row has {name} = {absent[0]}; there are {some}")
-        rows = np.isin(one.codes, [one.levels.index(value) for value in values])
-        if one.rows is not None:
-            rows = np.bincount(one.rows[rows], minlength=len(read)) > 0
+        rows = np.isin(coded.codes, [coded.levels.index(value) for value in values])
+        if coded.rows is not None:
+            rows = np.bincount(coded.rows[rows], minlength=len(read)) > 0
         keep = rows if keep is None else keep & rows
     if keep is not None and not keep.any():
         raise nothing_kept(source, conditions)
@@ -37,5 +37,5 @@ def kept_rows(source: Source, conditions: Mapping[str, Sequence[str]]) -> Array 
 
 def nothing_kept(source: Source, conditions: Mapping[str, Sequence[str]]) -> InputError:
     """The error that no row fulfils all conditions."""
-    told = " and ".join(f"{name} = {' or '.join(values)}" for name, values in conditions.items())
-    return InputError(f"{source.label}: where: no row has {told}")
+    words = " and ".join(f"{name} = {' or '.join(values)}" for name, values in conditions.items())
+    return InputError(f"{source.label}: where: no row has {words}")

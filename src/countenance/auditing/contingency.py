@@ -35,8 +35,8 @@ class Contingency:
         """The margins of units whose columns are equal, by label; None where drawing them would save nothing.
 
         >>> right = np.repeat([1.0, 0.0], [9000, 1000])
-        >>> found = Contingency.of([right], np.tile([0, 1], 5000), 2)
-        >>> found.units.tolist(), found.labels.tolist()
+        >>> table = Contingency.of([right], np.tile([0, 1], 5000), 2)
+        >>> table.units.tolist(), table.labels.tolist()
         ([1000, 9000], [5000, 5000])
         """
         count = len(codes)
@@ -71,7 +71,7 @@ class Contingency:
         >>> drawn.sum(axis=2).tolist()[0], drawn.sum(axis=1).tolist()[0]
         ([3.0, 7.0], [4.0, 6.0])
         """
-        made = np.empty((size, len(self.units), len(self.labels)))
+        tables = np.empty((size, len(self.units), len(self.labels)))
         left = np.repeat(self.labels[None], size, axis=0)
         for kind, count in enumerate(self.units[:-1]):
             needed = np.full(size, count)
@@ -79,16 +79,16 @@ class Contingency:
             for label in range(len(self.labels)):
                 others = others - left[:, label]
                 drawn = rng.hypergeometric(left[:, label], others, needed)
-                made[:, kind, label] = drawn
+                tables[:, kind, label] = drawn
                 left[:, label] -= drawn
                 needed = needed - drawn
-        made[:, -1] = left
-        return made
+        tables[:, -1] = left
+        return tables
 
     def summed(self, met: Array, column: Array) -> Array:
         """A column of the units added up by label, a row for each table that was drawn."""
-        found: Array = np.einsum("bkl,k->bl", met, column[self.first])
-        return found
+        sums: Array = np.einsum("bkl,k->bl", met, column[self.first])
+        return sums
 
 
 def _kinds(columns: Sequence[Array]) -> Array:

@@ -38,7 +38,7 @@ class Database:
         """The answer to a query, as an Arrow table."""
         return self.connection.sql(query).to_arrow_table()
 
-    def one(self, query: str) -> tuple[Any, ...]:
+    def row(self, query: str) -> tuple[Any, ...]:
         """The only row of the answer."""
         return tuple(self.connection.execute(query).fetchall()[0])
 

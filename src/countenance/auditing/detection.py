@@ -66,16 +66,16 @@ def alike(codes: Mapping[str, Array], columns: Sequence[Column], attributes: Seq
     for name, own in codes.items():
         if (np.bincount(own[own >= 0]) >= 2).sum() >= FEWEST_VALUES:
             each = [(_tested(residuals(column, attributes), own), column.name) for column in columns]
-            (p, correlation), metric = min(each, key=lambda one: one[0])
+            (p, correlation), metric = min(each, key=lambda entry: entry[0])
             tested.append(Alike(name, metric, correlation, min(1.0, p * len(columns))))
     return adjusted(tested)
 
 
 def adjusted(tested: Sequence[Alike], alpha: float = 0.05) -> list[Alike]:
     """Those that are significant among all that were looked at, the surest first."""
-    each = zip(tested, holm(np.array([one.p for one in tested])), strict=True)
-    sure = [replace(one, p=float(p)) for one, p in each if p < alpha]
-    return sorted(sure, key=lambda one: (one.p, -one.correlation))
+    each = zip(tested, holm(np.array([candidate.p for candidate in tested])), strict=True)
+    sure = [replace(candidate, p=float(p)) for candidate, p in each if p < alpha]
+    return sorted(sure, key=lambda candidate: (candidate.p, -candidate.correlation))
 
 
 def residuals(column: Column, attributes: Sequence[Attribute]) -> Array:
@@ -83,8 +83,8 @@ def residuals(column: Column, attributes: Sequence[Attribute]) -> Array:
     values = column.values
     known = ~np.isnan(values)
     cells = np.zeros(len(values), dtype=np.int64)
-    for one in attributes:
-        finer = combined(cells, pattern_of(one, len(values)))
+    for attribute in attributes:
+        finer = combined(cells, pattern_of(attribute, len(values)))
         cells = finer if size_of(finer) <= MOST_CELLS * len(values) else cells
     count = np.bincount(cells[known], minlength=size_of(cells))
     mean = cluster_means(count, np.bincount(cells[known], values[known], minlength=len(count)))

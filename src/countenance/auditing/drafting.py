@@ -12,8 +12,8 @@ from countenance.auditing.batch import MEAN, PEOPLE, RANK, Batch
 from countenance.auditing.comparisons import Draft, Test, direction
 from countenance.auditing.effects import EffectGap, equivalence
 from countenance.auditing.groups import GROUP
-from countenance.auditing.measured import MISSING
-from countenance.auditing.missing import LACKING
+from countenance.auditing.measured_metric import MISSING
+from countenance.auditing.missing_scores import LACKING
 from countenance.auditing.ratio import TWICE, failure_ratios, ratio
 from countenance.auditing.table import Array
 
@@ -30,8 +30,8 @@ class _Numbers:
         self.batch, self.measured, self.settings = batch, batch.measured, batch.settings
         self.kind = batch.measured.column.kind
         self.low1, self.high1, self.deff1, self.low2, self.high2, self.deff2 = batch.intervals()
-        self.mean1, self.mean2 = np.asarray(batch.one.mean), np.asarray(batch.two.mean)
-        self.n1, self.n2 = np.asarray(batch.one.n, dtype=float), np.asarray(batch.two.n, dtype=float)
+        self.mean1, self.mean2 = np.asarray(batch.first.mean), np.asarray(batch.second.mean)
+        self.n1, self.n2 = np.asarray(batch.first.n, dtype=float), np.asarray(batch.second.n, dtype=float)
         gap: EffectGap = batch.gap
         alpha, delta = self.settings.alpha, self.measured.judged.delta
         with np.errstate(all="ignore"):
@@ -39,7 +39,7 @@ class _Numbers:
             self.low_decides, self.high_decides = gap.decisive(alpha)
             self.smaller, self.p_equivalence = equivalence(gap, math.nan if delta is None else delta, alpha)
             self.effect, self.effect_low, self.effect_high = batch.effects(gap)
-            self.row = (self.n1 * batch.one.spread + self.n2 * batch.two.spread) / (self.n1 + self.n2)
+            self.row = (self.n1 * batch.first.spread + self.n2 * batch.second.spread) / (self.n1 + self.n2)
         self.lacking = batch.too_much_missing
         self.ratios = self._ratios()
         self.people_gaps = batch.people_gap(np.arange(len(batch.g)))[0] if batch.by_people.any() else None
@@ -53,15 +53,15 @@ class _Numbers:
     def drafts(self) -> list[Draft]:
         """A draft for each comparison."""
         evidence = self._rates() if self.kind == "rate" else self._means()
-        made = []
+        drafts = []
         for i in range(len(self.batch.g)):
             draft = self._draft(i)
-            made.append(draft)
+            drafts.append(draft)
             if self.n1[i] and self.n2[i]:
                 self._difference(draft, i)
                 evidence(draft, i)
                 draft.tests = {} if self.batch.still[i] else self._tests(i)
-        return made
+        return drafts
 
     def _draft(self, i: int) -> Draft:
         batch, grouping = self.batch, self.batch.groupings[self.batch.place[i]]
@@ -76,9 +76,9 @@ class _Numbers:
                 "kind": kind if kind != "unknown" else GROUP,
                 "comparison": self.settings.comparison,
                 "n": int(self.n1[i]),
-                "clusters": int(batch.one.units[i]),
+                "clusters": int(batch.first.units[i]),
                 "n_versus": int(self.n2[i]),
-                "clusters_versus": int(batch.two.units[i]),
+                "clusters_versus": int(batch.second.units[i]),
                 "estimate": float(self.mean1[i]),
                 "low": float(self.low1[i]),
                 "high": float(self.high1[i]),
@@ -126,7 +126,7 @@ class _Numbers:
         """The tests that may decide: of means, of ranks, of few people by permutation."""
         batch, tested = self.batch, self.batch.tested
         sign = float(self.mean1[i] - self.mean2[i])
-        alone = bool(np.asarray(batch.one.alone)[i]) and bool(np.asarray(batch.two.alone)[i])
+        alone = bool(np.asarray(batch.first.alone)[i]) and bool(np.asarray(batch.second.alone)[i])
         value, p, z, df = (float(np.asarray(part)[i]) for part in (tested.z, tested.p, tested.z, tested.df))
         if self.kind == "rate":
             name = "two-proportion z" if alone else "two-proportion z (Rao-Scott)"
@@ -151,8 +151,8 @@ class _Numbers:
         batch, tested = self.batch, self.batch.tested
         with np.errstate(all="ignore"):
             unit = np.sqrt(tests.joint(1 / tested.n1, 1 / tested.n2, tested.rho))
-            wrong = (self.n1 - batch.one.total) * batch.two.total
-            self.odds = batch.one.total * (self.n2 - batch.two.total) / wrong
+            wrong = (self.n1 - batch.first.total) * batch.second.total
+            self.odds = batch.first.total * (self.n2 - batch.second.total) / wrong
             share = tested.v1 / (tested.v1 + tested.v2)
             worth = tests.joint(1 / tested.n1, 1 / tested.n2, tested.rho) / (1 / tested.n1 + 1 / tested.n2)
 

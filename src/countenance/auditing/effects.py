@@ -11,7 +11,7 @@ import numpy as np
 
 from countenance.auditing._dist import quantile
 from countenance.auditing.estimates import clopper_pearson_limits, wilson_limits
-from countenance.auditing.further import FarEnds, widened
+from countenance.auditing.far_ends import FarEnds, widened
 from countenance.auditing.sums import Numbers
 from countenance.auditing.table import Array
 
@@ -37,7 +37,7 @@ def cohen_h(p1: float, p2: float) -> float:
 
 
 def mover(
-    one: Numbers, limits1: Limits, two: Numbers, limits2: Limits, shared: tuple[Numbers, Numbers] = (0.0, 0.0)
+    value1: Numbers, limits1: Limits, value2: Numbers, limits2: Limits, shared: tuple[Numbers, Numbers] = (0.0, 0.0)
 ) -> tuple[Array, Array]:
     """The interval of one - two from the limits of each (the method of variance estimates recovery).
 
@@ -50,13 +50,15 @@ def mover(
     def far(here: Numbers, there: Numbers, less: Numbers) -> Array:
         return np.asarray(np.sqrt(np.maximum(here**2 + there**2 - 2 * less, 0.0)))
 
-    difference = one - two
-    low = difference - far(one - limits1[0], limits2[1] - two, shared[0])
-    high = difference + far(limits1[1] - one, two - limits2[0], shared[1])
+    difference = value1 - value2
+    low = difference - far(value1 - limits1[0], limits2[1] - value2, shared[0])
+    high = difference + far(limits1[1] - value1, value2 - limits2[0], shared[1])
     return np.asarray(low), np.asarray(high)
 
 
-def in_common(one: Numbers, limits1: Limits, two: Numbers, limits2: Limits, rho: Numbers) -> tuple[Numbers, Numbers]:
+def in_common(
+    value1: Numbers, limits1: Limits, value2: Numbers, limits2: Limits, rho: Numbers
+) -> tuple[Numbers, Numbers]:
     """What two estimates whose correlation is `rho` have in common: their covariance in units of the limits' reach.
 
     One further person is not on both sides, so limits that allow for one have no more in common than plain ones.
@@ -64,7 +66,7 @@ def in_common(one: Numbers, limits1: Limits, two: Numbers, limits2: Limits, rho:
     >>> in_common(0.5, (0.4, 0.6), 0.5, (0.3, 0.7), 0.0)
     (0.0, 0.0)
     """
-    return rho * (one - limits1[0]) * (limits2[1] - two), rho * (limits1[1] - one) * (two - limits2[0])
+    return rho * (value1 - limits1[0]) * (limits2[1] - value2), rho * (limits1[1] - value1) * (value2 - limits2[0])
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,8 @@ class RateGap:
         ]
         wide = [widened(far, limits, alpha) for far, limits in zip(self.far, plain, strict=True)]
         first, second, far1, far2 = ((scale(low), scale(high)) for low, high in (*plain, *wide))
-        one, two = scale(self.p1), scale(self.p2)
-        return mover(one, far1, two, far2, in_common(one, first, two, second, self.rho))
+        rate1, rate2 = scale(self.p1), scale(self.p2)
+        return mover(rate1, far1, rate2, far2, in_common(rate1, first, rate2, second, self.rho))
 
     def difference(self, alpha: float | Array) -> Limits:
         """Newcombe's interval."""
@@ -115,16 +117,16 @@ def _same(value: Numbers) -> Numbers:
     return value
 
 
-def _wider(one: Limits, two: Limits) -> Limits:
-    return np.fmin(one[0], two[0]), np.fmax(one[1], two[1])
+def _wider(first: Limits, second: Limits) -> Limits:
+    return np.fmin(first[0], second[0]), np.fmax(first[1], second[1])
 
 
 @dataclass(frozen=True)
 class MeanGap:
     """A difference of two means with its standard error and degrees of freedom; `far` as in `RateGap`."""
 
-    one: Numbers
-    two: Numbers
+    mean1: Numbers
+    mean2: Numbers
     se: Numbers
     df: Numbers
     covariance: Numbers = 0.0
@@ -133,15 +135,15 @@ class MeanGap:
     def difference(self, alpha: float | Array) -> Limits:
         """The t interval, with one further person where the metric has ends."""
         t = quantile(1 - alpha / 2, self.df)
-        gap = self.one - self.two
+        gap = self.mean1 - self.mean2
         low, high = np.asarray(gap - t * self.se), np.asarray(gap + t * self.se)
         first, second = self.far
         if first is None:
             return low, high
-        limits1 = first.widened(self.one, self.one, alpha)
-        limits2 = (self.two, self.two) if second is None else second.widened(self.two, self.two, alpha)
+        limits1 = first.widened(self.mean1, self.mean1, alpha)
+        limits2 = (self.mean2, self.mean2) if second is None else second.widened(self.mean2, self.mean2, alpha)
         shared = self.covariance * t * t
-        return _wider((low, high), mover(self.one, limits1, self.two, limits2, (shared, shared)))
+        return _wider((low, high), mover(self.mean1, limits1, self.mean2, limits2, (shared, shared)))
 
     def decisive(self, alpha: float | Array) -> Limits:
         """The 1 - 2·alpha interval that must lie inside ±delta."""

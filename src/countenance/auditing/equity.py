@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing._dist import quantile
+from countenance.auditing.computation import Work
 from countenance.auditing.directions import LOWER
 from countenance.auditing.estimates import resampled, wilson_limits
+from countenance.auditing.far_ends import SHARE, FarEnds
 from countenance.auditing.finding import Equity
-from countenance.auditing.from_rows import RowSums
-from countenance.auditing.further import SHARE, FarEnds
 from countenance.auditing.groups import GROUP, Grouping, Members
 from countenance.auditing.layout import Column, Layout
-from countenance.auditing.permute import Permutations
-from countenance.auditing.permute_rows import WantedComparisons
+from countenance.auditing.permutations import Permutations
+from countenance.auditing.row_labels import ComparisonRequest
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.sums import Side
 from countenance.auditing.table import Array
 from countenance.auditing.units import Units
-from countenance.auditing.work import Work
 from countenance.metrics import equity
 from countenance.metrics.equity_measures import BOTH, ERRORS, ONE, GroupRates, Measure, widened_measure
 
@@ -39,11 +39,11 @@ PAIRS = (("impostor_accepted", "genuine_accepted"), ("fmr", "fnmr"), ("false_mat
 
 def equity_of(work: Work) -> list[Equity]:
     """Every measure of every attribute that was named."""
-    found: list[Equity] = []
+    measures: list[Equity] = []
     for grouping in work.groupings:
         if grouping.named and len(grouping.cells) > 1:
-            found += _Attribute(work, grouping).measures()
-    return found
+            measures += _Attribute(work, grouping).measures()
+    return measures
 
 
 class _Attribute:
@@ -51,17 +51,17 @@ class _Attribute:
 
     def __init__(self, work: Work, grouping: Grouping) -> None:
         self.work, self.grouping, self.settings = work, grouping, work.settings
-        scores = [one for one in work.measured if one.kind == GROUP and one.ends is not None]
-        self.names = [one.metric for one in scores]
-        self.columns = [one.column for one in scores]
+        scores = [metric for metric in work.measured if metric.kind == GROUP and metric.ends is not None]
+        self.names = [metric.metric for metric in scores]
+        self.columns = [metric.column for metric in scores]
         self.wrong: list[list[int]] = []
         """By metric, the places of its columns with every missing score as wrong."""
-        for one in scores:
-            self.wrong.append(list(range(len(self.columns), len(self.columns) + len(one.wrong))))
-            self.columns += one.wrong
+        for metric in scores:
+            self.wrong.append(list(range(len(self.columns), len(self.columns) + len(metric.wrong))))
+            self.columns += metric.wrong
         self.members = grouping.members(work.rows.attributes, work.rows.size)
         units = work.rows.units
-        way = Units(units.codes[:1], units.ways[:1], units.asked)  # people, where people and images cross
+        way = Units(units.codes[:1], units.ways[:1], units.cluster)  # people, where people and images cross
         self.sums = work.sums if len(units.codes) < 2 else RowSums(work.rows.attributes, way, work.rows.size)
         self.layout = self.sums.layouts[0]
         steps = self.layout.count * len(self.columns) or 1
@@ -74,49 +74,49 @@ class _Attribute:
 
     def measures(self) -> list[Equity]:
         """All measures; rates are of being served well, whichever way the metric is written."""
-        found: list[Equity] = []
+        measures: list[Equity] = []
         names = self.names
         pair = next(((a, b) for a, b in PAIRS if {a, b} <= {name.lower() for name in names}), None)
         lowered = [name.lower() for name in names]
         for index, name in enumerate(names):
             if pair is None or name.lower() not in pair:
                 flip = self.work.judged[name].better == LOWER
-                found += [self._with_missing(measure, name, index, flip) for measure in ONE]
+                measures += [self._with_missing(measure, name, index, flip) for measure in ONE]
         if pair is not None:
-            one, two = lowered.index(pair[0]), lowered.index(pair[1])
-            flips = (one, False), (two, pair == PAIRS[0])
-            found += [self._one(measure, "FMR and FNMR", list(flips)) for measure in BOTH]
+            place1, place2 = lowered.index(pair[0]), lowered.index(pair[1])
+            flips = (place1, False), (place2, pair == PAIRS[0])
+            measures += [self._equity(measure, "FMR and FNMR", list(flips)) for measure in BOTH]
             for what, part in (("FMR", flips[0]), ("FNMR", flips[1])):
-                found += [self._one(measure, what, [part]) for measure in ERRORS]
-        return found
+                measures += [self._equity(measure, what, [part]) for measure in ERRORS]
+        return measures
 
     def _with_missing(self, measure: Measure, metric: str, index: int, flip: bool) -> Equity:
         """A measure of one metric, with its interval if every missing score were wrong."""
-        found = self._one(measure, metric, [(index, flip)])
-        if found.undefined or not self.wrong[index]:
-            return found
-        others = [self._one(measure, metric, [(place, flip)]) for place in self.wrong[index]]
-        low, high = (np.array([getattr(one, end) for one in others]) for end in ("low", "high"))
-        return found.model_copy(update={"low_wrong": float(low.min()), "high_wrong": float(high.max())})
+        equity = self._equity(measure, metric, [(index, flip)])
+        if equity.undefined or not self.wrong[index]:
+            return equity
+        others = [self._equity(measure, metric, [(place, flip)]) for place in self.wrong[index]]
+        low, high = (np.array([getattr(other, end) for other in others]) for end in ("low", "high"))
+        return equity.model_copy(update={"low_wrong": float(low.min()), "high_wrong": float(high.max())})
 
-    def _one(self, measure: Measure, metric: str, parts: Sequence[tuple[int, bool]]) -> Equity:
+    def _equity(self, measure: Measure, metric: str, parts: Sequence[tuple[int, bool]]) -> Equity:
         enough = np.logical_and.reduce([self.units[i] >= self.settings.min_n for i, _ in parts])
         if measure.name == "impact_ratio":  # categories under 2 % of the people are reported apart
             enough &= ~equity.small_categories(self.units[parts[0][0]])
         cells = np.flatnonzero(enough)
         names = self.grouping.cells
-        said: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "attribute": self.grouping.name,
             "metric": metric,
             "measure": measure.name,
             "meaning": measure.meaning,
-            "left_out": [name for name, kept in zip(names, enough, strict=True) if not kept],
+            "left_out": [name for name, used in zip(names, enough, strict=True) if not used],
         }
         if len(cells) < 2:
             few = f"fewer than two groups have {self.settings.min_n} {self.work.nouns[1]}"
-            return Equity(**said, undefined=f"{measure.name}: {few}")
+            return Equity(**facts, undefined=f"{measure.name}: {few}")
         rates = np.concatenate([self._turned(self.rates[i][cells], flip) for i, flip in parts])
-        told = {
+        groups = {
             names[g] if len(parts) == 1 else f"{what} {names[g]}": float(rate)
             for what, own in zip(("FMR", "FNMR"), np.split(rates, len(parts)), strict=False)
             for g, rate in zip(cells, own, strict=True)
@@ -124,9 +124,9 @@ class _Attribute:
         try:
             value = measure.checked(rates)
         except equity.Undefined as why:
-            return Equity(**said, groups=told, undefined=str(why))
+            return Equity(**facts, groups=groups, undefined=str(why))
         if measure.name == "impact_ratio":
-            told = {names[g]: float(one) for g, one in zip(cells, value, strict=True)}
+            groups = {names[g]: float(number) for g, number in zip(cells, value, strict=True)}
         drawn, fair = (
             np.concatenate([self._turned(draws[i][:, cells], flip) for i, flip in parts], axis=1)
             for draws in (self._resampled, self._fair)
@@ -135,12 +135,16 @@ class _Attribute:
         # A false match takes two people, so that one further person says little about it.
         alone = len(parts) == 1 and metric not in ("FMR", "FNMR")
         most = np.concatenate([self.most[i][cells] if alone else np.full(len(cells), np.inf) for i, _ in parts])
-        found = GroupRates(rates, drawn, fair, units, len(parts), most=most).measured(measure, self.settings.alpha)
+        measurement = GroupRates(rates, drawn, fair, units, len(parts), most=most).measured(
+            measure, self.settings.alpha
+        )
         if alone:
             index, flip = parts[0]
             ends = [self._turned(limit[cells], flip) for limit in self.limits[index]]
-            found = widened_measure(measure, found, rates, (ends[1], ends[0]) if flip else (ends[0], ends[1]))
-        return Equity(**said, groups=told, **found._asdict())
+            measurement = widened_measure(
+                measure, measurement, rates, (ends[1], ends[0]) if flip else (ends[0], ends[1])
+            )
+        return Equity(**facts, groups=groups, **measurement._asdict())
 
     @staticmethod
     def _turned(rates: Array, flip: bool) -> Array:
@@ -163,11 +167,11 @@ class _Attribute:
         """The rates of the groups when labels are shuffled over units."""
         size = len(self.grouping.cells)
         nobody = np.full(size, -1)
-        wanted = [
-            WantedComparisons(column, np.zeros(size, np.int64), np.arange(size), nobody) for column in self.columns
+        requests = [
+            ComparisonRequest(column, np.zeros(size, np.int64), np.arange(size), nobody) for column in self.columns
         ]
-        drawn = Permutations(self.sums, [self.grouping], wanted, self.settings.seed)
-        parts = [[np.asarray(one.one.mean) for one in samples] for samples in drawn.draw(self.draws)]
+        drawn = Permutations(self.sums, [self.grouping], requests, self.settings.seed)
+        parts = [[np.asarray(sample.first.mean) for sample in samples] for samples in drawn.draw(self.draws)]
         return [np.concatenate([part[i] for part in parts]) for i in range(len(self.columns))]
 
 

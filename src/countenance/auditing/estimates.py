@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing._dist import quantile
-from countenance.auditing.further import Ends, FarEnds
+from countenance.auditing.far_ends import Ends, FarEnds
 from countenance.auditing.sums import Numbers, Side, simple
 from countenance.auditing.table import Array
 from countenance.auditing.tests import design_effect as _larger_effect
@@ -108,10 +108,10 @@ def interval(
         if ends is not None:
             low, high = FarEnds(side, ends, of_trials=kind in ("rate", "change")).widened(low, high, alpha)
             low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
-        found = [np.where(n > 0, part, np.nan) for part in (low, high, deff)]
+        limits = [np.where(n > 0, part, np.nan) for part in (low, high, deff)]
     if np.ndim(n) == 0:
-        return float(found[0]), float(found[1]), float(found[2])
-    return found[0], found[1], found[2]
+        return float(limits[0]), float(limits[1]), float(limits[2])
+    return limits[0], limits[1], limits[2]
 
 
 def bootstrap(

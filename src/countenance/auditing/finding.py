@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
@@ -15,6 +15,10 @@ from countenance.auditing.ratio import Ratio
 from countenance.errors import InputError, optional
 
 NAN = math.nan
+OPPOSITE = {"better": "worse", "worse": "better"}
+SIDES = ("n", "clusters", "estimate", "low", "high", "deff", "counted")
+"""What a finding has of each side: of the other one under `NAME_versus`."""
+INTERVALS = (("diff_low", "diff_high"), ("effect_low", "effect_high"), ("low_equivalence", "high_equivalence"))
 
 
 class Estimate(BaseModel):
@@ -125,6 +129,24 @@ class Finding(BaseModel):
     gained: int | None = None
     bases: int | None = None
     note: str = ""
+
+    def mirrored(self) -> Self:
+        """The same comparison seen from the other side.
+
+        >>> from countenance.auditing import audit
+        >>> finding = audit({"sex": ["f", "m", "m"] * 40, "ok": [0, 1, 1, 1] * 30}, ["sex"], ["ok"]).findings[0]
+        >>> other = finding.mirrored()
+        >>> (finding.group, finding.n), (other.group, other.n), other.difference == -finding.difference
+        (('f', 40), ('m', 80), True)
+        """
+        changes: dict[str, Any] = {"group": self.versus, "versus": self.group}
+        changes |= {name: -getattr(self, name) for name in ("difference", "effect", "z")}
+        changes["direction"] = OPPOSITE.get(self.direction, self.direction)
+        for low, high in INTERVALS:
+            changes |= {low: -getattr(self, high), high: -getattr(self, low)}
+        for name in SIDES:
+            changes |= {name: getattr(self, f"{name}_versus"), f"{name}_versus": getattr(self, name)}
+        return self.model_copy(update=changes)
 
     @property
     def measure(self) -> str:
@@ -252,8 +274,8 @@ class Audit(BaseModel):
 
     >>> from countenance.auditing import audit
     >>> rows = {"sex": ["f"] * 150 + ["m"] * 545, "found": [1] * 120 + [0] * 30 + [1] * 400 + [0] * 145}
-    >>> found = audit(rows, ["sex"], ["found"], adjust="holm")
-    >>> found.verdict, len(found.findings), round(found.findings[0].p, 6)
+    >>> result = audit(rows, ["sex"], ["found"], adjust="holm")
+    >>> result.verdict, len(result.findings), round(result.findings[0].p, 6)
     ('insufficient evidence', 1, 0.098836)
     """
 
@@ -311,8 +333,8 @@ class Audit(BaseModel):
     @property
     def notes(self) -> list[str]:
         """What a reader should know about how sure the verdict is."""
-        found: list[str] = self.settings.get("notes", [])
-        return found
+        notes: list[str] = self.settings.get("notes", [])
+        return notes
 
     def plot(self, metric: str | None = None, depth: int = 1) -> Any:
         """A forest plot of one metric (default: the first) as a plotly figure."""
@@ -398,15 +420,17 @@ class Audit(BaseModel):
         """Every group's estimate, by metric, attribute and group; `groups` has intervals and sizes too.
 
         >>> from countenance.auditing import audit
-        >>> found = audit({"sex": ["f", "m"] * 100, "found": [1, 1, 0, 1] * 50}, ["sex"], ["found"])
-        >>> found.by_group["found"]["sex"]
+        >>> result = audit({"sex": ["f", "m"] * 100, "found": [1, 1, 0, 1] * 50}, ["sex"], ["found"])
+        >>> result.by_group["found"]["sex"]
         {'f': 0.5, 'm': 1.0}
-        >>> found.difference["found"]["sex"], found.ratio["found"]["sex"], found.overall[0].estimate
+        >>> result.difference["found"]["sex"], result.ratio["found"]["sex"], result.overall[0].estimate
         (0.5, 0.5, 0.75)
         """
         numbers: dict[str, dict[str, dict[str, float]]] = {}
-        for one in self.groups:
-            numbers.setdefault(one.metric, {}).setdefault(one.attribute, {})[one.group] = one.estimate
+        for estimate in self.groups:
+            numbers.setdefault(estimate.metric, {}).setdefault(estimate.attribute, {})[estimate.group] = (
+                estimate.estimate
+            )
         return numbers
 
     @property

@@ -77,7 +77,7 @@ class GivenFinding(Finding):
 def read_given(row: dict[str, Any]) -> GivenFinding:
     """A finding from its plain values, in which null stands for what is not a number."""
     parts = {
-        "explained": {name: Explained(**unplain(Explained, one)) for name, one in row["explained"].items()},
-        "strata": [Stratum(**unplain(Stratum, one)) for one in row["strata"]],
+        "explained": {name: Explained(**unplain(Explained, fields)) for name, fields in row["explained"].items()},
+        "strata": [Stratum(**unplain(Stratum, fields)) for fields in row["strata"]],
     }
     return GivenFinding(**unplain(GivenFinding, row) | parts)

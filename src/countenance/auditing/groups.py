@@ -39,9 +39,9 @@ class Members:
         """Whether each row is in some cell."""
         if self.rows is None:
             return self.cells >= 0
-        found = np.zeros(total, dtype=bool)
-        found[self.rows] = True
-        return found
+        known = np.zeros(total, dtype=bool)
+        known[self.rows] = True
+        return known
 
 
 @dataclass(frozen=True)
@@ -104,17 +104,17 @@ def membership(attributes: Sequence[Attribute], chosen: Sequence[int], total: in
         return None, np.asarray(attributes[chosen[0]].codes, dtype=kind)
     keys: Array = np.zeros(total, dtype=kind)
     for index in chosen:
-        one = attributes[index]
-        width = len(one.levels)
-        if one.rows is None:
-            codes = one.codes if rows is None else one.codes[rows]
+        attribute = attributes[index]
+        width = len(attribute.levels)
+        if attribute.rows is None:
+            codes = attribute.codes if rows is None else attribute.codes[rows]
             keys = np.where((codes < 0) | (keys < 0), -1, keys * width + codes)
         else:
             rows = np.arange(total) if rows is None else rows
-            start = np.searchsorted(one.rows, rows, side="left")
-            count = np.searchsorted(one.rows, rows, side="right") - start
+            start = np.searchsorted(attribute.rows, rows, side="left")
+            count = np.searchsorted(attribute.rows, rows, side="right") - start
             offset = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-            codes = one.codes[np.repeat(start, count) + offset]
+            codes = attribute.codes[np.repeat(start, count) + offset]
             rows, keys = np.repeat(rows, count), np.repeat(keys, count)
             keys = np.where(keys < 0, -1, keys * width + codes)
     if rows is not None and (keys < 0).any():
@@ -124,7 +124,7 @@ def membership(attributes: Sequence[Attribute], chosen: Sequence[int], total: in
 
 def group(
     attributes: Sequence[Attribute],
-    wanted: Sequence[tuple[int, ...]],
+    subsets: Sequence[tuple[int, ...]],
     named: set[tuple[int, ...]],
     total: int,
     max_cells: int,
@@ -135,8 +135,8 @@ def group(
     >>> group([a], [(0,)], {(0,)}, 3, 100)[0].cells
     ['x', 'y']
     """
-    made = []
-    for chosen in wanted:
+    groupings = []
+    for chosen in subsets:
         if len(chosen) > 1 and any(len(attributes[i].levels) < 2 for i in chosen):
             continue
         keys = _occurring(attributes, chosen, total)
@@ -147,8 +147,8 @@ def group(
                 "merge values, lower depth, or raise max_groups"
             )
         labels = [label(attributes, chosen, int(key)) for key in keys]
-        made.append(Grouping(tuple(chosen), name, labels, keys, tuple(chosen) in named))
-    return made
+        groupings.append(Grouping(tuple(chosen), name, labels, keys, tuple(chosen) in named))
+    return groupings
 
 
 def _occurring(attributes: Sequence[Attribute], chosen: Sequence[int], total: int) -> Array:

@@ -16,19 +16,23 @@ from countenance.auditing.verdict import (
     DECIDES,
     DISPARITY,
     INSUFFICIENT,
+    RARELY,
     SMALLER,
     UNTESTABLE,
+    ratio_words,
     shown,
     widest_words,
 )
 
 REST = "rest"
+PEOPLE_WHOSE = "people whose"
 STANDS_OUT = 1.5
 """So much further from the others than the group that is worst off is one that does better, to be named first."""
 VERBS = {"worse": "does worse than", "better": "does better than", "unknown": "differs from"}
+VERBS_OF_MANY = {"worse": "do worse than", "better": "do better than", "unknown": "differ from"}
 
 
-def headline(found: Audit) -> str:
+def headline(audit: Audit) -> str:
     """What the audit found, in one sentence; where the whole fails often, that comes first.
 
     >>> from countenance.auditing import audit
@@ -36,30 +40,30 @@ def headline(found: Audit) -> str:
     >>> headline(audit(rows, by=["sex"], metrics=["found"], poor=0.5))
     'sex = f does worse than sex = m: found is 0.500 against 0.950.'
     """
-    found = found.without_given()
-    return f"{_poor(found)}{where_words(found.settings)}{_finding_words(found)}"
+    audit = audit.without_given()
+    return f"{_poor(audit)}{where_words(audit.settings)}{_finding_words(audit)}"
 
 
-def _finding_words(found: Audit) -> str:
-    if found.verdict == DISPARITY:
-        return _disparity(found)
-    if found.verdict == UNTESTABLE:
-        return f"Nothing could be tested: {found.reason.removeprefix('nothing could be compared: ')}."
-    if found.verdict == INSUFFICIENT:
-        return _insufficient(found)
-    others = "everybody else together" if any(f.versus == REST for f in found.findings) else "the others"
-    words = f"No group differs from {others} by {delta_words(found.settings)} or more"
-    words += which_interval(found)
-    real = [f for f in found.findings if SMALLER in f.reason]
+def _finding_words(audit: Audit) -> str:
+    if audit.verdict == DISPARITY:
+        return _disparity(audit)
+    if audit.verdict == UNTESTABLE:
+        return f"Nothing could be tested: {audit.reason.removeprefix('nothing could be compared: ')}."
+    if audit.verdict == INSUFFICIENT:
+        return _insufficient(audit)
+    others = "everybody else together" if any(f.versus == REST for f in audit.findings) else "the others"
+    words = f"No group differs from {others} by {delta_words(audit.settings)} or more"
+    words += which_interval(audit)
+    real = [f for f in audit.findings if SMALLER in f.reason]
     if real:
         most = max(real, key=lambda f: abs(f.difference))
         smaller = (
             f"{_metric(most)} of {side_words(most)} is {shown(most.estimate)} against {shown(most.estimate_versus)}"
         )
         words += f"; {smaller}: a real difference, but a smaller one"
-    if found.widest:
-        words += f"; {widest_words(max(found.widest, key=lambda one: one.difference))}"
-    return f"{words}{_crossed(found)}."
+    if audit.widest:
+        words += f"; {widest_words(max(audit.widest, key=lambda pair: pair.difference))}"
+    return f"{words}{_crossed(audit)}."
 
 
 def where_words(settings: Mapping[str, Any]) -> str:
@@ -73,11 +77,11 @@ def where_words(settings: Mapping[str, Any]) -> str:
     return f"Where {conditions}: " if conditions else ""
 
 
-def failing(found: Audit) -> Estimate | None:
+def failing(audit: Audit) -> Estimate | None:
     """The metric in which the whole fails more often than `poor` allows, the worst of several; None: there is none."""
-    better = found.settings.get("better") or {}
-    rates = [e for e in found.overall if e.metric_kind == "rate" and e.n and better.get(e.metric)]
-    poor = [e for e in rates if failure_share(e, better) > float(found.settings.get("poor", 0.2))]
+    better = audit.settings.get("better") or {}
+    rates = [e for e in audit.overall if e.metric_kind == "rate" and e.n and better.get(e.metric)]
+    poor = [e for e in rates if failure_share(e, better) > float(audit.settings.get("poor", 0.2))]
     return max(poor, key=lambda e: failure_share(e, better)) if poor else None
 
 
@@ -86,19 +90,19 @@ def failure_share(estimate: Estimate, better: Mapping[str, str | None]) -> float
     return estimate.estimate if better.get(estimate.metric) == LOWER else 1 - estimate.estimate
 
 
-def _poor(found: Audit) -> str:
-    worst = failing(found)
+def _poor(audit: Audit) -> str:
+    worst = failing(audit)
     if worst is None:
         return ""
-    share = failure_share(worst, found.settings.get("better") or {})
+    share = failure_share(worst, audit.settings.get("better") or {})
     return f"Everybody is served badly: {worst.metric} fails in {100 * share:.0f} % of {worst.counted}. "
 
 
-def which_interval(found: Audit) -> str:
+def which_interval(audit: Audit) -> str:
     """Which intervals decide, where one that is shown reaches δ; empty where none does."""
-    if not any(DECIDES in f.reason for f in found.findings):
+    if not any(DECIDES in f.reason for f in audit.findings):
         return ""
-    return f" ({100 * (1 - 2 * float(found.settings.get('alpha', 0.05))):g} % intervals decide that)"
+    return f" ({100 * (1 - 2 * float(audit.settings.get('alpha', 0.05))):g} % intervals decide that)"
 
 
 def served_worse(finding: Finding) -> bool:
@@ -138,10 +142,10 @@ def leading(findings: Sequence[Finding]) -> Finding:
     return max(alike, key=lambda f: size[id(f)]) if alike else first
 
 
-def _disparity(found: Audit) -> str:
-    ordered = by_weight(found.findings)
+def _disparity(audit: Audit) -> str:
+    ordered = by_weight(audit.findings)
     first = leading(ordered)
-    words = _comparison(first, found.settings)
+    words = _comparison(first, audit.settings)
     others = len(ordered) - 1
     if others:
         words += f"; {plural(others, 'more comparison differs', 'more comparisons differ')}"
@@ -153,19 +157,23 @@ def _disparity(found: Audit) -> str:
 def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
     """One disparity in words."""
     group, versus = side_words(first), versus_words(first)
-    one, two = first.estimate, first.estimate_versus
+    estimate, other = first.estimate, first.estimate_versus
     way = first.direction
     if first.kind == "twins":
         return _twin_words(first)
     if way == "better" and first.versus != REST:
-        group, versus, one, two, way = versus, group, two, one, "worse"
-    words = f"{group} {VERBS[way]} {versus}: "
+        group, versus, estimate, other, way = versus, group, other, estimate, "worse"
+    verbs = VERBS_OF_MANY if group.startswith(PEOPLE_WHOSE) else VERBS
+    words = f"{group} {verbs[way]} {versus}: "
     if first.statistic == "rank":
         lower = (first.effect < 0) == (group == side_words(first))
-        words += f"the typical value of {first.metric} is {'lower' if lower else 'higher'} (mean {shown(one)} against "
-        words += f"{shown(two)})"
+        words += (
+            f"the typical value of {first.metric} is {'lower' if lower else 'higher'} (mean {shown(estimate)} against "
+        )
+        words += f"{shown(other)})"
     else:
-        words += f"{_metric(first)} is {shown(one)} against {shown(two)}"
+        words += f"{_metric(first)} is {shown(estimate)} against {shown(other)}"
+        words += ratio_words(first.failure_ratio) if first.failure_ratio and RARELY in first.reason else ""
     if first.kind == "missing":
         return words
     if settings.get("better", {}).get(first.metric) == LOWER:
@@ -189,18 +197,18 @@ def _metric(finding: Finding) -> str:
     return f"the share of missing {finding.metric}" if finding.kind == "missing" else finding.metric
 
 
-def _insufficient(found: Audit) -> str:
-    untested = [e for e in found.excluded if e.get("untested") and _is_named(e, found.settings)]
-    unsure = [f for f in found.findings if f.verdict == INSUFFICIENT and f.kind != SPLIT]
-    tested = sum(f.verdict != UNTESTABLE for f in found.findings)
+def _insufficient(audit: Audit) -> str:
+    untested = [e for e in audit.excluded if e.get("untested") and _is_named(e, audit.settings)]
+    unsure = [f for f in audit.findings if f.verdict == INSUFFICIENT and f.kind != SPLIT]
+    tested = sum(f.verdict != UNTESTABLE for f in audit.findings)
     if not unsure and untested:
         first = untested[0]
         groups = list(dict.fromkeys((e["attribute"], e["group"]) for e in untested))
         more = f" and {plural(len(groups) - 1, 'other group', 'other groups')}" if len(groups) > 1 else ""
         was = "was" if len(groups) == 1 else "were"
-        rest = f"what was tested does not differ by {delta_words(found.settings)} or more"
+        rest = f"what was tested does not differ by {delta_words(audit.settings)} or more"
         return f"Cannot tell: {first['attribute']} = {first['group']}{more} {was} not tested ({first['why']}); {rest}."
-    without = [name for name, delta in deltas_of(found.settings).items() if delta is None]
+    without = [name for name, delta in deltas_of(audit.settings).items() if delta is None]
     if without and all(f.metric in without for f in unsure):
         return (
             f"No difference is shown; what size of difference matters in {without[0]} was not said "
@@ -208,15 +216,15 @@ def _insufficient(found: Audit) -> str:
         )
     cannot = f"{len(unsure)} of {plural(tested, 'comparison', 'comparisons')}" if tested > 1 else "the only comparison"
     if not unsure:
-        return f"Cannot tell: {found.reason}."
-    deltas = deltas_of(found.settings)
+        return f"Cannot tell: {audit.reason}."
+    deltas = deltas_of(audit.settings)
     of_these = {"delta": {name: delta for name, delta in deltas.items() if any(f.metric == name for f in unsure)}}
-    size = delta_words(of_these if of_these["delta"] else found.settings)
+    size = delta_words(of_these if of_these["delta"] else audit.settings)
     return f"No difference is shown, but {cannot} cannot rule out one of {size} or more: too little data."
 
 
-def _crossed(found: Audit) -> str:
-    small = [f for f in found.findings if f.verdict == UNTESTABLE]
+def _crossed(audit: Audit) -> str:
+    small = [f for f in audit.findings if f.verdict == UNTESTABLE]
     if not small:
         return ""
     return f"; {plural(len(small), 'intersection was', 'intersections were')} too small to test"
@@ -235,7 +243,7 @@ def side_words(finding: Finding) -> str:
     'people whose sex is not recorded'
     """
     if finding.group == UNKNOWN:
-        return f"people whose {finding.attribute} is not recorded"
+        return f"{PEOPLE_WHOSE} {finding.attribute} is not recorded"
     return f"{finding.attribute} = {finding.group}"
 
 

@@ -108,21 +108,21 @@ class Slopes:
     def gathered(self, part: Array, axes: int) -> Array:
         """Sums over strata (the second axis) of a part whose last axis has the numbers, by slope."""
         assert self.terms is not None
-        made = np.zeros((part.shape[0], self.count, *part.shape[2 : 2 + axes]))
+        sums = np.zeros((part.shape[0], self.count, *part.shape[2 : 2 + axes]))
         for place, number in enumerate(self.numbers):
             where: Any = (slice(None), self.terms[place])
-            np.add.at(made, where, part[..., number])
-        return made
+            np.add.at(sums, where, part[..., number])
+        return sums
 
     def products(self, part: Array) -> Array:
         """Sums of products of two numbers, by their slopes."""
         assert self.terms is not None
-        made = np.zeros((part.shape[0], self.count, self.count))
-        for i, one in enumerate(self.numbers):
+        products = np.zeros((part.shape[0], self.count, self.count))
+        for i, number in enumerate(self.numbers):
             for j, other in enumerate(self.numbers):
                 where: Any = (slice(None), self.terms[i], self.terms[j])
-                np.add.at(made, where, part[..., one, other])
-        return made
+                np.add.at(products, where, part[..., number, other])
+        return products
 
 
 @dataclass(frozen=True)

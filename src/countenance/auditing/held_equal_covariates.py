@@ -33,13 +33,13 @@ class Covariate:
     values: Array | None = None
 
 
-def covariate_choices(given: Sequence[str], source: Source) -> list[Choice]:
+def covariate_choices(conditions: Sequence[str], source: Source) -> list[Choice]:
     """The columns that `given` names, with cut points or quantiles where it names some."""
-    if not given:
+    if not conditions:
         return []
-    if crossed := [text for text in given if "*" in text and text not in source.names]:
+    if crossed := [text for text in conditions if "*" in text and text not in source.names]:
         raise InputError(f"given: {crossed[0]!r}, expected single conditions; they are held equal together anyway")
-    chosen = choose(list(given), source, []).attributes
+    chosen = choose(list(conditions), source, []).attributes
     if len(chosen) > MOST_COVARIATES:
         raise InputError(f"given: {len(chosen)} conditions, at most {MOST_COVARIATES} can be held equal together")
     return chosen
@@ -56,10 +56,10 @@ def covariate(choice: Choice, column: Any, units: Array, max_groups: int) -> Cov
     values = numbers_of(column)
     numeric = values is not None and len(np.unique(values[~np.isnan(values)])) > FEW_VALUES
     if values is None or not (numeric or choice.cuts or choice.quantiles):
-        one = coded(choice, column, max_groups)
-        if one.rows is not None:
+        attribute = coded(choice, column, max_groups)
+        if attribute.rows is not None:
             raise InputError(f"given: {choice.name!r} has several values in a row, expected one")
-        return Covariate(choice.name, one.levels, np.asarray(one.codes, dtype=np.int64))
+        return Covariate(choice.name, attribute.levels, np.asarray(attribute.codes, dtype=np.int64))
     known = ~np.isnan(values)
     cuts = choice.cuts or quantile_cuts(values[known], choice.quantiles or BINS)
     codes = np.where(known, np.searchsorted(np.array(cuts), values, side="right"), -1).astype(np.int64)
@@ -94,10 +94,14 @@ class Strata:
     def of(cls, covariates: Sequence[Covariate], rows: Array) -> Strata:
         """The strata of some rows, in all of which every covariate is known."""
         keys = np.zeros(len(rows), dtype=np.int64)
-        for one in covariates:
-            keys = keys * max(size_of(one.codes), 1) + one.codes[rows]
+        for covariate in covariates:
+            keys = keys * max(size_of(covariate.codes), 1) + covariate.codes[rows]
         distinct, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-        levels = np.array([one.codes[rows][first] for one in covariates], dtype=np.int64).reshape(-1, len(distinct)).T
+        levels = (
+            np.array([covariate.codes[rows][first] for covariate in covariates], dtype=np.int64)
+            .reshape(-1, len(distinct))
+            .T
+        )
         return cls(codes.astype(np.int64), levels)
 
     @property

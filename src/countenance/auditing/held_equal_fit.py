@@ -44,7 +44,7 @@ class ComparableRows:
         rows: Array,
     ) -> ComparableRows:
         """The rows at some places; numbers are scaled, which changes no gap."""
-        numeric = tuple(i for i, one in enumerate(covariates) if one.values is not None)
+        numeric = tuple(i for i, covariate in enumerate(covariates) if covariate.values is not None)
         numbers = np.zeros((len(rows), len(numeric)))
         for column, place in enumerate(numeric):
             own = covariates[place].values
@@ -55,7 +55,7 @@ class ComparableRows:
             values[rows],
             groups[rows].astype(np.int64),
             count,
-            tuple(one[rows] for one in units),
+            tuple(way[rows] for way in units),
             Strata.of(covariates, rows),
             numbers,
             numeric,
@@ -94,8 +94,8 @@ class Fit:
 
     def __init__(self, rows: ComparableRows) -> None:
         self.rows = rows
-        strata, one = rows.strata, np.zeros(len(rows.values), dtype=np.int64)
-        sums = CellSums.of(rows.values, rows.numbers, strata, rows.groups, (rows.count, 1), one)
+        strata, block = rows.strata, np.zeros(len(rows.values), dtype=np.int64)
+        sums = CellSums.of(rows.values, rows.numbers, strata, rows.groups, (rows.count, 1), block)
         fitted = gaps_of(sums, rows.slopes)
         self.n = sums.n[0]
         self.gap, self.share, self.weight = fitted.gaps[0], fitted.shares[0], fitted.weight[0]
@@ -104,7 +104,7 @@ class Fit:
         self.centred = rows.values - (sums.y[0].sum(1) / size)[strata.codes]
         self.numbers = rows.numbers - (sums.x[0].sum(1) / size[:, None])[strata.codes]
         terms = rows.slopes.terms
-        self.terms = np.zeros((0, len(one)), dtype=np.int64) if terms is None else terms[:, strata.codes]
+        self.terms = np.zeros((0, len(block)), dtype=np.int64) if terms is None else terms[:, strata.codes]
         self.residuals = self.centred - self.along(self.own_slopes)
 
     def along(self, slopes: Array) -> Array:
@@ -180,7 +180,7 @@ def measured_gap(
         both = units[0] * (int(units[1].max(initial=0)) + 1) + units[1]
         variance = max(sum(variances) - _squares(np.unique(both, return_inverse=True)[1], influence), variance)
     sides = [_squares(units[0], np.where(side, influence, 0.0)) for side in (inside, ~inside)]
-    spread = sum(one**2 / max(people - 1, 1) for one, people in zip(sides, effective, strict=True))
+    spread = sum(squares**2 / max(people - 1, 1) for squares, people in zip(sides, effective, strict=True))
     df = sum(sides) ** 2 / spread if spread > 0 else min(effective) - 1
     variance += _near_the_ends(rows.values, inside, weights, effective, sides)
     return HeldGap(estimate, math.sqrt(variance), df, min(effective))

@@ -67,16 +67,16 @@ class Family:
     def contributions(self) -> Array:
         """What each person adds to each statistic."""
         size = max(size_of(fit.rows.people) for fit in self.fits)
-        made = np.zeros((size, len(self.tested)))
-        for column, one in enumerate(self.tested):
-            fit = self.fits[one.metric]
+        contributions = np.zeros((size, len(self.tested)))
+        for column, tested in enumerate(self.tested):
+            fit = self.fits[tested.metric]
             own = (
-                fit.indicator(one.group) * fit.residuals
-                if one.propensity is None
-                else one.propensity.indicator * one.propensity.residuals
+                fit.indicator(tested.group) * fit.residuals
+                if tested.propensity is None
+                else tested.propensity.indicator * tested.propensity.residuals
             )
-            made[:, column] = np.bincount(fit.rows.people, own, size)
-        return made
+            contributions[:, column] = np.bincount(fit.rows.people, own, size)
+        return contributions
 
     def _signs(self, rng: Any, draws: int) -> tuple[Array, Array]:
         f = self.contributions()
@@ -97,7 +97,7 @@ class Family:
         values, vectors = np.linalg.eigh(correlation)
         root = vectors * np.sqrt(values.clip(0))
         null = np.asarray(both(rng.standard_normal((MOST_DRAWS, len(values))) @ root.T))
-        p = np.array([float(both(t, one.df)) for t, one in zip(statistic, self.tested, strict=True)])
+        p = np.array([float(both(t, tested.df)) for t, tested in zip(statistic, self.tested, strict=True)])
         return p, _stepped(p, null)
 
 
@@ -148,9 +148,9 @@ class _Shuffled:
             shares[i] = np.bincount(self.labels[places], minlength=self.groups) / max(len(places), 1)
             self.expected[places] = shares[i]
         self.own = {
-            column: np.bincount(self.units[one.metric], one.propensity.residuals, self.size)
-            for column, one in enumerate(tested)
-            if one.propensity is not None
+            column: np.bincount(self.units[tested_column.metric], tested_column.propensity.residuals, self.size)
+            for column, tested_column in enumerate(tested)
+            if tested_column.propensity is not None
         }
 
     def _alike(self, fits: Sequence[Fit]) -> list[Array]:
@@ -184,21 +184,21 @@ class _Shuffled:
         """|t| for each draw and comparison."""
         many = labels.shape[1]
         member = (labels[:, :, None] == np.arange(self.groups)).astype(float)
-        made = np.zeros((many, len(self.tested)))
+        statistics = np.zeros((many, len(self.tested)))
         by_metric: dict[int, Array] = {}
-        for column, one in enumerate(self.tested):
-            if one.propensity is not None:
-                chance = self.expected[:, one.group]
-                f = (member[:, :, one.group] - chance[:, None]) * self.own[column][:, None]
+        for column, tested in enumerate(self.tested):
+            if tested.propensity is not None:
+                chance = self.expected[:, tested.group]
+                f = (member[:, :, tested.group] - chance[:, None]) * self.own[column][:, None]
                 if not shuffled:
-                    own = one.propensity.indicator * one.propensity.residuals
-                    f = np.bincount(self.units[one.metric], own, self.size)[:, None]
-                made[:, column] = _studentised(f)
+                    own = tested.propensity.indicator * tested.propensity.residuals
+                    f = np.bincount(self.units[tested.metric], own, self.size)[:, None]
+                statistics[:, column] = _studentised(f)
                 continue
-            if one.metric not in by_metric:
-                by_metric[one.metric] = self.sides[one.metric].statistics(member)
-            made[:, column] = by_metric[one.metric][:, one.group]
-        return made
+            if tested.metric not in by_metric:
+                by_metric[tested.metric] = self.sides[tested.metric].statistics(member)
+            statistics[:, column] = by_metric[tested.metric][:, tested.group]
+        return statistics
 
 
 class _UnitSums:

@@ -11,13 +11,13 @@ from countenance.auditing._dist import quantile
 from countenance.auditing.attributes import MOST_VALUES, NEVER, Choice, bare
 from countenance.auditing.given_finding import ON_THE_FACE
 from countenance.auditing.groups import GROUP, Grouping
-from countenance.auditing.held_equal import unit_codes
 from countenance.auditing.held_equal_covariates import Covariate, covariate
+from countenance.auditing.held_equal_gaps import unit_codes
 from countenance.auditing.ordering import CONDITION, role_of
 from countenance.auditing.table import UNKNOWN, Array
 
 if TYPE_CHECKING:
-    from countenance.auditing.work import Work
+    from countenance.auditing.computation import Work
 
 ASSOCIATED = 0.2
 """Cramér's V from which on an attribute goes with a condition."""
@@ -44,7 +44,7 @@ def confounding_notes(work: Work) -> list[str]:
     conditions = [
         covariate(Choice(bare(name), name), columns[name], units[0], work.settings.max_groups) for name in names
     ]
-    predicts = {one.name: _predicts(work, one, units[0]) for one in conditions}
+    predicts = {condition.name: _predicts(work, condition, units[0]) for condition in conditions}
     return [
         note
         for grouping in compared
@@ -76,15 +76,15 @@ def _candidates(work: Work) -> list[str]:
     return [name for name in chosen if name.startswith("img.") or 2 <= source.distinct(name) <= MOST_VALUES]
 
 
-def _predicts(work: Work, one: Covariate, people: Array) -> list[str]:
+def _predicts(work: Work, condition: Covariate, people: Array) -> list[str]:
     """The metrics that depend on a condition: some level's sum of residuals is more than chance."""
-    levels = len(one.levels)
+    levels = len(condition.levels)
     named = []
     for column, name in zip(work.rows.columns, work.rows.metrics, strict=True):
-        known = ~np.isnan(column.values) & (one.codes >= 0)
+        known = ~np.isnan(column.values) & (condition.codes >= 0)
         if not known.any() or levels < 2:
             continue
-        codes, values, owner = one.codes[known], column.values[known], people[known]
+        codes, values, owner = condition.codes[known], column.values[known], people[known]
         centred = values - values.mean()
         share = np.bincount(codes, minlength=levels) / len(codes)
         most = float(quantile(1 - LEVEL / levels / 2))
@@ -102,15 +102,15 @@ def _note(
 ) -> str:
     own = {bare(work.rows.chosen.attributes[i].column) for i in grouping.attributes}
     there = []
-    for one in conditions:
-        if one.name in own or not predicts[one.name]:
+    for condition in conditions:
+        if condition.name in own or not predicts[condition.name]:
             continue
-        strength = cramers_v(cells, one.codes, len(grouping.cells), len(one.levels))
+        strength = cramers_v(cells, condition.codes, len(grouping.cells), len(condition.levels))
         if ASSOCIATED <= strength < SAME:
-            there.append((strength, one.name))
+            there.append((strength, condition.name))
     if not there or grouping.name == UNKNOWN:
         return ""
-    there = sorted(there, key=lambda one: (-one[0], one[1]))[:MOST_NAMED]
+    there = sorted(there, key=lambda condition: (-condition[0], condition[1]))[:MOST_NAMED]
     names = [name for _, name in there]
     joined = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     metrics = list(dict.fromkeys(metric for name in names for metric in predicts[name]))
@@ -121,14 +121,14 @@ def _note(
     )
 
 
-def cramers_v(one: Array, other: Array, rows: int, columns: int) -> float:
+def cramers_v(first: Array, second: Array, rows: int, columns: int) -> float:
     """How strongly two columns of codes go together, from 0 to 1; -1 is not counted.
 
     >>> cramers_v(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]), 2, 2)
     1.0
     """
-    known = (one >= 0) & (other >= 0)
-    table = np.bincount(one[known].astype(np.int64) * columns + other[known], minlength=rows * columns)
+    known = (first >= 0) & (second >= 0)
+    table = np.bincount(first[known].astype(np.int64) * columns + second[known], minlength=rows * columns)
     table = table.reshape(rows, columns).astype(float)
     table = table[table.sum(1) > 0][:, table.sum(0) > 0]
     if min(table.shape) < 2:

@@ -18,7 +18,7 @@ from countenance.auditing.codes import firsts_of
 from countenance.auditing.conditions import kept_rows, nothing_kept
 from countenance.auditing.database import TABLE, Database, quoted
 from countenance.auditing.layout import Column, Shape, pattern_of
-from countenance.auditing.rows import AskedColumns
+from countenance.auditing.rows import QuestionColumns
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array, Attribute
@@ -42,15 +42,15 @@ class CodedAttribute:
 
     def spread_out(self, codes: Array) -> Attribute:
         """The attribute of elements that have these codes."""
-        one = self.attribute
-        if one.rows is None:
-            return Attribute(one.name, one.levels, codes.astype(np.int32), cuts=one.cuts)
+        attribute = self.attribute
+        if attribute.rows is None:
+            return Attribute(attribute.name, attribute.levels, codes.astype(np.int32), cuts=attribute.cuts)
         example = firsts_of(self.patterns)[codes]  # a value with the same groups
-        start = np.searchsorted(one.rows, example, side="left")
-        count = np.searchsorted(one.rows, example, side="right") - start
+        start = np.searchsorted(attribute.rows, example, side="left")
+        count = np.searchsorted(attribute.rows, example, side="right") - start
         offset = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-        members = one.codes[np.repeat(start, count) + offset]
-        return Attribute(one.name, one.levels, members, np.repeat(np.arange(len(codes)), count))
+        members = attribute.codes[np.repeat(start, count) + offset]
+        return Attribute(attribute.name, attribute.levels, members, np.repeat(np.arange(len(codes)), count))
 
     @property
     def unknown(self) -> list[int]:
@@ -63,13 +63,13 @@ class CodedAttribute:
 class LargeColumns:
     """A table in duckdb, its columns coded as an audit needs them."""
 
-    def __init__(self, database: Database, source: Source, asked: AskedColumns, settings: AuditSettings) -> None:
-        self.database, self.source, self.asked, self.settings = database, source, asked, settings
+    def __init__(self, database: Database, source: Source, question: QuestionColumns, settings: AuditSettings) -> None:
+        self.database, self.source, self.question, self.settings = database, source, question, settings
         self.where = " AND ".join(self._conditions()) or "TRUE"
-        self.attributes = [self._coded(choice) for choice in asked.chosen.attributes]
+        self.attributes = [self._coded(choice) for choice in question.chosen.attributes]
         self.columns = self._columns()
-        self.grouped, self.detected = list(asked.grouped), ""
-        candidates = asked.candidates(source, settings)
+        self.grouped, self.detected = list(question.grouped), ""
+        candidates = question.candidates(source, settings)
         self._view(candidates)
         if candidates:
             self._detect(candidates)
@@ -79,63 +79,63 @@ class LargeColumns:
 
         assert self.source.parquet is not None
         about = [f"{quoted(name)} IS NOT NULL" for name in self.source.parquet.about]
-        made = [f"({' OR '.join(about)})"] if about else []
+        conditions = [f"({' OR '.join(about)})"] if about else []
         for i, (name, values) in enumerate(self.settings.conditions.items()):
             column = self.source.resolve(name, "attr.", "attribute")
-            found = self.database.values(column, made[0] if about else "TRUE")
-            kept = kept_rows(Source({column: found.column("value")}, label=self.source.label), {name: values})
-            self.database.add(f"w{i}", found.select(["value"]).filter(pa.array(kept)))
-            made.append(f"{quoted(column)} IN (SELECT value FROM w{i})")  # noqa: S608
+            counted = self.database.values(column, conditions[0] if about else "TRUE")
+            mask = kept_rows(Source({column: counted.column("value")}, label=self.source.label), {name: values})
+            self.database.add(f"w{i}", counted.select(["value"]).filter(pa.array(mask)))
+            conditions.append(f"{quoted(column)} IN (SELECT value FROM w{i})")  # noqa: S608
         if self.settings.conditions:
-            where = " AND ".join(made)
-            if not self.database.one(f"SELECT count(*) FROM {TABLE} WHERE {where}")[0]:  # noqa: S608
+            where = " AND ".join(conditions)
+            if not self.database.row(f"SELECT count(*) FROM {TABLE} WHERE {where}")[0]:  # noqa: S608
                 raise nothing_kept(self.source, self.settings.conditions)
-        return made
+        return conditions
 
     def _coded(self, choice: Choice) -> CodedAttribute:
-        found = self.database.values(choice.column, self.where)
-        if found.num_rows > MOST_DISTINCT:
+        counted = self.database.values(choice.column, self.where)
+        if counted.num_rows > MOST_DISTINCT:
             raise CannotCondense
-        values = found.column("value").combine_chunks()
-        attribute = coded(choice, values, self.settings.max_groups, np.asarray(found.column("n")))
-        patterns = pattern_of(attribute, found.num_rows) if attribute.rows is not None else attribute.codes
-        name = f"k{self.asked.chosen.attributes.index(choice)}"
-        self.database.add(name, found.select(["value"]).append_column("code", [np.asarray(patterns, dtype=np.int64)]))
+        values = counted.column("value").combine_chunks()
+        attribute = coded(choice, values, self.settings.max_groups, np.asarray(counted.column("n")))
+        patterns = pattern_of(attribute, counted.num_rows) if attribute.rows is not None else attribute.codes
+        name = f"k{self.question.chosen.attributes.index(choice)}"
+        self.database.add(name, counted.select(["value"]).append_column("code", [np.asarray(patterns, dtype=np.int64)]))
         return CodedAttribute(attribute, np.asarray(patterns, dtype=np.int64))
 
     def _value(self, j: int) -> tuple[str, str]:
         """A metric's value before and after its denominator, NULL where it is outside."""
-        name, column = self.asked.metrics[j], self.asked.measured[j]
+        name, column = self.question.metrics[j], self.question.measured[j]
         raw = as_double(self.source, column)
-        if name not in self.asked.masks:
+        if name not in self.question.masks:
             return raw, raw
-        mask = self.asked.masks[name]
+        mask = self.question.masks[name]
         if self.source.kind(mask) not in ("number", "boolean"):
             raise CannotCondense
         return raw, f"CASE WHEN {as_double(self.source, mask)} = 1 THEN {raw} END"
 
     def _absent(self, j: int) -> str:
         """The condition under which a row has no score of a metric although it should."""
-        name = self.asked.metrics[j]
-        if self.asked.answered.get(name) == "":
+        name = self.question.metrics[j]
+        if self.question.answered.get(name) == "":
             return "FALSE"
         conditions = [f"{self._value(j)[0]} IS NULL"]
-        for flags, wanted in ((self.asked.masks, 1), (self.asked.answered, 0)):
+        for flags, level in ((self.question.masks, 1), (self.question.answered, 0)):
             if name in flags:
                 if self.source.kind(flags[name]) not in ("number", "boolean"):
                     raise CannotCondense
-                conditions.append(f"{as_double(self.source, flags[name])} = {wanted}")
+                conditions.append(f"{as_double(self.source, flags[name])} = {level}")
         return " AND ".join(conditions)
 
     def _columns(self) -> list[Column]:
         """The metrics: their kinds, their means and the shapes of their distributions, without any sums."""
-        found = []
-        for j, name in enumerate(self.asked.metrics):
+        columns = []
+        for j, name in enumerate(self.question.metrics):
             raw, value = self._value(j)
-            flags = [flags[name] for flags in (self.asked.masks, self.asked.answered) if flags.get(name)]
+            flags = [flags[name] for flags in (self.question.masks, self.question.answered) if flags.get(name)]
             masked = [as_double(self.source, flag) for flag in flags]
             checks = "".join(f", bool_and({mask} IN (0, 1))" for mask in masked)
-            whole = self.database.one(
+            whole = self.database.row(
                 f"SELECT bool_and(isfinite({raw})), bool_and({raw} IN (0, 1)), count({value}), fsum({value}), "  # noqa: S608
                 f"min({value}), max({value}), count(CASE WHEN {self._absent(j)} THEN 1 END){checks} FROM {TABLE} "
                 f"WHERE {self.where}"
@@ -143,14 +143,14 @@ class LargeColumns:
             if whole[0] is False or any(check is False for check in whole[7:]):
                 raise CannotCondense  # reading the rows says which one is wrong
             kind = "mean" if whole[1] is False else "rate"
-            told = (self.settings.kinds or {}).get(name, kind)
-            kind = "mean" if told == "bounded" else told
+            stated_kind = (self.settings.kinds or {}).get(name, kind)
+            kind = "mean" if stated_kind == "bounded" else stated_kind
             lowest, highest = (math.nan, math.nan) if not whole[2] else (float(whole[4]), float(whole[5]))
             centre, kurtosis, skewness = 0.0, 3.0, 0.0
             if kind != "rate" and whole[2]:
                 mean = float(whole[3]) / whole[2]
                 apart = f"({value} - {mean!r}::DOUBLE)"
-                m2, m3, m4 = self.database.one(
+                m2, m3, m4 = self.database.row(
                     f"SELECT fsum({apart} ** 2), fsum({apart} ** 3), fsum({apart} ** 4) FROM {TABLE} "  # noqa: S608
                     f"WHERE {self.where}"
                 )
@@ -159,8 +159,8 @@ class LargeColumns:
                     kurtosis, skewness = m4 / whole[2] / (m2 / whole[2]) ** 2, m3 / whole[2] / (m2 / whole[2]) ** 1.5
             shape = Shape(lowest, highest, kurtosis, skewness)
             absent = np.empty(0) if whole[6] and whole[2] and name not in (self.settings.kinds or {}) else None
-            found.append(Column(name, kind, np.empty(0), centre, shape=shape, absent=absent))
-        return found
+            columns.append(Column(name, kind, np.empty(0), centre, shape=shape, absent=absent))
+        return columns
 
     def _view(self, candidates: Sequence[str] = ()) -> None:
         """`units`, and `src` with the image where there is one; columns c0, c1 … may be units that nobody named."""
@@ -169,7 +169,7 @@ class LargeColumns:
             f"CREATE OR REPLACE TEMP VIEW units AS SELECT {', '.join(parts) or '1'} FROM {TABLE} WHERE {self.where}"  # noqa: S608
         )
         joins = ""
-        for i, choice in enumerate(self.asked.chosen.attributes):
+        for i, choice in enumerate(self.question.chosen.attributes):
             parts.append(f"k{i}.code AS a{i}")
             joins += f" LEFT JOIN k{i} ON t.{quoted(choice.column)} IS NOT DISTINCT FROM k{i}.value"
         parts += [f"{self._value(j)[1]} AS m{j}" for j in range(len(self.columns))]
@@ -189,35 +189,35 @@ class LargeColumns:
         tested = []
         for i, name in enumerate(candidates):
             values = f"SELECT count(*) AS n FROM src WHERE c{i} IS NOT NULL GROUP BY c{i}"  # noqa: S608
-            repeated = self.database.one(f"SELECT count(*) FROM ({values}) WHERE n >= 2")[0]  # noqa: S608
+            repeated = self.database.row(f"SELECT count(*) FROM ({values}) WHERE n >= 2")[0]  # noqa: S608
             if repeated >= detection.FEWEST_VALUES:
-                each = [(*self._alike(j, f"c{i}", cells), self.asked.metrics[j]) for j in range(len(self.columns))]
+                each = [(*self._alike(j, f"c{i}", cells), self.question.metrics[j]) for j in range(len(self.columns))]
                 p, correlation, metric = min(each)
                 tested.append(detection.Alike(name, metric, correlation, min(1.0, p * len(each))))
         alike = detection.adjusted(tested)[:2]
         if alike:
-            self.grouped = [*(one.column for one in alike), *self.grouped]
-            self.detected = "; ".join(one.sentence() for one in alike)
+            self.grouped = [*(unit.column for unit in alike), *self.grouped]
+            self.detected = "; ".join(unit.sentence() for unit in alike)
             self._view()
 
     def _joint_cells(self) -> list[str]:
         """The attributes whose groups are taken off before, all at once while these are few."""
-        total = self.database.one("SELECT count(*) FROM src")[0]
+        total = self.database.row("SELECT count(*) FROM src")[0]
         chosen: list[str] = []
         for i in range(len(self.attributes)):
             finer = [*chosen, f"a{i}"]
-            count = self.database.one(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(finer)} FROM src)")[0]  # noqa: S608
+            count = self.database.row(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(finer)} FROM src)")[0]  # noqa: S608
             chosen = finer if count <= detection.MOST_CELLS * total else chosen
         return chosen
 
     def _alike(self, j: int, unit: str, cells: Sequence[str]) -> tuple[float, float]:
         """How often chance makes rows of one value as alike, and how alike they are."""
         mean = f"avg(m{j}) OVER (PARTITION BY {', '.join(cells)})" if cells else f"avg(m{j}) OVER ()"
-        found = self.database.table(
+        sums = self.database.table(
             f"SELECT count(r) AS n, fsum(r) AS y, fsum(r * r) AS q FROM (SELECT {unit} AS v, m{j} - {mean} AS r "  # noqa: S608
             "FROM src) WHERE v IS NOT NULL AND r IS NOT NULL GROUP BY v"
         )
-        n, y, q = (np.asarray(found.column(name), dtype=float) for name in ("n", "y", "q"))
+        n, y, q = (np.asarray(sums.column(name), dtype=float) for name in ("n", "y", "q"))
         squares, pairs = float(q.sum()), float((n * (n - 1)).sum())
         if not pairs or not squares:
             return 1.0, 0.0

@@ -135,11 +135,11 @@ class Layout:
         """A column in the order of the clusters."""
         return column if self.order is None else column[self.order]
 
-    def varies(self, one: Attribute) -> bool:
+    def varies(self, attribute: Attribute) -> bool:
         """Whether an attribute differs between rows of some cluster."""
         if self.alone:
             return False
-        pattern = self.arranged(pattern_of(one, self.total))
+        pattern = self.arranged(pattern_of(attribute, self.total))
         differs = pattern[1:] != pattern[:-1]
         differs[self.starts[1:-1] - 1] = False  # between the last row of a cluster and the first of the next
         return bool(differs.any())
@@ -153,11 +153,11 @@ class Layout:
         """Rows, sum and sum of squares of every cluster."""
         if self.alone:
             return column.sums()
-        kept = self._sums.get(column.name)
-        if (kept is None or kept[0] is not column.values) and column.counts is not None:
+        cached = self._sums.get(column.name)
+        if (cached is None or cached[0] is not column.values) and column.counts is not None:
             n, y, squares = (np.bincount(self.codes, self.arranged(part)) for part in column.sums())
-            kept = self._sums[column.name] = (column.values, (n, y, squares))
-        if kept is None or kept[0] is not column.values:  # units that are kept see columns of other questions too
+            cached = self._sums[column.name] = (column.values, (n, y, squares))
+        if cached is None or cached[0] is not column.values:  # units that are kept see columns of other questions too
             values = self.arranged(column.values)
             known = ~np.isnan(values)
             if known.all():
@@ -167,22 +167,22 @@ class Layout:
                 values = np.where(known, values, 0.0)
             y = np.bincount(self.codes, values, minlength=self.count)
             squares = y if column.kind == "rate" else np.bincount(self.codes, values * values, minlength=self.count)
-            kept = self._sums[column.name] = (column.values, (n, y, squares))
-        return kept[1]
+            cached = self._sums[column.name] = (column.values, (n, y, squares))
+        return cached[1]
 
 
-def pattern_of(one: Attribute, total: int) -> Array:
+def pattern_of(attribute: Attribute, total: int) -> Array:
     """A code for each row that says which groups of an attribute it is in.
 
     >>> pattern_of(Attribute("a", ["x", "y"], np.array([0, 1, 0]), np.array([0, 0, 2])), 4)[[1, 3]].tolist()
     [0, 0]
     """
-    if one.rows is None:
-        return one.codes
+    if attribute.rows is None:
+        return attribute.codes
     # A row's set of groups is known by the sum of one large random number for each group.
-    marks = np.random.default_rng(0).integers(1, 2**62, size=len(one.levels))
+    marks = np.random.default_rng(0).integers(1, 2**62, size=len(attribute.levels))
     sums = np.zeros(total, dtype=np.int64)
-    np.add.at(sums, one.rows, marks[one.codes])
+    np.add.at(sums, attribute.rows, marks[attribute.codes])
     return np.unique(sums, return_inverse=True)[1]
 
 

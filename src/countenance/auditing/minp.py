@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from countenance.auditing.codes import rounded_up
-from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import Grouping
-from countenance.auditing.permute import Permutations, Sampled
-from countenance.auditing.permute_rows import WantedComparisons
+from countenance.auditing.permutations import Permutations, Sampled
+from countenance.auditing.row_labels import ComparisonRequest
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.table import Array
 
@@ -36,7 +36,7 @@ class Statistic:
     """One statistic of some comparisons, with what gives it when labels are shuffled.
 
     `comparisons` are places among all comparisons of the audit. Statistics of one `block` are ranked together, so that
-    one that is badly calibrated does not drag the others down. Either `wanted` and `evaluate` give the statistic of
+    one that is badly calibrated does not drag the others down. Either `request` and `evaluate` give the statistic of
     labels as they are and shuffled, or `observed` is the statistic and `draw` gives as many draws from its own null
     distribution as it is asked for.
     """
@@ -44,7 +44,7 @@ class Statistic:
     name: str
     block: tuple[str, ...]
     comparisons: Array
-    wanted: WantedComparisons | None = None
+    request: ComparisonRequest | None = None
     evaluate: Callable[[Sampled], Array] | None = None
     observed: Array | None = None
     draw: Callable[[int], Array] | None = None
@@ -107,10 +107,10 @@ class Shuffling:
     @property
     def _costs(self) -> list[tuple[int, int, str]]:
         """What one permutation costs, the most that all may cost, and of what it is."""
-        shuffled = [one for one in self.statistics if one.wanted is not None]
+        shuffled = [statistic for statistic in self.statistics if statistic.request is not None]
         split = [grouping for grouping in self.groupings if self.sums.splits(grouping)]
-        columns = len({id(one.wanted.column) for one in shuffled if one.wanted is not None})
-        values = sum(len(one.comparisons) for one in self.statistics)
+        columns = len({id(statistic.request.column) for statistic in shuffled if statistic.request is not None})
+        values = sum(len(statistic.comparisons) for statistic in self.statistics)
         return [
             (self.sums.layouts[0].count * self.metrics, MOST_CLUSTER_STEPS, "units"),
             (self.sums.total * len(split) * columns, MOST_ROW_STEPS, "rows with labels that differ within a unit"),
@@ -127,9 +127,9 @@ class Shuffling:
 
     def adjust(self, families: Sequence[Array], comparisons: int, settings: AuditSettings) -> Adjusted:
         """Adjust all comparisons; `families` are lists of places among them, and use the same permutations."""
-        shuffled = [one for one in self.statistics if one.wanted is not None]
-        wanted = [one.wanted for one in shuffled if one.wanted is not None]
-        stream = Permutations(self.sums, self.groupings, wanted, settings.seed, self.strata) if wanted else None
+        shuffled = [statistic for statistic in self.statistics if statistic.request is not None]
+        requests = [statistic.request for statistic in shuffled if statistic.request is not None]
+        stream = Permutations(self.sums, self.groupings, requests, settings.seed, self.strata) if requests else None
         count = permutations_needed(settings.alpha, self.metrics)
         first, *others = self._costs
         more = [first[1] // 2 // max(first[0], 1), *(most // cost for cost, most, _ in others if cost)]
@@ -147,9 +147,12 @@ class Shuffling:
     def _observed(self, stream: Permutations | None, shuffled: Sequence[Statistic]) -> Array:
         """Every statistic of the labels as they are."""
         samples = [] if stream is None else stream.observed()
-        by_statistic = {id(one): sample for one, sample in zip(shuffled, samples, strict=True)}
+        by_statistic = {id(statistic): sample for statistic, sample in zip(shuffled, samples, strict=True)}
         return np.concatenate(
-            [one.observed if one.observed is not None else _values(one, by_statistic, 1)[0] for one in self.statistics]
+            [
+                statistic.observed if statistic.observed is not None else _values(statistic, by_statistic, 1)[0]
+                for statistic in self.statistics
+            ]
         )
 
     def _drawn(
@@ -159,21 +162,21 @@ class Shuffling:
         parts = []
         left = count - done
         for samples in stream.draw(left) if stream is not None else [[]]:
-            size = len(samples[0].one.n) if samples else left
-            by_statistic = {id(one): sample for one, sample in zip(shuffled, samples, strict=True)}
-            parts.append(np.hstack([_values(one, by_statistic, size) for one in self.statistics]))
+            size = len(samples[0].first.n) if samples else left
+            by_statistic = {id(statistic): sample for statistic, sample in zip(shuffled, samples, strict=True)}
+            parts.append(np.hstack([_values(statistic, by_statistic, size) for statistic in self.statistics]))
             done += size
             if settings.progress is not None:
                 settings.progress(done, count)
         return parts
 
 
-def _values(one: Statistic, samples: dict[int, Sampled], size: int) -> Array:
-    if one.draw is not None:
-        return one.draw(size)
-    if one.evaluate is None:
-        raise ValueError(f"the statistic {one.name} has no null distribution")
-    return one.evaluate(samples[id(one)])
+def _values(statistic: Statistic, samples: dict[int, Sampled], size: int) -> Array:
+    if statistic.draw is not None:
+        return statistic.draw(size)
+    if statistic.evaluate is None:
+        raise ValueError(f"the statistic {statistic.name} has no null distribution")
+    return statistic.evaluate(samples[id(statistic)])
 
 
 def _adjusted(
@@ -184,11 +187,11 @@ def _adjusted(
     comparisons: int,
     alpha: float,
 ) -> Adjusted:
-    place = np.concatenate([one.comparisons for one in statistics])
-    sizes = [len(one.comparisons) for one in statistics]
-    names = np.repeat([one.name for one in statistics], sizes)
-    blocks = {block: i for i, block in enumerate(dict.fromkeys(one.block for one in statistics))}
-    block = np.repeat([blocks[one.block] for one in statistics], sizes)
+    place = np.concatenate([statistic.comparisons for statistic in statistics])
+    sizes = [len(statistic.comparisons) for statistic in statistics]
+    names = np.repeat([statistic.name for statistic in statistics], sizes)
+    blocks = {block: i for i, block in enumerate(dict.fromkeys(statistic.block for statistic in statistics))}
+    block = np.repeat([blocks[statistic.block] for statistic in statistics], sizes)
     raw, adjusted, levels = (np.full(comparisons, np.nan) for _ in range(3))
     decided = np.full(comparisons, "", dtype=object)
     for family in families:
@@ -219,8 +222,8 @@ def balanced(p: Array, values: Array, block: Array) -> tuple[Array, Array]:
     ([0.5], [1.0, 0.75, 0.5])
     """
     own, shuffled = np.empty_like(p), np.empty_like(values)
-    for one in np.unique(block):
-        here = block == one
+    for number in np.unique(block):
+        here = block == number
         every = np.sort(np.append(values[:, here].ravel(), p[here]))
         own[here] = np.searchsorted(every, p[here] * NEAR, side="right") / len(every)
         shuffled[:, here] = np.searchsorted(every, values[:, here] * NEAR, side="right") / len(every)
@@ -251,8 +254,8 @@ def _bound(shuffled: Array, alpha: float) -> float:
 def critical(p: Array, values: Array, block: Array, bound: float) -> Array:
     """The p that each statistic must stay below at the first step, as the shuffled tables show it."""
     levels = np.empty(len(p))
-    for one in np.unique(block):
-        here = block == one
+    for number in np.unique(block):
+        here = block == number
         every = np.sort(np.append(values[:, here].ravel(), p[here]))
         levels[here] = every[max(math.floor(bound * len(every) + 1e-9) - 1, 0)]
     return np.clip(levels, 1e-12, 0.999)

@@ -121,12 +121,12 @@ def checked(ordered: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]]
     >>> checked({"size": ["s", "m", "l"]})
     {'size': ['s', 'm', 'l']}
     """
-    made = {}
+    orders = {}
     for name, values in (ordered or {}).items():
         if isinstance(values, str) or len(set(values)) != len(list(values)):
             raise InputError(f"ordered: {name} = {values!r:.60}, expected a list of different values in their order")
-        made[str(name)] = [str(value) for value in values]
-    return made
+        orders[str(name)] = [str(value) for value in values]
+    return orders
 
 
 def _sorted(levels: Sequence[str], place: Callable[[str], float | None]) -> list[str] | None:

@@ -29,10 +29,10 @@ class ParquetFiles:
         """The file, or all Parquet files in a folder and below it."""
         if not path.is_dir():
             return cls((path,))
-        found = sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}") if file.is_file())
-        if not found:
+        files = sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}") if file.is_file())
+        if not files:
             raise InputError(f"{path}: no .parquet file in this folder; expected a run or a table of rows")
-        return cls(tuple(found))
+        return cls(tuple(files))
 
     @cached_property
     def schema(self) -> Any:
@@ -68,11 +68,11 @@ class ParquetFiles:
         with decoding(self.files[0], "Parquet file"), limited_memory(max(map(most_memory, self.files))):
             yield from self.dataset().to_batches(columns=[name], filter=keep)
 
-    def read(self, wanted: Sequence[str]) -> Any:
+    def read(self, names: Sequence[str]) -> Any:
         """Some columns, in memory."""
         import pyarrow.compute as pc
 
-        columns = list(dict.fromkeys([*wanted, *self.about]))
+        columns = list(dict.fromkeys([*names, *self.about]))
         if len(self.files) == 1:
             table = read_parquet(self.files[0], self.files[0], columns)
         else:
@@ -107,15 +107,15 @@ def fetched(place: Path | str) -> Iterator[Path]:
     with ExitStack() as stack:
         folder = stack.enter_context(temporary_folder("table"))
         links = [folder / (name if single else f"{number:06d}.parquet") for number in range(len(names))]
-        for link, one in zip(links, names, strict=True):
+        for link, file in zip(links, names, strict=True):
             try:
-                link.symlink_to(stack.enter_context(storage.local_file(one)))
+                link.symlink_to(stack.enter_context(storage.local_file(file)))
             except Missing:
-                raise InputError(f"{parent}/{one}: no such table there; name a .parquet file or a prefix") from None
+                raise InputError(f"{parent}/{file}: no such table there; name a .parquet file or a prefix") from None
         try:
             yield links[0] if single else folder
         except InputError as error:  # names the copy, which nobody knows of
-            said = str(error)
-            for link, one in zip(links, names, strict=True):
-                said = said.replace(str(link), f"{parent}/{one}")
-            raise InputError(said.replace(str(folder), text)) from None
+            message = str(error)
+            for link, file in zip(links, names, strict=True):
+                message = message.replace(str(link), f"{parent}/{file}")
+            raise InputError(message.replace(str(folder), text)) from None

@@ -20,6 +20,10 @@ MOST_ROWS = 10**9
 NEAR, CLOSE, WIDER = 0.02, 0.002, 1.5
 """A size is searched for where the approximation is off by more than the first share, and found within the second; the
 range in which it must lie grows by the third."""
+STATISTICS = {"rate": 1, "mean": 2}
+"""A real metric is compared by its mean and by its ranks; the smaller p of the two counts twice."""
+STEPS = 8
+"""So often a size is worked out again from the degrees of freedom that it gives; two or three are enough."""
 
 
 class Plan(BaseModel):
@@ -65,22 +69,23 @@ def plan(
 
     `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations, means).
     Each group is compared with the rest (or with each other: `comparison="pairs"`), at α over the number of
-    comparisons; two groups are one comparison. Rows of one person are not independent: give the design effect
-    `deff`, or `rows_per_unit` and their correlation `icc` (deff = 1 + (rows - 1)·icc). No group is smaller than the
-    `min_n` people that an audit asks for.
+    comparisons, as Holm asks at worst; two groups are one comparison, and a mean takes two tests (mean and ranks). Rows
+    of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their correlation `icc`
+    (deff = 1 + (rows - 1)·icc). `sd` is the standard deviation of a mean's rows; where a group that is served worse
+    also varies more, give that of this group. No group is smaller than the `min_n` people that an audit asks for.
 
     >>> plan(baseline=0.95, effect="h=.2", groups=2).n_per_group
     393
     >>> plan(baseline=0.95, effect="h=.2", groups=9, deff=4).n_per_group
     1470
     >>> plan(metric="mean", effect="diff=5", sd=20, rows_per_unit=4, icc=0.5).units_per_group
-    157
+    191
     """
     kind, size = parse_effect(effect)
     deff = _deff(deff, rows_per_unit, icc)
     _check(metric, kind, baseline, groups, deff, alpha, power, sd)
     count = _comparisons(groups, comparison)
-    each = alpha / count
+    each = alpha / count / STATISTICS[metric]
     others = 1 if comparison == "pairs" else groups - 1
     if metric == "rate":
         gap, standard = _rate_gap(kind, size, baseline)
@@ -89,6 +94,8 @@ def plan(
     effective = (reach(each, power) / standard) ** 2 * (1 + 1 / others)
     if metric == "rate":
         effective = _with_few_cases(effective, baseline, gap, others, each, power)
+    else:
+        effective = _with_few_rows(effective, standard, others, each, power)
     n = rounded_up(effective * deff)
     units = max(rounded_up(n / rows_per_unit), min_n)
     n = max(n, min_n) if rows_per_unit == 1 else math.ceil(units * rows_per_unit)
@@ -162,6 +169,19 @@ def _with_few_cases(n: float, baseline: float, gap: float, others: int, alpha: f
     return high
 
 
+def _with_few_rows(n: float, standard: float, others: int, alpha: float, power: float) -> float:
+    """The n at which Welch's t sees a difference of so many standard deviations, whose error is estimated from n rows.
+
+    >>> round(_with_few_rows(63.0, 0.5, 1, 0.05, 0.8)), round(_with_few_rows(16.0, 1.0, 1, 0.05, 0.8))
+    (64, 17)
+    """
+    for _ in range(STEPS):
+        first, second = 1 / n, 1 / (n * others)
+        df = (first + second) ** 2 / (first**2 / max(n - 1, 1) + second**2 / max(n * others - 1, 1))
+        n = (reach(alpha, power, df) / standard) ** 2 * (1 + 1 / others)
+    return n
+
+
 def parse_effect(effect: str | float) -> tuple[str, float]:
     """An effect as its kind and size.
 
@@ -231,15 +251,15 @@ def plan_for(
     Without an effect, the smallest difference that matters (δ) is what must be seen. `options` are those of `audit`.
 
     >>> rows = {"sex": ["f"] * 150 + ["m"] * 545, "found": [1] * 120 + [0] * 30 + [1] * 400 + [0] * 145}
-    >>> [one] = plan_for(rows, ["sex"], "found", effect="h=.2")
-    >>> one["group"], one["versus"], round(one["mde"], 2), one["sees"]
+    >>> [row] = plan_for(rows, ["sex"], "found", effect="h=.2")
+    >>> row["group"], row["versus"], round(row["mde"], 2), row["sees"]
     ('f', 'm', 0.26, False)
     """
     from countenance.auditing.audit import work_of
     from countenance.auditing.verdict import Needed
 
     kind, size = ("delta", math.nan) if effect is None else parse_effect(effect)
-    work = work_of(table, by, [metric], AuditSettings.of(alpha=alpha, power=power, **options))
+    work = work_of(table, by, [metric], AuditSettings(alpha=alpha, power=power, **options))
     work.findings()
     least = work.settings.min_n
     smallest = min((level for level in work.levels if math.isfinite(level)), default=alpha)

@@ -11,7 +11,7 @@ COLOURS = {"disparity": "#a61e1e", "insufficient evidence": "#42526e", "untestab
 NO_DIFFERENCE = "#0f6b4a"
 
 
-def forest(found: "Audit", metric: str | None = None, depth: int = 1) -> Any:
+def forest(audit: "Audit", metric: str | None = None, depth: int = 1) -> Any:
     """A plotly figure: each finding's estimate with its interval, coloured by verdict.
 
     >>> from countenance.auditing import audit
@@ -24,8 +24,8 @@ def forest(found: "Audit", metric: str | None = None, depth: int = 1) -> Any:
     except ModuleNotFoundError:
         raise MissingExtra("an interactive figure", "interactive") from None
 
-    wanted = metric or (found.findings[0].metric if found.findings else "")
-    shown = [f for f in found.findings if f.metric == wanted and f.depth <= depth][::-1]
+    name = metric or (audit.findings[0].metric if audit.findings else "")
+    shown = [f for f in audit.findings if f.metric == name and f.depth <= depth][::-1]
     verdicts = list(dict.fromkeys(f.verdict for f in shown))
     figure = go.Figure()
     for verdict in verdicts:
@@ -45,5 +45,5 @@ def forest(found: "Audit", metric: str | None = None, depth: int = 1) -> Any:
             text=[f.reason for f in rows],
             hovertemplate="%{y}: %{x:.3f}<br>%{text}<extra></extra>",
         )
-    figure.update_layout(title=f"{wanted}: {found.verdict}", xaxis_title=wanted, template="plotly_white")
+    figure.update_layout(title=f"{name}: {audit.verdict}", xaxis_title=name, template="plotly_white")
     return figure

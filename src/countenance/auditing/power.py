@@ -64,10 +64,10 @@ def detectable_rate(
         for n, k in ((float(small), first), (float(large), second))
     ]
     least = tests.SMALLEST_EXPECTED_FAR_OUT if alpha < 0.01 else tests.SMALLEST_EXPECTED
-    found = tests.rates(sides[0], sides[1], Cross(), least)
-    p = np.asarray(found.p)
+    tested = tests.rates(sides[0], sides[1], Cross(), least)
+    p = np.asarray(tested.p)
     if math.isfinite(df):
-        p = np.where(np.asarray(found.exact), p, np.asarray(both(found.z, df)))
+        p = np.where(np.asarray(tested.exact), p, np.asarray(both(tested.z, df)))
     seen = ((p < alpha) & (first / small > second / large)) @ (weight / weight.sum())
 
     def chance(rate: float) -> float:
@@ -88,8 +88,8 @@ def _binomial(k: Array, n: int, p: float) -> Array:
     from scipy import special
 
     choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-    found: Array = np.exp(choose + special.xlogy(k, p) + special.xlog1py(n - k, -p))
-    return found
+    density: Array = np.exp(choose + special.xlogy(k, p) + special.xlog1py(n - k, -p))
+    return density
 
 
 def rank_from_d(d: float) -> float:

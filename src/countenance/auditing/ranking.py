@@ -85,8 +85,8 @@ def rank_paired(
 
     >>> draws = np.random.default_rng(0).normal(size=(2000, 1)) + [[0.0, 0.0, 1.0]]  # all three move together
     >>> draws = draws + np.random.default_rng(1).normal(scale=0.1, size=(2000, 3))
-    >>> found = rank_paired(["a", "b", "c"], np.array([5.0, 5.1, 6.0]), draws)
-    >>> found.names, found.ranks, found.first
+    >>> ranking = rank_paired(["a", "b", "c"], np.array([5.0, 5.1, 6.0]), draws)
+    >>> ranking.names, ranking.ranks, ranking.first
     (('c', 'b', 'a'), (1, 2, 2), ('c',))
     """
     values, drawn = np.asarray(estimates, dtype=float), np.asarray(replicates, dtype=float)
@@ -97,11 +97,11 @@ def rank_paired(
         )
     if len(set(names)) != len(names):
         raise ValueError("two entries have the same name")
-    found = [
+    intervals = [
         (i, j, *_compare(values[i] - values[j], drawn[:, i] - drawn[:, j], df, alpha))
         for i, j in in_order(names, values)
     ]
-    return ranked(names, values, found, alpha)
+    return ranked(names, values, intervals, alpha)
 
 
 def rank_against_best(
@@ -142,23 +142,23 @@ def in_order(names: Sequence[str], values: Array) -> list[tuple[int, int]]:
 def ranked(
     names: Sequence[str],
     values: Array,
-    found: Sequence[tuple[int, int, float, float, float]],
+    intervals: Sequence[tuple[int, int, float, float, float]],
     alpha: float = 0.05,
     adjusted: Sequence[float] | None = None,
 ) -> Ranking:
     """Ranks from what every two entries show: the better, the worse, low and high of their difference, and p.
 
-    `found` has the pairs of `in_order`. Their p are adjusted together (Holm), unless `adjusted` has p that were
+    `intervals` has the pairs of `in_order`. Their p are adjusted together (Holm), unless `adjusted` has p that were
     adjusted already, in a larger family.
 
     >>> ranked(["a", "b"], np.array([0.9, 0.8]), [(0, 1, 0.02, 0.18, 0.01)]).ranks
     (1, 2)
     """
     order = sorted(range(len(names)), key=lambda i: (-values[i] if values[i] == values[i] else math.inf, names[i]))
-    corrected_p = holm(np.array([row[4] for row in found])) if adjusted is None else adjusted
+    corrected_p = holm(np.array([row[4] for row in intervals])) if adjusted is None else adjusted
     beaten = dict.fromkeys(range(len(names)), 0)
     pairs = []
-    for (i, j, low, high, p), corrected in zip(found, corrected_p, strict=True):
+    for (i, j, low, high, p), corrected in zip(intervals, corrected_p, strict=True):
         decided = bool(corrected < alpha)
         beaten[j] += decided
         difference = float(values[i] - values[j])

@@ -12,7 +12,7 @@ import numpy as np
 from countenance.auditing._dist import quantile
 from countenance.auditing.effects import RankBiserial, rank_biserial
 from countenance.auditing.layout import Column, Layout
-from countenance.auditing.small import person_column
+from countenance.auditing.small_groups import person_column
 from countenance.auditing.sums import Cross, Numbers, Side, cluster_means, covariance
 from countenance.auditing.table import Array
 
@@ -62,12 +62,12 @@ def rank_column(name: str, dense: Array, layout: Layout | None = None) -> Column
     return person_column(f"{name} (ranks of people)", midranks(dense), layout)
 
 
-def against_rest(one: Side, two: Side, cross: Cross, ranked: Numbers, alpha: float) -> tuple[Array, Array, Array]:
+def against_rest(side1: Side, side2: Side, cross: Cross, ranked: Numbers, alpha: float) -> tuple[Array, Array, Array]:
     """The rank-biserial correlations of groups with the rest, with intervals, from sums of ranks of so many."""
     with np.errstate(all="ignore"):
         scale = 2 / np.asarray(ranked, dtype=float)
-        r = (np.asarray(one.mean) - two.mean) * scale
-        variance = np.fmax(one.variance, 0) + np.fmax(two.variance, 0) - 2 * covariance(one, two, cross)
+        r = (np.asarray(side1.mean) - side2.mean) * scale
+        variance = np.fmax(side1.variance, 0) + np.fmax(side2.variance, 0) - 2 * covariance(side1, side2, cross)
         half = quantile(1 - alpha / 2) * scale * np.sqrt(np.maximum(variance, 0.0))
         r = np.clip(r, -1.0, 1.0)
     return r, np.maximum(r - half, -1.0), np.minimum(r + half, 1.0)

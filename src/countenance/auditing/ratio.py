@@ -26,7 +26,7 @@ class Ratio(NamedTuple):
 
 
 def mover_r(
-    one: Numbers, limits1: tuple[Numbers, Numbers], two: Numbers, limits2: tuple[Numbers, Numbers]
+    value1: Numbers, limits1: tuple[Numbers, Numbers], value2: Numbers, limits2: tuple[Numbers, Numbers]
 ) -> tuple[Array, Array, Array]:
     """The ratio one / two with its interval from the limits of each (Donner and Zou, 2012); infinite: unbounded.
 
@@ -34,16 +34,16 @@ def mover_r(
     >>> round(float(value), 3), round(float(low), 2), float(high)
     (22.0, 4.56, inf)
     """
-    one, two, low1, high1, low2, high2 = np.broadcast_arrays(
-        *(np.asarray(part, dtype=float) for part in (one, two, *limits1, *limits2))
+    value1, value2, low1, high1, low2, high2 = np.broadcast_arrays(
+        *(np.asarray(part, dtype=float) for part in (value1, value2, *limits1, *limits2))
     )
-    both = one * two
+    both = value1 * value2
     with np.errstate(all="ignore"):
-        value = np.where(two > 0, one / two, np.where(one > 0, np.inf, np.nan))
-        lower_root = np.sqrt(np.maximum(both**2 - low1 * high2 * (2 * one - low1) * (2 * two - high2), 0.0))
-        upper_root = np.sqrt(np.maximum(both**2 - high1 * low2 * (2 * one - high1) * (2 * two - low2), 0.0))
-        low = low1 * (2 * one - low1) / (both + lower_root)
-        high = np.where(low2 > 0, (both + upper_root) / (low2 * (2 * two - low2)), np.inf)
+        value = np.where(value2 > 0, value1 / value2, np.where(value1 > 0, np.inf, np.nan))
+        lower_root = np.sqrt(np.maximum(both**2 - low1 * high2 * (2 * value1 - low1) * (2 * value2 - high2), 0.0))
+        upper_root = np.sqrt(np.maximum(both**2 - high1 * low2 * (2 * value1 - high1) * (2 * value2 - low2), 0.0))
+        low = low1 * (2 * value1 - low1) / (both + lower_root)
+        high = np.where(low2 > 0, (both + upper_root) / (low2 * (2 * value2 - low2)), np.inf)
     low = np.where(np.isfinite(low), np.minimum(np.maximum(low, 0.0), value), 0.0)
     return value, low, np.where(np.isnan(high), np.inf, np.maximum(high, value))
 

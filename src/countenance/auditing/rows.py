@@ -13,7 +13,7 @@ from countenance.auditing import detection
 from countenance.auditing.attributes import Chosen, choose, coded
 from countenance.auditing.codes import combined, size_of
 from countenance.auditing.conditions import kept_rows
-from countenance.auditing.further import CHANGE, SHARE, Ends
+from countenance.auditing.far_ends import CHANGE, SHARE, Ends
 from countenance.auditing.layout import Column, pattern_of
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source
@@ -28,7 +28,7 @@ MOST_ORDERED = 500_000
 """Rows that are units by themselves are put into an order of their own up to so many; more are not shuffled."""
 
 
-class AskedColumns:
+class QuestionColumns:
     """The columns of a table that an audit needs, found by the names it was given."""
 
     def __init__(
@@ -120,35 +120,35 @@ class Rows:
         import pyarrow as pa
 
         source = table if isinstance(table, Source) else Source(table)
-        asked = AskedColumns(source, by, metrics, settings, twins)
-        self.metrics, self.chosen = asked.metrics, asked.chosen
-        pairs, grouped = asked.pairs, list(asked.grouped)
+        question = QuestionColumns(source, by, metrics, settings, twins)
+        self.metrics, self.chosen = question.metrics, question.chosen
+        pairs, grouped = question.pairs, list(question.grouped)
         attributes = [choice.column for choice in self.chosen.attributes]
         mask = kept_rows(source, settings.conditions)
         if twins is not None and twins.apart is not None:
             mask = twins.apart if mask is None else mask & twins.apart
-        kept = None if mask is None else pa.array(mask)
-        self.source, self._kept = source, kept
+        mask_column = None if mask is None else pa.array(mask)
+        self.source, self._mask = source, mask_column
         # A source that is kept and used again need not be coded again.
-        keep = source.keep if table is source and kept is None else lambda key, make: make()
-        candidates = asked.candidates(source, settings)
+        keep = source.keep if table is source and mask_column is None else lambda key, make: make()
+        candidates = question.candidates(source, settings)
         texts = [*attributes, *pairs, *grouped, *candidates]
-        read = source.read(texts, [*asked.measured, *asked.flags])
-        columns = read if kept is None else {name: column.filter(kept) for name, column in read.items()}
+        read = source.read(texts, [*question.measured, *question.flags])
+        columns = read if mask_column is None else {name: column.filter(mask_column) for name, column in read.items()}
         self.attributes: list[Attribute] = [
             keep(("attribute", choice), lambda c=choice: coded(c, columns[c.column], settings.max_groups))
             for choice in self.chosen.attributes
         ]
         self.columns: list[Column] = []
         for name in self.metrics:
-            own = _Asked.of(name, asked, settings)
+            own = _MetricColumns.of(name, question, settings)
             self.columns.append(keep(("column", own), lambda own=own: own.column(columns)))
-        self._told = dict(settings.kinds or {})
-        self.filled = {name: metric(name, columns[column])[0] for name, column in asked.filled.items()}
+        self._stated_kinds = dict(settings.kinds or {})
+        self.filled = {name: metric(name, columns[column])[0] for name, column in question.filled.items()}
         self.total = self.size = len(self.columns[0].values)
         alike = detection.alike({name: codes_of(columns[name]) for name in candidates}, self.columns, self.attributes)
-        grouped = [*(one.column for one in alike[:2]), *grouped]
-        reason = "; ".join(one.sentence() for one in alike[:2])
+        grouped = [*(unit.column for unit in alike[:2]), *grouped]
+        reason = "; ".join(unit.sentence() for unit in alike[:2])
         self.units: Units = keep(
             ("units", tuple(grouped)),
             lambda: units([(name, columns[name]) for name in grouped], settings.cluster, reason),
@@ -156,24 +156,24 @@ class Rows:
         self.pairs: Array | None = pair_codes([columns[name] for name in pairs]) if pairs else None
         self.order: Array = np.arange(self.total)
         """The place that each row has in the table."""
-        self.shared_scenes = self._shared_scenes(source, settings, kept) if settings.adjust == "minp" else ""
+        self.shared_scenes = self._shared_scenes(source, settings, mask_column) if settings.adjust == "minp" else ""
         """Why labels must not be shuffled between people; empty where they may."""
         if len(self.units.codes) < 2:
             self._arrange(settings.comparison == "spread" or settings.adjust == "minp", keep, tuple(grouped))
 
-    def _shared_scenes(self, source: Source, settings: AuditSettings, kept: Any) -> str:
+    def _shared_scenes(self, source: Source, settings: AuditSettings, mask: Any) -> str:
         """Where one column was named although images cross it: an attribute of the image is shared by people."""
         if settings.cluster in (None, "auto") or len(self.units.codes) != 1 or IMAGE not in source.names:
             return ""
         if IMAGE in self.units.ways:
             return ""
         column = source.read([IMAGE], [])[IMAGE]
-        images = units([(IMAGE, column if kept is None else column.filter(kept))], settings.cluster)
+        images = units([(IMAGE, column if mask is None else column.filter(mask))], settings.cluster)
         if not images.codes or together(images.codes[0], self.units.codes[0]):
             return ""
-        for one in self.attributes:
-            if one.rows is None and together(images.codes[0], one.codes):
-                return f"{one.name} is an attribute of images that several {self.units.nouns[1]} share"
+        for attribute in self.attributes:
+            if attribute.rows is None and together(images.codes[0], attribute.codes):
+                return f"{attribute.name} is an attribute of images that several {self.units.nouns[1]} share"
         return ""
 
     def further(self, names: Sequence[str]) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Rows:
         read = self.source.read(texts, [name for name in names if name not in texts])
         order = pa.array(self.order)
         return {
-            name: (column if self._kept is None else column.filter(self._kept)).take(order)
+            name: (column if self._mask is None else column.filter(self._mask)).take(order)
             for name, column in read.items()
         }
 
@@ -194,8 +194,8 @@ class Rows:
         return [self._ends(column) for column in self.columns]
 
     def _ends(self, column: Column) -> Ends | None:
-        if column.name in self._told:
-            return None if self._told[column.name] == "mean" else CHANGE
+        if column.name in self._stated_kinds:
+            return None if self._stated_kinds[column.name] == "mean" else CHANGE
         return SHARE if column.kind == "rate" or _within(column) else None
 
     def _arrange(self, shuffled: bool, keep: Callable[[Any, Callable[[], Any]], Any], grouped: tuple[str, ...]) -> None:
@@ -224,15 +224,15 @@ class Rows:
         place[order] = np.arange(self.total)
         self.order = order
         if codes is not None:
-            self.units = replace(self.units, codes=(codes[order],), kept=[])
+            self.units = replace(self.units, codes=(codes[order],), layouts=[])
         self.columns = [column.reordered(order) for column in self.columns]
         self.filled = {name: values[order] for name, values in self.filled.items()}
         self.pairs = None if self.pairs is None else self.pairs[order]
-        self.attributes = [_reordered(one, order, place) for one in self.attributes]
+        self.attributes = [_reordered(attribute, order, place) for attribute in self.attributes]
 
     def _marks(self) -> Array:
         """A number for each row that depends on its groups and values alone."""
-        patterns = [pattern_of(one, self.total) for one in self.attributes]
+        patterns = [pattern_of(attribute, self.total) for attribute in self.attributes]
         return row_marks(patterns, [column.values + column.centre for column in self.columns])
 
 
@@ -260,12 +260,12 @@ def depth_of(settings: AuditSettings, by: Sequence[str] | None, chosen: Chosen) 
     return 2 if settings.depth is None else settings.depth
 
 
-def _reordered(one: Attribute, order: Array, place: Array) -> Attribute:
-    if one.rows is None:
-        return replace(one, codes=one.codes[order])
-    rows = place[one.rows]
+def _reordered(attribute: Attribute, order: Array, place: Array) -> Attribute:
+    if attribute.rows is None:
+        return replace(attribute, codes=attribute.codes[order])
+    rows = place[attribute.rows]
     sort = np.argsort(rows, kind="stable")
-    return replace(one, codes=one.codes[sort], rows=rows[sort])
+    return replace(attribute, codes=attribute.codes[sort], rows=rows[sort])
 
 
 def metrics_named(metrics: Sequence[str] | None, source: Source) -> list[str]:
@@ -281,20 +281,20 @@ def metrics_named(metrics: Sequence[str] | None, source: Source) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _MetricColumns:
     """A metric's columns: its values, its denominator, and whether the model answered."""
 
     name: str
     values: str
     mask: str | None
     answered: str | None
-    told: str | None
+    stated_kind: str | None
 
     @classmethod
-    def of(cls, name: str, asked: AskedColumns, settings: AuditSettings) -> _Asked:
-        values = asked.measured[asked.metrics.index(name)]
-        told = (settings.kinds or {}).get(name)
-        return cls(name, values, asked.masks.get(name), asked.answered.get(name), told)
+    def of(cls, name: str, question: QuestionColumns, settings: AuditSettings) -> _MetricColumns:
+        values = question.measured[question.metrics.index(name)]
+        stated_kind = (settings.kinds or {}).get(name)
+        return cls(name, values, question.masks.get(name), question.answered.get(name), stated_kind)
 
     def column(self, columns: Mapping[str, Any]) -> Column:
         """The metric as sums need it, NaN outside its denominator and where it is missing."""
@@ -305,18 +305,18 @@ class _Asked:
             values, absent = np.where(inside, values, np.nan), absent & inside
         if self.answered is not None:
             absent = absent & _flag(self.answered, columns[self.answered], 0.0) if self.answered else np.zeros(1, bool)
-        kind = self.told or kind
+        kind = self.stated_kind or kind
         return Column.of(
-            self.name, "mean" if kind == "bounded" else kind, values, None if self.told is not None else absent
+            self.name, "mean" if kind == "bounded" else kind, values, None if self.stated_kind is not None else absent
         )
 
 
-def _flag(name: str, column: Any, wanted: float) -> Array:
+def _flag(name: str, column: Any, level: float) -> Array:
     """Where a column of true/false or 0/1 has one of the two."""
     values, kind = metric(name, column)
     if kind != "rate":
         raise InputError(f"column {name!r}: expected true/false or 0/1")
-    return np.asarray(values == wanted)
+    return np.asarray(values == level)
 
 
 def _within(column: Column) -> bool:

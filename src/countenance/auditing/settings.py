@@ -1,16 +1,17 @@
 """The settings of an audit, checked, and the short texts in which a command line gives them."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
+
+from pydantic import model_validator
 
 from countenance.auditing import ordering
 from countenance.auditing.directions import HIGHER, LOWER, inferred
-from countenance.errors import InputError
+from countenance.errors import InputError, OptionError
+from countenance.settings.audit import AuditFields
 
 COMPARISONS = ("rest", "pairs", "reference", "spread", "paired")
 ADJUSTMENTS = ("minp", "holm", "bh")
@@ -20,79 +21,18 @@ DELTA = 0.05
 """The smallest difference that matters in a rate, or in a metric between 0 and 1, unless another is named."""
 
 
-@dataclass(frozen=True)
-class AuditSettings:
-    """How an audit compares: every option of `audit`, `estimates` and `plan_for` besides table, `by` and metrics."""
+class AuditSettings(AuditFields):
+    """How an audit compares: every option of `audit`, `estimates` and `plan_for` besides table, `by` and metrics.
 
-    cluster: str | Sequence[str] | None = "auto"
-    """What is independent: "auto" (identity and sample), one or two columns, or None (rows)."""
-    comparison: str = "rest"
-    """rest, pairs, reference (with `reference`), spread, or paired (with `pair`)."""
-    reference: Any = None
-    """The group to compare with, its name, "best" or "largest"; or such by attribute."""
-    depth: int | None = None
-    """How many attributes an intersection may have."""
-    alpha: float = 0.05
-    delta: float | Mapping[str, float] | str | None = None
-    """The smallest difference that matters: a number for rates and metrics between 0 and 1, or a mapping by metric."""
-    better: Mapping[str, str | None] | str | None = None
-    """"higher", "lower" or None (not known) by metric; where nothing is named, a word of the metric's name says it."""
-    h0: float = 0.2
-    """Cohen's h above which a disparity of rates is severe."""
-    r0: float = 0.2
-    """The effect of a metric that is no rate, above which a disparity is severe."""
-    min_n: int = 20
-    """Fewest independent units that a side must have."""
-    adjust: str = "minp"
-    """minp, holm or bh."""
-    families: Any = None
-    """Smaller families of comparisons: "metric", "attribute", or metrics by name of the family."""
-    seed: int = 0
-    replicates: int = 2000
-    pair: str | Sequence[str] | None = None
-    """The column(s) that tell which rows belong together."""
-    denominators: Mapping[str, str] | None = None
-    """By metric, the column that must be true for a row to count."""
-    answered: Mapping[str, str] | None = None
-    """By metric, the 0/1 column that is 0 where a row has no score although it should have one; other rows without a
-    score are outside the metric's denominator ("": all are). For a metric that is not named, every row of its
-    denominator without a score is missing."""
-    ordered: Mapping[str, Sequence[str]] | None = None
-    """By attribute, its values in their order; tone scales, age groups and bins are ordered by themselves."""
-    roles: Mapping[str, str] | None = None
-    """By attribute, "person" or "condition"; where nothing is named, the attribute's name says it."""
-    paired_by: Mapping[str, str] | None = None
-    """{"base": COLUMN, "change": COLUMN} of twins: pictures that differ from their base in one thing."""
-    poor: float = 0.2
-    """The share of failures among all rows above which the headline begins with it."""
-    where: Any = None
-    """Rows to keep: {"change": ["none", "mask"]} or "change=none,mask"."""
-    given: str | Sequence[str] | None = None
-    """Conditions to hold equal, at most six: names of columns, "size:quantiles4", "age:18,40"."""
-    max_groups: int = 1000
-    power: float = 0.8
-    kinds: Mapping[str, str] | None = None
-    """What metrics are that are differences of two scores: a name of `CHANGES` each."""
-    filled: Mapping[str, str] | None = None
-    """For metrics that are differences of two scores, the column in which missing scores count as wrong."""
-    progress: Callable[[int, int], None] | None = None
-    """Called with the steps done and their number; not stored."""
+    >>> AuditSettings(alpha=0.01).alpha
+    0.01
+    """
 
-    @classmethod
-    def of(cls, **options: Any) -> AuditSettings:
-        """The settings with these options; one that does not exist is refused by name.
-
-        >>> AuditSettings.of(alpha=0.01).alpha
-        0.01
-        """
-        known = [one.name for one in fields(cls)]
-        if unknown := [name for name in options if name not in known]:
-            raise InputError(f"no setting {unknown[0]!r}; there are {', '.join(known)}")
-        return cls(**options)
-
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
         if self.comparison not in COMPARISONS:
-            raise InputError(f"comparison {self.comparison!r}, expected one of {', '.join(COMPARISONS)}")
+            known = ", ".join(COMPARISONS)
+            raise OptionError("comparison", f"comparison {self.comparison!r}, expected one of {known}")
         if self.adjust not in ADJUSTMENTS:
             raise InputError(f"adjust {self.adjust!r}, expected minp, holm or bh")
         for name in ("depth", "min_n", "replicates", "seed", "max_groups"):
@@ -117,6 +57,7 @@ class AuditSettings:
             raise InputError("comparison 'paired' needs pair: the column(s) that tell which rows belong together")
         if self.given_names and self.comparison != "rest":
             raise InputError(f"given holds conditions equal between a group and the rest, not for {self.comparison!r}")
+        return self
 
     @property
     def given_names(self) -> list[str]:
@@ -169,7 +110,9 @@ def parse_where(where: Any) -> dict[str, list[str]]:
         name, equals, values = str(condition).partition("=")
         listed = [value.strip() for value in values.split(",") if value.strip()]
         if not equals or not name.strip() or not listed:
-            raise InputError(f"where {condition!r}: expected ATTRIBUTE=VALUE[,VALUE…], such as change=none,mask")
+            raise OptionError(
+                "where", f"where {condition!r}: expected ATTRIBUTE=VALUE[,VALUE…], such as change=none,mask"
+            )
         chosen[name.strip()] = listed
     return chosen
 
@@ -212,7 +155,9 @@ def _positive(what: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:
-        raise InputError(f"{what} {value!r}, expected a number above 0 (such as .05, or correct=.01,latency_ms=5)")
+        raise OptionError(
+            "delta", f"{what} {value!r}, expected a number above 0 (such as .05, or correct=.01,latency_ms=5)"
+        )
     return number
 
 
@@ -229,12 +174,16 @@ def parse_better(better: Any) -> dict[str, str | None]:
     if isinstance(better, str):
         pairs = [piece.rpartition("=") for piece in better.split(",") if piece.strip()]
         if nameless := next((way for name, sign, way in pairs if sign and not name.strip()), None):
-            raise InputError(f"better is '={nameless}', expected higher, lower or none, or METRIC=higher,METRIC=lower")
+            raise OptionError(
+                "better", f"better is '={nameless}', expected higher, lower or none, or METRIC=higher,METRIC=lower"
+            )
         better = {name.strip(): None if way.strip() == "none" else way.strip() for name, _, way in pairs}
     for name, way in better.items():
         if way not in (HIGHER, LOWER, None):
             place = f"better of {name!r}" if name else "better"
-            raise InputError(f"{place} is {way!r}, expected higher, lower or none, or METRIC=higher,METRIC=lower")
+            raise OptionError(
+                "better", f"{place} is {way!r}, expected higher, lower or none, or METRIC=higher,METRIC=lower"
+            )
     return dict(better)
 
 
@@ -252,7 +201,9 @@ def parse_families(text: str | None) -> Any:
         name, equals, members = family.partition("=")
         listed = [member.strip() for member in members.split(",") if member.strip()]
         if not equals or not name.strip() or not listed:
-            raise InputError(f"families {text!r}: expected NAME=METRIC[,METRIC…][;NAME=…], metric, attribute or depth")
+            raise OptionError(
+                "families", f"families {text!r}: expected NAME=METRIC[,METRIC…][;NAME=…], metric, attribute or depth"
+            )
         families[name.strip()] = listed
     return families
 
@@ -277,14 +228,14 @@ def judged(settings: AuditSettings, metrics: Sequence[str], bounded: Sequence[bo
     ways = parse_better(settings.better)
     for what, named in (("delta", deltas), ("better", ways)):
         if stray := [name for name in named if name and name not in metrics]:
-            raise InputError(f"{what}: {stray[0]!r} is not one of the metrics ({', '.join(metrics)})")
-    made = {}
+            raise OptionError(what, f"{what}: {stray[0]!r} is not one of the metrics ({', '.join(metrics)})")
+    judgements = {}
     for name, inside in zip(metrics, bounded, strict=True):
         usual = (DELTA if common is None else common) if inside else None
         stated = name if name in ways else ""
         way = ways[stated] if stated in ways else inferred(name)
-        made[name] = Judged(deltas.get(name, usual), way, stated not in ways and way is not None)
-    return made
+        judgements[name] = Judged(deltas.get(name, usual), way, stated not in ways and way is not None)
+    return judgements
 
 
 def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
@@ -295,12 +246,14 @@ def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
      'ok: which way is better is not known (better=)']
     """
     notes = [
-        f"{name}: {one.better} is better, as its name says (better= says otherwise)"
-        for name, one in judged.items()
-        if one.inferred
+        f"{name}: {judgement.better} is better, as its name says (better= says otherwise)"
+        for name, judgement in judged.items()
+        if judgement.inferred
     ]
     return notes + [
-        f"{name}: which way is better is not known (better=)" for name, one in judged.items() if not one.better
+        f"{name}: which way is better is not known (better=)"
+        for name, judgement in judged.items()
+        if not judgement.better
     ]
 
 

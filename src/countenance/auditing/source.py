@@ -33,7 +33,7 @@ class Source:
         self.path: Path | None = None
         self.parquet: ParquetFiles | None = None
         self._table: Any = None
-        self._kept: dict[Any, Any] = {}
+        self._cache: dict[Any, Any] = {}
         if isinstance(table, ParquetFiles):
             self.label, self.parquet, self.names = str(table.files[0]), table, list(table.schema.names)
         elif isinstance(table, str | Path):
@@ -93,9 +93,9 @@ class Source:
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` gives, made once for each key."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
     def type_of(self, name: str) -> Any:
         """The Arrow type of a column; None where its values are of mixed kinds."""
@@ -141,11 +141,11 @@ class Source:
 
     def values(self, name: str) -> set[str]:
         """The different known values of a column, as texts."""
-        found: set[str] = set()
+        texts: set[str] = set()
         for column in self._parts(name):
             values = flat(column.flatten()) if is_list(column.type) else column
-            found |= {text_of(value) for value in values.unique().to_pylist()}
-        return found - {UNKNOWN}
+            texts |= {text_of(value) for value in values.unique().to_pylist()}
+        return texts - {UNKNOWN}
 
     def _parts(self, name: str) -> Iterator[Any]:
         """A column, piece by piece where it is in files."""
@@ -175,16 +175,16 @@ class Source:
         """The named columns as arrow arrays; `texts` keep the text a CSV has ("01" is not 1)."""
         import pyarrow as pa
 
-        wanted = list(dict.fromkeys([*texts, *others]))
+        names = list(dict.fromkeys([*texts, *others]))
         if self.parquet is not None or self.path is not None:
-            table = self.parquet.read(wanted) if self.parquet is not None else _read_csv(self.path, texts, wanted)
-            return {name: flat(table.column(name)) for name in wanted}
+            table = self.parquet.read(names) if self.parquet is not None else _read_csv(self.path, texts, names)
+            return {name: flat(table.column(name)) for name in names}
         if isinstance(self._table, pa.Table):
-            return {name: flat(self._table.column(name)) for name in wanted}
+            return {name: flat(self._table.column(name)) for name in names}
         by_text = {
             str(name): name for name in (self._table if isinstance(self._table, Mapping) else self._table.columns)
         }
-        return {name: _to_arrow(name, self._table[by_text[name]]) for name in wanted}
+        return {name: _to_arrow(name, self._table[by_text[name]]) for name in names}
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:
@@ -214,17 +214,17 @@ def _names_of_csv(path: Path) -> list[str]:
     if not header:
         raise InputError(f"{path}: empty file, expected a header line with the names of the columns")
     if len(header) == 1 and (other := next((sign for sign in (";", "\t") if sign in header[0]), "")):
-        found = "semicolons" if other == ";" else "tabs"
-        raise InputError(f"{path}: columns separated by {found}, expected commas; export it as CSV with commas")
+        separator = "semicolons" if other == ";" else "tabs"
+        raise InputError(f"{path}: columns separated by {separator}, expected commas; export it as CSV with commas")
     return header
 
 
-def _read_csv(path: Any, texts: Sequence[str], wanted: list[str]) -> Any:
+def _read_csv(path: Any, texts: Sequence[str], names: list[str]) -> Any:
     import pyarrow as pa
     import pyarrow.csv as pc
 
     options = pc.ConvertOptions(
-        include_columns=wanted, column_types={name: pa.string() for name in texts}, strings_can_be_null=False
+        include_columns=names, column_types={name: pa.string() for name in texts}, strings_can_be_null=False
     )
     with _csv_errors(path):
         return pc.read_csv(path, convert_options=options, parse_options=pc.ParseOptions(newlines_in_values=True))

@@ -10,15 +10,15 @@ import numpy as np
 
 from countenance.auditing import tests
 from countenance.auditing.batch import BatchSides, gap_of
-from countenance.auditing.derived import range_name, values_in_order
+from countenance.auditing.derived_groupings import range_name, values_in_order
 from countenance.auditing.finding import Finding, Split
 from countenance.auditing.groups import GROUP, SPLIT, Grouping
-from countenance.auditing.measured import MeasuredMetric
+from countenance.auditing.measured_metric import MeasuredMetric
 from countenance.auditing.ordering import checked
 from countenance.auditing.table import Attribute
 
 if TYPE_CHECKING:
-    from countenance.auditing.work import Work
+    from countenance.auditing.computation import Work
 
 
 def splits_of(work: Work, findings: Sequence[Finding]) -> list[Split]:
@@ -30,7 +30,7 @@ def splits_of(work: Work, findings: Sequence[Finding]) -> list[Split]:
         if len(codes) < 3:
             continue
         levels = [attribute.levels[code] for code in codes]
-        for measured in (one for one in work.measured if one.kind == GROUP):
+        for measured in (metric for metric in work.measured if metric.kind == GROUP):
             own = _tested(findings, attribute, measured, levels)
             if own:
                 records.append(_record(work, own, measured, levels))
@@ -61,8 +61,8 @@ def _record(work: Work, own: Sequence[Finding], measured: MeasuredMetric, levels
     if first.kind == GROUP and not last_first:
         above = range_name(levels[1:])
     sign = -1 if last_first else 1
-    one, two = (first.n, first.estimate), (first.n_versus, first.estimate_versus)
-    (n, estimate), (n_versus, estimate_versus) = (two, one) if last_first else (one, two)
+    first_side, second_side = (first.n, first.estimate), (first.n_versus, first.estimate_versus)
+    (n, estimate), (n_versus, estimate_versus) = (second_side, first_side) if last_first else (first_side, second_side)
     return Split(
         attribute=first.attribute,
         metric=first.metric,
@@ -85,7 +85,7 @@ def _limits(work: Work, finding: Finding, measured: MeasuredMetric, alpha: float
     grouping, cell = _place(work, finding)
     sums = work.summing.of(grouping, [measured], tested=False)[0].sums
     sides = BatchSides.picked(sums, np.array([cell]), np.array([-1]), rest=True)
-    tested = tests.compare(measured.column.kind, sides.one, sides.two, sides.cross)
+    tested = tests.compare(measured.column.kind, sides.first, sides.second, sides.cross)
     with np.errstate(all="ignore"):
         low, high = gap_of(measured.column.kind, sides, tested, measured.ends).difference(alpha)
     return float(low[0]), float(high[0])

@@ -19,15 +19,15 @@ from countenance.auditing._dist import quantile
 from countenance.auditing.comparisons import Draft
 from countenance.auditing.effects import cohen_h
 from countenance.auditing.estimates import clopper_pearson_limits, wilson_limits
-from countenance.auditing.from_rows import RowSums
-from countenance.auditing.further import Ends, FarEnds, widened
+from countenance.auditing.far_ends import Ends, FarEnds, widened
 from countenance.auditing.groups import Grouping
 from countenance.auditing.layout import Column
-from countenance.auditing.measured import MeasuredMetric, Summed
-from countenance.auditing.missing import LACKING, TOLERATED
-from countenance.auditing.permute import Permutations
-from countenance.auditing.permute_rows import WantedComparisons
+from countenance.auditing.measured_metric import MeasuredMetric, Summed
+from countenance.auditing.missing_scores import LACKING, TOLERATED
+from countenance.auditing.permutations import Permutations
 from countenance.auditing.power import rank_from_d
+from countenance.auditing.row_labels import ComparisonRequest
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.sums import GroupSums, Side, way_residual
 from countenance.auditing.table import Array
@@ -119,59 +119,61 @@ def shuffled(
 ) -> tuple[list[tuple[Array, Array]], str]:
     """For each attribute and metric, the statistic and the plain spread under the null; a note if not by shuffling."""
     count = needed(settings, family)
-    groupings = list({id(one.grouping): one.grouping for one in spreads}.values())
-    columns = list({id(one.column): one.column for one in spreads}.values())
-    cells = sum(len(one.chosen) ** 2 for one in spreads)
+    groupings = list({id(spread.grouping): spread.grouping for spread in spreads}.values())
+    columns = list({id(spread.column): spread.column for spread in spreads}.values())
+    cells = sum(len(spread.chosen) ** 2 for spread in spreads)
     steps = count * (sums.layouts[0].count * len(columns) + cells)
     split = sum(sums.splits(grouping) for grouping in groupings)
     if len(sums.layouts) > 1 or steps + 10 * count * sums.total * split * len(columns) > MOST_STEPS:
-        return [_drawn(one, count, settings.seed) for one in spreads], NOT_SHUFFLED
+        return [_drawn(spread, count, settings.seed) for spread in spreads], NOT_SHUFFLED
     number = {id(grouping): i for i, grouping in enumerate(groupings)}
-    wanted, places = [], []
+    requests, places = [], []
     for column in columns:
-        mine = sorted((one for one in spreads if one.column is column), key=lambda one: number[id(one.grouping)])
-        place = np.concatenate([np.full(len(one.chosen), number[id(one.grouping)]) for one in mine])
-        g = np.concatenate([one.chosen for one in mine])
-        wanted.append(WantedComparisons(column, place, g, np.full(len(g), -1)))
+        mine = sorted(
+            (spread for spread in spreads if spread.column is column), key=lambda spread: number[id(spread.grouping)]
+        )
+        place = np.concatenate([np.full(len(spread.chosen), number[id(spread.grouping)]) for spread in mine])
+        g = np.concatenate([spread.chosen for spread in mine])
+        requests.append(ComparisonRequest(column, place, g, np.full(len(g), -1)))
         places.append(mine)
-    found: dict[int, list[tuple[Array, Array]]] = {id(one): [] for one in spreads}
+    nulls: dict[int, list[tuple[Array, Array]]] = {id(spread): [] for spread in spreads}
     done = 0
-    for samples in Permutations(sums, groupings, wanted, settings.seed).draw(count):
+    for samples in Permutations(sums, groupings, requests, settings.seed).draw(count):
         for sample, mine in zip(samples, places, strict=True):
             start = 0
-            for one in mine:
-                here = sample.one.take((slice(None), slice(start, start + len(one.chosen))))
-                start += len(one.chosen)
+            for spread in mine:
+                here = sample.first.take((slice(None), slice(start, start + len(spread.chosen))))
+                start += len(spread.chosen)
                 with np.errstate(all="ignore"):  # a shuffled table may leave a small group without a value
                     means = np.asarray(here.total) / np.asarray(here.n)
                 plain = np.nan_to_num(np.fmax.reduce(means, axis=-1) - np.fmin.reduce(means, axis=-1))
-                found[id(one)].append((studentised(means, variances(here, one.column.kind)), plain))
-        done += len(samples[0].one.n)
+                nulls[id(spread)].append((studentised(means, variances(here, spread.column.kind)), plain))
+        done += len(samples[0].first.n)
         if settings.progress is not None:
             settings.progress(done, count)
-    return [tuple(np.concatenate(part) for part in zip(*found[id(one)], strict=True)) for one in spreads], ""  # type: ignore[misc]
+    return [tuple(np.concatenate(part) for part in zip(*nulls[id(spread)], strict=True)) for spread in spreads], ""  # type: ignore[misc]
 
 
-def _drawn(one: Spread, count: int, seed: int) -> tuple[Array, Array]:
+def _drawn(spread: Spread, count: int, seed: int) -> tuple[Array, Array]:
     """Group means drawn from one normal distribution each, with the variances that the groups have."""
     rng = np.random.default_rng(seed)
-    cells = one.cells
-    variance = variances(cells, one.column.kind)
+    cells = spread.cells
+    variance = variances(cells, spread.column.kind)
     df = np.maximum(cells.effective - 1, 1.0)
-    means = rng.standard_normal((count, len(one.chosen))) * np.sqrt(variance)
+    means = rng.standard_normal((count, len(spread.chosen))) * np.sqrt(variance)
     estimated = variance * rng.chisquare(df, size=means.shape) / df
     return studentised(means, estimated), means.max(axis=1) - means.min(axis=1)
 
 
-def draft(one: Spread, null: tuple[Array, Array], settings: AuditSettings, level: float) -> Draft:
+def draft(spread: Spread, null: tuple[Array, Array], settings: AuditSettings, level: float) -> Draft:
     """The comparison of all groups that are large enough."""
-    alpha, cells, kind = settings.alpha, one.cells, one.column.kind
+    alpha, cells, kind = settings.alpha, spread.cells, spread.column.kind
     means, variance = np.asarray(cells.mean), variances(cells, kind)
     top, bottom = int(means.argmax()), int(means.argmin())
     columns: dict[str, Any] = {}
     for place, end in ((top, ""), (bottom, "_versus")):
         side = cells.take(place)
-        low, high, deff = (float(part[one.chosen[place]]) for part in one.summed.intervals.cells)
+        low, high, deff = (float(part[spread.chosen[place]]) for part in spread.summed.intervals.cells)
         columns |= {
             f"n{end}": int(side.n),
             f"clusters{end}": int(side.units),
@@ -180,25 +182,25 @@ def draft(one: Spread, null: tuple[Array, Array], settings: AuditSettings, level
             f"high{end}": high,
             f"deff{end}": deff,
         }
-    observed, judged = float(means.max() - means.min()), one.measured.judged
-    names = one.grouping.cells[one.chosen[top]], one.grouping.cells[one.chosen[bottom]]
-    made = Draft(
+    observed, judged = float(means.max() - means.min()), spread.measured.judged
+    names = spread.grouping.cells[spread.chosen[top]], spread.grouping.cells[spread.chosen[bottom]]
+    result = Draft(
         columns
         | {
-            "metric": one.measured.metric,
-            "attribute": one.grouping.name,
+            "metric": spread.measured.metric,
+            "attribute": spread.grouping.name,
             "group": names[0],
             "versus": names[1],
             "comparison": "spread",
-            "kind": one.measured.kind,
+            "kind": spread.measured.kind,
             "metric_kind": kind,
-            "depth": one.grouping.depth,
+            "depth": spread.grouping.depth,
             "effect_name": "spread",
             "difference": observed,
             "effect": observed,
         },
         judged,
-        named=one.grouping.named,
+        named=spread.grouping.named,
     )
     statistic = float(studentised(means, variance))
     largest, plain = null
@@ -206,25 +208,25 @@ def draft(one: Spread, null: tuple[Array, Array], settings: AuditSettings, level
     if observed == 0 and bool(np.asarray(cells.constant).all()):
         p = math.nan
     critical = float(np.quantile(largest, 1 - alpha))
-    ends = one.measured.ends
+    ends = spread.measured.ends
     low, high = _interval(cells, means, variance, kind, critical, alpha, ends)
     delta = math.nan if judged.delta is None else judged.delta
-    views = [cells, *(wrong.cells.take(one.chosen) for wrong in one.summed.wrong)]
+    views = [cells, *(wrong.cells.take(spread.chosen) for wrong in spread.summed.wrong)]
     decides = max(_largest(side, kind, alpha, ends) for side in views)
-    made.unclear = _unclear(one)
-    made.smaller = decides < delta and not made.unclear
-    made.values |= {"direction": "unknown", "low_equivalence": low, "high_equivalence": decides}
-    made.severity_effect = abs(
+    result.unclear = _unclear(spread)
+    result.smaller = decides < delta and not result.unclear
+    result.values |= {"direction": "unknown", "low_equivalence": low, "high_equivalence": decides}
+    result.severity_effect = abs(
         cohen_h(float(means[top]), float(means[bottom]))
         if kind == "rate"
-        else rank_from_d(observed / math.sqrt(float(one.summed.sums.whole.spread)))
-        if float(one.summed.sums.whole.spread) > 0
+        else rank_from_d(observed / math.sqrt(float(spread.summed.sums.whole.spread)))
+        if float(spread.summed.sums.whole.spread) > 0
         else 0.0
     )
-    made.se = made.unit = math.sqrt(float(variance[top] + variance[bottom]))
-    made.critical = float(np.quantile(largest, 1 - min(level, 0.5)))
+    result.se = result.unit = math.sqrt(float(variance[top] + variance[bottom]))
+    result.critical = float(np.quantile(largest, 1 - min(level, 0.5)))
     mean = float(plain.mean())
-    made.values |= {
+    result.values |= {
         "diff_low": low,
         "diff_high": high,
         "effect_low": low,
@@ -234,18 +236,18 @@ def draft(one: Spread, null: tuple[Array, Array], settings: AuditSettings, level
         "test": "studentised permutation of labels",
         "null_mean": mean,
         "excess": observed - mean,
-        "se": made.se,
+        "se": result.se,
     }
-    return made
+    return result
 
 
-def _unclear(one: Spread) -> str:
+def _unclear(spread: Spread) -> str:
     """Why nothing can be ruled out: a metric without ends lacks many scores of a group."""
-    lacking = one.summed.missing
-    if lacking is None or one.measured.ends is not None:
+    lacking = spread.summed.missing
+    if lacking is None or spread.measured.ends is not None:
         return ""
-    shares = np.asarray(lacking.cells.mean)[one.chosen]
-    return LACKING.format(one.measured.metric) if (shares > TOLERATED).any() else ""
+    shares = np.asarray(lacking.cells.mean)[spread.chosen]
+    return LACKING.format(spread.measured.metric) if (shares > TOLERATED).any() else ""
 
 
 def _pairs(

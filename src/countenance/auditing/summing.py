@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from countenance.auditing import ranks, small
-from countenance.auditing.from_rows import RowSums
+from countenance.auditing import ranks, small_groups
 from countenance.auditing.groups import GROUP, Grouping, Members
 from countenance.auditing.layout import Column
-from countenance.auditing.measured import FewPeople, Intervals, MeasuredMetric, Ranked, Summed
+from countenance.auditing.measured_metric import FewPeople, Intervals, MeasuredMetric, Ranked, Summed
+from countenance.auditing.row_sums import RowSums
 from countenance.auditing.rows import Rows
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.sums import GroupSums
@@ -26,7 +26,7 @@ class Summing:
         self.layout = self.sums.layouts[0]
         self._columns: dict[tuple[int, bool], Column] = {}
         self._dense: dict[tuple[int, bool], Array] = {}
-        self._people: dict[int, small.PeopleMeans] = {}
+        self._people: dict[int, small_groups.PeopleMeans] = {}
         self._people_columns: dict[int, tuple[Column, Column]] = {}
 
     def members(self, grouping: Grouping) -> Members:
@@ -40,21 +40,21 @@ class Summing:
     def of(self, grouping: Grouping, measured: Sequence[MeasuredMetric], *, tested: bool = True) -> list[Summed]:
         """The sums of every metric over one grouping; `tested`: also what only tests need."""
         members = self.members(grouping)
-        ranked = [one for one in measured if tested and one.column.kind != "rate" and len(grouping.cells) > 1]
-        columns = [column for one in measured for column in _columns_of(one)]
-        rank_columns = [self._rank_columns(one.column, grouping, members) for one in ranked]
+        ranked = [metric for metric in measured if tested and metric.column.kind != "rate" and len(grouping.cells) > 1]
+        columns = [column for metric in measured for column in _columns_of(metric)]
+        rank_columns = [self._rank_columns(metric.column, grouping, members) for metric in ranked]
         columns += [column for both in rank_columns for column in both]
         # Every two groups are compared, or the largest difference between two of three is looked for.
         pairs = self.settings.comparison != "rest" or (grouping.named and len(grouping.cells) > 2)
         each = iter(self.sums.of_each(grouping, members, columns, pairs=pairs and grouping.kind == GROUP))
-        parts = [[next(each) for _ in _columns_of(one)] for one in measured]
+        parts = [[next(each) for _ in _columns_of(metric)] for metric in measured]
         of_ranks = {
-            id(one): self._ranked(grouping, members, one.column, both, [next(each) for _ in both])
-            for one, both in zip(ranked, rank_columns, strict=True)
+            id(metric): self._ranked(grouping, members, metric.column, both, [next(each) for _ in both])
+            for metric, both in zip(ranked, rank_columns, strict=True)
         }
         return [
-            self._summed(grouping, members, one, own, of_ranks.get(id(one)), tested)
-            for one, own in zip(measured, parts, strict=True)
+            self._summed(grouping, members, metric, own, of_ranks.get(id(metric)), tested)
+            for metric, own in zip(measured, parts, strict=True)
         ]
 
     def _summed(
@@ -119,14 +119,14 @@ class Summing:
     def _few(self, grouping: Grouping, members: Members, column: Column, sums: GroupSums) -> FewPeople | None:
         """People's means, where some side has few people and everybody is on one side."""
         units = np.concatenate([np.atleast_1d(side.units) for side in (sums.cells, sums.rests)])
-        if not ((units >= small.FEWEST) & (units < self.settings.min_n)).any() or self.sums.splits(grouping):
+        if not ((units >= small_groups.FEWEST) & (units < self.settings.min_n)).any() or self.sums.splits(grouping):
             return None
         if column.counts is not None and self.layout.alone:  # the rows are not there; those of a rate need not be
             nobody = np.zeros(0)
             return FewPeople(column, sums, sums, nobody, nobody, []) if column.kind == "rate" else None
         key = id(column)
         if key not in self._people:
-            self._people[key] = small.PeopleMeans.of(self.layout, column)
+            self._people[key] = small_groups.PeopleMeans.of(self.layout, column)
             self._people_columns[key] = self._people[key].columns(column.name, self.layout)
         people, own = self._people[key], self._people_columns[key]
         of_means, of_spreads = self._of_people(grouping, members, own)

@@ -69,9 +69,9 @@ class Side:
     def mean(self) -> Numbers:
         """The estimate (rate or mean); NaN without rows."""
         with np.errstate(all="ignore"):
-            found = np.asarray(self.total, dtype=float) / self.n + self.centre
-            found = np.where(np.abs(found) <= 1e-14 * abs(self.centre), 0.0, found)  # what rounding leaves of a zero
-        return _plain(np.where(np.asarray(self.n) > 0, found, np.nan))
+            mean = np.asarray(self.total, dtype=float) / self.n + self.centre
+            mean = np.where(np.abs(mean) <= 1e-14 * abs(self.centre), 0.0, mean)  # what rounding leaves of a zero
+        return _plain(np.where(np.asarray(self.n) > 0, mean, np.nan))
 
     @property
     def first(self) -> Way:
@@ -91,8 +91,8 @@ class Side:
     @property
     def alone(self) -> Numbers:
         """Whether every row is a cluster by itself."""
-        found = self.nn == self.n
-        return found if not self.further else found & (self.further[0].nn == self.n)
+        alone = self.nn == self.n
+        return alone if not self.further else alone & (self.further[0].nn == self.n)
 
     @property
     def spread(self) -> Numbers:
@@ -111,19 +111,19 @@ class Side:
     @property
     def variance(self) -> Numbers:
         """The linearised variance of the estimate; NaN when one cluster is all there is."""
-        found = 0.0
+        variance = 0.0
         for sign, way in self.ways:
-            found = found + sign * way_variance(self, way)
-        return found
+            variance = variance + sign * way_variance(self, way)
+        return variance
 
     @property
     def effective(self) -> Numbers:
         """How many equal clusters these are worth, n²/Σn_c²; with two ways, of the scarcer one."""
         with np.errstate(all="ignore"):
-            found = np.asarray(self.n, dtype=float) ** 2 / self.nn
+            units = np.asarray(self.n, dtype=float) ** 2 / self.nn
             if self.further:
-                found = np.minimum(found, np.asarray(self.n, dtype=float) ** 2 / self.further[0].nn)
-        return found
+                units = np.minimum(units, np.asarray(self.n, dtype=float) ** 2 / self.further[0].nn)
+        return units
 
     def take(self, index: Any) -> Side:
         """The chosen elements of every array."""
@@ -182,20 +182,20 @@ def way_variance(side: Side, way: Way) -> Numbers:
         return np.where(count > 1, count / (count - 1) * residual / n**2, np.nan)
 
 
-def covariance(one: Side, two: Side, cross: Cross) -> Numbers:
+def covariance(side1: Side, side2: Side, cross: Cross) -> Numbers:
     """The linearised covariance of two estimates through the clusters they share.
 
     >>> side = Side(2, 1.0, 2, 2.0, 1.0, 1.0, 1.0)
     >>> covariance(side, side, Cross())
     0.0
     """
-    found = 0.0
+    total = 0.0
     with np.errstate(all="ignore"):
-        first, second = one.total / np.asarray(one.n, dtype=float), two.total / np.asarray(two.n, dtype=float)
+        mean1, mean2 = side1.total / np.asarray(side1.n, dtype=float), side2.total / np.asarray(side2.n, dtype=float)
         for sign, way in zip((1, 1, -1), cross.ways, strict=False):
-            product = way.yy - second * way.yn - first * way.ny + first * second * way.nn
-            found = found + sign * product / (np.asarray(one.n, dtype=float) * two.n)
-    return found
+            product = way.yy - mean2 * way.yn - mean1 * way.ny + mean1 * mean2 * way.nn
+            total = total + sign * product / (np.asarray(side1.n, dtype=float) * side2.n)
+    return total
 
 
 @dataclass(frozen=True)
@@ -216,8 +216,8 @@ class GroupSums:
 def concatenate(sides: Sequence[Side]) -> Side:
     """Sides one after the other; all have the same centre.
 
-    >>> one = Side(*(np.array([value]) for value in (4, 3.0, 4, 4.0, 3.0, 3.0, 3.0)))
-    >>> concatenate([one, one]).n.tolist()
+    >>> side = Side(*(np.array([value]) for value in (4, 3.0, 4, 4.0, 3.0, 3.0, 3.0)))
+    >>> concatenate([side, side]).n.tolist()
     [4, 4]
     """
     return _each(lambda *parts: np.concatenate([np.atleast_1d(part) for part in parts]), *sides)
@@ -226,14 +226,14 @@ def concatenate(sides: Sequence[Side]) -> Side:
 def concatenate_crosses(crosses: Sequence[Cross], sizes: Sequence[int]) -> Cross:
     """The products of several lists of comparisons; a list without shared clusters has zeros."""
     ways = max((len(cross.ways) for cross in crosses), default=0)
-    made = []
+    joined = []
     for index in range(ways):
         parts = [
             cross.ways[index] if cross.ways else CrossWay(*([np.zeros(size)] * 4))
             for cross, size in zip(crosses, sizes, strict=True)
         ]
-        made.append(CrossWay(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(CrossWay))))
-    return Cross(tuple(made))
+        joined.append(CrossWay(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(CrossWay))))
+    return Cross(tuple(joined))
 
 
 def _each(function: Callable[..., Any], *sides: Side) -> Side:

@@ -22,11 +22,11 @@ from countenance.auditing.conditions import kept_rows
 from countenance.auditing.directions import HIGHER, LOWER
 from countenance.auditing.finding import MissingScores
 from countenance.auditing.groups import GROUP
-from countenance.auditing.measured import MeasuredMetric
+from countenance.auditing.measured_metric import MeasuredMetric
 from countenance.auditing.ordering import checked, order_of
-from countenance.auditing.paired import PairedMetric
+from countenance.auditing.pairs import PairedMetric
 from countenance.auditing.settings import AuditSettings
-from countenance.auditing.small import FEWEST
+from countenance.auditing.small_groups import FEWEST
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array, text_of
 from countenance.auditing.units import AUTO, IMAGE, codes_of, together
@@ -144,8 +144,8 @@ class _Versions:
 
     def __init__(self, source: Source, twins: Twins, settings: AuditSettings) -> None:
         self.source, self.twins, self.settings = source, twins, settings
-        kept = kept_rows(source, settings.conditions)
-        self.use = np.ones(len(twins.changes), dtype=bool) if kept is None else kept
+        mask = kept_rows(source, settings.conditions)
+        self.use = np.ones(len(twins.changes), dtype=bool) if mask is None else mask
         subject = source.read(["subject"], [])["subject"] if "subject" in source.names else None
         self.keys = twins.bases if subject is None else combined(twins.bases, codes_of(subject))
         changed = [
@@ -159,8 +159,8 @@ class _Versions:
 
     def _rows(self, thing: str) -> Array:
         """The rows in which one thing is changed, of bases that are there."""
-        said = np.array([change == thing for change in self.twins.changes])
-        rows = np.flatnonzero(said & (self.twins.bases >= 0) & ~self.twins.is_base & self.use)
+        changed = np.array([change == thing for change in self.twins.changes])
+        rows = np.flatnonzero(changed & (self.twins.bases >= 0) & ~self.twins.is_base & self.use)
         return rows[self.home[self.keys[rows]] >= 0]
 
     def _labels(self, thing: str) -> list[str]:

@@ -43,17 +43,17 @@ class Unnamed:
 class Units:
     """The units of an audit: no codes where every row is one, one array, or two that cross.
 
-    `ways` names the columns that were used, `asked` those that were looked for; `detected` says why a column was taken
-    that nobody named.
+    `ways` names the columns that were used, `cluster` those that were looked for; `detected` says why a column that
+    nobody named was taken.
     """
 
     codes: tuple[Array, ...]
     ways: tuple[str, ...]
-    asked: Any = AUTO
+    cluster: Any = AUTO
     detected: str = ""
     unnamed: tuple[Unnamed | None, ...] = ()
     """For each way, the rows that say nothing of it; None where all do."""
-    kept: list[Any] = field(default_factory=list)
+    layouts: list[Any] = field(default_factory=list)
     """The orders of rows that sums over these units need, once they were made."""
 
     @property
@@ -70,9 +70,9 @@ class Units:
         words = [nouns([way]) for way in self.ways]
         for index, unnamed in enumerate(self.unnamed):
             if unnamed is not None and unnamed.by not in self.ways:
-                one, many = unnamed.nouns
-                words[index] = f"{words[index][0]} or unnamed {one}", f"{words[index][1]} or unnamed {many}"
-        return " or ".join(one for one, _ in words), " or ".join(many for _, many in words)
+                singular, plural_noun = unnamed.nouns
+                words[index] = f"{words[index][0]} or unnamed {singular}", f"{words[index][1]} or unnamed {plural_noun}"
+        return " or ".join(singular for singular, _ in words), " or ".join(plural_noun for _, plural_noun in words)
 
     def sentence(self, rows: int) -> str:
         """What was taken as independent, and how many there are.
@@ -85,7 +85,7 @@ class Units:
         counted = f"{rows:,} row{'' if rows == 1 else 's'}"
         if not self.codes:
             each = "was taken as independent" if rows == 1 else "were taken as independent"
-            if self.asked is None:
+            if self.cluster is None:
                 return f"row: the {counted} {each}, as asked (cluster none)"
             if self.ways:
                 return f"row: the {counted} all differ in {' and '.join(self.ways)}"
@@ -95,10 +95,10 @@ class Units:
                 "--cluster"
             )
         parts = [self._counted(index) for index in range(len(self.ways))]
-        one = " and ".join(nouns((way,))[0] for way in self.ways)
+        singular = " and ".join(nouns((way,))[0] for way in self.ways)
         column = "column" if len(self.ways) == 1 else "columns"
         crossed = ", crossed" if len(self.ways) > 1 else ""
-        sentence = f"{one} ({column} {' and '.join(self.ways)}{crossed}): {counted} of {' and '.join(parts)}"
+        sentence = f"{singular} ({column} {' and '.join(self.ways)}{crossed}): {counted} of {' and '.join(parts)}"
         return f"{sentence}; {self.detected}" if self.detected else sentence
 
     def _counted(self, index: int) -> str:
@@ -107,25 +107,25 @@ class Units:
         >>> Units((np.array([0, 0, 1, 2]),), ("identity",), unnamed=(Unnamed(2, 1, "sample"),))._counted(0)
         '1 person and 2 rows of nobody named (taken as 2 images)'
         """
-        count, (one, many) = size_of(self.codes[index]), nouns([self.ways[index]])
+        count, (singular, many) = size_of(self.codes[index]), nouns([self.ways[index]])
         unnamed = self.unnamed[index] if self.unnamed else None
         if unnamed is None:
-            return f"{count:,} {one if count == 1 else many}"
+            return f"{count:,} {singular if count == 1 else many}"
         ways = [f"taken as {plural(count - unnamed.known, *unnamed.nouns)}"] if unnamed.joined < unnamed.rows else []
         if unnamed.joined:
-            ways.insert(0, f"{unnamed.joined:,} counted with the only {one} of their {unnamed.nouns[0]}")
+            ways.insert(0, f"{unnamed.joined:,} counted with the only {singular} of their {unnamed.nouns[0]}")
         taken = ", the others ".join(ways)
-        whose = "nobody named" if many == "people" else f"no named {one}"
-        return f"{plural(unnamed.known, one, many)} and {plural(unnamed.rows, 'row', 'rows')} of {whose} ({taken})"
+        whose = "nobody named" if many == "people" else f"no named {singular}"
+        return f"{plural(unnamed.known, singular, many)} and {plural(unnamed.rows, 'row', 'rows')} of {whose} ({taken})"
 
 
-def plural(count: int, one: str, many: str) -> str:
+def plural(count: int, singular: str, many: str) -> str:
     """A count with its noun.
 
     >>> plural(1, "person", "people"), plural(1200, "person", "people")
     ('1 person', '1,200 people')
     """
-    return f"{count:,} {one if count == 1 else many}"
+    return f"{count:,} {singular if count == 1 else many}"
 
 
 def nouns(ways: Sequence[str]) -> tuple[str, str]:
@@ -138,7 +138,7 @@ def nouns(ways: Sequence[str]) -> tuple[str, str]:
         return "row", "rows"
     bare = [way.removeprefix("attr.") for way in ways]
     nouns_of_each = [_nouns(way) for way in bare]
-    return " or ".join(one for one, _ in nouns_of_each), " or ".join(many for _, many in nouns_of_each)
+    return " or ".join(singular for singular, _ in nouns_of_each), " or ".join(many for _, many in nouns_of_each)
 
 
 def stored_nouns(settings: Mapping[str, Any]) -> tuple[str, str]:
@@ -172,7 +172,7 @@ def columns_of(cluster: Any, names: Sequence[str], resolve: Any) -> list[str]:
     return [resolve(name, "attr.", "cluster column") for name in dict.fromkeys(listed)]
 
 
-def units(columns: Sequence[tuple[str, Any]], asked: Any, detected: str = "") -> Units:
+def units(columns: Sequence[tuple[str, Any]], cluster: Any, detected: str = "") -> Units:
     """Units from columns (name and Arrow array each): nested ones give way to the coarser, two may cross.
 
     >>> import pyarrow as pa
@@ -181,7 +181,7 @@ def units(columns: Sequence[tuple[str, Any]], asked: Any, detected: str = "") ->
     ('identity',)
     """
     if not columns:
-        return Units((), (), asked)
+        return Units((), (), cluster)
     stated = [(name, codes_of(column)) for name, column in columns]
     coded = _filled(stated)
     last = stated[-1][0]
@@ -189,20 +189,20 @@ def units(columns: Sequence[tuple[str, Any]], asked: Any, detected: str = "") ->
         name: _unnamed(codes, filled, "" if name == last else last)
         for (name, codes), (_, filled) in zip(stated, coded, strict=True)
     }
-    kept: list[tuple[str, Array]] = []
+    chosen: list[tuple[str, Array]] = []
     for name, codes in coded:
-        kept = [one for one in kept if not together(one[1], codes)]
-        if not any(together(codes, other) for _, other in kept):
-            kept.append((name, codes))
-    if len(kept) > 2:
+        chosen = [way for way in chosen if not together(way[1], codes)]
+        if not any(together(codes, other) for _, other in chosen):
+            chosen.append((name, codes))
+    if len(chosen) > 2:
         raise InputError(
-            f"cluster: {', '.join(name for name, _ in kept)} all cross each other; at most two may, name the two that "
-            "matter most"
+            f"cluster: {', '.join(name for name, _ in chosen)} all cross each other; at most two may, name the two "
+            "that matter most"
         )
-    names = tuple(name for name, _ in kept)
-    single = all(len(codes) == size_of(codes) for _, codes in kept)
+    names = tuple(name for name, _ in chosen)
+    single = all(len(codes) == size_of(codes) for _, codes in chosen)
     unnamed = tuple(lacking[name] for name in names)
-    return Units(() if single else tuple(codes for _, codes in kept), names, asked, detected, unnamed)
+    return Units(() if single else tuple(codes for _, codes in chosen), names, cluster, detected, unnamed)
 
 
 def _unnamed(codes: Array, filled: Array, by: str) -> Unnamed | None:
@@ -239,10 +239,10 @@ def codes_of(column: Any) -> Array:
 
 def _filled(coded: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
     """A row without a person takes the only person of its image, else its image stands for it; else it is alone."""
-    made = []
+    filled = []
     last = coded[-1][1]
-    for index, (name, given) in enumerate(coded):
-        codes = given.copy()
+    for index, (name, partial) in enumerate(coded):
+        codes = partial.copy()
         missing = np.flatnonzero(codes < 0)
         if len(missing) and index < len(coded) - 1:
             only = _only_value(codes, last)
@@ -254,8 +254,8 @@ def _filled(coded: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
             missing = np.flatnonzero(codes < 0)
         start = size_of(codes)
         codes[missing] = start + np.arange(len(missing))
-        made.append((name, _dense(codes)))
-    return made
+        filled.append((name, _dense(codes)))
+    return filled
 
 
 def _only_value(codes: Array, groups: Array) -> Array:
@@ -272,8 +272,8 @@ def _only_value(codes: Array, groups: Array) -> Array:
 def _dense(codes: Array) -> Array:
     used = np.zeros(size_of(codes), dtype=bool)
     used[codes] = True
-    found: Array = codes if used.all() else (np.cumsum(used) - 1)[codes]
-    return found
+    dense: Array = codes if used.all() else (np.cumsum(used) - 1)[codes]
+    return dense
 
 
 def together(fine: Array, coarse: Array) -> bool:

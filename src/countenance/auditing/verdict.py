@@ -14,13 +14,14 @@ from countenance.auditing.effects import cohen_h
 from countenance.auditing.finding import Finding, Widest
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.power import growth
-from countenance.auditing.ratio import RARE
+from countenance.auditing.ratio import RARE, Ratio
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.units import plural
 
 UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient evidence"
 SMALLER = "a real difference, smaller than"
 DECIDES = "% interval decides that"
+RARELY = "failures are rare"
 """In a reason: the interval that is shown reaches δ, the one that decides does not."""
 MOST_NAMED = 4
 
@@ -70,20 +71,20 @@ class VerdictQuestion:
 
 
 def concluded(
-    draft: Draft, p_adjusted: float, level: float, family: tuple[str, int], asked: VerdictQuestion
+    draft: Draft, p_adjusted: float, level: float, family: tuple[str, int], question: VerdictQuestion
 ) -> Finding:
     """One comparison with its verdict: the interval against 0 and ±δ, and the adjusted p; `family`: name and size."""
     values = draft.values
     values |= {"family": family[0], "family_size": family[1], "note": draft.note}
-    values.setdefault("counted", asked.counted(values["n"], values["clusters"]))
-    values.setdefault("counted_versus", asked.counted(values["n_versus"], values["clusters_versus"]))
+    values.setdefault("counted", question.counted(values["n"], values["clusters"]))
+    values.setdefault("counted_versus", question.counted(values["n_versus"], values["clusters_versus"]))
     if draft.tests and len(draft.tests) > 1:
         values |= {f"p_{name}": test.p for name, test in draft.tests.items() if name in ("mean", "rank")}
     if draft.untestable:
-        return _of_few(draft, p_adjusted, asked)
-    alpha = asked.settings.alpha
+        return _of_few(draft, p_adjusted, question)
+    alpha = question.settings.alpha
     real = p_adjusted < alpha
-    mde, seen = draft.detectable(level, asked.settings.power) if math.isfinite(level) else (math.nan, math.nan)
+    mde, seen = draft.detectable(level, question.settings.power) if math.isfinite(level) else (math.nan, math.nan)
     values |= {
         "p_adjusted": p_adjusted,
         "p_equivalence": draft.p_equivalence,
@@ -94,26 +95,27 @@ def concluded(
     overruled = real and (draft.ranks_decided or draft.rare)
     if draft.smaller and draft.judged.delta is not None and not overruled:
         verdict = none_larger(draft.judged.delta) + (" times" if values["effect_name"] == "ratio" else "")
-        return Finding(**values, verdict=verdict, reason=_small_words(draft, real, asked))
+        return Finding(**values, verdict=verdict, reason=_small_words(draft, real, question))
     if real:
-        return _disparity(draft, asked)
+        return _disparity(draft, question)
     needed = Needed(draft, seen, mde, draft.judged.delta)
     values |= {"n_needed": needed.rows, "clusters_needed": needed.units}
-    reason = f"{_sides(values)}: {_p_words(p_adjusted, asked)}; {needed.sentence(asked.settings.power, asked.nouns)}"
+    visible = needed.sentence(question.settings.power, question.nouns)
+    reason = f"{_sides(values)}: {_p_words(p_adjusted, question)}; {visible}"
     return Finding(**values, verdict=INSUFFICIENT, reason=reason + (f"; {draft.unclear}" if draft.unclear else ""))
 
 
 def _sides(values: Mapping[str, Any]) -> str:
     """Both numbers with what they count; where something is missing, that these are shares of missing scores."""
     what = "missing scores " if values["kind"] == "missing" else ""
-    one = f"{shown(values['estimate'])} in {values['counted']}"
-    return f"{what}{one} against {shown(values['estimate_versus'])} in {values['counted_versus']}"
+    first = f"{shown(values['estimate'])} in {values['counted']}"
+    return f"{what}{first} against {shown(values['estimate_versus'])} in {values['counted_versus']}"
 
 
-def _p_words(p_adjusted: float, asked: VerdictQuestion) -> str:
+def _p_words(p_adjusted: float, question: VerdictQuestion) -> str:
     if math.isnan(p_adjusted):
         return "neither side varies, so there is no test"
-    return f"adjusted p {p_words(p_adjusted, asked.floor)}"
+    return f"adjusted p {p_words(p_adjusted, question.floor)}"
 
 
 def _gap_words(values: Mapping[str, Any]) -> str:
@@ -131,26 +133,36 @@ def _ratio_words(draft: Draft) -> str:
     rates = values["estimate"], values["estimate_versus"]
     if min(rate if draft.judged.better == LOWER else 1 - rate for rate in rates) >= RARE:
         return ""
+    return ratio_words(ratio)
+
+
+def ratio_words(ratio: Ratio) -> str:
+    """A ratio of failures with its interval.
+
+    >>> ratio_words(Ratio(22.0, 9.877, 48.64)), ratio_words(Ratio(None, 3.2, None))
+    (', 22 times as many failures [9.9, 48.6]', ', infinitely many times as many failures [3.2, any]')
+    """
     many = "infinitely many" if ratio.value is None else f"{ratio.value:.3g}"
+    low = "0" if ratio.low is None else f"{ratio.low:.2g}"
     high = "any" if ratio.high is None else f"{ratio.high:.3g}"
-    return f", {many} times as many failures [{ratio.low:.2g}, {high}]"
+    return f", {many} times as many failures [{low}, {high}]"
 
 
-def _small_words(draft: Draft, real: bool, asked: VerdictQuestion) -> str:
+def _small_words(draft: Draft, real: bool, question: VerdictQuestion) -> str:
     values, delta = draft.values, draft.judged.delta or 0.0
-    told = (
-        f"{SMALLER} {delta:g} ({_p_words(values['p_adjusted'], asked)})"
+    conclusion = (
+        f"{SMALLER} {delta:g} ({_p_words(values['p_adjusted'], question)})"
         if real
         else (f"any difference is smaller than {delta:g}")
     )
     if max(-values.get("diff_low", 0.0), values.get("diff_high", 0.0)) >= delta:
-        told += f"; {decides(asked.settings.alpha)}: [{shown(values['low_equivalence'])}, "
-        told += f"{shown(values['high_equivalence'])}]"
-    return f"{_sides(values)}, {_gap_words(values)}{_ratio_words(draft)}: {told}"
+        conclusion += f"; {decides(question.settings.alpha)}: [{shown(values['low_equivalence'])}, "
+        conclusion += f"{shown(values['high_equivalence'])}]"
+    return f"{_sides(values)}, {_gap_words(values)}{_ratio_words(draft)}: {conclusion}"
 
 
-def _disparity(draft: Draft, asked: VerdictQuestion) -> Finding:
-    values, settings = draft.values, asked.settings
+def _disparity(draft: Draft, question: VerdictQuestion) -> Finding:
+    values, settings = draft.values, question.settings
     by_rate = values["metric_kind"] == "rate" and not draft.ranks_decided
     limit = settings.h0 if by_rate else settings.r0
     if values["effect_name"] == "ratio":
@@ -160,26 +172,26 @@ def _disparity(draft: Draft, asked: VerdictQuestion) -> Finding:
     if draft.ranks_decided:
         way = "lower" if values["effect"] < 0 else "higher"
         reason += f"; the typical value is {way} (by ranks)"
-    reason += f", {_p_words(values['p_adjusted'], asked)}"
+    reason += f", {_p_words(values['p_adjusted'], question)}"
     if values["effect_name"] != "difference":
         reason += f", {values['effect_name']} {values['effect']:+.2f}"
     if draft.smaller and draft.rare:
-        reason += f"; smaller than {draft.judged.delta:g}, but failures are rare"
+        reason += f"; smaller than {draft.judged.delta:g}, but {RARELY}"
     return Finding(**values, verdict=DISPARITY, severity=severity, reason=reason)
 
 
-def _of_few(draft: Draft, p_adjusted: float, asked: VerdictQuestion) -> Finding:
+def _of_few(draft: Draft, p_adjusted: float, question: VerdictQuestion) -> Finding:
     """A comparison with fewer people than an all-clear needs: a disparity where a permutation shows one."""
     values = draft.values
     if not draft.small or math.isnan(p_adjusted):
         blank = {"p": math.nan, "p_mean": math.nan, "p_rank": math.nan, "test": "", "test_statistic": math.nan}
         return Finding(**(values | blank | {"z": math.nan}), verdict=UNTESTABLE, reason=draft.untestable)
     values["p_adjusted"] = p_adjusted
-    if p_adjusted < asked.settings.alpha:
-        found = _disparity(draft, asked)
-        return found.model_copy(update={"reason": f"{draft.untestable}, tested by permutation: {found.reason}"})
-    told = f"{draft.untestable}: too few to clear; by permutation of people, {_p_words(p_adjusted, asked)}"
-    return Finding(**values, verdict=UNTESTABLE, reason=f"{told}; {_sides(values)}")
+    if p_adjusted < question.settings.alpha:
+        finding = _disparity(draft, question)
+        return finding.model_copy(update={"reason": f"{draft.untestable}, tested by permutation: {finding.reason}"})
+    reason = f"{draft.untestable}: too few to clear; by permutation of people, {_p_words(p_adjusted, question)}"
+    return Finding(**values, verdict=UNTESTABLE, reason=f"{reason}; {_sides(values)}")
 
 
 class Needed:
@@ -210,16 +222,16 @@ class Needed:
                 return f"{there} there is no ratio: nothing was counted on one side"
             return f"{there} a ratio of {self.mde:.2g} would be seen {power:.0%} of the time"
         if math.isfinite(self.seen):
-            said = f"{there} a difference of {shown(self.seen)} would be seen {power:.0%} of the time"
+            visible = f"{there} a difference of {shown(self.seen)} would be seen {power:.0%} of the time"
         else:
-            said = f"{there} no difference, however large, would be seen {power:.0%} of the time"
+            visible = f"{there} no difference, however large, would be seen {power:.0%} of the time"
         if self.target is None:
-            return f"{said}; no smallest difference that matters was named for {self.draft.values['metric']} (delta)"
+            return f"{visible}; no smallest difference that matters was named for {self.draft.values['metric']} (delta)"
         if self.units is None:
-            return said
+            return visible
         if self.units <= here:
-            return f"{said}; {self.target:g} would have been seen, but is not ruled out"
-        return f"{said}; seeing {self.target:g} takes about {self.more(nouns)}"
+            return f"{visible}; {self.target:g} would have been seen, but is not ruled out"
+        return f"{visible}; seeing {self.target:g} takes about {self.more(nouns)}"
 
     def more(self, nouns: tuple[str, str]) -> str:
         """How many more units it takes, in words."""
@@ -305,7 +317,7 @@ def overall(
     if real:
         which = "the difference is" if tested == 1 else plural(len(real), "of them is", "of them are")
         words += f"; {which} real, but smaller than that"
-    words += "".join(f"; {widest_words(one)}" for one in widest)
+    words += "".join(f"; {widest_words(pair)}" for pair in widest)
     if left:
         return INSUFFICIENT, f"{_not_tested(left)}; {words}"
     return none_larger(_common(judged)), words + aside
@@ -356,7 +368,7 @@ def _deltas(findings: Sequence[Finding], judged: Mapping[str, Judged]) -> str:
 
 
 def _common(judged: Mapping[str, Judged]) -> float | None:
-    values = {one.delta for one in judged.values()}
+    values = {judgement.delta for judgement in judged.values()}
     return values.pop() if len(values) == 1 else None
 
 

@@ -19,20 +19,20 @@ from countenance.cli import (
     data,
     discovering,
     doctor,
+    evaluating,
     fhibe,
     gating,
     happyfaces,
     mask_fairness,
     people,
     runs,
-    spine,
     suites,
     uccs,
     viewing,
 )
 from countenance.cli.help import with_help
 from countenance.cli.lines import Stopped, flushed, mute, note, say
-from countenance.cli.once import refuse_repeats
+from countenance.cli.repeats import refuse_repeats
 from countenance.cli.settings import in_flags
 from countenance.errors import GateFailed, InputError
 from countenance.files import explained
@@ -51,7 +51,7 @@ STOPPED = 130
 """The exit code after Ctrl-C."""
 RESUMES = "stopped; the same command resumes"
 
-spine.register(app)
+evaluating.register(app)
 runs.register(app)
 comparing.register(app)
 discovering.register(app)
@@ -70,8 +70,8 @@ app.add_typer(bias_bounty.app, name="bias-bounty")
 app.add_typer(happyfaces.app, name="happyfaces")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         say(f"countenance {countenance.__version__}")
         raise typer.Exit
 
@@ -130,9 +130,9 @@ def run(arguments: list[str]) -> int:
         return 2
     except Exception as error:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of typer's
-            told = io.StringIO()
-            error.show(told)
-            note(told.getvalue().rstrip("\n"))
+            text = io.StringIO()
+            error.show(text)
+            note(text.getvalue().rstrip("\n"))
             return 2
         import platform
         import traceback

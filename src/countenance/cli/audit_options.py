@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.cli.settings import described
 from countenance.errors import InputError
+from countenance.settings import AuditFields, RunSettings
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 By = Annotated[
@@ -19,55 +21,25 @@ By = Annotated[
 Metrics = Annotated[
     str | None, typer.Option("--metric", help="Metrics to audit, with commas (default: the headline ones).")
 ]
-Where = Annotated[
-    list[str] | None, typer.Option("--where", help="Only rows with these values: change=none,mask (may be repeated).")
-]
-Given = Annotated[
-    str | None,
-    typer.Option(
-        "--given",
-        help="Conditions to hold equal, with commas, at most six: light,img.size_px:quantiles4,masked. Is the gap "
-        "still there between rows in which they are the same?",
-    ),
-]
-Depth = Annotated[
-    int | None,
-    typer.Option(min=1, help="Intersections of up to so many attributes (default: 2 where --by names attributes)."),
-]
-Delta = Annotated[
-    str | None,
-    typer.Option(
-        help="Smallest difference that matters: .05 for rates and metrics between 0 and 1; by metric: "
-        "correct=.01,latency_ms=5."
-    ),
-]
-Better = Annotated[
-    str | None,
-    typer.Option(
-        help="Which way metrics are better: latency_ms=lower,size=none (default: as a word of the name says: error, "
-        "wer, missed … lower; correct, found, recall … higher; else not known)."
-    ),
-]
-Ordered = Annotated[
-    list[str] | None,
-    typer.Option(help="An ordered attribute with its values: size=small,medium,large (may be repeated)."),
-]
-Denominator = Annotated[
-    list[str] | None,
-    typer.Option(help="The 0/1 column that says which rows a metric is about: true_positive=masked (may be repeated)."),
-]
-Adjust = Annotated[str, typer.Option(help="Adjustment for many comparisons: minp, holm or bh.")]
-Families = Annotated[
-    str | None,
-    typer.Option(help="Smaller families: metric, attribute, depth, or safety=recall,missed;speed=latency_ms."),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        help="Column(s) of rows that are not independent, such as identity or identity,scene (default: a column of "
-        "people and one of pictures where they are, else one whose rows are alike); 'none'."
-    ),
-]
+Where = Annotated[list[str] | None, described(AuditFields, "where")]
+Given = Annotated[str | None, described(AuditFields, "given")]
+Depth = Annotated[int | None, described(AuditFields, "depth")]
+Alpha = Annotated[float, described(AuditFields, "alpha")]
+Delta = Annotated[str | None, described(AuditFields, "delta")]
+Better = Annotated[str | None, described(AuditFields, "better")]
+Ordered = Annotated[list[str] | None, described(AuditFields, "ordered")]
+Denominator = Annotated[list[str] | None, described(AuditFields, "denominators")]
+Adjust = Annotated[str, described(AuditFields, "adjust")]
+Families = Annotated[str | None, described(AuditFields, "families")]
+Cluster = Annotated[str | None, described(AuditFields, "cluster")]
+ComparisonKind = Annotated[str, described(AuditFields, "comparison")]
+Reference = Annotated[str | None, described(AuditFields, "reference")]
+Pair = Annotated[str | None, described(AuditFields, "pair")]
+MinN = Annotated[int, described(AuditFields, "min_n")]
+Poor = Annotated[float, described(AuditFields, "poor")]
+H0 = Annotated[float, described(AuditFields, "h0")]
+Power = Annotated[float, described(AuditFields, "power")]
+Seed = Annotated[int, described(RunSettings, "seed")]
 
 
 @dataclass(frozen=True)
@@ -81,7 +53,7 @@ class Choices:
     better: str | None
     adjust: str
     families: Any
-    given: list[str] | None = None
+    conditions: list[str] | None = None
 
     @classmethod
     def of(
@@ -93,7 +65,7 @@ class Choices:
         better: str | None,
         adjust: str,
         families: str | None,
-        given: str | None = None,
+        conditions: str | None = None,
     ) -> "Choices":
         """Read the texts."""
         from countenance.auditing.attributes import split_names
@@ -107,7 +79,7 @@ class Choices:
             better,
             adjust,
             parse_families(families),
-            None if given is None else split_names(given),
+            None if conditions is None else split_names(conditions),
         )
 
 

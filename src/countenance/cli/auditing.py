@@ -10,19 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from countenance.cli.audit_options import (
+    H0,
     Adjust,
+    Alpha,
     Better,
     By,
     Choices,
     Cluster,
+    ComparisonKind,
     Delta,
     Denominator,
     Depth,
     Families,
     Given,
     Metrics,
+    MinN,
     Ordered,
+    Pair,
+    Poor,
+    Power,
     Quiet,
+    Reference,
     Where,
     by_name,
     cluster_of,
@@ -30,6 +38,7 @@ from countenance.cli.audit_options import (
 )
 from countenance.cli.lines import PaintedLine, PaintedText, Stopped, note, say, width, wrapped
 from countenance.cli.places import is_run
+from countenance.cli.shared_options import Json, Page, Pdf, Seed
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, keep_audit
 from countenance.errors import InputError
@@ -62,32 +71,30 @@ def audit(
     ] = None,
     positive: Annotated[str | None, typer.Option(help="The positive class, where its word does not say so.")] = None,
     cluster: Cluster = None,
-    comparison: Annotated[str, typer.Option(help="rest, pairs, reference, spread or paired.")] = "rest",
-    reference: Annotated[
-        str | None, typer.Option(help="The group to compare with: its name, 'best' or 'largest'.")
-    ] = None,
-    pair: Annotated[str | None, typer.Option(help="Column(s) that match rows of a paired comparison.")] = None,
+    comparison: ComparisonKind = "rest",
+    reference: Reference = None,
+    pair: Pair = None,
     where: Where = None,
     given: Given = None,
     depth: Depth = None,
-    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
+    alpha: Alpha = 0.05,
     delta: Delta = None,
     better: Better = None,
     denominator: Denominator = None,
     ordered: Ordered = None,
-    poor: Annotated[float, typer.Option(help="Share of failures above which the summary begins with it.")] = 0.2,
-    h0: Annotated[float, typer.Option(help="Effect (Cohen's h) above which a disparity is severe.")] = 0.2,
-    power: Annotated[float, typer.Option(help="Power of the minimum detectable effect.")] = 0.8,
-    min_n: Annotated[int, typer.Option(min=1, help="Fewest people (images, rows) a side must have.")] = 20,
+    poor: Poor = 0.2,
+    h0: H0 = 0.2,
+    power: Power = 0.8,
+    min_n: MinN = 20,
     adjust: Adjust = "minp",
     families: Families = None,
     equity: Annotated[
         bool, typer.Option("--equity", help="Equity measures, with intervals and what a fair system would show.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of permutations.")] = 0,
-    json: Annotated[Path | None, typer.Option(help="Write verdict, settings and findings here as JSON.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
-    pdf: Annotated[Path | None, typer.Option(help="Write the same report as PDF here.")] = None,
+    seed: Seed = 0,
+    json: Json = None,
+    report: Page = None,
+    pdf: Pdf = None,
     unverified: Unverified = False,
     quiet: Quiet = False,
 ) -> None:
@@ -97,7 +104,7 @@ def audit(
     from countenance.auditing.source import Source
     from countenance.files import write_json
     from countenance.prediction_tables import prediction_table
-    from countenance.report import write_pdf, write_report, write_table_pdf, write_table_report
+    from countenance.report import TableOrigin, write_pdf, write_report, write_table_pdf, write_table_report
     from countenance.run import Run, audit_run
     from countenance.run.ledger import noted
     from countenance.run.licences import of_manifest
@@ -108,7 +115,7 @@ def audit(
         raise InputError(f"--pdf {pdf}: expected a name that ends in .pdf")
     choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
     settings = {
-        "given": choices.given,
+        "given": choices.conditions,
         "cluster": cluster_of(cluster),
         "comparison": comparison,
         "reference": reference,
@@ -138,9 +145,11 @@ def audit(
         raise InputError(f"{table}: several files; a page shows one: --report and --pdf need a single .parquet or .csv")
     with ExitStack() as stack:
         path = Path() if finished is not None else stack.enter_context(fetched(table))
+        columns = {"--truth": truth, "--pred": pred, "--score": score, "--positive": positive}
+        origin = TableOrigin(path, tuple(word for name, value in columns.items() if value for word in (name, value)))
         with shuffling(quiet) as progress:
             if finished is not None:
-                found = noted(
+                answer = noted(
                     finished, audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
                 )
             elif truth or pred or score:
@@ -158,7 +167,7 @@ def audit(
                     note(text)
                 folder = Path(stack.enter_context(temporary_folder("predictions")))
                 path = prepared.write(folder / f"{Path(table).stem}.parquet")
-                found = audit_table(
+                answer = audit_table(
                     Source(path, label=str(table)),
                     prepared.by,
                     prepared.metrics,
@@ -168,21 +177,25 @@ def audit(
                 )
             else:
                 source = Source(path, label=str(table))
-                found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
-        for line in lines_of(found, width()):
+                answer = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
+        for line in lines_of(answer, width(), finished):
             say(line)
         for caution in finished.cautions if finished is not None else ():
             say(f"note     {caution}")
         if json is not None:
-            made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
-            write_json(json, found.to_dict(groups=True) | made)
+            licences = {} if finished is None else {"licences": of_manifest(finished.manifest)}
+            write_json(json, answer.to_dict(groups=True) | licences)
         if finished is not None:
-            keep_audit(finished, found)
+            keep_audit(finished, answer)
         if report is not None:
-            page = write_report(finished, report) if finished is not None else write_table_report(path, found, report)
+            page = (
+                write_report(finished, report)
+                if finished is not None
+                else write_table_report(path, answer, report, origin)
+            )
             say(f"report   {page.resolve()}")
         if pdf is not None:
-            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, found, pdf)
+            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, answer, pdf, origin)
             say(f"pdf      {page.resolve()}")
 
 
@@ -194,7 +207,7 @@ def _is_table(place: Path | str) -> bool:
     if str(place).lower().endswith(SUFFIXES):
         return True
     store = RunStore(place)
-    return not store.exists() and any(one.name.lower().endswith(SUFFIXES) for one in store.storage.entries())
+    return not store.exists() and any(entry.name.lower().endswith(SUFFIXES) for entry in store.storage.entries())
 
 
 def check_writable(paths: Sequence[Path | None]) -> None:
@@ -229,10 +242,10 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
             raise Stopped from None
 
 
-def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
+def lines_of(result: "Audit", columns: int | None = None, finished: "Run | None" = None) -> list[str]:
     """An audit for a terminal: the verdict, everyone's scores, the table of findings, and who was left out.
 
-    `columns` is how wide the terminal is.
+    `columns` is how wide the terminal is; `finished` is the run that was audited, where it was one.
     """
     from countenance.auditing.headline import headline
     from countenance.report.names import in_group_order
@@ -241,7 +254,8 @@ def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
     every, result = result, result.without_given()
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     lines: list[str] = [PaintedLine(["verdict  ", PaintedText(result.verdict, mark(result.verdict, worst))])]
-    lines += wrapped("in short", headline(result), columns)
+    short = headline(result) if finished is None else _run_sentences(finished, result)
+    lines += wrapped("in short", short, columns)
     lines += wrapped("findings", tally(result), columns)
     lines += wrapped("overall", overall_words(result), columns) if result.overall else []
     lines += [*unit_lines(result, columns), ""]
@@ -295,30 +309,32 @@ def tally(result: "Audit") -> str:
     return f"{len(result.findings):,}: " + ", ".join(f"{n:,} {verdict}" for verdict, n in counts.most_common())
 
 
-def _equity_lines(found: "Audit", columns: int | None = None) -> list[str]:
+def _equity_lines(answer: "Audit", columns: int | None = None) -> list[str]:
     """The equity measures as a table; what is undefined is said."""
-    if not found.equity:
+    if not answer.equity:
         return []
     head = ("attribute", "of", "measure", "value", "interval", "a fair system shows", "p")
     rows = [head]
-    for one in found.equity:
-        if one.undefined:
-            rows.append((one.attribute, one.metric, one.measure, "undefined", "", "", ""))
+    for measure in answer.equity:
+        if measure.undefined:
+            rows.append((measure.attribute, measure.metric, measure.measure, "undefined", "", "", ""))
         else:
             rows.append(
                 (
-                    one.attribute,
-                    one.metric,
-                    one.measure,
-                    f"{one.value:.3f}",
-                    f"[{one.low:.3f}, {one.high:.3f}]",
-                    f"{one.fair:.3f}, 19 of 20 within {one.fair_limit:.3f}",
-                    f"{one.p:.2g}",
+                    measure.attribute,
+                    measure.metric,
+                    measure.measure,
+                    f"{measure.value:.3f}",
+                    f"[{measure.low:.3f}, {measure.high:.3f}]",
+                    f"{measure.fair:.3f}, 19 of 20 within {measure.fair_limit:.3f}",
+                    f"{measure.p:.2g}",
                 )
             )
     table = fitted(rows, columns, spare=("a fair system shows", "p"))
-    why = list(dict.fromkeys(one.undefined for one in found.equity if one.undefined))
-    small = list(dict.fromkeys(f"{one.attribute} = {group}" for one in found.equity for group in one.left_out))
+    why = list(dict.fromkeys(measure.undefined for measure in answer.equity if measure.undefined))
+    small = list(
+        dict.fromkeys(f"{measure.attribute} = {group}" for measure in answer.equity for group in measure.left_out)
+    )
     left = [f"too small for equity measures: {', '.join(small[:MOST_LEFT_OUT])}"] if small else []
     return ["", "equity measures", *table, *(f"undefined {reason}" for reason in why), *left]
 
@@ -394,18 +410,18 @@ def _table(findings: list["Finding"], floor: float, columns: int | None) -> list
     return list(fitted(rows, columns, SPARE))
 
 
-def _left_out(found: "Audit", columns: int | None = None) -> list[str]:
+def _left_out(answer: "Audit", columns: int | None = None) -> list[str]:
     """Who was not compared; many intersections are counted."""
     from countenance.report.names import Names
 
-    named, names = set(found.settings["named"]), Names.of(found)
-    blocks = list(dict.fromkeys((left["metric"], left["attribute"]) for left in found.excluded))
+    named, names = set(answer.settings["named"]), Names.of(answer)
+    blocks = list(dict.fromkeys((left["metric"], left["attribute"]) for left in answer.excluded))
 
     def place(left: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
         return blocks.index((left["metric"], left["attribute"])), names.place(left["attribute"], left["group"])
 
     lines, crossed = [], 0
-    for left in sorted(found.excluded, key=place):
+    for left in sorted(answer.excluded, key=place):
         if left["attribute"] in named:
             who = f"{left['attribute']} = {left['group']} (n = {left['n']:,})"
             lines += wrapped("left out", f"{who}: {left['why']}", columns)
@@ -418,18 +434,27 @@ def _left_out(found: "Audit", columns: int | None = None) -> list[str]:
     return lines
 
 
+def _run_sentences(finished: "Run", result: "Audit") -> str:
+    """The sentence with which the page of the run begins."""
+    from countenance.report.first_screen import terminal_words
+    from countenance.report.page import too_many_failed
+    from countenance.report.source import ReportSource
+
+    short = terminal_words(ReportSource(result, finished.task(), finished), finished.model_name)
+    if too_many_failed(finished.manifest.model_dump()):
+        return f"{result.reason.partition('. ')[0]}. {short}"
+    return short
+
+
 def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> list[str]:
     """The verdict on a run, everyone's scores, and how many comparisons ended how."""
-    from countenance.auditing.headline import headline
     from countenance.report.words import mark
 
     every, result = result, result.without_given()
     manifest = finished.manifest
     failed = f", {manifest['failed']} without a prediction" if manifest["failed"] else ""
     images = f"{manifest['dataset']['images']} images of {manifest['dataset']['card']['name']}{failed}"
-    short = headline(result)
-    if "have no answer, more than the limit" in result.reason:
-        short = f"{result.reason.partition('. ')[0]}. {short}"
+    short = _run_sentences(finished, result)
     scores = f": {overall_words(result)}" if result.overall else ""
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     return [

@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from countenance.cli.lines import note, say
+from countenance.cli.shared_options import Device, Json, Seed
 from countenance.errors import InputError
 
+CODE = "The code (a file, a folder, or its sha256): its hash is recorded."
+REPLACE = "Hand in again under the same name: the latest counts, the earlier ones are kept."
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -16,7 +19,6 @@ app = typer.Typer(
 )
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 TrainedEntry = Annotated[
     str, typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
 ]
@@ -68,7 +70,7 @@ def train(
     entry: Annotated[EntryName, typer.Option(help="Which entry to train.")],
     data: Annotated[Path, typer.Option(help="A folder in the challenge's layout; only its train part is read.")],
     out: Annotated[Path, typer.Option(help="Where the entry goes: entry.json and ONNX files.")],
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (default: the entry's own).")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
     seed: Seed = 0,
@@ -81,12 +83,12 @@ def train(
     from countenance.suites.bias_bounty.training import EntryTraining, train_entry
 
     how = EntryTraining(device, epochs, threads, seed)
-    made = train_entry(entry.value, data, out, how, progress=partial(progress, quiet=quiet))
-    threads = made["training"]["threads"]
+    trained = train_entry(entry.value, data, out, how, progress=partial(progress, quiet=quiet))
+    threads = trained["training"]["threads"]
     where = (
-        f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else made["training"]["device"]
+        f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else trained["training"]["device"]
     )
-    say(f"{made['name']}: trained in {made['took']['seconds']:.1f} s on {where}")
+    say(f"{trained['name']}: trained in {trained['took']['seconds']:.1f} s on {where}")
     say(f"{out.resolve()}")
 
 
@@ -120,7 +122,7 @@ def score(
     identities: Annotated[
         Path | None, typer.Option(help="name,identity: whose picture it is (default: identities.csv beside labels).")
     ] = None,
-    json: Annotated[Path | None, typer.Option(help="Write every number here.")] = None,
+    json: Json = None,
     submission: Annotated[Path | None, typer.Option(help="Write submission.json here.")] = None,
     name: Annotated[str, typer.Option(help="The submission's name.")] = "unnamed",
     replicates: Replicates = 2000,
@@ -139,22 +141,24 @@ def score(
 
     files = (labels, nonfaces, identities)
     truth, draws = Truth.read(*files), Draws(replicates=replicates, seed=seed)
-    found = score_tables(truth, truth.predictions(predictions), draws)
-    content, told = found.to_json(), []
+    score_result = score_tables(truth, truth.predictions(predictions), draws)
+    content, change_lines = score_result.to_json(), []
     if against is not None:
         pair = read_pair(truth, predictions, against)
         change, compared = score_difference(truth, pair, draws), compare_predictions(truth, pair, seed)
         content["against"] = against_json(change, compared)
-        told = against_lines(change, compared)
+        change_lines = against_lines(change, compared)
     if json is not None:
         write_json(json, content)
     if submission is not None:
-        write_json(submission, found.submission(name))
+        write_json(submission, score_result.submission(name))
     if out is not None:
         from countenance.suites.bias_bounty.run import write_run
 
-        finished = write_run(out, predictions, files, found, predictions.stem if name == "unnamed" else name, note)
-    for line in [*score_lines(found), *([] if out is None else [f"run        {finished.path}"]), *told]:
+        finished = write_run(
+            out, predictions, files, score_result, predictions.stem if name == "unnamed" else name, note
+        )
+    for line in [*score_lines(score_result), *([] if out is None else [f"run        {finished.path}"]), *change_lines]:
         say(line)
 
 
@@ -172,12 +176,8 @@ def submit(
     timing: Annotated[
         Path | None, typer.Option(help="What `time --json` wrote: checked and shown, earns nothing.")
     ] = None,
-    replace: Annotated[
-        bool, typer.Option(help="Hand in again under the same name: the latest counts, the earlier ones are kept.")
-    ] = False,
-    code: Annotated[
-        str | None, typer.Option(help="The entry's code (a file, a folder, or its sha256): its hash is recorded.")
-    ] = None,
+    replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
+    code: Annotated[str | None, typer.Option(help=CODE)] = None,
     crew: Annotated[str, typer.Option(help="Who takes part: only the best entry of a crew is ranked.")] = "",
 ) -> None:
     """Check predictions whole and hand them in: one folder with submission.json on the board."""
@@ -195,11 +195,20 @@ def open_(
     opens: Annotated[str | None, typer.Option(help="When entries are taken from, such as 2026-11-15.")] = None,
     closes: Annotated[str | None, typer.Option(help="Time from which none is taken.")] = None,
     title: Annotated[str, typer.Option(help="What the contest is called on its page.")] = "",
+    crew: Annotated[
+        list[str] | None, typer.Option(help="A crew that takes part; several times (default: everybody may).")
+    ] = None,
+    entries_per_crew: Annotated[
+        int | None, typer.Option(min=1, help="How many entries a crew may have on the board (default: any number).")
+    ] = None,
 ) -> None:
-    """Set the dates of a contest: `submit` refuses entries outside them, and `leaderboard` counts none."""
+    """Set the dates and crews of a contest: `submit` refuses other entries, and `leaderboard` counts none."""
     from countenance.suites.bias_bounty.contest import Contest, open_contest
 
-    say(f"contest  {open_contest(board, Contest(title=title, opens=opens, closes=closes))}")
+    contest = Contest(
+        title=title, opens=opens, closes=closes, crews=tuple(crew or ()), entries_per_crew=entries_per_crew
+    )
+    say(f"contest  {open_contest(board, contest)}")
 
 
 @app.command()
@@ -208,8 +217,8 @@ def bundle(
     entry: TrainedEntry,
     test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
     holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
-    code: Annotated[str | None, typer.Option(help="The code (a file, a folder, its sha256): its hash goes in.")] = None,
-    crew: Annotated[str, typer.Option(help="Who takes part.")] = "",
+    code: Annotated[str | None, typer.Option(help=CODE)] = None,
+    crew: Annotated[str, typer.Option(help="Who takes part: only the best entry of a crew is ranked.")] = "",
 ) -> None:
     """Pack an entry for the organiser: entry.json, networks, predictions and the hash of the code in one file."""
     from countenance.suites.bias_bounty.bundles import write_bundle
@@ -223,7 +232,7 @@ def submit_bundle(
     data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
     name: Annotated[str | None, typer.Option(help="The name on the leaderboard (default: the entry's own).")] = None,
-    replace: Annotated[bool, typer.Option(help="Hand in again under the same name.")] = False,
+    replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
 ) -> None:
     """Hand in what a participant packed with `bundle`."""
     from countenance.suites.bias_bounty.bundles import hand_in_bundle
@@ -236,7 +245,7 @@ def submit_bundle(
 def check_code(
     board: Annotated[Path, typer.Argument(help="The folder of submissions.", metavar="BOARD")],
     name: Annotated[str, typer.Argument(help="The entry's name.", metavar="NAME")],
-    code: Annotated[str, typer.Option(help="The code that was handed over: a file, a folder, or its sha256.")],
+    code: Annotated[str, typer.Option(help=CODE)],
 ) -> None:
     """Say whether code is the code of a submission, by the hash that `submit --code` recorded (exit 2: it is not)."""
     from countenance.suites.bias_bounty.submissions import code_hash, same_code
@@ -257,7 +266,7 @@ def leaderboard(
         Path | None, typer.Option(help="A folder for pages that everybody may see: nothing of the holdout is in them.")
     ] = None,
     private: Annotated[Path | None, typer.Option(help="A folder for the pages of the private tables alone.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the tables here.")] = None,
+    json: Json = None,
     strict_rubric: Annotated[bool, typer.Option(help="Leave the rubric's hole between 10 and 15 %.")] = False,
     pictures: Annotated[
         bool | None, typer.Option(help="Show failures as pictures (default: when nobody in them is real).")
@@ -265,7 +274,7 @@ def leaderboard(
     time: Annotated[
         bool, typer.Option("--time", help="Time every entry that was handed in, here and now, on the holdout.")
     ] = False,
-    passes: Annotated[int, typer.Option(min=1, help="With --time: passes over the images.")] = 5,
+    passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
     seconds: Annotated[float, typer.Option(min=1, help="The most that an entry may take on the holdout.")] = 900.0,
     memory_gb: Annotated[float, typer.Option(min=0.1, help="The most memory that an entry may take.")] = 8.0,
     replicates: Replicates = 2000,
@@ -284,26 +293,26 @@ def leaderboard(
     draws, limits = Draws(replicates=replicates, seed=seed), EntryLimits(seconds, memory_gb)
     rules = Rules(strict_rubric, draws, time, passes, limits)
     with progress("entries", len(submission_folders(board)), quiet=quiet) as step:
-        found = rank(board, data, rules, step)
-    for line in table_lines(found):
+        ranking = rank(board, data, rules, step)
+    for line in table_lines(ranking):
         say(line)
     if json is not None:
-        write_json(json, found.to_json())
+        write_json(json, ranking.to_json())
     if out is not None:
-        say(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
+        say(f"page     {write_pages(ranking, data, out, pictures=pictures).resolve()}")
     for which, folder in (("public", public), ("private", private)):
         if folder is not None:
-            place = write_pages(found.part(which), data, folder / "index.html", pictures=pictures, parts=(which,))
+            place = write_pages(ranking.part(which), data, folder / "index.html", pictures=pictures, parts=(which,))
             say(f"{which:8} {place.resolve()}")
-    if not found.standings and found.rejected:
+    if not ranking.standings and ranking.rejected:
         raise InputError(f"{board}: every submission was rejected; the reasons are above")
 
 
 @app.command("time")
 def time_(
     entry: TrainedEntry,
-    images: Annotated[Path, typer.Option(help="A folder of images (the holdout).")],
-    json: Annotated[Path | None, typer.Option(help="Write the timing here.")] = None,
+    images: Annotated[Path, typer.Option(help="A folder with labels.csv (its names are used), or of images alone.")],
+    json: Json = None,
     passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the network.")] = 1,
 ) -> None:
@@ -311,8 +320,8 @@ def time_(
     from countenance.files import write_json
     from countenance.suites.bias_bounty.timing import measure
 
-    found, _ = measure(entry, images, passes=passes, threads=threads)
+    timing, _ = measure(entry, images, passes=passes, threads=threads)
     if json is not None:
-        write_json(json, found.model_dump())
-    for line in found.lines(found.entry):
+        write_json(json, timing.model_dump())
+    for line in timing.lines(timing.entry):
         say(line)

@@ -1,17 +1,17 @@
 """`countenance calibration`: what simulations with a known truth gave, near the sizes of a run."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from countenance.cli.lines import say, width
+from countenance.cli.shared_options import Json
 from countenance.cli.tables import fitted
 
 
 def calibration(
     near: Annotated[str | None, typer.Option(help="A run: only the lines nearest to its sizes.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the lines here.")] = None,
+    json: Json = None,
 ) -> None:
     """Show how often verdicts, intervals and sizes kept their promise on simulated data with a known truth."""
     from countenance.calibration_table import calibration as lines_near

@@ -109,17 +109,19 @@ def export(
 def _figures(run: "Run", out: Path) -> list[Path]:
     """A file for each figure; where there are several, their names go into the files' names."""
     from countenance.files import named
-    from countenance.report.plots import all_figures, save
+    from countenance.report.draw.mpl import all_figures, save
     from countenance.report.source import ReportSource
     from countenance.run.licences import in_words, of_manifest
 
     source = ReportSource.of(run)
-    made = all_figures(source)
+    figures = all_figures(source)
     about = (
         f"{source.run.model_name} on {source.run.dataset_name}. Licences: {in_words(of_manifest(source.run.manifest))}"
     )
-    names = [out] if len(made) == 1 else [named(out).with_name(f"{out.stem}-{name}{out.suffix}") for name, _ in made]
-    return [save(figure, path, about) for path, (_, figure) in zip(names, made, strict=True)]
+    names = (
+        [out] if len(figures) == 1 else [named(out).with_name(f"{out.stem}-{name}{out.suffix}") for name, _ in figures]
+    )
+    return [save(figure, path, about) for path, (_, figure) in zip(names, figures, strict=True)]
 
 
 def dataset_card(
@@ -129,9 +131,9 @@ def dataset_card(
     """Write the dataset's card: rights, counts and the balance of its attributes, with Hugging Face front matter."""
     from countenance.data import load_dataset
     from countenance.files import write_text
-    from countenance.report.cards import dataset_card as made
+    from countenance.report.cards import dataset_card as card_text
 
-    write_text(out, made(load_dataset(name)))
+    write_text(out, card_text(load_dataset(name)))
     say(out.resolve())
 
 

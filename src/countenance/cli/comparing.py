@@ -10,6 +10,7 @@ import typer
 
 from countenance.cli.audit_options import (
     Adjust,
+    Alpha,
     Better,
     By,
     Cluster,
@@ -17,6 +18,8 @@ from countenance.cli.audit_options import (
     Depth,
     Families,
     Metrics,
+    MinN,
+    Pair,
     Quiet,
     Where,
     cluster_of,
@@ -24,6 +27,7 @@ from countenance.cli.audit_options import (
 )
 from countenance.cli.auditing import adjustment, check_writable, shuffling
 from countenance.cli.lines import PaintedText, note, say, width, wrapped
+from countenance.cli.shared_options import Gallery, Json, Page, Pdf, Seed
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, opened_entries
 from countenance.errors import InputError
@@ -37,31 +41,19 @@ MOST_LINES = 60
 Entries = Annotated[
     list[str], typer.Argument(help="Run directories, or tables of scores (.parquet, .csv): the old one first.")
 ]
-PairBy = Annotated[
-    str | None,
-    typer.Option("--pair", help="Columns that tell which rows belong together (default: sample,subject)."),
-]
 Names = Annotated[str | None, typer.Option("--names", help="What the models are called, with commas: v1,v2.")]
-Alpha = Annotated[float, typer.Option(help="Level of the tests.")]
-MinN = Annotated[int, typer.Option("--min-n", min=1, help="Fewest people (images, rows) a group must have.")]
-Seed = Annotated[int, typer.Option(help="Seed of permutations.")]
-Json = Annotated[Path | None, typer.Option("--json", help="Write everything here as JSON.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="Write all changes and gaps here as CSV.")]
-Pdf = Annotated[Path | None, typer.Option("--pdf", help="Write the same page as PDF here (no pictures of anybody).")]
-GalleryChoice = Annotated[
-    str, typer.Option(help="Samples that changed, as pictures (runs): auto (no real people), off, blurred, full.")
-]
 
 
 def compare(
     entries: Entries,
     by: By = None,
     metric: Metrics = None,
-    pair: PairBy = None,
+    pair: Pair = None,
     names: Names = None,
     cluster: Cluster = None,
     where: Where = None,
-    depth: Annotated[int | None, typer.Option(min=1, help="Intersections of up to so many attributes.")] = None,
+    depth: Depth = None,
     alpha: Alpha = 0.05,
     delta: Delta = None,
     better: Better = None,
@@ -71,9 +63,9 @@ def compare(
     seed: Seed = 0,
     json: Json = None,
     csv: Csv = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
+    report: Page = None,
     pdf: Pdf = None,
-    gallery: GalleryChoice = "auto",
+    gallery: Gallery = "auto",
     task: Annotated[
         str | None, typer.Option(help="With --data: A and B are files of predictions for this task.")
     ] = None,
@@ -106,7 +98,7 @@ def compare(
         "families": parse_families(families),
         "seed": seed,
     }
-    found: Comparison | Leaderboard
+    comparison: Comparison | Leaderboard
     with ExitStack() as stack:
         if task or data:
             settings["names"] = settings["names"] or _names(entries)
@@ -114,22 +106,22 @@ def compare(
         progress = stack.enter_context(shuffling(quiet))
         sides = opened_entries(entries, unverified)
         if len(entries) == 2:
-            found = compare_two(sides[0], sides[1], by=by, metrics=names_of(metric), progress=progress, **settings)
-            lines = comparison_lines(found, width())
+            comparison = compare_two(sides[0], sides[1], by=by, metrics=names_of(metric), progress=progress, **settings)
+            lines = comparison_lines(comparison, width())
         else:
-            found = rank(sides, by, names_of(metric), against_first=True, progress=progress, **settings)
-            lines = leaderboard_lines(found, width())
+            comparison = rank(sides, by, names_of(metric), against_first=True, progress=progress, **settings)
+            lines = leaderboard_lines(comparison, width())
         if json is not None:
-            write_json(json, found.to_dict())
+            write_json(json, comparison.to_dict())
         if csv is not None:
-            csv.write_text(csv_of(found), encoding="utf-8", newline="")
+            csv.write_text(csv_of(comparison), encoding="utf-8", newline="")
         if report is not None:
-            if isinstance(found, Comparison):
-                page = write_comparison(found, sides, report, gallery=gallery)
+            if isinstance(comparison, Comparison):
+                page = write_comparison(comparison, sides, report, gallery=gallery)
             else:
-                page = write_leaderboard(found, report)
+                page = write_leaderboard(comparison, report)
             lines.append(f"report   {page.resolve()}")
-        lines += _pdf_lines(found, pdf)
+        lines += _pdf_lines(comparison, pdf)
     for line in lines:  # last: a reader of the first lines may close the pipe
         say(line)
 
@@ -161,7 +153,7 @@ def leaderboard(
     entries: Entries,
     metric: Metrics = None,
     by: By = None,
-    pair: PairBy = None,
+    pair: Pair = None,
     names: Names = None,
     cluster: Cluster = None,
     where: Where = None,
@@ -193,7 +185,7 @@ def leaderboard(
     if site is not None:
         check_site(site)
     _check_pdf(pdf)
-    found = rank(
+    ranking = rank(
         opened_entries(entries, unverified),
         by,
         names_of(metric),
@@ -210,16 +202,16 @@ def leaderboard(
         families=parse_families(families),
         against_first=by is not None,
     )
-    lines = leaderboard_lines(found, width())
+    lines = leaderboard_lines(ranking, width())
     if json is not None:
-        write_json(json, found.to_dict())
+        write_json(json, ranking.to_dict())
     if csv is not None:
-        csv.write_text(csv_of(found), encoding="utf-8", newline="")
+        csv.write_text(csv_of(ranking), encoding="utf-8", newline="")
     if out is not None:
-        lines.append(f"page     {write_leaderboard(found, out).resolve()}")
+        lines.append(f"page     {write_leaderboard(ranking, out).resolve()}")
     if site is not None:
-        lines.append(f"site     {write_site(found, site).resolve()}")
-    lines += _pdf_lines(found, pdf)
+        lines.append(f"site     {write_site(ranking, site).resolve()}")
+    lines += _pdf_lines(ranking, pdf)
     for line in lines:
         say(line)
 
@@ -235,22 +227,22 @@ def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str)
 
 def _check_pdf(pdf: Path | None) -> None:
     if pdf is not None:
+        from countenance.report.draw.mpl import check_installed
         from countenance.report.paper import pdf_path
-        from countenance.report.plots import check_installed
 
         pdf_path(pdf)
         check_installed("a report as PDF", pdf=True)
 
 
-def _pdf_lines(found: "Comparison | Leaderboard", pdf: Path | None) -> list[str]:
+def _pdf_lines(result: "Comparison | Leaderboard", pdf: Path | None) -> list[str]:
     """The line that says where the PDF is, which is written now."""
     if pdf is None:
         return []
     from countenance.comparing import Comparison
     from countenance.report.comparison_pdf import write_comparison_pdf, write_leaderboard_pdf
 
-    made = write_comparison_pdf(found, pdf) if isinstance(found, Comparison) else write_leaderboard_pdf(found, pdf)
-    return [f"pdf      {made.resolve()}"]
+    file = write_comparison_pdf(result, pdf) if isinstance(result, Comparison) else write_leaderboard_pdf(result, pdf)
+    return [f"pdf      {file.resolve()}"]
 
 
 def comparison_lines(result: "Comparison", columns: int | None = None) -> list[str]:

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.cli.audit_options import Alpha, Better
 from countenance.cli.lines import say, width
 from countenance.cli.places import is_run
+from countenance.cli.shared_options import Gallery, Json, Seed
 from countenance.cli.tables import fitted
 from countenance.cli.trust_options import Unverified
 from countenance.errors import InputError
@@ -19,15 +21,15 @@ def discover(
     ],
     metric: Annotated[str, typer.Option(help="The metric that is worse in a slice.")],
     out: Annotated[Path, typer.Option(help="A folder for the page.")],
-    json: Annotated[Path | None, typer.Option(help="Write the slices here as JSON.")] = None,
+    json: Json = None,
     embeddings: Annotated[
         Path | None,
         typer.Option(help="Vectors: .npy with one for each row, or .parquet with sample and embedding."),
     ] = None,
-    better: Annotated[str | None, typer.Option(help="Which way the metric is better: higher or lower.")] = None,
-    alpha: Annotated[float, typer.Option(min=0.001, max=0.5, help="Level of the tests.")] = 0.05,
-    seed: Annotated[int, typer.Option(help="Seed of the split and of clusters.")] = 0,
-    gallery: Annotated[str, typer.Option(help="Pictures on the page: auto, off, blurred, full.")] = "auto",
+    better: Better = None,
+    alpha: Alpha = 0.05,
+    seed: Seed = 0,
+    gallery: Gallery = "auto",
     save_attribute: Annotated[
         str | None, typer.Option(help="Add the first confirmed slice as an attribute of this name.")
     ] = None,
@@ -43,7 +45,7 @@ def discover(
     from countenance.files import write_json
     from countenance.report.gallery import mode_for
     from countenance.run import Run
-    from countenance.run.store import MANIFEST
+    from countenance.run.file_names import MANIFEST
 
     if better not in (None, "higher", "lower"):
         raise InputError(f"--better {better}, expected higher or lower")
@@ -57,27 +59,27 @@ def discover(
         name, source = f"{run.model_name} on {run.dataset_name}", Source(run.scores(), label=run.place)
         mode = mode_for(gallery, run.manifest.dataset.card.real_people)
         dataset, vectors, notes = _looks(run, embeddings)
-        found = discover_run(run, metric, embeddings=vectors, notes=notes, **options)
+        discovery = discover_run(run, metric, embeddings=vectors, notes=notes, **options)
     else:
         source, name = Source(Path(table)), Path(table).name
         vectors = None if embeddings is None else _vectors(source, embeddings)
-        found = search(source, metric, embeddings=vectors, **options)
+        discovery = search(source, metric, embeddings=vectors, **options)
     out.mkdir(parents=True, exist_ok=True)
-    page = write_page(found, name, out, dataset, mode)
+    page = write_page(discovery, name, out, dataset, mode)
     if json is not None:
-        write_json(json, found.to_dict())
-    for line in _lines(found):
+        write_json(json, discovery.to_dict())
+    for line in _lines(discovery):
         say(line)
     say(f"page     {page.resolve()}")
     if save_attribute is None:
         return
-    if not found.slices or not found.slices[0].confirmed:
+    if not discovery.slices or not discovery.slices[0].confirmed:
         say(f"no slice was confirmed, so there is no attribute {save_attribute}")
     elif run is not None:
-        save_in_run(run, found, save_attribute)
+        save_in_run(run, discovery, save_attribute)
         say(f"attribute {save_attribute} is in the run: countenance audit {table} --by {save_attribute}")
     else:
-        say(f"attribute {save_attribute} is in {save_table(source, found, save_attribute, out).resolve()}")
+        say(f"attribute {save_attribute} is in {save_table(source, discovery, save_attribute, out).resolve()}")
 
 
 def _has_run(place: Any, manifest: str) -> bool:
@@ -120,28 +122,28 @@ def _looks(run: Any, path: Path | None) -> tuple[Any, Any, list[str]]:
     )
 
 
-def _lines(found: Any) -> list[str]:
-    confirmed = sum(one.confirmed for one in found.slices)
-    content = found.to_dict()
+def _lines(discovery: Any) -> list[str]:
+    confirmed = sum(slice_.confirmed for slice_ in discovery.slices)
+    content = discovery.to_dict()
     lines = [
-        f"slices   {confirmed} confirmed of {len(found.slices)} candidates",
+        f"slices   {confirmed} confirmed of {len(discovery.slices)} candidates",
         f"halves   searched on {content['people_search']:,} {content['unit']}, confirmed on "
         f"{content['people_confirm']:,} others",
     ]
-    rows = [("slice", "n confirm", found.rows.metric, "interval", "rest", "p adj.", "confirmed")]
+    rows = [("slice", "n confirm", discovery.rows.metric, "interval", "rest", "p adj.", "confirmed")]
     rows += [
         (
-            one.description[:90],
-            f"{one.n_confirm:,}",
-            f"{one.estimate:.3f}",
-            f"[{one.low:.3f}, {one.high:.3f}]",
-            f"{one.rest:.3f}",
-            f"{one.p_adjusted:.3g}",
-            "yes" if one.confirmed else "no",
+            slice_.description[:90],
+            f"{slice_.n_confirm:,}",
+            f"{slice_.estimate:.3f}",
+            f"[{slice_.low:.3f}, {slice_.high:.3f}]",
+            f"{slice_.rest:.3f}",
+            f"{slice_.p_adjusted:.3g}",
+            "yes" if slice_.confirmed else "no",
         )
-        for one in found.slices
+        for slice_ in discovery.slices
     ]
-    return lines + (list(fitted(rows, width())) if found.slices else [])
+    return lines + (list(fitted(rows, width())) if discovery.slices else [])
 
 
 def register(app: typer.Typer) -> None:

@@ -49,7 +49,7 @@ def _version() -> str:
 def _support() -> str:
     if sys.platform in SUPPORTED:
         return "supported"
-    from countenance.processes import NO_WORKERS
+    from countenance.worker_process import NO_WORKERS
 
     return NO_WORKERS
 
@@ -58,13 +58,15 @@ def _temporary() -> str:
     from countenance.scratch import is_private, root, sweep, swept
 
     sweep()
-    found = swept()
-    left = f"removed what {_count(found.removed, 'killed command', 'killed commands')} left"
-    left += f" and {_count(found.files, 'unfinished file', 'unfinished files')} elsewhere" if found.files else ""
-    state = left if found.removed else "nothing was left behind"
+    leftovers = swept()
+    left = f"removed what {_count(leftovers.removed, 'killed command', 'killed commands')} left"
+    left += (
+        f" and {_count(leftovers.files, 'unfinished file', 'unfinished files')} elsewhere" if leftovers.files else ""
+    )
+    state = left if leftovers.removed else "nothing was left behind"
     if root().exists() and not is_private(root()):
         state += "; others can use this folder, so it is not used: remove it"
-    return f"{root()}: {state}; {_count(found.at_work, 'command', 'commands')} at work"
+    return f"{root()}: {state}; {_count(leftovers.at_work, 'command', 'commands')} at work"
 
 
 def _count(number: int, singular: str, plural: str) -> str:

@@ -9,6 +9,7 @@ import typer
 
 from countenance.cli.lines import say
 from countenance.cli.runs import purge
+from countenance.cli.shared_options import Seed
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Score a model on one of FHIBE's tasks, from stored outputs or by running it."""
+    from countenance.data.adapters.fhibe.words import TASKS
     from countenance.suites.fhibe.report import write_bias_report
-    from countenance.suites.fhibe.vocabulary import TASKS
 
     chosen = list(TASKS) if task == "all" else [task]
     if task == "all" and model is not None:
@@ -90,7 +91,7 @@ def evaluate(
     if task == "all" and out is not None:
         raise InputError("--out names one run; name one task, or leave it out")
     if pdf:
-        from countenance.report.plots.style import check_installed
+        from countenance.report.draw.mpl.style import check_installed
 
         check_installed("a report as PDF", pdf=True)
     arguments: dict[str, Any] = {
@@ -129,12 +130,12 @@ def _evaluate(
 ) -> "Run":
     """Evaluate one task; `arguments` are keywords of `evaluate_task`, None where the user said nothing."""
     from countenance.cli.progress import progress
+    from countenance.data.adapters.fhibe.table import dataset_folder
+    from countenance.data.adapters.fhibe.words import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS
     from countenance.suites.fhibe import evaluate_task
     from countenance.suites.fhibe.demo import baseline
     from countenance.suites.fhibe.make_data import ATTRIBUTES
     from countenance.suites.fhibe.settings import OPTIONS
-    from countenance.suites.fhibe.table import dataset_folder
-    from countenance.suites.fhibe.vocabulary import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS
 
     dataset = dataset or ("fhibe_face_crop_align" if task in FACE_TASKS else "fhibe")
     folder = dataset_folder(dataset, task, arguments.get("downsampled", True))
@@ -209,9 +210,13 @@ def report(
 
 
 @app.command()
-def attributes(task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None) -> None:
+def attributes(
+    task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None,
+    options: Annotated[bool, typer.Option("--options", help="Also what people could choose.")] = False,
+) -> None:
     """List the 31 attributes: what they mean, and which may have several values."""
-    from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MEANINGS, MULTIPLE, NOT_ON_FACES, TASKS
+    from countenance.data.adapters.fhibe.places import offered
+    from countenance.data.adapters.fhibe.words import ATTRIBUTES, FACE_TASKS, MEANINGS, MULTIPLE, NOT_ON_FACES, TASKS
 
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}")
@@ -220,6 +225,8 @@ def attributes(task: Annotated[str | None, typer.Option(help="Only those a task'
             continue
         several = "several" if name in MULTIPLE else ""
         say(f"{name:36} {several:8} {MEANINGS[name]}")
+        if options and (choices := offered(name)):
+            say(f"{'':36} {'':8} {'; '.join(choices)}")
 
 
 @app.command("make-data")
@@ -229,19 +236,19 @@ def make_data(
     portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
     faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,
     side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 512,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the demo's noise.")] = 0,
+    seed: Seed = 0,
     reports: Annotated[bool, typer.Option(help="Evaluate all nine tasks and write their reports at once.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the embedded people in FHIBE's layout, with a baseline's outputs for each of the nine tasks."""
     from countenance.cli.progress import progress
     from countenance.data import load_dataset
+    from countenance.data.adapters.fhibe.words import TASKS
     from countenance.data.layout import whole_people
     from countenance.files import staged
     from countenance.suites.fhibe.demo import baseline, write_outputs
     from countenance.suites.fhibe.make_data import make_data as write
     from countenance.suites.fhibe.report import write_bias_report
-    from countenance.suites.fhibe.vocabulary import TASKS
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")

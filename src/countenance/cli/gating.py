@@ -7,6 +7,7 @@ import typer
 
 from countenance.cli.lines import PaintedLine, PaintedText, say, width
 from countenance.cli.places import RunPlace
+from countenance.cli.shared_options import Json, Policy
 from countenance.cli.trust_options import Unverified
 from countenance.errors import GateFailed, InputError
 from countenance.storage import place_of
@@ -20,13 +21,13 @@ FAIL_ON = ("disparity", "insufficient")
 
 def gate(
     run: RunPlace,
-    policy: Annotated[Path | None, typer.Option(help="The rules (YAML); --init prints some to begin with.")] = None,
+    policy: Policy = None,
     baseline: Annotated[
         Any,
         typer.Option(help="The run that rules of the kind regression compare with.", metavar="RUN", parser=place_of),
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the outcome here as JSON.")] = None,
+    json: Json = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the outcome here as Markdown.")] = None,
     any_time: Annotated[
         bool, typer.Option("--any-time", help="Intervals that hold at every look, for a gate that is asked again.")
@@ -95,11 +96,11 @@ def fail_on(text: str | None) -> tuple[str, ...]:
     return named
 
 
-def fail_on_verdict(found: "Audit", named: tuple[str, ...]) -> None:
+def fail_on_verdict(audit: "Audit", named: tuple[str, ...]) -> None:
     """Fail where the audit's verdict is one of those named; what could not be tested is insufficient too."""
     kind = {"disparity": "disparity", "insufficient evidence": "insufficient", "untestable": "insufficient"}
-    if kind.get(found.verdict) in named:
-        raise GateFailed(f"the verdict is {found.verdict} (--fail-on {','.join(named)})")
+    if kind.get(audit.verdict) in named:
+        raise GateFailed(f"the verdict is {audit.verdict} (--fail-on {','.join(named)})")
 
 
 def register(app: typer.Typer) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.shared_options import Json, Seed
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -40,7 +41,7 @@ def build(
     pair: Annotated[
         str, typer.Option(help="With --people: smile+text, mask+text, smile+glasses, smile+background, smile+tone.")
     ] = "smile+text",
-    seed: Annotated[int, typer.Option(min=0, help="With --people: which people go into which set.")] = 0,
+    seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
     """Make the three sets: complete an official folder from LFW originals, or print words on rendered people."""
@@ -66,12 +67,12 @@ def build(
 @app.command()
 def draw(
     data_directory: Data,
-    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the photos drawn, 0 to 1.")] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
+    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")] = 0.1,
+    seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="The list to write (CSV).")] = Path("list.csv"),
 ) -> None:
     """List the unlabelled photos that a run is fitted on, with checksums, for methods that run elsewhere."""
-    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.suites.happyfaces.draws import write_draw
 
     _not_a_folder(out, "--out")
@@ -85,15 +86,15 @@ def run(
     data_directory: Data,
     method: MethodName = "spatial",
     mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw and of the method.")] = 0,
-    json_: Annotated[Path | None, typer.Option("--json", help="Write the run's record here.")] = None,
+    seed: Seed = 0,
+    json_: Json = None,
     out: Out = None,
     held_back: HeldBack = None,
 ) -> None:
     """Run a method once and print both heads' accuracies."""
-    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.data.adapters.happyfaces import HappyFacesDataset
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.suites.happyfaces.protocol import MixTask, evaluate_method
-    from countenance.suites.happyfaces.runs import HappyFacesDataset
 
     if not 0 <= mix_rate <= 1:
         raise InputError(f"--mix-rate {mix_rate:g}: expected a number from 0 to 1")
@@ -114,12 +115,12 @@ def score(
         float | None, typer.Option(help="The mix rate of the draw that the method was fitted on (see draw).")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The seed of that draw (default: 0).")] = None,
-    json_: Annotated[Path | None, typer.Option("--json", help="Write the record here; report reads it.")] = None,
+    json_: Json = None,
     out: Out = None,
     held_back: HeldBack = None,
 ) -> None:
     """Score predictions made elsewhere: every validation photo, and unlabelled ones that the method did not use."""
-    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.suites.happyfaces.predictions import evaluate_predictions
 
     if mix_rate is not None and not 0 <= mix_rate <= 1:
@@ -139,7 +140,7 @@ def score(
 
 
 def _source(folder: Path, held_back: Path | None) -> str:
-    from countenance.suites.happyfaces.runs import source_of
+    from countenance.data.adapters.happyfaces import source_of
 
     return source_of(folder.absolute(), held_back and held_back.absolute())
 
@@ -271,11 +272,11 @@ def report(
 def ask(
     data_directory: Data,
     method: MethodName = "spatial",
-    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos.")] = 0.1,
+    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")] = 0.1,
     questions: Annotated[int, typer.Option(help="How many questions at most.", min=1)] = 40,
     batch: Annotated[int, typer.Option(help="Questions between two fits.", min=1)] = 5,
-    seeds: Annotated[int, typer.Option(help="Simulated: how many seeds.", min=1)] = 3,
-    seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
+    seeds: Annotated[int, typer.Option(help="How many seeds.", min=1)] = 3,
+    seed: Seed = 0,
     interactive: Annotated[bool, typer.Option("--interactive", help="Ask you instead of the truth.")] = False,
     json_: Annotated[Path, typer.Option("--json", help="Write the learning curves here.")] = Path("asked.json"),
     out: Annotated[Path | None, typer.Option(help="Interactive: folder for the photos asked about.")] = None,
@@ -283,10 +284,10 @@ def ask(
 ) -> None:
     """Ask about the photos on which the heads disagree most, learn from the answers, and draw the curve."""
     from countenance.cli.progress import progress
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.files import write_json
     from countenance.suites.happyfaces.ask import ask as ask_about
     from countenance.suites.happyfaces.ask import at_the_terminal, means, simulated
-    from countenance.suites.happyfaces.dataset import read_happyfaces
     from countenance.suites.happyfaces.interface import CannotAnswer
 
     _not_a_folder(json_)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.cli.audit_options import Adjust, MinN
 from countenance.cli.box_options import (
     PredictedBoxes,
     PredictedUnits,
@@ -16,6 +17,17 @@ from countenance.cli.box_options import (
     units_option,
 )
 from countenance.cli.lines import note, say
+from countenance.cli.shared_options import (
+    Device,
+    Gallery,
+    Limit,
+    MaxFailures,
+    OnlyPresent,
+    Seed,
+    Threads,
+    Weights,
+    Workers,
+)
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -64,7 +76,7 @@ def assess(
     detector: Annotated[
         str | None, typer.Option(help="A detector (see `detectors`), net.onnx, module:attr or answers:RUN.")
     ] = None,
-    weights: Annotated[Path | None, typer.Option(help="Weights of a detector that takes them by path.")] = None,
+    weights: Weights = None,
     predictions: Annotated[Path | None, typer.Option(help="Predictions made elsewhere, instead of a detector.")] = None,
     by: Annotated[str | None, typer.Option(help="Attributes, with commas (default: the dataset's own).")] = None,
     truth_boxes: TruthBoxes = "cxcywh",
@@ -74,50 +86,47 @@ def assess(
     classes: ClassesOption = None,
     attributes: Annotated[Path | None, typer.Option(help="A folder or raw BAFMD: its CSV of attributes.")] = None,
     split: Split = None,
-    only_present: Annotated[bool, typer.Option(help="FairFace: assess the pictures that are there.")] = False,
+    only_present: OnlyPresent = False,
     depth: Annotated[int, typer.Option(min=1, help="Audit intersections of up to so many attributes.")] = 1,
-    min_n: Annotated[int, typer.Option(min=1, help="Fewest independent faces a side must have.")] = 20,
-    adjust: Annotated[str, typer.Option(help="holm or bh.")] = "holm",
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker (default: cores / workers).")] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many pictures, drawn with the seed.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    max_failures: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on; 1 goes on when all fail."),
-    ] = 0.05,
-    gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    min_n: MinN = 20,
+    adjust: Adjust = "holm",
+    workers: Workers = 1,
+    threads: Threads = None,
+    device: Device = "cpu",
+    limit: Limit = None,
+    seed: Seed = 0,
+    max_failures: MaxFailures = 0.05,
+    gallery: Gallery = "auto",
     quiet: Quiet = False,
 ) -> None:
     """Assess a detector: the published rule and ours side by side, as tables, run and report."""
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
+    from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
-    from countenance.suites.mask_fairness.given import predictions_of
+    from countenance.suites.mask_fairness.saved_predictions import predictions_of
 
     if (detector is None) == (predictions is None):
         raise InputError("name either --detector or --predictions")
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    asked = AskedTruth(truth_reading(truth_boxes, truth_units), own, attributes, only_present, split)
-    data = load_mask_data(dataset, data_directory, asked)
-    given: dict[str, Any] = {
+    truth_settings = ReadingOptions(truth_reading(truth_boxes, truth_units), own, attributes, only_present, split)
+    data = load_mask_data(dataset, data_directory, truth_settings)
+    box_settings: dict[str, Any] = {
         "box_format": form_option(boxes, "--boxes"),
         "units": units_option(prediction_units, "--prediction-units"),
     }
-    model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **given)
+    model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **box_settings)
     finished, assessment = run_assessment(
         data,
         model,
         out,
         by=_names(by),
-        weights=weights,
+        weights=None if weights is None else Path(weights),
         say=note,
         workers=workers,
         threads=threads,
@@ -126,7 +135,7 @@ def assess(
         seed=seed,
         max_failures=max_failures,
         progress=partial(progress, quiet=quiet),
-        **(given if detector else {}),
+        **(box_settings if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
     )
     page = write_report(finished, gallery=gallery)
@@ -187,18 +196,18 @@ def make_data(
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
     from countenance.cli.progress import progress
-    from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
+    from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.files import staged
     from countenance.suites.mask_fairness.make_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    asked = AskedTruth(truth_reading(truth_boxes, truth_units), _classes(classes), split=split)
-    loaded = load_mask_data(dataset, data_directory, asked).dataset
+    truth_settings = ReadingOptions(truth_reading(truth_boxes, truth_units), _classes(classes), split=split)
+    loaded = load_mask_data(dataset, data_directory, truth_settings).dataset
     for text in loaded.notes:
         note(text)
-    with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
-        faces = write(loaded, made, format.value, step)
+    with staged(out) as folder, progress("writing", len(loaded), quiet=quiet) as step:
+        faces = write(loaded, folder, format.value, step)
     say(f"{faces} faces in {out}")
 
 
@@ -246,11 +255,11 @@ def page(
 def twins(
     detector: Annotated[str, typer.Option(help="A detector (see `detectors`), net.onnx or module:attr.")],
     out: Annotated[Path, typer.Option(help="The run, with the table in it.")],
-    weights: Annotated[Path | None, typer.Option(help="Weights of a detector that takes them by path.")] = None,
+    weights: Weights = None,
     dataset: Annotated[str, typer.Option(help="Twins: people:twins, or a folder of rendered people.")] = "people:twins",
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker.")] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    workers: Workers = 1,
+    threads: Threads = None,
+    device: Device = "cpu",
     quiet: Quiet = False,
 ) -> None:
     """Measure what skin tone alone, and a mask's colour alone, do to a detector: the same person, one thing changed."""
@@ -264,7 +273,7 @@ def twins(
         detector,
         out,
         dataset=dataset,
-        weights=weights,
+        weights=None if weights is None else Path(weights),
         workers=workers,
         threads=threads,
         device=device,
@@ -283,8 +292,8 @@ def train(
     out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
     minutes: Annotated[float, typer.Option(min=0.1, help="Stop after so many minutes.")] = 8.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the network (pictures are made beside it).")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    seed: Seed = 0,
+    device: Device = "cpu",
 ) -> None:
     """Train our own small mask detector on the embedded people (train split) and export it to ONNX."""
     from countenance.suites.mask_fairness.train import TrainSettings, train_and_export

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from countenance.cli.audit_options import Adjust, By, Cluster, Delta, Where, cluster_of
+from countenance.cli.audit_options import Adjust, Alpha, By, Cluster, Delta, Power, Where, cluster_of
 from countenance.cli.lines import say
 from countenance.errors import InputError
 
@@ -28,8 +28,8 @@ def plan(
         float | None, typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of a deff).")
     ] = None,
     sd: Annotated[float, typer.Option(help="Standard deviation of a mean's rows, in its own units.")] = 1.0,
-    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
-    power: Annotated[float, typer.Option(help="Wanted power.")] = 0.8,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
     data: Annotated[Path | None, typer.Option(help="A run directory or table: what can it see?")] = None,
     by: By = None,
     where: Where = None,
@@ -43,7 +43,7 @@ def plan(
     if data is None:
         if metric not in ("rate", "mean"):
             raise InputError(f"plan: metric {metric!r}, expected rate or mean (or name the table with --data)")
-        made = make_plan(
+        study = make_plan(
             metric=metric,
             baseline=baseline,
             effect=effect or ("h=.2" if metric == "rate" else "d=.2"),
@@ -55,7 +55,7 @@ def plan(
             power=power,
             sd=sd,
         )
-        say(made.reason)
+        say(study.reason)
         return
     from countenance.auditing import plan_for
     from countenance.auditing.attributes import split_names
@@ -84,21 +84,21 @@ def plan(
 
 def line_of(row: dict[str, object], power: float) -> str:
     """One group: how many there are, what they can see, and how many more it would take."""
-    one, many, count = str(row["unit"]), str(row["units"]), int(str(row["clusters"]))
-    people = f"{count:,} {one if count == 1 else many}"
-    rows = "" if many == "rows" else f" ({row['n']:,} row{'' if row['n'] == 1 else 's'})"
+    unit, units, count = str(row["unit"]), str(row["units"]), int(str(row["clusters"]))
+    people = f"{count:,} {unit if count == 1 else units}"
+    rows = "" if units == "rows" else f" ({row['n']:,} row{'' if row['n'] == 1 else 's'})"
     versus = "everyone else" if row["versus"] == "rest" else row["versus"]
-    said = f"{row['attribute']} = {row['group']} against {versus}: {people}{rows}"
+    line = f"{row['attribute']} = {row['group']} against {versus}: {people}{rows}"
     seen = float(str(row["mde_difference"]))
-    said += f", sees a difference of {seen:.3g}" if seen == seen else ", sees no difference, however large,"
-    said += f" with {power:.0%} power"
+    line += f", sees a difference of {seen:.3g}" if seen == seen else ", sees no difference, however large,"
+    line += f" with {power:.0%} power"
     target = (
         f"{float(str(row['target'])):g}" if row["target_name"] == "delta" else f"{row['target_name']}={row['target']:g}"
     )
     if row["sees"]:
-        return f"{said}: enough for {target}"
+        return f"{line}: enough for {target}"
     if row["more"] is None:
-        return f"{said}; how many more {target} takes cannot be said"
+        return f"{line}; how many more {target} takes cannot be said"
     more = int(str(row["more"]))
     both = ", and as large a share more on the other side" if row["both_sides"] else ""
-    return f"{said}; {target} takes about {more:,} more {one if more == 1 else many}{both}"
+    return f"{line}; {target} takes about {more:,} more {unit if more == 1 else units}{both}"

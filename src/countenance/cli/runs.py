@@ -18,13 +18,13 @@ def verify(run: RunPlace) -> None:
     from countenance.run.store import RunStore
     from countenance.run.verify import verify as check
 
-    found = check(RunStore(run))
-    if found.problems:
-        for problem in found.problems:
+    verification = check(RunStore(run))
+    if verification.problems:
+        for problem in verification.problems:
             say(f"damaged  {problem}")
-        count = "1 problem" if len(found.problems) == 1 else f"{len(found.problems)} problems"
+        count = "1 problem" if len(verification.problems) == 1 else f"{len(verification.problems)} problems"
         raise InputError(f"{run}: {count}; the same `countenance run` command repairs what it can")
-    say(f"intact   {found.files} files of {run} have the content that was written")
+    say(f"intact   {verification.files} files of {run} have the content that was written")
 
 
 def purge(
@@ -40,12 +40,14 @@ def purge(
     trust_code: TrustCode = False,
 ) -> None:
     """Remove people who withdrew from a run, and make its scores, results, findings and reports again."""
-    from countenance.report import pages_again
+    from countenance.report import rewrite_pages
     from countenance.report.numbers import plural
     from countenance.run.purge import purge as remove
     from countenance.run.subjects import read_subjects
 
-    done = remove(run, read_subjects(subjects), pages_again, dry_run=dry_run, trust_code=trust_code, data=data_of(data))
+    done = remove(
+        run, read_subjects(subjects), rewrite_pages, dry_run=dry_run, trust_code=trust_code, data=data_of(data)
+    )
     people, images = plural(done.people, "person", "people"), plural(done.images, "image")
     say(f"{'would remove' if dry_run else 'removed'} {people}, {images} and {plural(done.rows, 'row')} from {run}")
     for name in done.files:

@@ -8,7 +8,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -17,14 +17,24 @@ import typer
 from countenance.cli.lines import note
 from countenance.errors import InputError, OptionError
 from countenance.settings import (
+    AuditFields,
     DataSettings,
     EngineSettings,
     ModelSettings,
+    ReportSettings,
     RunSettings,
     SettingsModel,
     default_of,
 )
 
+GROUPS: tuple[type[SettingsModel], ...] = (
+    ModelSettings,
+    DataSettings,
+    RunSettings,
+    EngineSettings,
+    AuditFields,
+    ReportSettings,
+)
 PLAIN = (bool, int, float, str, Path)
 
 
@@ -79,8 +89,7 @@ def _settings(group: type[SettingsModel], values: dict[str, Any]) -> SettingsMod
 def option_of(group: type[SettingsModel], name: str) -> inspect.Parameter | None:
     """The option of one setting; None for one that only Python offers."""
     field = group.model_fields[name]
-    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    shown: Any = extra.get("command") or {}
+    shown = _shown(group, name)
     if shown.get("python_only"):
         return None
     default, plain = default_of(group, name), _plain(field.annotation)
@@ -108,24 +117,60 @@ def title(group: type[SettingsModel]) -> str:
 
 def flag_of(group: type[SettingsModel], name: str) -> str:
     """The flag of a setting, as messages show it."""
+    return str(_shown(group, name).get("flag") or f"--{name.replace('_', '-')}")
+
+
+def described(group: type[SettingsModel], name: str) -> Any:
+    """The option of one setting, for a command that does not take the whole group: its flags, meaning and limits.
+
+    The command writes type and default; a test compares them with the setting.
+    """
+    field, shown = group.model_fields[name], _shown(group, name)
+    flags = [flag for flag in (flag_of(group, name), shown.get("short"), shown.get("old")) if flag]
+    least = next((limit.ge for limit in field.metadata if hasattr(limit, "ge")), None)
+    most = next((limit.le for limit in field.metadata if hasattr(limit, "le")), None)
+    return typer.Option(*flags, help=_help(field), min=least, max=most)
+
+
+def _shown(group: type[SettingsModel], name: str) -> dict[str, Any]:
+    """How the command line shows a setting."""
     extra = group.model_fields[name].json_schema_extra
-    shown: Any = extra.get("command") if isinstance(extra, dict) else None
-    return str((shown or {}).get("flag") or f"--{name.replace('_', '-')}")
+    shown = extra.get("command") if isinstance(extra, dict) else None
+    return shown if isinstance(shown, dict) else {}
 
 
 def in_flags(error: InputError) -> str:
-    """What an error says, with the flag in place of the argument that it names.
+    """What an error says, with flags in place of the arguments that it names; settings of Python alone stay.
+
+    Names of settings with an underscore are no words of a sentence, so they are replaced wherever they stand; others
+    only where the error says that it names them.
 
     >>> from countenance.errors import OptionError
-    >>> in_flags(OptionError("time_limit", "time_limit is 0, expected at least 0.1"))
-    '--time-limit is 0, expected at least 0.1'
+    >>> in_flags(OptionError("address", "address and gpus_per_worker are for engine ray"))
+    '--address and --gpus-per-worker are for engine ray'
     """
     if not isinstance(error, OptionError):
         return str(error)
-    groups = (ModelSettings, DataSettings, RunSettings, EngineSettings)
-    group = next((group for group in groups if error.argument in group.model_fields), None)
-    flag = f"--{error.argument.replace('_', '-')}" if group is None else flag_of(group, error.argument)
-    return re.sub(rf"(?<![-\w]){re.escape(error.argument)}(?![-\w])", flag, str(error))
+    names = {*(name for name in _flags() if "_" in name), *error.arguments} - {""}
+    if not names:
+        return str(error)
+    alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.sub(rf"(?<![-\w./\\'\"]){'(' + alternatives + ')'}(?![-\w/\\'\"]|\.\w)", _flag, str(error))
+
+
+def _flag(match: re.Match[str]) -> str:
+    name = match.group(1)
+    return _flags().get(name, f"--{name.replace('_', '-')}")
+
+
+@cache
+def _flags() -> dict[str, str]:
+    """The flag of every setting; the name itself of one that only Python offers."""
+    return {
+        name: name if _shown(group, name).get("python_only") else flag_of(group, name)
+        for group in reversed(GROUPS)
+        for name in group.names()
+    }
 
 
 def _plain(annotation: Any) -> Any:

@@ -9,11 +9,20 @@ from countenance.cli.audit_options import By, Delta, Depth, Metrics, Quiet, name
 from countenance.cli.auditing import run_lines
 from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, write_page
-from countenance.cli.settings import with_settings
-from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings, SettingsModel, default_of
+from countenance.cli.settings import described, with_settings
+from countenance.cli.shared_options import DatasetName, Gallery, ModelName
+from countenance.settings import (
+    AuditFields,
+    DataSettings,
+    EngineSettings,
+    ModelSettings,
+    RunSettings,
+    SettingsModel,
+    default_of,
+)
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a published protocol, or one of your own.")
-Adjusted = Annotated[str | None, typer.Option("--adjust", help="Adjustment for many comparisons: minp, holm or bh.")]
+Adjusted = Annotated[str | None, described(AuditFields, "adjust")]
 
 
 @app.command("list")
@@ -35,8 +44,8 @@ def list_() -> None:
 @with_settings
 def run(
     name: Annotated[str, typer.Argument(help="A suite (see `suite list`), module:attr or path.py:attr.")],
-    model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, predictions:FILE, or answers:RUN.")],
-    data: Annotated[str, typer.Option(help="A dataset's name or path; a folder is read as the suite's first dataset.")],
+    model: ModelName,
+    data: DatasetName,
     out: OutPlace,
     model_settings: ModelSettings,
     data_settings: DataSettings,
@@ -49,7 +58,7 @@ def run(
     delta: Delta = None,
     adjust: Adjusted = None,
     option: task_options.More = None,
-    gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    gallery: Gallery = "auto",
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a model on every task of a suite that fits, audit, publish the suite's files and write the reports."""

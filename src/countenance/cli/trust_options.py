@@ -39,13 +39,13 @@ def data_of(pairs: Sequence[str] | None) -> dict[str, str]:
     Traceback (most recent call last):
     countenance.errors.InputError: --data 'faces': expected NAME=PATH, the name of a run's dataset and where it is
     """
-    found = {}
+    places = {}
     for text in pairs or ():
         name, equals, place = text.partition("=")
         if not (equals and name.strip() and place.strip()):
             raise InputError(f"--data {text!r}: expected NAME=PATH, the name of a run's dataset and where it is")
-        found[name.strip()] = place.strip()
-    return found
+        places[name.strip()] = place.strip()
+    return places
 
 
 def opened_entries(entries: Sequence[str], unverified: bool) -> Sequence[Any]:
@@ -55,23 +55,23 @@ def opened_entries(entries: Sequence[str], unverified: bool) -> Sequence[Any]:
     return [Run(entry, verified=False) if unverified and is_run(entry) else entry for entry in entries]
 
 
-def keep_audit(run: "Run", found: "Audit") -> None:
+def keep_audit(run: "Run", audit: "Audit") -> None:
     """Store an audit in its run, or say why that cannot be: a run that cannot be written to is shown all the same."""
     from countenance.run import store_audit
 
     try:
-        store_audit(run, found)
+        store_audit(run, audit)
     except (OSError, InputError) as error:
         from countenance.files import explained
 
-        run.unstored = found
+        run.unstored = audit
         note(f"the audit is not stored ({explained(error) if isinstance(error, OSError) else error})")
 
 
 def audited_run(place: Path | str, **how: Any) -> "Run":
     """A finished run with an audit: its own, or the default one."""
     from countenance.run import Run, audit_run
-    from countenance.run.store import AUDIT
+    from countenance.run.file_names import AUDIT
 
     finished = Run(place, **how)
     if not finished.store.storage.has(AUDIT):

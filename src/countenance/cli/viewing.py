@@ -54,16 +54,16 @@ def view(
 
     named = data_of(data)
     library, privacy = Library(places, verified=not unverified, data=named), Privacy(show_faces)
-    found = library.summaries()
+    summaries = library.summaries()
     for name in named:
-        if not any(name in (one.dataset, one.source) for one in found):
+        if not any(name in (summary.dataset, summary.source) for summary in summaries):
             say(f"note     --data {name}: no run here was made on a dataset of that name", err=True)
     if show_faces:
         _record(library, privacy)
     if bundle is not None:
         from countenance.view.bundle import write_bundle
 
-        if not found:
+        if not summaries:
             raise InputError(f"{', '.join(map(str, places))}: holds no run; `countenance run` or `make demo` makes one")
         for line in write_bundle(library, privacy, bundle):
             say(line)
@@ -76,12 +76,12 @@ def view(
     listening = bind(host, port)
     address = address_of(host, listening)
     url = f"{address.url}/?token={quote(secret, safe='')}"
-    if not found:
+    if not summaries:
         say(f"{', '.join(map(str, places))}: no run here yet; the page shows runs as they appear", err=True)
-    for one in found:
-        if one.problem:
-            say(f"note     {one.place}: {one.problem}", err=True)
-    say(f"runs     {len(found)}")
+    for summary in summaries:
+        if summary.problem:
+            say(f"note     {summary.place}: {summary.problem}", err=True)
+    say(f"runs     {len(summaries)}")
     say(f"view     {url}")
     say("stop     Ctrl-C")
     app = make_app(library, address, Token(secret, address.port), privacy)
@@ -96,8 +96,8 @@ def _record(library: "Library", privacy: "Privacy") -> None:
             run = Run(storage, **library.how)
         except InputError:
             continue  # a damaged run shows nobody
-        if said := privacy.record(run):
-            say(f"recorded {said}", err=True)
+        if record := privacy.record(run):
+            say(f"recorded {record}", err=True)
 
 
 def _open(url: str) -> None:

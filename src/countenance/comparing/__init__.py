@@ -2,12 +2,13 @@
 
 >>> from countenance.comparing import compare
 >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
->>> found = compare(rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}, by=["sex"], metrics=["correct"])
->>> found.overall[0].verdict
+>>> old, new = rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}
+>>> comparison = compare(old, new, by=["sex"], metrics=["correct"])
+>>> comparison.overall[0].verdict
 'better'
 """
 
-from countenance.comparing.compare import compare
+from countenance.comparing.comparison import compare
 from countenance.comparing.leaderboard import leaderboard
 from countenance.comparing.result import Change, Comparison, Gap, GroupScore, Leaderboard, Standing
 

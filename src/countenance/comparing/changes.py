@@ -10,9 +10,9 @@ import numpy as np
 from countenance.auditing.comparisons import Draft, direction
 from countenance.auditing.directions import LOWER as LOWER_IS_BETTER
 from countenance.auditing.finding import Finding
-from countenance.auditing.missing import LACKING, TOLERATED
+from countenance.auditing.missing_scores import LACKING, TOLERATED
 from countenance.auditing.multiplicity import benjamini_hochberg, family_of, holm
-from countenance.auditing.paired import Pooled
+from countenance.auditing.pairs import Pooled
 from countenance.auditing.settings import Judged
 from countenance.auditing.table import UNKNOWN, Array
 from countenance.auditing.units import plural
@@ -25,12 +25,12 @@ NOT_TESTED = "unknown values are shown, not tested"
 
 def overall(sides: Sides) -> list[Change]:
     """How each metric changed over all rows."""
-    return [_change(sides, *one) for one in _concluded(sides, _whole(sides))]
+    return [_change(sides, *conclusion) for conclusion in _concluded(sides, _whole(sides))]
 
 
 def by_group(sides: Sides) -> list[Change]:
     """How each metric changed in each group."""
-    return [_change(sides, *one) for one in _concluded(sides, _parts(sides))]
+    return [_change(sides, *conclusion) for conclusion in _concluded(sides, _parts(sides))]
 
 
 def paired_findings(sides: Sides, groups: bool = True) -> list[tuple[str, str, Finding]]:
@@ -39,7 +39,7 @@ def paired_findings(sides: Sides, groups: bool = True) -> list[tuple[str, str, F
     All of them are one family, unlike `overall` and `by_group`, which are two.
     """
     parts = _parts(sides) if groups else []
-    drafts = [*_whole(sides), *(one for one in parts if one[2] != UNKNOWN)]
+    drafts = [*_whole(sides), *(part for part in parts if part[2] != UNKNOWN)]
     return [(attribute, group, finding) for _, finding, attribute, group, *_ in _concluded(sides, drafts)]
 
 
@@ -63,9 +63,9 @@ def _parts(sides: Sides) -> Drafts:
 
 
 def _draft(sides: Sides, column: str, rows: Array | None = None, pooled: Pooled | None = None) -> Draft:
-    judged, settings, one = sides.work.judged[column], sides.work.settings, sides.contrasts[column]
+    judged, settings, contrast = sides.work.judged[column], sides.work.settings, sides.contrasts[column]
     pairs = sides.pairs(column, rows, pooled)
-    draft = pairs.draft(column, "", (one.b, one.a), judged, settings, sides.ends[column])
+    draft = pairs.draft(column, "", (contrast.b, contrast.a), judged, settings, sides.ends[column])
     if pairs.units < settings.min_n and len(pairs.change):
         draft.untestable = f"{plural(pairs.units, *sides.work.nouns)}, fewer than {settings.min_n}"
     elif not len(pairs.change):
@@ -89,8 +89,8 @@ def _count_missing(sides: Sides, column: str, rows: Array | None, draft: Draft, 
         draft.smaller = draft.smaller and allowed
         return
     wrong = sides.pairs(column, rows, pooled, wrong=True)
-    one = sides.contrasts[column]
-    other = wrong.draft(column, "", (one.b, one.a), draft.judged, settings, ends)
+    contrast = sides.contrasts[column]
+    other = wrong.draft(column, "", (contrast.b, contrast.a), draft.judged, settings, ends)
     draft.values |= {"low_wrong": other.values["diff_low"], "high_wrong": other.values["diff_high"]}
     draft.hold_with(other)
 
@@ -99,14 +99,14 @@ def _concluded(sides: Sides, drafts: Drafts) -> list[tuple[Draft, Finding, str, 
     """Every draft as a finding, adjusted for all of them, with what only a change has."""
     settings = sides.work.settings
     values = [draft.values | {"attribute": attribute, "depth": depth} for draft, attribute, _, depth in drafts]
-    families = [family_of(one, settings.families) for one in values]
+    families = [family_of(row, settings.families) for row in values]
     p = np.array([math.nan if d.untestable else d.values.get("p", math.nan) for d, *_ in drafts], dtype=float)
     adjusted, sizes = np.full(len(p), math.nan), {}
     for family in dict.fromkeys(families):
-        here = np.array([one == family for one in families])
+        here = np.array([name == family for name in families])
         adjusted[here] = (benjamini_hochberg if settings.adjust == "bh" else holm)(p[here])
         sizes[family] = max(int((~np.isnan(p[here])).sum()), 1)
-    made = []
+    conclusions = []
     for (draft, attribute, group, depth), family, each in zip(drafts, families, adjusted, strict=True):
         extra: dict[str, Any] = {
             name: draft.values.pop(name)
@@ -114,35 +114,36 @@ def _concluded(sides: Sides, drafts: Drafts) -> list[tuple[Draft, Finding, str, 
             if name in draft.values
         }
         level = settings.alpha / sizes[family]
-        finding = concluded(draft, float(each), level, (family, sizes[family]), sides.work.asked())
-        made.append((draft, finding, attribute, group, depth, extra))
-    return made
+        finding = concluded(draft, float(each), level, (family, sizes[family]), sides.work.question())
+        conclusions.append((draft, finding, attribute, group, depth, extra))
+    return conclusions
 
 
 def _change(
     sides: Sides, draft: Draft, finding: Finding, attribute: str, group: str, depth: int, extra: dict[str, Any]
 ) -> Change:
-    judged, one = draft.judged, sides.contrasts[finding.metric]
+    judged, contrast = draft.judged, sides.contrasts[finding.metric]
     small = draft.smaller and judged.delta is not None and not draft.untestable
     way = direction(finding.difference, judged.better)
+    low, high = _interval(finding, sides.work.settings.alpha)
     verdict = CANNOT_TELL
-    if finding.p_adjusted < sides.work.settings.alpha and finding.difference:
+    if finding.p_adjusted < sides.work.settings.alpha and (low > 0 or high < 0):
         verdict = {"better": BETTER, "worse": WORSE}.get(way, HIGHER if finding.difference > 0 else LOWER)
     elif small:
         verdict = no_larger(judged.delta)
     return Change(
-        metric=one.metric,
+        metric=contrast.metric,
         attribute=attribute,
         group=group,
-        a=one.a,
-        b=one.b,
+        a=contrast.a,
+        b=contrast.b,
         n=finding.n,
         clusters=finding.clusters,
         estimate_a=finding.estimate_versus,
         estimate_b=finding.estimate,
         difference=finding.difference,
-        low=finding.diff_low,
-        high=finding.diff_high,
+        low=low,
+        high=high,
         p=finding.p,
         p_adjusted=finding.p_adjusted,
         verdict=verdict,
@@ -164,6 +165,17 @@ def _change(
         depth=depth,
         reason=finding.reason,
     )
+
+
+def _interval(finding: Finding, alpha: float) -> tuple[float, float]:
+    """The interval of a change; it holds zero where the deciding test does not rule out that nothing changed.
+
+    The test of 0/1 scores is exact and the interval is not, so that either may be the more cautious: models are told
+    apart where both do.
+    """
+    if finding.p >= alpha:
+        return min(finding.diff_low, 0.0), max(finding.diff_high, 0.0)
+    return finding.diff_low, finding.diff_high
 
 
 def _not_worse(finding: Finding, judged: Judged) -> bool:

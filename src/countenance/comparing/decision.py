@@ -35,18 +35,23 @@ def decided(
     nouns: tuple[str, str],
     absent: Sequence[Absent] = (),
 ) -> list[str]:
-    """One sentence for each metric, and one about groups that could not be compared at all."""
-    told = []
-    for one in overall:
-        own = [each for each in groups if each.metric == one.metric]
-        moved = [gap for gap in gaps if gap.metric == one.metric and not gap.mirrors]
-        worse = _worse(one, own, bool(absent))
-        gap = _gaps(moved)
-        if " but " in worse or any(each.verdict == WORSE for each in own):  # a wider gap is no contrast to that
-            gap = gap.replace(", but ", "; ", 1)
-        words = _overall(one, nouns) + worse + gap
-        told.append(f"{one.metric}: {words}." if len(overall) > 1 else f"{words}.")
-    return told + ([_absent(absent)] if absent else [])
+    """What is said of each metric, and of groups that could not be compared, in sentences of up to three numbers.
+
+    Everyone comes first, then for whom it is worse, then the gaps that moved.
+    """
+    decisions = []
+    for change in overall:
+        own = [each for each in groups if each.metric == change.metric]
+        moved = [gap for gap in gaps if gap.metric == change.metric and not gap.mirrors]
+        losing = _losing(change, own)
+        names = listed([f"{g.attribute} = {g.group}" for g in losing]) if losing else ""
+        contrast = f" but worse for {names}" if losing and change.verdict == BETTER else ""
+        about_gaps = _gaps(moved, contrast=change.verdict == BETTER and not losing)
+        below = [_loss(losing, contrast, names), "" if losing else _worse(change, own, bool(absent)), *about_gaps]
+        sentences = [f"{_overall(change, nouns)}{contrast}", *(part[:1].upper() + part[1:] for part in below if part)]
+        text = " ".join(f"{sentence}." for sentence in sentences)
+        decisions.append(f"{change.metric}: {text}" if len(overall) > 1 else text)
+    return decisions + ([_absent(absent)] if absent else [])
 
 
 def _absent(absent: Sequence[Absent]) -> str:
@@ -83,80 +88,102 @@ def _interval(change: Change) -> str:
     return f"{amount(change, change.difference)}, {number(change, change.low)} to {number(change, change.high)}"
 
 
-def _overall(one: Change, nouns: tuple[str, str]) -> str:
-    if math.isnan(one.difference):
-        return f"nothing can be said: {one.reason}"
-    if one.verdict in (BETTER, WORSE):
-        small = f", less than {one.delta:g}" if one.small and one.verdict == WORSE else ""
-        return f"{one.b} is {one.verdict} overall ({_interval(one)}{small})"
-    if one.verdict in (HIGHER, LOWER):
+def _overall(change: Change, nouns: tuple[str, str]) -> str:
+    if math.isnan(change.difference):
+        return f"nothing can be said: {change.reason}"
+    if change.verdict in (BETTER, WORSE):
+        small = f", less than {change.delta:g}" if change.small and change.verdict == WORSE else ""
+        return f"{change.b} is {change.verdict} overall ({_interval(change)}{small})"
+    if change.verdict in (HIGHER, LOWER):
         return (
-            f"{one.b} is {one.verdict} overall ({_interval(one)}; which way is better was not said: "
-            f"--better {one.metric}=higher or lower)"
+            f"{change.b} is {change.verdict} overall ({_interval(change)}; which way is better was not said: "
+            f"--better {change.metric}=higher or lower)"
         )
-    if one.verdict == CANNOT_TELL:
+    if change.verdict == CANNOT_TELL:
         needed = ""
-        if one.clusters_needed and one.clusters_needed > one.clusters:
-            needed = f", and seeing {one.delta:g} takes about {one.clusters_needed - one.clusters:,} more"
-        here = f"{plural(one.clusters, *nouns)}{needed}" if one.tested else one.reason
-        if one.tested and (one.low > 0 or one.high < 0):  # the interval is of one comparison, and not exact
-            here = f"adjusted p {one.p_adjusted:.2g}; {here}"
-        return f"the evidence cannot tell whether {one.b} is better overall ({_interval(one)}; {here})"
-    wide = one.delta is not None and max(-one.low, one.high) >= one.delta
+        if change.clusters_needed and change.clusters_needed > change.clusters:
+            needed = f", and seeing {change.delta:g} takes about {change.clusters_needed - change.clusters:,} more"
+        here = f"{plural(change.clusters, *nouns)}{needed}" if change.tested else change.reason
+        if change.tested and (change.low > 0 or change.high < 0):  # the interval is of one comparison
+            here = f"adjusted p {change.p_adjusted:.2g}; {here}"
+        return f"the evidence cannot tell whether {change.b} is better overall ({_interval(change)}; {here})"
+    wide = change.delta is not None and max(-change.low, change.high) >= change.delta
     decides = "; two one-sided tests decide that, not this interval" if wide else ""
-    return f"{one.b} and {one.a} do not differ by {one.delta:g} or more overall ({_interval(one)}{decides})"
+    return f"{change.b} and {change.a} do not differ by {change.delta:g} or more overall ({_interval(change)}{decides})"
 
 
-def _worse(one: Change, groups: Sequence[Change], absent: bool) -> str:
-    """For whom b is worse, or that a loss of δ is ruled out for everyone."""
-    known = [g for g in groups if g.group != UNKNOWN]
-    if not known or one.better is None:
+def _losing(change: Change, groups: Sequence[Change]) -> list[Change]:
+    """The groups for which b is worse, the largest loss first."""
+    if change.better is None:
+        return []
+    worse = [g for g in groups if g.group != UNKNOWN and g.verdict == WORSE and not g.small]
+    return sorted(worse, key=lambda g: (g.depth, _worst(g)))
+
+
+def _loss(losing: Sequence[Change], contrast: str, names: str) -> str:
+    """How much the group that loses most loses; the others are named unless the sentence before did that."""
+    if not losing:
         return ""
-    worse = sorted((g for g in known if g.verdict == WORSE and not g.small), key=lambda g: (g.depth, _worst(g)))
-    better = one.verdict == BETTER
-    if worse:
-        told = listed([f"{g.attribute} = {g.group} ({_interval(g)})" for g in worse])
-        return f" but worse for {told}" if better else f"; {'' if one.verdict == WORSE else 'it is '}worse for {told}"
-    if one.delta is None:
-        return f"; shown to be worse for none of {plural(len(known), 'group', 'groups')}"
+    first = losing[0]
+    if contrast:
+        return f"{first.attribute} = {first.group} changed by {_interval(first)}"
+    return f"it is worse for {names}: {first.attribute} = {first.group} changed by {_interval(first)}"
+
+
+def _worse(change: Change, groups: Sequence[Change], absent: bool) -> str:
+    """Where b is worse for no group: whether a loss of δ is ruled out for everyone."""
+    known = [g for g in groups if g.group != UNKNOWN]
+    if not known or change.better is None:
+        return ""
+    if change.delta is None:
+        return f"it is shown to be worse for none of {plural(len(known), 'group', 'groups')}"
     uncertain = sorted((g for g in known if not g.not_worse), key=_worst)
     if uncertain:
         few = sum(not g.tested for g in uncertain)
-        told = listed([f"{g.attribute} = {g.group}" for g in uncertain])
+        names = listed([f"{g.attribute} = {g.group}" for g in uncertain])
         why = f" ({plural(few, 'group is', 'groups are')} too small to test)" if few else ""
-        return f"{', but' if better else ';'} a loss of {one.delta:g} or more is not ruled out for {told}{why}"
-    nobody = f"worse for nobody {'who was compared ' if absent else ''}by more than {one.delta:g}"
-    return f" and {nobody}" if better else f"; it is {nobody}"
+        return f"a loss of {change.delta:g} or more is not ruled out for {names}{why}"
+    return f"it is worse for nobody {'who was compared ' if absent else ''}by more than {change.delta:g}"
 
 
 def _worst(change: Change) -> float:
-    found = -change.difference if change.better == LOWER else change.difference
-    return found if math.isfinite(found) else -math.inf
+    gain = -change.difference if change.better == LOWER else change.difference
+    return gain if math.isfinite(gain) else -math.inf
 
 
-def _gaps(gaps: Sequence[Gap]) -> str:
+def _gaps(gaps: Sequence[Gap], *, contrast: bool = False) -> list[str]:
+    """How the gaps moved: a sentence each for those that widened, reversed and narrowed."""
     if not gaps:
-        return ""
+        return []
     changed = sorted((g for g in gaps if g.verdict == DISPARITY), key=lambda g: (g.depth, -abs(g.difference)))
     if changed:
-        # Where one group falls behind, all others move ahead of the rest; they are not news.
-        news = [g for g in changed if g.versus != REST or g.direction != BETTER or g.moved != WIDENED] or changed
-        bad = [g for g in news if g.moved != NARROWED]
-        parts = []
+        # Where one group falls behind, all others move ahead of the rest, and where one catches up, all others lose a
+        # part of their lead; they are not news.
+        largest = max(abs(g.difference) for g in changed)
+        news = [g for g in changed if g.versus != REST or g.direction != _mirrored(g) or abs(g.difference) == largest]
+        sentences: list[str] = []
         for word in (WIDENED, REVERSED, NARROWED):
-            own = [f"{_between(g)} {word} ({_from_to(g)})" for g in news if g.moved == word]
-            parts += [f"the gap {listed(own)}"] if own else []
-        return (", but " if bad else "; ") + "; ".join(parts)
+            own = [g for g in news if g.moved == word]
+            if own:
+                names = listed([f"{_between(own[0])} {word} ({_from_to(own[0])})", *(_between(g) for g in own[1:])])
+                but = "but " if contrast and word != NARROWED and not sentences else ""
+                sentences.append(f"{but}the gap {names}")
+        return sentences
     unsure = sum(g.verdict in (INSUFFICIENT, UNTESTABLE) for g in gaps)
     if unsure:
         some = "any of the " if unsure == len(gaps) else f"{unsure} of the "
         which = f"{some}{len(gaps)} gaps" if len(gaps) > 1 else "the gap"
-        return f"; whether {which} changed cannot be told"
+        return [f"whether {which} changed cannot be told"]
     if gaps[0].delta is None:
-        return ""
+        return []
     grown = [g for g in gaps if _grew(g)]
     small = f", but the one {_between(grown[0])} grew by less ({_from_to(grown[0])})" if grown else ""
-    return f"; no gap changed by {gaps[0].delta:g} or more{small}"
+    return [f"no gap changed by {gaps[0].delta:g} or more{small}"]
+
+
+def _mirrored(gap: Gap) -> str:
+    """Which way a group moves whose gap changed only because another group's did."""
+    return WORSE if gap.moved == NARROWED else BETTER
 
 
 def _grew(gap: Gap) -> bool:

@@ -65,58 +65,60 @@ class ComparedModel:
         return set(map(str, self.run.failures()["sample"].to_pylist()))
 
 
-def entries_of(given: Sequence[Any], names: Sequence[str] | None = None) -> list[ComparedModel]:
+def entries_of(runs_or_tables: Sequence[Any], names: Sequence[str] | None = None) -> list[ComparedModel]:
     """Open runs (folders or `Run`) and tables (paths or in memory); no two entries may have the same name."""
-    if len(given) < 2:
+    if len(runs_or_tables) < 2:
         raise InputError("compare: expected two or more runs or tables")
-    opened = [_open(one) for one in given]
+    opened = [_open(source) for source in runs_or_tables]
     kinds = {run is not None for _, run in opened}
     if len(kinds) > 1:
         raise InputError("compare: found runs and tables together, expected all runs or all tables (scores.parquet)")
-    if names is not None and len(names) != len(given):
-        raise InputError(f"names: found {len(names)} for {len(given)} runs or tables, expected one for each")
-    called = list(names) if names is not None else _names(given, [run for _, run in opened])
+    if names is not None and len(names) != len(runs_or_tables):
+        raise InputError(f"names: found {len(names)} for {len(runs_or_tables)} runs or tables, expected one for each")
+    called = list(names) if names is not None else _names(runs_or_tables, [run for _, run in opened])
     if twice := [name for name in called if called.count(name) > 1]:
         raise InputError(f"names: {twice[0]!r} names two of the runs or tables; give each its own name")
-    made = []
+    entries = []
     for name, (source, run) in zip(called, opened, strict=True):
-        told = metrics_of(run) if run is not None else ()
+        directions = metrics_of(run) if run is not None else ()
         records = run.manifest.metrics or [] if run is not None else []
         delta = {record.name: record.delta for record in records if record.delta is not None}
-        made.append(ComparedModel(name, source, run, {metric.name: metric.better for metric in told}, delta))
-    check_alike(made)
-    return made
+        entries.append(ComparedModel(name, source, run, {metric.name: metric.better for metric in directions}, delta))
+    check_alike(entries)
+    return entries
 
 
-def _open(given: Any) -> tuple[Source, Run | None]:
-    if isinstance(given, str | Path):
-        path = Path(given)
-        if "://" not in str(given) and not path.exists():
-            raise InputError(f"{given}: no such file or folder; give run directories or tables (.parquet, .csv)")
-        if "://" not in str(given) and not path.is_dir():
+def _open(entry: Any) -> tuple[Source, Run | None]:
+    if isinstance(entry, str | Path):
+        path = Path(entry)
+        if "://" not in str(entry) and not path.exists():
+            raise InputError(f"{entry}: no such file or folder; give run directories or tables (.parquet, .csv)")
+        if "://" not in str(entry) and not path.is_dir():
             return Source(path), None
-        given = Run(given)
-    if isinstance(given, Run):
-        if not given.complete:
-            raise InputError(f"{given.place}: the run is not finished; the same `countenance run` command goes on")
-        return Source(given.scores(), label=given.place), given
-    return Source(given), None
+        entry = Run(entry)
+    if isinstance(entry, Run):
+        if not entry.complete:
+            raise InputError(f"{entry.place}: the run is not finished; the same `countenance run` command goes on")
+        return Source(entry.scores(), label=entry.place), entry
+    return Source(entry), None
 
 
-def _names(given: Sequence[Any], runs: Sequence[Run | None]) -> list[str]:
+def _names(runs_or_tables: Sequence[Any], runs: Sequence[Run | None]) -> list[str]:
     """The models' names where they differ, else those of folders and files, else letters."""
     models = [run.model_name for run in runs if run is not None]
-    if len(models) == len(given) == len(set(models)):
+    if len(models) == len(runs_or_tables) == len(set(models)):
         return models
     places = [
-        Path(str(run.place if run is not None else one)) if run is not None or isinstance(one, str | Path) else None
-        for one, run in zip(given, runs, strict=True)
+        Path(str(run.place if run is not None else source))
+        if run is not None or isinstance(source, str | Path)
+        else None
+        for source, run in zip(runs_or_tables, runs, strict=True)
     ]
     for part in (lambda p: p.stem, lambda p: p.parent.name, lambda p: f"{p.parent.name}/{p.stem}", str):
-        told = [part(place) if place is not None else "" for place in places]
-        if all(told) and len(set(told)) == len(told):
-            return told
-    return [chr(ord("A") + i) if i < 26 else f"model {i + 1}" for i in range(len(given))]
+        parts = [part(place) if place is not None else "" for place in places]
+        if all(parts) and len(set(parts)) == len(parts):
+            return parts
+    return [chr(ord("A") + i) if i < 26 else f"model {i + 1}" for i in range(len(runs_or_tables))]
 
 
 def check_alike(entries: Sequence[ComparedModel]) -> None:
@@ -125,25 +127,27 @@ def check_alike(entries: Sequence[ComparedModel]) -> None:
     for other in entries[1:]:
         if first.run is None or other.run is None:
             continue
-        one, two = first.run.manifest, other.run.manifest
-        prints = (one.dataset.fingerprint, two.dataset.fingerprint)
-        same_data = prints[0] == prints[1] if all(prints) else one.dataset.card.name == two.dataset.card.name
-        same_data = same_data and _same_pictures(one.dataset, two.dataset)
+        manifest_a, manifest_b = first.run.manifest, other.run.manifest
+        prints = (manifest_a.dataset.fingerprint, manifest_b.dataset.fingerprint)
+        same_data = (
+            prints[0] == prints[1] if all(prints) else manifest_a.dataset.card.name == manifest_b.dataset.card.name
+        )
+        same_data = same_data and _same_pictures(manifest_a.dataset, manifest_b.dataset)
         checks = [
-            ("task", one.task, two.task, one.task == two.task, "compare runs of one task"),
+            ("task", manifest_a.task, manifest_b.task, manifest_a.task == manifest_b.task, "compare runs of one task"),
             (
                 "options of the task",
-                _options(one.options),
-                _options(two.options),
-                one.options == two.options,
+                _options(manifest_a.options),
+                _options(manifest_b.options),
+                manifest_a.options == manifest_b.options,
                 "evaluate both with the same options",
             ),
-            ("data", _data(one.dataset), _data(two.dataset), same_data, "evaluate both on the same data"),
+            ("data", _data(manifest_a.dataset), _data(manifest_b.dataset), same_data, "evaluate both on the same data"),
             (
                 "decoder",
-                one.decoder or "not recorded",
-                two.decoder or "not recorded",
-                same_pixels(one.decoder, two.decoder) or not (one.decoder and two.decoder),
+                manifest_a.decoder or "not recorded",
+                manifest_b.decoder or "not recorded",
+                same_pixels(manifest_a.decoder, manifest_b.decoder) or not (manifest_a.decoder and manifest_b.decoder),
                 "evaluate both in one environment, so that both models see the same pixels",
             ),
         ]
@@ -154,10 +158,10 @@ def check_alike(entries: Sequence[ComparedModel]) -> None:
                 )
 
 
-def _same_pictures(one: DatasetRecord, two: DatasetRecord) -> bool:
+def _same_pictures(first: DatasetRecord, second: DatasetRecord) -> bool:
     """Whether two runs have read the same pictures, as far as that is known: saved predictions need no picture."""
-    known = one.pictures and two.pictures and one.images == two.images
-    return one.pictures == two.pictures if known else True
+    known = first.pictures and second.pictures and first.images == second.images
+    return first.pictures == second.pictures if known else True
 
 
 def _options(options: dict[str, Any]) -> str:
@@ -165,8 +169,8 @@ def _options(options: dict[str, Any]) -> str:
 
 
 def _data(record: Any) -> str:
-    found = f" ({record.fingerprint[:12]})" if record.fingerprint else ""
-    return f"{record.card.name}{found}"
+    fingerprint = f" ({record.fingerprint[:12]})" if record.fingerprint else ""
+    return f"{record.card.name}{fingerprint}"
 
 
 def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | None) -> list[str]:
@@ -189,8 +193,8 @@ def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | No
     if shared:
         return shared
     columns = [name for name in entries[0].source.names if entries[0].source.kind(name) in ("number", "boolean")]
-    told = f" (columns of numbers: {', '.join(columns[:12])})" if columns else ""
-    raise InputError(f"{entries[0].source.label}: name the metrics to compare (metrics= or --metric){told}")
+    choices = f" (columns of numbers: {', '.join(columns[:12])})" if columns else ""
+    raise InputError(f"{entries[0].source.label}: name the metrics to compare (metrics= or --metric){choices}")
 
 
 def key_columns(entries: Sequence[ComparedModel], pair: str | Sequence[str] | None) -> list[str]:
@@ -203,9 +207,9 @@ def key_columns(entries: Sequence[ComparedModel], pair: str | Sequence[str] | No
             for name in listed:
                 entry.source.resolve(name, "attr.", "pair column")
         return listed
-    found = [name for name in RUN_KEYS if all(name in entry.source.names for entry in entries)]
-    if found and found[0] == RUN_KEYS[0]:
-        return found
+    keys = [name for name in RUN_KEYS if all(name in entry.source.names for entry in entries)]
+    if keys and keys[0] == RUN_KEYS[0]:
+        return keys
     shared = [name for name in entries[0].source.names if all(name in entry.source.names for entry in entries[1:])]
     texts = [name for name in shared if entries[0].source.kind(name) in ("text", "number")]
     likely = near("id", texts) if texts else ""

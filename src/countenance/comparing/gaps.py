@@ -17,37 +17,38 @@ from countenance.comparing.sides import Sides
 
 def gaps(sides: Sides) -> tuple[list[Gap], Audit]:
     """By how much more each metric changed in a group than in the others: an audit of the differences of rows."""
-    found = audited(sides.work)
-    made = []
-    for finding in (f for f in found.findings if f.kind == GROUP and f.comparison == "rest"):
-        one = _gap(sides, finding, *_gap_before(sides, finding))
-        made.append(one)
+    audit = audited(sides.work)
+    every_gap = []
+    for finding in (f for f in audit.findings if f.kind == GROUP and f.comparison == "rest"):
+        gap = _gap(sides, finding, *_gap_before(sides, finding))
+        every_gap.append(gap)
         if finding.versus != "rest":
-            made.append(_mirrored(one))
+            other = {"mirrors": gap.group, "clusters_needed": None}
+            every_gap.append(gap.mirrored().model_copy(update=other))
     place = {(g.name, cell): i for i, (g, cell) in enumerate((g, c) for g in sides.work.groupings for c in g.cells)}
-    order = {(one.metric, one.a, one.b): i for i, one in enumerate(sides.contrasts.values())}
-    made.sort(key=lambda gap: (place[gap.attribute, gap.group], order[gap.metric, gap.a, gap.b]))
-    return made, found
+    order = {(contrast.metric, contrast.a, contrast.b): i for i, contrast in enumerate(sides.contrasts.values())}
+    every_gap.sort(key=lambda gap: (place[gap.attribute, gap.group], order[gap.metric, gap.a, gap.b]))
+    return every_gap, audit
 
 
 def _gap_before(sides: Sides, finding: Finding) -> tuple[float, float, float]:
     """The gap between a group and the other side in a and in b, on the rows of both, and the group's number in b."""
-    one, two = sides.contrasts[finding.metric].old, sides.contrasts[finding.metric].new
-    use = ~np.isnan(one) & ~np.isnan(two)
+    old_scores, new_scores = sides.contrasts[finding.metric].old, sides.contrasts[finding.metric].new
+    use = ~np.isnan(old_scores) & ~np.isnan(new_scores)
     grouping = next(g for g in sides.work.groupings if g.name == finding.attribute)
     members = grouping.members(sides.work.rows.attributes, sides.work.rows.total)
     place = grouping.cells.index(finding.group)
     if members.rows is None:
         inside = members.cells == place
     else:
-        inside = np.zeros(len(one), dtype=bool)
+        inside = np.zeros(len(old_scores), dtype=bool)
         inside[members.rows[members.cells == place]] = True
-    others = members.known(len(one)) & ~inside & use
+    others = members.known(len(old_scores)) & ~inside & use
     inside &= use
     if not inside.any() or not others.any():
         return math.nan, math.nan, math.nan
-    old, new = (values[inside].mean() - values[others].mean() for values in (one, two))
-    return float(old), float(new), float(two[inside].mean())
+    old, new = (values[inside].mean() - values[others].mean() for values in (old_scores, new_scores))
+    return float(old), float(new), float(new_scores[inside].mean())
 
 
 def _severity(sides: Sides, finding: Finding, new: float) -> str | None:
@@ -62,14 +63,14 @@ def _severity(sides: Sides, finding: Finding, new: float) -> str | None:
 
 
 def _gap(sides: Sides, finding: Finding, before: float, after: float, new: float) -> Gap:
-    one = sides.contrasts[finding.metric]
+    contrast = sides.contrasts[finding.metric]
     return Gap(
-        metric=one.metric,
+        metric=contrast.metric,
         attribute=finding.attribute,
         group=finding.group,
         versus=finding.versus,
-        a=one.a,
-        b=one.b,
+        a=contrast.a,
+        b=contrast.b,
         n=finding.n,
         clusters=finding.clusters,
         n_versus=finding.n_versus,
@@ -105,28 +106,3 @@ def moved(before: float, after: float, delta: float | None = None) -> str:
     if before * after < 0 and abs(after) >= abs(before) >= (delta or 0.0):
         return REVERSED
     return NARROWED if abs(after) < abs(before) else WIDENED
-
-
-def _mirrored(gap: Gap) -> Gap:
-    """The same comparison seen from the other group."""
-    flipped = {"better": "worse", "worse": "better"}
-    return gap.model_copy(
-        update={
-            "group": gap.versus,
-            "versus": gap.group,
-            "n": gap.n_versus,
-            "clusters": gap.clusters_versus,
-            "n_versus": gap.n,
-            "clusters_versus": gap.clusters,
-            "gap_a": -gap.gap_a,
-            "gap_b": -gap.gap_b,
-            "change": gap.change_versus,
-            "change_versus": gap.change,
-            "difference": -gap.difference,
-            "low": -gap.high,
-            "high": -gap.low,
-            "direction": flipped.get(gap.direction, gap.direction),
-            "mirrors": gap.group,
-            "clusters_needed": None,
-        }
-    )

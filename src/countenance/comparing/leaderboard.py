@@ -15,7 +15,7 @@ from countenance.auditing.ranking import Ranking, in_order, ranked
 from countenance.auditing.settings import Judged
 from countenance.auditing.units import plural
 from countenance.comparing.changes import by_group, overall
-from countenance.comparing.compare import Asked
+from countenance.comparing.comparison import ComparisonQuestion
 from countenance.comparing.decision import decided, listed, number
 from countenance.comparing.entries import entries_of
 from countenance.comparing.gaps import gaps
@@ -39,87 +39,87 @@ def leaderboard(
 
     >>> rows = {"sample": list(range(300))}
     >>> models = [rows | {"ok": [1] * k + [0] * (300 - k)} for k in (200, 205, 280)]
-    >>> found = leaderboard(models, metrics="ok", names=["x", "y", "z"])
-    >>> [(one.model, one.rank, one.tied) for one in found.ranking]
+    >>> board = leaderboard(models, metrics="ok", names=["x", "y", "z"])
+    >>> [(standing.model, standing.rank, standing.tied) for standing in board.ranking]
     [('z', 1, False), ('y', 2, True), ('x', 2, True)]
     """
     opened = entries_of(entries, settings.pop("names", None))
-    asked, left_out = Asked.of(opened, by, metrics, **settings).of_all()
+    question, left_out = ComparisonQuestion.of(opened, by, metrics, **settings).of_all()
     names = [entry.name for entry in opened]
-    sides = asked.whole(list(itertools.combinations(range(len(names)), 2)))
+    sides = question.whole(list(itertools.combinations(range(len(names)), 2)))
     pairs = overall(sides)
-    judged = {name: one for name, one in asked.judged().items() if name in asked.paired.metrics}
-    scored, grouped = _scored(asked)
+    judged = {name: judgement for name, judgement in question.judged().items() if name in question.paired.metrics}
+    scored, grouped = _scored(question)
     standings: list[Standing] = []
     rankings = []
-    for metric in asked.paired.metrics:
+    for metric in question.paired.metrics:
         whole = {e.metric: e for e in scored if e.attribute == WHOLE and e.group == EVERYONE}
         values = np.array([whole[_column(metric, i)].estimate for i in range(len(names))])
-        ranking = _ranking(names, metric, values, pairs, judged[metric].better, asked.settings.alpha)
+        ranking = _ranking(names, metric, values, pairs, judged[metric].better, question.settings.alpha)
         rankings.append(ranking)
         for model, rank, tied in zip(ranking.names, ranking.ranks, ranking.tied, strict=True):
             column = _column(metric, names.index(model))
             own = [_group_score(e) for e in grouped if e.metric == column]
             standings.append(_standing(metric, model, rank, tied, whole[column], own))
-    told = [_decision(rankings, judged, pairs, sides.work.nouns)]
-    notes = [*asked.paired.notes, *left_out]
-    made: dict[str, Any] = {"groups": [], "gaps": [], "absent": []}
-    found = None
+    decisions = [_decision(rankings, judged, pairs, sides.work.nouns)]
+    notes = [*question.paired.notes, *left_out]
+    details: dict[str, Any] = {"groups": [], "gaps": [], "absent": []}
+    audit = None
     if against_first:
-        first, grouped_too = asked.several([(0, i) for i in range(1, len(names))])
+        first, grouped_too = question.several([(0, i) for i in range(1, len(names))])
         if grouped_too:
             # One family for all models: each by itself would let the tenth look worse by luck.
-            made["groups"] = by_group(first)
-            made["gaps"], found = gaps(first)
-            made["absent"] = asked.absent(first)
-            notes += found.notes
-        told += _against_first(names, pairs, made, sides.work.nouns)
+            details["groups"] = by_group(first)
+            details["gaps"], audit = gaps(first)
+            details["absent"] = question.absent(first)
+            notes += audit.notes
+        decisions += _against_first(names, pairs, details, sides.work.nouns)
     return Leaderboard(
-        decision=" ".join(told),
-        decisions=told,
+        decision=" ".join(decisions),
+        decisions=decisions,
         models=names,
         ranking=standings,
         overall=pairs,
-        **made,
-        unpaired=asked.paired.unpaired,
+        **details,
+        unpaired=question.paired.unpaired,
         notes=list(dict.fromkeys(notes)),
-        settings=asked.stored(sides, found),
+        settings=question.stored(sides, audit),
     )
 
 
 def _against_first(
-    names: Sequence[str], pairs: Sequence[Change], made: dict[str, Any], nouns: tuple[str, str]
+    names: Sequence[str], pairs: Sequence[Change], details: dict[str, Any], nouns: tuple[str, str]
 ) -> list[str]:
     """For each further model, whether it is better than the first and for whom it is worse."""
-    told = []
+    decisions = []
     for name in names[1:]:
         changed = [pair for pair in pairs if pair.a == names[0] and pair.b == name]
-        groups, moved = ([one for one in made[part] if one.b == name] for part in ("groups", "gaps"))
-        absent = [one for one in made["absent"] if one.model in (names[0], name)]
-        told.append(f"Against {names[0]}: {' '.join(decided(changed, groups, moved, nouns, absent))}")
-    return told
+        groups, moved = ([record for record in details[part] if record.b == name] for part in ("groups", "gaps"))
+        absent = [record for record in details["absent"] if record.model in (names[0], name)]
+        decisions.append(f"Against {names[0]}: {' '.join(decided(changed, groups, moved, nouns, absent))}")
+    return decisions
 
 
 def _column(metric: str, model: int) -> str:
     return f"{metric} ({model})"
 
 
-def _scored(asked: Asked) -> tuple[list[Estimate], list[Estimate]]:
+def _scored(question: ComparisonQuestion) -> tuple[list[Estimate], list[Estimate]]:
     """Every model's number over all rows that all models have, and in each group."""
     import pyarrow as pa
 
-    table = with_everyone(asked.paired.table)
+    table = with_everyone(question.paired.table)
     columns = []
-    for metric, values in asked.paired.scores.items():
+    for metric, values in question.paired.scores.items():
         for i in range(values.shape[1]):
             columns.append(_column(metric, i))
             table = table.append_column(f"m.{columns[-1]}", pa.array(values[:, i], pa.float64(), from_pandas=True))
-    options = {name: getattr(asked.settings, name) for name in ALL}
+    options = {name: getattr(question.settings, name) for name in ALL}
     whole = estimates(table, [WHOLE], columns, **options)
-    sides, grouped = asked.sides(0, 1)
+    sides, grouped = question.sides(0, 1)
     if not grouped:
         return whole, []
-    chosen = asked.by or [choice.name for choice in sides.work.rows.chosen.attributes]
+    chosen = question.by or [choice.name for choice in sides.work.rows.chosen.attributes]
     return whole, [e for e in estimates(table, chosen, columns, **options) if e.n]
 
 
@@ -127,13 +127,15 @@ def _ranking(
     names: Sequence[str], metric: str, values: Any, pairs: Sequence[Change], better: str | None, alpha: float
 ) -> Ranking:
     sign = -1.0 if better == LOWER else 1.0
-    found, adjusted = [], []
+    intervals, adjusted = [], []
     for i, j in in_order(names, sign * values):
-        pair = next(one for one in pairs if one.metric == metric and {one.a, one.b} == {names[i], names[j]})
+        pair = next(
+            change for change in pairs if change.metric == metric and {change.a, change.b} == {names[i], names[j]}
+        )
         low, high = (pair.low, pair.high) if pair.b == names[i] else (-pair.high, -pair.low)
-        found.append((i, j, *((low, high) if sign > 0 else (-high, -low)), pair.p))
-        adjusted.append(pair.p_adjusted)
-    return ranked(names, sign * values, found, alpha, adjusted)
+        intervals.append((i, j, *((low, high) if sign > 0 else (-high, -low)), pair.p))
+        adjusted.append(pair.p_adjusted if pair.shown else max(pair.p_adjusted, alpha))
+    return ranked(names, sign * values, intervals, alpha, adjusted)
 
 
 def _group_score(e: Estimate) -> GroupScore:
@@ -161,7 +163,7 @@ def _decision(
     rankings: Sequence[Ranking], judged: Mapping[str, Judged], pairs: Sequence[Change], nouns: tuple[str, str]
 ) -> str:
     """Who is first by each metric, and by how much where that is shown."""
-    told = []
+    sentences = []
     for (metric, known), ranking in zip(judged.items(), rankings, strict=True):
         own = [pair for pair in pairs if pair.metric == metric]
         first = ranking.first
@@ -178,8 +180,8 @@ def _decision(
             words = f"{listed(first)} {every} first place: {_why_tied(first, own, nouns)}"
         if known.better is None:
             words += f" (which way is better was not said: --better {metric}=higher or lower)"
-        told.append(f"{metric}: {words}." if len(judged) > 1 else f"{words}.")
-    return " ".join(told)
+        sentences.append(f"{metric}: {words}." if len(judged) > 1 else f"{words}.")
+    return " ".join(sentences)
 
 
 def _why_tied(first: Sequence[str], pairs: Sequence[Change], nouns: tuple[str, str]) -> str:

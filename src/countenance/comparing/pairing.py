@@ -84,19 +84,19 @@ def pair_entries(
     table = _columns(entries, places, measured, named)
     scores, kinds, missing = {}, {}, {}
     for name in measured:
-        values, found = zip(*(_scores(entry.source, name) for entry in entries), strict=True)
+        values, own_kinds = zip(*(_scores(entry.source, name) for entry in entries), strict=True)
         scores[name] = np.stack([_taken(own, place) for own, place in zip(values, places, strict=True)], axis=1)
-        kinds[name] = "rate" if set(found) == {"rate"} else "mean"
+        kinds[name] = "rate" if set(own_kinds) == {"rate"} else "mean"
         lacking = [_lacking(entry, name, place, scores[name]) for entry, place in zip(entries, places, strict=True)]
         missing[name] = np.isnan(scores[name]) & np.stack(lacking, axis=1)
     table, notes = _agreed(table, entries, places, by, named, columns_of(cluster, table.column_names, _resolver(table)))
-    kept = kept_rows(Source(table, label=entries[0].source.label), where)
+    mask = kept_rows(Source(table, label=entries[0].source.label), where)
     about = np.logical_or.reduce([(~np.isnan(scores[name]) | missing[name]).any(axis=1) for name in measured])
-    kept = about if kept is None else kept & about  # rows about other metrics are no part of this
-    if not kept.all():
-        table = table.filter(pa.array(kept))
-        scores = {name: values[kept] for name, values in scores.items()}
-        missing = {name: values[kept] for name, values in missing.items()}
+    mask = about if mask is None else mask & about  # rows about other metrics are no part of this
+    if not mask.all():
+        table = table.filter(pa.array(mask))
+        scores = {name: values[mask] for name, values in scores.items()}
+        missing = {name: values[mask] for name, values in missing.items()}
     alone = [_alone(entry.source, own, shared, where) for entry, own in zip(entries, codes, strict=True)]
     return Paired(table, keys, measured, scores, kinds, missing, {}, unpaired, notes, alone)
 
@@ -151,7 +151,7 @@ def _lacking(entry: ComparedModel, metric: str, place: Array, scores: Array) -> 
     """Where an entry should have a score: its image failed, or it gave no answer; in a table, where another has one."""
     if entry.run is None:
         return np.asarray(~np.isnan(scores).all(axis=1))
-    known = next((one for one in metrics_of(entry.run) if one.name == metric), None)
+    known = next((direction for direction in metrics_of(entry.run) if direction.name == metric), None)
     if known is None or known.answered is None:
         return place < 0
     if known.answered == metric:
@@ -164,10 +164,10 @@ def _alone(source: Source, codes: Array, shared: Array, where: dict[str, list[st
     alone = ~np.isin(codes, shared)
     if where and alone.any():
         try:
-            kept = kept_rows(source, where)
+            mask = kept_rows(source, where)
         except InputError:  # this entry alone has no such rows, or not the column
             return np.zeros(0, dtype=np.int64)
-        alone = alone if kept is None else alone & kept
+        alone = alone if mask is None else alone & mask
     return np.flatnonzero(alone)
 
 
@@ -180,21 +180,21 @@ def absent_groups(
     """
     import pyarrow as pa
 
-    found: list[Absent] = []
+    absent: list[Absent] = []
     for entry, alone in zip(entries, paired.alone, strict=True):
         for choice, attribute in known:
             if not len(alone) or choice.quantiles or choice.column not in entry.source.names:
                 continue
-            wanted = ([], [choice.column]) if choice.cuts else ([choice.column], [])
-            column = entry.source.read(*wanted)[choice.column].take(pa.array(alone))
+            columns = ([], [choice.column]) if choice.cuts else ([choice.column], [])
+            column = entry.source.read(*columns)[choice.column].take(pa.array(alone))
             own = coded(choice, column, MOST_LEVELS)
             counts = np.bincount(own.codes[own.codes >= 0], minlength=len(own.levels))
-            found += [
+            absent += [
                 Absent(attribute=choice.name, group=level, rows=int(count), model=entry.name)
                 for level, count in zip(own.levels, counts, strict=True)
                 if count and level not in attribute.levels
             ]
-    return found
+    return absent
 
 
 def _resolver(table: Any) -> Any:
@@ -203,11 +203,11 @@ def _resolver(table: Any) -> Any:
 
 def _named(by: Sequence[str] | None) -> set[str]:
     """The columns that `by` may name: with bins and intersections taken apart."""
-    found: set[str] = set()
+    names: set[str] = set()
     for text in by or ():
-        found |= {text, *(part.strip() for part in text.split("*"))}
-        found |= {part.strip().rpartition(":")[0] for part in text.split("*")}
-    return found - {""}
+        names |= {text, *(part.strip() for part in text.split("*"))}
+        names |= {part.strip().rpartition(":")[0] for part in text.split("*")}
+    return names - {""}
 
 
 def _key_texts(entry: ComparedModel, keys: Sequence[str]) -> list[Any]:
@@ -215,14 +215,14 @@ def _key_texts(entry: ComparedModel, keys: Sequence[str]) -> list[Any]:
     import pyarrow as pa
 
     names = [entry.source.resolve(name, "attr.", "pair column") for name in keys]
-    found = []
+    texts = []
     for name, column in entry.source.read(names, []).items():
         if pa.types.is_nested(column.type):
             raise InputError(f"{entry.source.label}: pair column {name!r} holds lists, expected texts or numbers")
         if pa.types.is_floating(column.type):
             column = pa.array([None if value is None else text_of(value) for value in column.to_pylist()], pa.string())
-        found.append(column.cast(pa.large_string()).fill_null(""))
-    return found
+        texts.append(column.cast(pa.large_string()).fill_null(""))
+    return texts
 
 
 def _codes(columns: Sequence[Sequence[Any]]) -> list[Array]:
@@ -333,20 +333,20 @@ def _agreed(
 
     notes, drop = [], []
     for name in table.column_names:
-        wanted = name in named or bare(name) in named or name in clusters
-        if not wanted and by is not None:
+        is_named = name in named or bare(name) in named or name in clusters
+        if not is_named and by is not None:
             continue
         mine = table.column(name).combine_chunks()
         for entry, place in zip(entries[1:], places[1:], strict=True):
             if name not in entry.source.names:
                 continue
-            texts = [name] if entries[0].source.kind(name) == "text" or wanted else []
+            texts = [name] if entries[0].source.kind(name) == "text" or is_named else []
             here = np.flatnonzero(place >= 0)  # where the entry failed there is nothing to differ
             theirs = entry.source.read(texts, [] if texts else [name])[name].take(pa.array(place[here]))
             differ = _differ(mine.take(pa.array(here)), theirs)
             if not differ:
                 continue
-            if not wanted:
+            if not is_named:
                 drop.append(name)
                 break
             word = "1 row has" if differ == 1 else f"{differ:,} rows have"
@@ -354,9 +354,9 @@ def _agreed(
     return table.drop_columns(list(dict.fromkeys(drop))), notes
 
 
-def _differ(one: Any, two: Any) -> int:
+def _differ(first: Any, second: Any) -> int:
     """How many values of two columns differ; empty and null are alike."""
-    if one.type == two.type and one.equals(two):
+    if first.type == second.type and first.equals(second):
         return 0
-    pairs = zip(one.to_pylist(), two.to_pylist(), strict=True)
+    pairs = zip(first.to_pylist(), second.to_pylist(), strict=True)
     return sum(a != b and not (a in (None, "") and b in (None, "")) for a, b in pairs)

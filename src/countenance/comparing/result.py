@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from countenance.auditing.finding import plain
+from countenance.auditing.finding import OPPOSITE, plain
 
 NAN = math.nan
 BETTER, WORSE, HIGHER, LOWER, CANNOT_TELL = "better", "worse", "higher", "lower", "cannot tell"
@@ -75,6 +75,11 @@ class Change(BaseModel):
     """The interval if every missing score were wrong; NaN where none is missing, or the metric has no worst value."""
 
     @property
+    def shown(self) -> bool:
+        """Whether the two are shown to differ: the deciding test says so, and the interval does not hold zero."""
+        return self.verdict in (BETTER, WORSE, HIGHER, LOWER)
+
+    @property
     def tested(self) -> bool:
         """Whether there were enough units for a test."""
         return math.isfinite(self.p_adjusted) or self.small
@@ -121,6 +126,36 @@ class Gap(BaseModel):
     mirrors: str = ""
     reason: str = ""
 
+    def mirrored(self) -> Gap:
+        """The same comparison seen from the other group.
+
+        >>> sizes = {"n": 30, "clusters": 20, "n_versus": 50, "clusters_versus": 40}
+        >>> numbers = {"gap_a": 0.1, "gap_b": 0.2, "change": 0.3, "change_versus": 0.2, "low": 0.02, "high": 0.2}
+        >>> names = {"metric": "ok", "attribute": "sex", "group": "f", "versus": "m", "a": "v1", "b": "v2"}
+        >>> gap = Gap(**names, **sizes, **numbers, difference=0.1, direction="better")
+        >>> other = gap.mirrored()
+        >>> other.group, other.n, other.gap_b, other.low, other.direction, other.mirrored() == gap
+        ('m', 50, -0.2, -0.2, 'worse', True)
+        """
+        return self.model_copy(
+            update={
+                "group": self.versus,
+                "versus": self.group,
+                "n": self.n_versus,
+                "clusters": self.clusters_versus,
+                "n_versus": self.n,
+                "clusters_versus": self.clusters,
+                "gap_a": -self.gap_a,
+                "gap_b": -self.gap_b,
+                "change": self.change_versus,
+                "change_versus": self.change,
+                "difference": -self.difference,
+                "low": -self.high,
+                "high": -self.low,
+                "direction": OPPOSITE.get(self.direction, self.direction),
+            }
+        )
+
 
 class Absent(BaseModel):
     """A group of which no row has a partner: only `model` has it, and nothing can be said about it."""
@@ -156,8 +191,8 @@ class Comparison(_Result):
     >>> from countenance.comparing import compare
     >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
     >>> v1, v2 = rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}
-    >>> found = compare(v1, v2, by=["sex"], metrics=["correct"])
-    >>> found.overall[0].verdict, found.gap("correct", "sex", "f").moved
+    >>> comparison = compare(v1, v2, by=["sex"], metrics=["correct"])
+    >>> comparison.overall[0].verdict, comparison.gap("correct", "sex", "f").moved
     ('better', 'narrowed')
     """
 
@@ -193,7 +228,7 @@ class Comparison(_Result):
 
     def gap(self, metric: str, attribute: str, group: str) -> Gap:
         """How the gap of one group moved."""
-        return next(one for one in self.gaps if (one.metric, one.attribute, one.group) == (metric, attribute, group))
+        return next(gap for gap in self.gaps if (gap.metric, gap.attribute, gap.group) == (metric, attribute, group))
 
 
 class GroupScore(BaseModel):
@@ -228,7 +263,7 @@ class Standing(BaseModel):
 
     def group(self, attribute: str, group: str) -> GroupScore:
         """The number of one group."""
-        return next(one for one in self.groups if (one.attribute, one.group) == (attribute, group))
+        return next(score for score in self.groups if (score.attribute, score.group) == (attribute, group))
 
 
 class Leaderboard(_Result):
@@ -253,32 +288,32 @@ class Leaderboard(_Result):
 
     def against_first(self) -> list[Comparison]:
         """Every further model against the first, where that was asked for; adjusted for all models together."""
-        first, made = self.models[0], []
-        for name, told in zip(self.models[1:], self.decisions[1:], strict=True):
-            decision = told.removeprefix(f"Against {first}: ")
+        first, comparisons = self.models[0], []
+        for name, sentence in zip(self.models[1:], self.decisions[1:], strict=True):
+            decision = sentence.removeprefix(f"Against {first}: ")
             parts = {
-                part: [one for one in getattr(self, part) if (one.a, one.b) == (first, name)]
+                part: [record for record in getattr(self, part) if (record.a, record.b) == (first, name)]
                 for part in ("overall", "groups", "gaps")
             }
-            made.append(
+            comparisons.append(
                 Comparison(
                     decision=decision,
                     decisions=[decision],
                     a=first,
                     b=name,
                     **parts,
-                    unpaired=[one for one in self.unpaired if one["name"] in (first, name)],
-                    absent=[one for one in self.absent if one.model in (first, name)],
+                    unpaired=[record for record in self.unpaired if record["name"] in (first, name)],
+                    absent=[record for record in self.absent if record.model in (first, name)],
                     notes=self.notes,
                     settings=self.settings,
                 )
             )
-        return made
+        return comparisons
 
     def standings(self, metric: str) -> list[Standing]:
         """The models by one metric, best first."""
-        return [one for one in self.ranking if one.metric == metric]
+        return [standing for standing in self.ranking if standing.metric == metric]
 
-    def pair(self, metric: str, one: str, other: str) -> Change:
+    def pair(self, metric: str, first: str, second: str) -> Change:
         """The comparison of two models, in whichever order they are named."""
-        return next(each for each in self.overall if each.metric == metric and {each.a, each.b} == {one, other})
+        return next(each for each in self.overall if each.metric == metric and {each.a, each.b} == {first, second})

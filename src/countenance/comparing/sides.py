@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from countenance.auditing.audit import work_of
+from countenance.auditing.computation import Work
 from countenance.auditing.directions import LOWER
-from countenance.auditing.further import SHARE, Ends
+from countenance.auditing.far_ends import SHARE, Ends
 from countenance.auditing.groups import Grouping
-from countenance.auditing.paired import Pairs, Pooled
+from countenance.auditing.pairs import Pairs, Pooled
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.source import Source
 from countenance.auditing.table import UNKNOWN, Array
-from countenance.auditing.work import Work
 
 POINTS = "points"
 FILLED = "filled."
@@ -96,32 +96,37 @@ class Sides:
         """Set up an audit of the differences of rows; `table`, read from `place`, has the groups and units."""
         import pyarrow as pa
 
-        several = len({(one.a, one.b) for one in contrasts}) > 1
-        named = {f"{one.metric} ({one.b} - {one.a})" if several else one.metric: one for one in contrasts}
-        ends = {name: one.ends for name, one in named.items()}
-        told = {
-            name: "change" if one.kind == "rate" else "bounded" if ends[name] else "mean" for name, one in named.items()
+        several = len({(contrast.a, contrast.b) for contrast in contrasts}) > 1
+        named = {
+            f"{contrast.metric} ({contrast.b} - {contrast.a})" if several else contrast.metric: contrast
+            for contrast in contrasts
+        }
+        ends = {name: contrast.ends for name, contrast in named.items()}
+        kinds = {
+            name: "change" if contrast.kind == "rate" else "bounded" if ends[name] else "mean"
+            for name, contrast in named.items()
         }
         filled = {}
-        for name, one in named.items():
-            table = table.append_column(f"m.{name}", pa.array(one.new - one.old, pa.float64(), from_pandas=True))
-            if (wrong := one.as_wrong(judged[one.metric].better)) is not None:
+        for name, contrast in named.items():
+            table = table.append_column(
+                f"m.{name}", pa.array(contrast.new - contrast.old, pa.float64(), from_pandas=True)
+            )
+            if (wrong := contrast.as_wrong(judged[contrast.metric].better)) is not None:
                 filled[name] = f"{FILLED}{name}"
                 table = table.append_column(filled[name], pa.array(wrong[1] - wrong[0], pa.float64(), from_pandas=True))
-        known = {name: judged[one.metric] for name, one in named.items()}
-        own = replace(
-            settings,
-            kinds=told,
+        known = {name: judged[contrast.metric] for name, contrast in named.items()}
+        own = settings.changed(
+            kinds=kinds,
             families=_by_column(settings.families, named),
             where=None,
-            delta={name: one.delta for name, one in known.items() if one.delta is not None},
-            better={name: one.better for name, one in known.items()},
+            delta={name: judgement.delta for name, judgement in known.items() if judgement.delta is not None},
+            better={name: judgement.better for name, judgement in known.items()},
             filled=filled,
         )
         work = work_of(Source(table, label=place), by, list(named), own)
         work.derived = []  # groups alone: how models differ for them is the question
         order = work.rows.order
-        arranged = {name: one.reordered(order) for name, one in named.items()}
+        arranged = {name: contrast.reordered(order) for name, contrast in named.items()}
         return cls(work, arranged, ends)
 
     def scale(self, column: str) -> str:
@@ -132,13 +137,13 @@ class Sides:
         self, column: str, rows: Array | None = None, pooled: Pooled | None = None, *, wrong: bool = False
     ) -> Pairs:
         """The pairs of scores that both models have, b first; `wrong`: with missing scores as wrong."""
-        one = self.contrasts[column]
-        filled = one.as_wrong(self.work.judged[column].better) if wrong else None
-        old, new = (one.old, one.new) if filled is None else filled
+        contrast = self.contrasts[column]
+        filled = contrast.as_wrong(self.work.judged[column].better) if wrong else None
+        old, new = (contrast.old, contrast.new) if filled is None else filled
         use = ~np.isnan(old) & ~np.isnan(new)
         place = np.flatnonzero(use if rows is None else use & rows)
         own = [codes[place] for codes in self.work.rows.units.codes]
-        return Pairs(new[place], old[place], one.kind, own, pooled)
+        return Pairs(new[place], old[place], contrast.kind, own, pooled)
 
     def missing(self, column: str, rows: Array | None = None) -> int:
         """How many scores one of the two models lacks."""
@@ -168,8 +173,8 @@ class Sides:
 def _by_column(families: Any, named: dict[str, Contrast]) -> Any:
     """Families that name metrics, by the columns that hold these metrics for every two models."""
     columns: dict[str, list[str]] = {}
-    for name, one in named.items():
-        columns.setdefault(one.metric, []).append(name)
+    for name, contrast in named.items():
+        columns.setdefault(contrast.metric, []).append(name)
     if all(own == [metric] for metric, own in columns.items()):
         return families
     if isinstance(families, Mapping):

@@ -55,7 +55,7 @@ def attribute_rows(dataset: Dataset, table: Path, annotations: Mapping[str, Who 
     key = next((name for name in find if name in header), None)
     if key is None:
         raise InputError(f"{table} line 1: no column {', '.join(list(find)[:-3])} or image; found {', '.join(header)}")
-    faces = {sample.id: len(sample.subjects) for sample in dataset}
+    faces = {sample.id: len(sample.people) for sample in dataset}
     result: dict[Who, tuple[str, dict[str, str]]] = {}
     for line, row in rows:
         place, name = f"{table} line {line}", row[key].strip()
@@ -96,13 +96,14 @@ def with_attributes(
     for sample in dataset:
         everybody = _only_person(sample, people)
         subjects = []
-        for i, subject in enumerate(sample.subjects):
+        for i, subject in enumerate(sample.people):
             further = {**words.get((sample.id, None), {}), **words.get((sample.id, i), {})}
             own = {name: value for name, value in subject.attributes.items() if value is not None}
             _, person = people.get((sample.id, i), ("", everybody))
             known = {**subject.attributes, **further, **own}
             subjects.append(replace(subject, identity=subject.identity or person, attributes=known))
-        samples.append(replace(sample, subjects=tuple(subjects)))
+        regions = [subject for subject in sample.subjects if subject.ignored]
+        samples.append(replace(sample, subjects=(*subjects, *regions)))
     return dataset.of(samples)
 
 
@@ -111,9 +112,9 @@ def _only_person(sample: Sample, people: Mapping[Who, tuple[str, str]]) -> str |
     if (sample.id, None) not in people:
         return None
     place, person = people[sample.id, None]
-    if not cells.alone(sample.subjects):
+    if not cells.alone(sample.people):
         remedy = "a column face (from 0) says which box a row is about"
-        raise InputError(f"{place}: one identity ({person:.60}), but {len(sample.subjects)} boxes; {remedy}")
+        raise InputError(f"{place}: one identity ({person:.60}), but {len(sample.people)} boxes; {remedy}")
     return person
 
 
@@ -122,7 +123,7 @@ def with_table(dataset: Dataset, table: Path) -> Dataset:
 
     `masked` or `mask` says what the boxes do not.
     """
-    annotated = [(subject.id, (sample.id, i)) for sample in dataset for i, subject in enumerate(sample.subjects)]
+    annotated = [(subject.id, (sample.id, i)) for sample in dataset for i, subject in enumerate(sample.people)]
     result = attribute_rows(
         dataset, table, dict(annotated) if dataset.aliases else None
     )  # COCO numbers its annotations

@@ -17,7 +17,7 @@ def card_lines(dataset: Dataset) -> list[str]:
     'mine, version 1'
     """
     card = dataset.card
-    subjects = [subject for sample in dataset for subject in sample.subjects]
+    subjects = [subject for sample in dataset for subject in sample.people]
     identities = {subject.identity for subject in subjects if subject.identity is not None}
     lines = [f"{card.name}, version {card.version}"]
     lines += [card.description] if card.description else []
@@ -41,7 +41,7 @@ def shown_people(dataset: Dataset) -> tuple[int, bool]:
     >>> shown_people(small_dataset(4))
     (2, True)
     """
-    identities = [subject.identity for sample in dataset for subject in sample.subjects]
+    identities = [subject.identity for sample in dataset for subject in sample.people]
     known = {identity for identity in identities if identity is not None}
     return len(known) + identities.count(None), bool(known)
 
@@ -53,7 +53,7 @@ def people_in_words(dataset: Dataset) -> str:
     >>> people_in_words(small_dataset(4))
     '2 people shown 4 times'
     """
-    named = [subject.identity for sample in dataset for subject in sample.subjects]
+    named = [subject.identity for sample in dataset for subject in sample.people]
     unnamed = named.count(None)
     people, known = shown_people(dataset)
     words = "1 person" if people == 1 else f"{people} people"
@@ -71,7 +71,7 @@ def balance(dataset: Dataset) -> dict[str, list[tuple[str, int]]]:
     images: dict[str, Counter[str]] = {}
     for sample in dataset:
         _count(images, sample.attributes)
-        for subject in sample.subjects:
+        for subject in sample.people:
             _count(people, subject.attributes)
     result: dict[str, list[tuple[str, int]]] = {}
     for name, counts in {**images, **people}.items():

@@ -9,6 +9,7 @@ along the picture's longer side, so that it costs little beside decoding.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,23 @@ WIDER = 0.5
 """Where only a face's box is known, so much of it on each side, and everything below, is taken as the person."""
 FEWEST = 24
 """Points of the surroundings that their light must be measured on."""
-MIXED = np.array([[0.299, 1.0], [0.587, 0.0], [0.114, -1.0]], np.float32)
-"""From red, green and blue to luminance, and to red less blue."""
+MIDDLE = 128
+"""Pixels are counted from here, so that sums of squares keep their digits."""
+LUMINANCE, EDGES, WARMTH, GRAIN, SQUARES = range(5)
+"""Rows of what is added up; `SQUARES` begins the squares of the first two, and `POINTS` counts."""
+POINTS = SQUARES + 2
+SUMMED = POINTS + 1
+ROUNDING = 1e-9
+"""A variance below this is that of equal pixels."""
+MIXED = np.array(
+    [
+        [0.299, 0.587, 0.114, 0, 0, 0, 0, 0, 0],
+        [0, -4, 0, 1, 1, 1, 1, 0, 0],
+        [1, 0, -1, 0, 0, 0, 0, 0, 0],
+        [0, -2, 0, 0, 0, 0, 0, 1, 1],
+    ]
+)
+"""From the pixels of a point (`_Grid.taps`) to its luminance, Laplacian, red less blue and second difference."""
 STANDARD_SUM = 3688
 """Sum of the luminance table of the JPEG standard, which stands for quality 50."""
 
@@ -69,13 +85,20 @@ class Conditions:
 
 
 def outline(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
-    """People reduced to what measuring needs: where they are.
+    """People reduced to what measuring needs: where they are, and whether they are regions that are not counted.
 
     >>> outline([Subject("ann", attributes={"age": 30.0})])[0].attributes
     {}
     """
     return tuple(
-        Subject(s.id, person_box=s.person_box, face_box=s.face_box, keypoints=s.keypoints, landmarks=s.landmarks)
+        Subject(
+            s.id,
+            person_box=s.person_box,
+            face_box=s.face_box,
+            keypoints=s.keypoints,
+            landmarks=s.landmarks,
+            attributes={"ignore": "yes"} if s.ignored else {},
+        )
         for s in subjects
     )
 
@@ -103,109 +126,126 @@ def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), conten
     (100, 0.0, 0.0)
     """
     height, width = pixels.shape[:2]
-    largest = max(height, width)
-    step, reach = -(-largest // GRID), max(round(largest / SCALE), 1)
-    picture: dict[str, float | None] = {"img.jpeg_quality": jpeg_quality(content), "img.people": float(len(subjects))}
-    if min(height, width) <= 2 * reach:
+    picture: dict[str, float | None] = {
+        "img.jpeg_quality": jpeg_quality(content),
+        "img.people": float(sum(not s.ignored for s in subjects)),
+    }
+    grid = _grid(height, width)
+    if grid is None:
         return Conditions(picture)
-    colours = pixels[reach:-reach:step, reach:-reach:step].astype(np.float32) @ MIXED
-    luminance, warmth = colours[:, :, 0], colours[:, :, 1]
-    outside = _outside(luminance.shape, subjects, step, reach)
-    edges, grain = _differences(pixels[:, :, 1], step, reach)
-    picture |= _surroundings(luminance, warmth, outside)
+    values = _values(pixels, grid)
+    parts = np.zeros((1 + len(subjects), grid.rows, grid.columns))
+    parts[0] = 1
+    for part, subject in zip(parts[1:], subjects, strict=True):
+        _mark(grid, subject, parts[0], part)
+    flat = parts.reshape(len(parts), -1)
+    surroundings, *faces = np.dot(flat, values.T).tolist()
+    picture |= _surroundings(surroundings)
     if picture["img.brightness"] is not None:
-        picture |= {"img.sharpness": _variance(edges[outside]), "img.noise": _middle(grain[outside])}
-    people = {s.id: _person(s, luminance, edges, (height, width), (step, reach)) for s in subjects}
+        picture["img.noise"] = _middle(np.abs(values[GRAIN][flat[0] > 0]))
+    people = {
+        subject.id: _person(subject, (height, width), sums) for subject, sums in zip(subjects, faces, strict=True)
+    }
     return Conditions(picture, people)
 
 
-def _differences(green: Any, step: int, reach: int) -> tuple[Any, Any]:
-    """On the grid: the Laplacian at a fixed share of the picture's size, and second differences of neighbours."""
-    height, width = green.shape
-    inner, rows = slice(reach, -reach, step), green[reach:-reach:step]
-    middle = rows[:, inner].astype(np.float32)
-    edges = middle * np.float32(-4)
-    edges += green[: height - 2 * reach : step, inner]
-    edges += green[2 * reach :: step, inner]
-    edges += rows[:, : width - 2 * reach : step]
-    edges += rows[:, 2 * reach :: step]
-    middle *= np.float32(-2)
-    middle += rows[:, reach - 1 : width - reach - 1 : step]
-    middle += rows[:, reach + 1 : width - reach + 1 : step]
-    return edges, np.abs(middle, out=middle)
+def _values(pixels: NDArray[np.uint8], grid: "_Grid") -> Floats:
+    """What is added up over the points of a part of the picture: `SUMMED` rows, a column for each point."""
+    values = np.ones((SUMMED, grid.taps.shape[1]))
+    np.matmul(MIXED, np.subtract(pixels.reshape(-1).take(grid.taps), MIDDLE, dtype=np.float64), out=values[:4])
+    np.multiply(values[:2], values[:2], out=values[SQUARES : SQUARES + 2])
+    return values
 
 
-def _middle(values: Any) -> float | None:
-    half = len(values) // 2
-    return float(np.partition(values, half)[half]) if half else None
+@dataclass(frozen=True)
+class _Grid:
+    """The points of a picture of one size that are looked at."""
+
+    step: int
+    reach: int
+    rows: int
+    columns: int
+    taps: NDArray[np.intp]
+    """Where the pixels of each point lie in the flat picture: red, green and blue of the point, green of its four
+    neighbours at the Laplacian's distance, green of the two pixels beside it."""
+
+    def between(self, x0: float, y0: float, x1: float, y1: float) -> tuple[slice, slice]:
+        """The rows and columns of points within a box."""
+        step, reach = self.step, self.reach
+        top, left = math.ceil((max(y0, 0) - reach) / step), math.ceil((max(x0, 0) - reach) / step)
+        bottom = math.floor((min(y1, self.rows * step) - reach) / step) + 1
+        right = math.floor((min(x1, self.columns * step) - reach) / step) + 1
+        return slice(max(top, 0), max(bottom, 0)), slice(max(left, 0), max(right, 0))
 
 
-def _outside(shape: tuple[int, ...], subjects: Sequence[Subject], step: int, reach: int) -> NDArray[np.bool_]:
-    """Which points of the grid are outside of everybody."""
-    outside = np.ones(shape, bool)
-    for subject in subjects:
-        if subject.person_box is not None:
-            x0, y0, x1, y1 = subject.person_box.tolist()
-        elif subject.face_box is not None:
-            x0, y0, x1, y1 = subject.face_box.tolist()
-            wide, high = WIDER * (x1 - x0), WIDER * (y1 - y0)
-            x0, y0, x1, y1 = x0 - wide, y0 - high, x1 + wide, math.inf
-        else:
-            continue
-        outside[_points(y0, y1, step, reach, shape[0]), _points(x0, x1, step, reach, shape[1])] = False
-    return outside
-
-
-def _points(low: float, high: float, step: int, reach: int, count: int) -> slice:
-    """The points of the grid between two places of the picture."""
-    first = math.ceil((max(low, 0.0) - reach) / step) if low == low else 0
-    last = math.floor((min(high, reach + step * count) - reach) / step) if high == high else count
-    return slice(max(first, 0), max(last + 1, 0))
-
-
-def _surroundings(luminance: Any, warmth: Any, outside: Any) -> dict[str, float | None]:
-    there = luminance[outside]
-    if len(there) < FEWEST:
-        return dict.fromkeys(("img.brightness", "img.contrast", "img.cast", "img.sharpness", "img.noise"))
-    brightness = float(np.add.reduce(there)) / len(there)
-    warm = float(np.add.reduce(warmth[outside])) / len(there)
-    contrast = math.sqrt(_variance(there) or 0.0)
-    return {"img.brightness": brightness, "img.contrast": contrast, "img.cast": warm / max(brightness, 1.0)}
-
-
-def _variance(part: Any) -> float | None:
-    flat = part.reshape(-1)
-    if not len(flat):
+@lru_cache(maxsize=64)
+def _grid(height: int, width: int) -> _Grid | None:
+    """The grid of a picture's size; None where the picture is too small to have one."""
+    largest = max(height, width)
+    step, reach = -(-largest // GRID), max(round(largest / SCALE), 1)
+    if min(height, width) <= 2 * reach:
         return None
-    mean = float(np.add.reduce(flat)) / len(flat)
-    return max(float(flat @ flat) / len(flat) - mean * mean, 0.0)
+    rows, columns = np.arange(reach, height - reach, step), np.arange(reach, width - reach, step)
+    red = 3 * (rows[:, None] * width + columns).reshape(-1)
+    up, left = 3 * width * reach, 3 * reach
+    offsets = np.array([0, 1, 2, 1 - up, 1 + up, 1 - left, 1 + left, 1 - 3, 1 + 3])
+    return _Grid(step, reach, len(rows), len(columns), red + offsets[:, None])
 
 
-def _person(
-    subject: Subject, luminance: Any, edges: Any, size: tuple[int, int], grid: tuple[int, int]
-) -> dict[str, float | None]:
+def _mark(grid: _Grid, subject: Subject, outside: Any, face: Any) -> None:
+    """Take the points of a person out of the surroundings, and mark those of the face."""
+    box = subject.person_box
+    if subject.face_box is not None:
+        x0, y0, x1, y1 = subject.face_box.tolist()
+        face[grid.between(x0, y0, x1, y1)] = 1
+        if box is None:
+            wide, high = WIDER * (x1 - x0), WIDER * (y1 - y0)
+            outside[grid.between(x0 - wide, y0 - high, x1 + wide, math.inf)] = 0
+    if box is not None:
+        outside[grid.between(*box.tolist())] = 0
+
+
+def _middle(values: Any) -> float:
+    half = len(values) // 2
+    return float(np.partition(values, half)[half])
+
+
+def _surroundings(sums: Sequence[float]) -> dict[str, float | None]:
+    if sums[POINTS] < FEWEST:
+        return dict.fromkeys(("img.brightness", "img.contrast", "img.cast", "img.sharpness", "img.noise"))
+    brightness = MIDDLE + sums[LUMINANCE] / sums[POINTS]
+    return {
+        "img.brightness": brightness,
+        "img.contrast": math.sqrt(_variance(LUMINANCE, sums)),
+        "img.cast": sums[WARMTH] / sums[POINTS] / max(brightness, 1.0),
+        "img.sharpness": _variance(EDGES, sums),
+    }
+
+
+def _variance(value: int, sums: Sequence[float]) -> float:
+    mean = sums[value] / sums[POINTS]
+    variance = sums[SQUARES + value] / sums[POINTS] - mean * mean
+    return variance if variance > ROUNDING else 0.0
+
+
+def _person(subject: Subject, size: tuple[int, int], sums: Sequence[float]) -> dict[str, float | None]:
     box = subject.face_box if subject.face_box is not None else subject.person_box
     if box is None:
         return {}
     x0, y0, x1, y1 = box.tolist()
     height, width = size
-    made: dict[str, float | None] = {
+    columns: dict[str, float | None] = {
         "img.size_px": y1 - y0,
         "img.size_share": (y1 - y0) / height,
         "img.x": abs((x0 + x1) / 2 / width - 0.5),
         "img.y": (y0 + y1) / 2 / height,
         "img.turn": turn_of(subject),
     }
-    if subject.face_box is None:
-        return made
-    place = _points(y0, y1, *grid, len(luminance)), _points(x0, x1, *grid, luminance.shape[1])
-    face = luminance[place].reshape(-1)
-    if not len(face):
-        return made
-    made["img.face.brightness"] = float(np.add.reduce(face)) / len(face)
-    made["img.face.contrast"] = math.sqrt(_variance(face) or 0.0)
-    made["img.face.sharpness"] = _variance(edges[place])
-    return made
+    if sums[POINTS]:
+        columns["img.face.brightness"] = MIDDLE + sums[LUMINANCE] / sums[POINTS]
+        columns["img.face.contrast"] = math.sqrt(_variance(LUMINANCE, sums))
+        columns["img.face.sharpness"] = _variance(EDGES, sums)
+    return columns
 
 
 def turn_of(subject: Subject) -> float | None:
@@ -248,7 +288,12 @@ def jpeg_quality(content: bytes) -> float | None:
     place = content.find(b"\xff\xdb", 0, 65536)
     if place < 0 or len(content) < place + 69 or content[place + 4] & 0xF0:
         return None
-    scale = 100 * sum(content[place + 5 : place + 69]) / STANDARD_SUM
+    return _quality_of(content[place + 5 : place + 69])
+
+
+@lru_cache(maxsize=64)
+def _quality_of(table: bytes) -> float:
+    scale = 100 * sum(table) / STANDARD_SUM
     return float(round(min(max((200 - scale) / 2 if scale <= 100 else 5000 / scale, 1), 100)))
 
 

@@ -87,8 +87,33 @@ def read_dir(root: Path, reading: FolderReading) -> Dataset:
 
             return reading.attached(read_coco(first, images=root, categories=reading.categories), others)
         pictures = PictureFolder.below(root)
-        return reading.attached(read_pictures(pictures, first, reading.columns, reading.label_options), others)
+        parts = [first, *_further_parts(first, others, pictures)]
+        dataset = read_pictures(pictures, parts, reading.columns, reading.label_options)
+        return reading.attached(dataset, [path for path in others if path not in parts])
     return _unlabelled(root, reading)
+
+
+def _further_parts(first: Path, others: Sequence[Path], pictures: PictureFolder) -> list[Path]:
+    """The tables that go on where the first ends: with the same columns, about other pictures (train and val)."""
+    if not others:
+        return []
+    names, listed = _named(first, pictures)
+    parts = []
+    for path in others:
+        own, shown = _named(path, pictures)
+        if own == names and not shown & listed:
+            parts.append(path)
+            listed |= shown
+    return parts
+
+
+def _named(path: Path, pictures: PictureFolder) -> tuple[set[str], set[str]]:
+    """The columns of a table, and the pictures that its cells name."""
+    if is_coco(path):
+        return set(), set()
+    finder = pictures.finder
+    columns = read_label_file(path, finder.names_picture).columns
+    return set(columns), {name for cells in columns.values() for cell in cells if (name := finder.find(cell))}
 
 
 def _labels_csv(root: Path) -> Path:
@@ -99,7 +124,7 @@ def _own_reader(root: Path, reading: FolderReading) -> Dataset | None:
     """The dataset of a folder that has a format; None for pictures alone, and for tables of labels."""
     categories = reading.categories
     if (root / "dataset.json").is_file():
-        from countenance.data.indexed import IndexedDataset
+        from countenance.data.indexed_dataset import IndexedDataset
         from countenance.data.manifest import read_manifest
 
         return no_categories(IndexedDataset(read_manifest(str(root))), categories, str(root))
@@ -114,7 +139,7 @@ def _own_reader(root: Path, reading: FolderReading) -> Dataset | None:
         own = None if reading.columns or reading.boxes != StatedBoxes() else own_table(root)
         if own is not None:
             return no_categories(read_folder(root, opened=own), categories, str(root))
-        return read_pictures(PictureFolder.below(root), root / "labels.csv", reading.columns, reading.label_options)
+        return read_pictures(PictureFolder.below(root), [root / "labels.csv"], reading.columns, reading.label_options)
     if (root / "samples.parquet").exists():
         from countenance.data.people import read_people
 
@@ -217,6 +242,8 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
     tables = _tables(root, pictures) if pictures.ids else []
     if len(tables) == 1:
         return read_dir(root, replace(reading, labels=(tables[0],)))
+    if len(tables) > 1 and len(_further_parts(tables[0], tables[1:], pictures)) == len(tables) - 1:
+        return read_dir(root, replace(reading, labels=tuple(tables)))
     if len(tables) > 1:
         names = [path.name for path in tables]
         raise InputError(

@@ -132,8 +132,8 @@ def whole_people(dataset: Dataset, pictures: int) -> Dataset:
     """About so many pictures of people alone: all those of people chosen evenly, so that nobody is cut in half."""
     by_person: dict[str, list[Sample]] = {}
     for sample in dataset:
-        if len(sample.subjects) == 1:
-            by_person.setdefault(sample.subjects[0].identity or sample.id, []).append(sample)
+        if len(sample.people) == 1:
+            by_person.setdefault(sample.people[0].identity or sample.id, []).append(sample)
     names = list(by_person)
     each = max(1, round(len(dataset) / max(len(names), 1)))
     expected = min(len(names), max(2, round(pictures / each)))

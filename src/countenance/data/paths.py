@@ -2,6 +2,7 @@
 
 import shutil
 import tarfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -10,6 +11,7 @@ from countenance.data.image import IMAGE_SUFFIXES
 from countenance.decoding import decoding, regular_file, setting
 from countenance.errors import InputError
 from countenance.files import staged
+from countenance.scratch import scratch_folder
 
 MAX_UNPACKED = 4 << 30
 """Bytes that an archive may unpack to unless COUNTENANCE_MAX_UNPACKED says otherwise."""
@@ -106,6 +108,26 @@ def unpack(archive: Path, into: Path, *, limit: int | None = None) -> None:
                 raise InputError(f"{archive}: more than {MOST_MEMBERS:,} members; unpack it yourself if you trust it")
             allowed.add(tarfile.BLOCKSIZE + member.size)
             _unpack_member(tar, member, folder, archive)
+
+
+def unpacked(archive: Path) -> Path:
+    """The folder with the content of a tar; it is unpacked once per process and goes when the process ends.
+
+    A file that was written again under the same name is another one.
+    """
+    status = regular_file(archive).stat()
+    key = (str(archive.absolute()), status.st_ino, status.st_size, status.st_mtime_ns)
+    with _unpacking:
+        folder = _unpacked.get(key)
+        if folder is None or not folder.is_dir():
+            folder = scratch_folder("archive") / "content"
+            unpack(archive, folder)
+            _unpacked[key] = folder
+    return folder
+
+
+_unpacked: dict[tuple[str, int, int, int], Path] = {}
+_unpacking = threading.Lock()
 
 
 class _Member(tarfile.TarInfo):

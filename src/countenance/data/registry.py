@@ -7,15 +7,14 @@ from pathlib import Path
 
 from countenance.data.folders import FolderReading, coco_file, no_categories, read_dir, refuse_boxes
 from countenance.data.labels.boxes import StatedBoxes
-from countenance.data.paths import unpack
-from countenance.data.reading.asked import folder_and_options
+from countenance.data.paths import unpacked
+from countenance.data.reading.options import folder_and_options
 from countenance.data.sample import Dataset
 from countenance.data.tables import near
 from countenance.data.vocabulary import VOCABULARIES
 from countenance.errors import InputError, OptionError
 from countenance.files import exists
 from countenance.loading import is_code, load_code, plugins
-from countenance.scratch import scratch_folder
 from countenance.settings.box_words import Form, Units
 from countenance.storage import is_url
 
@@ -62,7 +61,7 @@ def load_dataset(
         path = Path(source)
         if path.suffix.lower() in TABLES and path.is_file():
             return read_dir(path.parent, replace(reading, labels=(path, *reading.labels)))
-        return read_dir(path if path.is_dir() else _unpacked(path), reading)
+        return read_dir(path if path.is_dir() else unpacked(path), reading)
     if isinstance(source, str) and (truth_boxes or truth_units) and source.partition(":")[0] in dataset_names():
         source, reading = _with_boxes(source, truth_boxes, truth_units), replace(reading, boxes=StatedBoxes())
     if not reading.labels:
@@ -159,7 +158,7 @@ def _people_of(name: str, part: str | None, root: Path) -> Dataset:
         )
     if not exists(root):
         raise InputError(f"{root}: no such folder or archive; build one with countenance-people (people/README.md)")
-    return people.load(part, _unpacked(root) if root.is_file() else root)
+    return people.load(part, unpacked(root) if root.is_file() else root)
 
 
 def is_shipped(source: str) -> bool:
@@ -215,14 +214,7 @@ def _own(name: str, part: str | None) -> Dataset:
 
 
 def _indexed(place: str) -> Dataset:
-    from countenance.data.indexed import IndexedDataset
+    from countenance.data.indexed_dataset import IndexedDataset
     from countenance.data.manifest import read_manifest
 
     return IndexedDataset(read_manifest(place))
-
-
-def _unpacked(archive: Path) -> Path:
-    """The archive's content in a temporary folder that goes when the program ends."""
-    folder = scratch_folder("archive") / "content"
-    unpack(archive, folder)
-    return folder

@@ -16,6 +16,7 @@ Value = str | float | tuple[str, ...] | None
 """An attribute's value: a word, a number, several words, or not known."""
 
 Floats = NDArray[np.float64]
+IGNORED_WORDS = frozenset({"yes", "true", "1", "1.0"})
 UNREADABLE = "unreadable"
 """What stands in place of the hash of a picture that cannot be read."""
 
@@ -82,6 +83,18 @@ class Subject:
     scored: bool = True
     """False: no row is about the person, who is in the picture all the same: a box on them is no false alarm."""
 
+    @property
+    def ignored(self) -> bool:
+        """Whether this is a region that is not counted (a crowd, a poster, a mirror): its attribute `ignore` says yes.
+
+        People in such a region need not be found, and boxes in it are no false positives.
+
+        >>> Subject("crowd", attributes={"ignore": "yes"}).ignored, Subject("ann").ignored
+        (True, False)
+        """
+        word = self.attributes.get("ignore")
+        return word is not None and str(word).casefold() in IGNORED_WORDS
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -96,14 +109,19 @@ class Sample:
     sha256: str | None = None
     """The file's hash where the dataset stores one; otherwise computed when needed."""
 
+    @property
+    def people(self) -> tuple[Subject, ...]:
+        """The subjects without regions that are not counted."""
+        return tuple(subject for subject in self.subjects if not subject.ignored)
+
     def load(self) -> NDArray[np.uint8]:
         """The pixels, height × width × 3, RGB."""
         return self.image.load()
 
     def load_checked(self) -> "tuple[NDArray[np.uint8], str]":
         """The pixels and the hash of the picture's file; InputError when it is not the file that the dataset names."""
-        content, found = self.read_checked()
-        return self.decoded(content), found
+        content, digest = self.read_checked()
+        return self.decoded(content), digest
 
     def decoded(self, content: bytes) -> NDArray[np.uint8]:
         """The pixels of the picture's file, which was read before."""
@@ -212,7 +230,7 @@ class Dataset(Sequence[Sample]):
         names: dict[str, None] = {}
         for sample in self.samples:
             names.update(dict.fromkeys(sample.attributes))
-            for subject in sample.subjects:
+            for subject in sample.people:
                 names.update(dict.fromkeys(subject.attributes))
         return list(names)
 

@@ -23,7 +23,7 @@ class SettingsFile:
 
     >>> class Mine(SettingsFile):
     ...     defaults = {"data": "here", "images": "{data}/images", "eval": {"iou": 0.5}}
-    >>> Mine.made({"data": "there"}, {"eval.iou": 0.4})["images"]
+    >>> Mine.from_values({"data": "there"}, {"eval.iou": 0.4})["images"]
     'there/images'
     """
 
@@ -40,10 +40,10 @@ class SettingsFile:
         """The settings of a file (the defaults where none is given) with what the command line says instead."""
         flags = [name for name, default in _flat(cls.defaults, cls.defaults) if isinstance(default, bool)]
         words = parse_overrides(overrides, flags)
-        return cls.made({} if path is None else _yaml(path), words, str(path or "command line"))
+        return cls.from_values({} if path is None else _yaml(path), words, str(path or "command line"))
 
     @classmethod
-    def made(cls, stated: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
+    def from_values(cls, stated: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
         """The defaults with what is given over them; a wrong key or value is one line that names it."""
         known, own = dict(_flat(cls.defaults, cls.defaults)), dict(_flat(stated, cls.defaults))
         notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in own if name not in known]

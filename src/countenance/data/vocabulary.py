@@ -60,6 +60,49 @@ NUMERIC = (
 )
 """Attributes that are numbers."""
 
+KEYPOINTS = (
+    "Nose",
+    "Left eye",
+    "Right eye",
+    "Left ear",
+    "Right ear",
+    "Left shoulder",
+    "Right shoulder",
+    "Left elbow",
+    "Right elbow",
+    "Left wrist",
+    "Right wrist",
+    "Left hip",
+    "Right hip",
+    "Left knee",
+    "Right knee",
+    "Left ankle",
+    "Right ankle",
+)
+"""COCO's keypoints in COCO's order."""
+FACE_LABELS = (
+    "background",
+    "skin",
+    "nose",
+    "eye_g",
+    "l_eye",
+    "r_eye",
+    "l_brow",
+    "r_brow",
+    "l_ear",
+    "r_ear",
+    "mouth",
+    "u_lip",
+    "l_lip",
+    "hair",
+    "hat",
+    "ear_r",
+    "neck_l",
+    "neck",
+    "cloth",
+)
+"""CelebAMask-HQ's labels; a pixel's class is the place in this list."""
+
 UNKNOWN = "(unknown)"
 """The group of rows whose value is not known: shown, never tested."""
 

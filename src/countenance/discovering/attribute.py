@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing.source import Source
-from countenance.discovering.discover import Discovered
+from countenance.discovering.discovery import Discovered
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.run.store import SCORES
+from countenance.run.file_names import SCORES
 
 NOTE = b"countenance.note"
 
 
-def column_of(found: Discovered, number: int, rows: int) -> list[str | None]:
+def column_of(discovered: Discovered, number: int, rows: int) -> list[str | None]:
     """yes or no for the rows of the confirming half, None for all others."""
     values: list[str | None] = [None] * rows
-    inside, confirm = found.members[number].rows, found.rows.confirm
-    for place, member, known in zip(found.rows.places, inside, confirm, strict=True):
+    inside, confirm = discovered.members[number].rows, discovered.rows.confirm
+    for place, member, known in zip(discovered.rows.places, inside, confirm, strict=True):
         values[int(place)] = ("yes" if member else "no") if known else None
     return values
 
 
-def with_attribute(table: Any, found: Discovered, name: str, number: int = 0) -> Any:
+def with_attribute(table: Any, discovered: Discovered, name: str, number: int = 0) -> Any:
     """A table with a slice as the attribute `attr.NAME`, whose note says where it is known."""
     import pyarrow as pa
 
@@ -34,30 +34,30 @@ def with_attribute(table: Any, found: Discovered, name: str, number: int = 0) ->
         raise InputError(f"--save-attribute {name!r}, expected letters, digits, _ and -")
     if column in table.column_names or name in table.column_names:
         raise InputError(f"--save-attribute {name!r}: the table has such a column; choose another name")
-    people = len(np.unique(found.rows.people[found.rows.confirm]))
+    people = len(np.unique(discovered.rows.people[discovered.rows.confirm]))
     note = (
-        f"{name} is a slice that was searched for ({found.slices[number].description}); it is known for the "
-        f"{people:,} {found.rows.unit} on whom it was confirmed, and only they are compared"
+        f"{name} is a slice that was searched for ({discovered.slices[number].description}); it is known for the "
+        f"{people:,} {discovered.rows.unit} on whom it was confirmed, and only they are compared"
     )
     field = pa.field(column, pa.string(), metadata={NOTE: note.encode()})
-    return table.append_column(field, pa.array(column_of(found, number, table.num_rows), pa.string()))
+    return table.append_column(field, pa.array(column_of(discovered, number, table.num_rows), pa.string()))
 
 
-def save_in_run(run: Run, found: Discovered, name: str) -> None:
+def save_in_run(run: Run, discovered: Discovered, name: str) -> None:
     """Add a slice to the score table of a run."""
     if len(run.store.score_files()) > 1:
         raise InputError(f"{run.place}: its scores are several files; --save-attribute needs a run of one")
-    table = with_attribute(run.scores(), found, name)
+    table = with_attribute(run.scores(), discovered, name)
     with run.store.replacing(SCORES):
         run.store.write_table(SCORES, table)
 
 
-def save_table(source: Source, found: Discovered, name: str, out: Path) -> Path:
+def save_table(source: Source, discovered: Discovered, name: str, out: Path) -> Path:
     """Write a table with a slice added beside the page."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     table = pa.table(source.read([n for n in source.names if source.kind(n) == "text"], source.names))
     path = out / f"with_{name}.parquet"
-    pq.write_table(with_attribute(table.select(source.names), found, name), path)
+    pq.write_table(with_attribute(table.select(source.names), discovered, name), path)
     return path

@@ -53,21 +53,21 @@ def candidates(rows: SearchRows, embeddings: Array | None, seed: int) -> list[Ca
     here = rows.search
     badness, people = rows.badness[here], rows.people[here]
     one_sided = rows.better is not None
-    made = _lattice(rows)
+    every = _lattice(rows)
     if embeddings is not None:
-        made += _of_embeddings(rows, embeddings, seed)
+        every += _of_embeddings(rows, embeddings, seed)
     scored = []
-    for one in made:
-        inside = one.rows[here]
+    for candidate in every:
+        inside = candidate.rows[here]
         _, _, p, owners = clustered(badness, inside, people, one_sided=one_sided)
         if owners >= FEWEST_PEOPLE and p < 0.5:
-            scored.append((p, len(one.literals), one))
+            scored.append((p, len(candidate.literals), candidate))
     scored.sort(key=lambda item: (item[0], item[1]))
     chosen: list[Candidate] = []
-    for _, _, one in scored:
-        inside = one.rows[here]
+    for _, _, candidate in scored:
+        inside = candidate.rows[here]
         if all((inside & other.rows[here]).sum() <= ALIKE * (inside | other.rows[here]).sum() for other in chosen):
-            chosen.append(one)
+            chosen.append(candidate)
         if len(chosen) == MOST:
             break
     return chosen
@@ -134,12 +134,12 @@ def _of_embeddings(rows: SearchRows, embeddings: Array, seed: int) -> list[Candi
     axes = np.linalg.svd(centred[here].T @ centred[here], hermitian=True)[0][:, :DIMENSIONS]
     points = centred @ axes
     rng = np.random.default_rng([seed, 41])
-    made = []
+    clusters = []
     centres = k_means(points[here], min(CLUSTERS, int(here.sum()) // LEAF_ROWS), rng)
     nearest = _nearest(points, centres)
-    made += [Candidate((nearest == k) & known, found_by="clusters") for k in range(len(centres))]
+    clusters += [Candidate((nearest == k) & known, found_by="clusters") for k in range(len(centres))]
     leaves = _leaves(points, rows.badness, here)
-    return made + [Candidate(leaf & known, found_by="tree") for leaf in leaves]
+    return clusters + [Candidate(leaf & known, found_by="tree") for leaf in leaves]
 
 
 def _nearest(points: Array, centres: Array) -> Array:
@@ -213,21 +213,21 @@ def _split(points: Array, badness: Array, rows: Array) -> tuple[float, int, floa
 def lifts(rows: SearchRows, inside: Array, most: int = 3) -> list[tuple[Literal, float, float]]:
     """The values that are more frequent in a slice of the search half than outside: share in it, and in the rest."""
     here = rows.search
-    made = []
+    lifted = []
     for literal in rows.literals:
         own, rest = literal.rows[here & inside].mean(), literal.rows[here & ~inside].mean()
         if own >= 0.4 and own > 1.3 * rest + 0.05:
-            made.append((literal, float(own), float(rest)))
-    made.sort(key=lambda item: -(item[1] - item[2]))
-    return made[:most]
+            lifted.append((literal, float(own), float(rest)))
+    lifted.sort(key=lambda item: -(item[1] - item[2]))
+    return lifted[:most]
 
 
-def described(rows: SearchRows, one: Candidate, number: int) -> str:
+def described(rows: SearchRows, candidate: Candidate, number: int) -> str:
     """A slice in words: the values that make it, or those that it has most of."""
-    if one.literals:
-        return " and ".join(literal.words for literal in one.literals)
-    named: Sequence[tuple[Literal, float, float]] = lifts(rows, one.rows)
+    if candidate.literals:
+        return " and ".join(literal.words for literal in candidate.literals)
+    named: Sequence[tuple[Literal, float, float]] = lifts(rows, candidate.rows)
     if not named:
-        return f"pictures that look alike ({one.found_by} {number})"
+        return f"pictures that look alike ({candidate.found_by} {number})"
     shares = ", ".join(f"{literal.words} ({own:.0%} against {rest:.0%})" for literal, own, rest in named)
     return f"pictures that look alike, mostly {shares}"

@@ -25,10 +25,10 @@ def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:
     """Vectors of a file: .npy with one for each row, or .parquet with `sample` and `embedding` (or numbers)."""
     if path.suffix.lower() == ".npy":
         with decoding(path, "array"):
-            found = np.load(path, allow_pickle=False)
-        if found.ndim != 2 or len(found) != rows:
-            raise InputError(f"{path}: shape {found.shape}, expected {rows} vectors, one for each row of the table")
-        return np.asarray(found, dtype=np.float64)
+            vectors = np.load(path, allow_pickle=False)
+        if vectors.ndim != 2 or len(vectors) != rows:
+            raise InputError(f"{path}: shape {vectors.shape}, expected {rows} vectors, one for each row of the table")
+        return np.asarray(vectors, dtype=np.float64)
     if path.suffix.lower() != ".parquet":
         raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .npy or .parquet")
     import pyarrow.parquet as pq
@@ -53,7 +53,7 @@ def _together(vectors: list[Any], place: str) -> Vectors:
 def of_model(run: Run, samples: list[str | None]) -> Vectors | None:
     """The vectors of the model; None where its answers are not embeddings."""
     answers = run.answers()
-    vectors = {name: one.vector for name, one in answers.items() if isinstance(one, Embedding)}
+    vectors = {name: answer.vector for name, answer in answers.items() if isinstance(answer, Embedding)}
     if not any(vector is not None for vector in vectors.values()):
         return None
     return _together([vectors.get(sample or "") for sample in samples], run.place)
@@ -61,23 +61,23 @@ def of_model(run: Run, samples: list[str | None]) -> Vectors | None:
 
 def of_crops(dataset: Dataset, samples: list[str | None], subjects: list[str | None]) -> Vectors | None:
     """A descriptor of each row's crop: colours of 8 × 8 fields and directions of edges in 4 × 4 cells."""
-    wanted = {sample for sample in samples if sample is not None}
-    if not wanted or len(wanted) > MOST_DESCRIBED:
+    names = {sample for sample in samples if sample is not None}
+    if not names or len(names) > MOST_DESCRIBED:
         return None
-    made: dict[tuple[str, str | None], NDArray[np.float64]] = {}
+    descriptors: dict[tuple[str, str | None], NDArray[np.float64]] = {}
     for sample in dataset:
-        if sample.id not in wanted:
+        if sample.id not in names:
             continue
         try:
             pixels = sample.load()
         except InputError:
             continue
-        made[sample.id, None] = descriptor(pixels, None)
+        descriptors[sample.id, None] = descriptor(pixels, None)
         for subject in sample.subjects:
             box = subject.face_box if subject.face_box is not None else subject.person_box
-            made[sample.id, subject.id] = descriptor(pixels, box)
-    vectors = [made.get((str(sample), subject)) for sample, subject in zip(samples, subjects, strict=True)]
-    return _together(vectors, dataset.name) if any(one is not None for one in vectors) else None
+            descriptors[sample.id, subject.id] = descriptor(pixels, box)
+    vectors = [descriptors.get((str(sample), subject)) for sample, subject in zip(samples, subjects, strict=True)]
+    return _together(vectors, dataset.name) if any(vector is not None for vector in vectors) else None
 
 
 def descriptor(pixels: NDArray[np.uint8], box: Any) -> NDArray[np.float64]:

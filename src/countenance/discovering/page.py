@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from countenance.data import Dataset
-from countenance.discovering.discover import Discovered, Slice
+from countenance.discovering.discovery import Discovered, Slice
 from countenance.errors import InputError
 from countenance.report import pictures, render
 
@@ -27,34 +27,34 @@ class ShownSlice:
     kind: str
 
 
-def write_page(found: Discovered, name: str, out: Path, dataset: Dataset | None = None, mode: str = "off") -> Path:
+def write_page(discovered: Discovered, name: str, out: Path, dataset: Dataset | None = None, mode: str = "off") -> Path:
     """Write the page into a folder; `mode` says how pictures are shown: off, blurred or full."""
-    rate = bool(np.isin(found.rows.values, (0.0, 1.0)).all())
+    rate = bool(np.isin(discovered.rows.values, (0.0, 1.0)).all())
     samples = {} if dataset is None or mode == "off" else {sample.id: sample for sample in dataset}
     shown = [
-        ShownSlice(one, _sheet(found, number, samples, mode), "rate" if rate else "mean")
-        for number, one in enumerate(found.slices)
+        ShownSlice(record, _sheet(discovered, number, samples, mode), "rate" if rate else "mean")
+        for number, record in enumerate(discovered.slices)
     ]
     text = render.page(
         render.template(HERE / "templates", "discovered.html.j2"),
         name=name,
-        found=found.to_dict(),
+        found=discovered.to_dict(),
         slices=shown,
         pictures=bool(samples),
-        level=found.alpha,
+        level=discovered.alpha,
     )
     return render.write(out / "discovered.html", text)
 
 
-def _sheet(found: Discovered, number: int, samples: dict[str, Any], mode: str) -> list[tuple[str, Markup, str]]:
+def _sheet(discovered: Discovered, number: int, samples: dict[str, Any], mode: str) -> list[tuple[str, Markup, str]]:
     """Pictures of a slice from the confirming half, the worst first."""
-    rows = found.rows
-    places = np.flatnonzero(found.members[number].rows & rows.confirm)
+    rows = discovered.rows
+    places = np.flatnonzero(discovered.members[number].rows & rows.confirm)
     order = places[np.argsort(-rows.badness[places], kind="stable")]
-    made: list[tuple[str, Markup, str]] = []
+    cells: list[tuple[str, Markup, str]] = []
     for place in order:
         sample = samples.get(rows.samples[place] or "")
-        if sample is None or any(one[0] == sample.id for one in made):
+        if sample is None or any(cell[0] == sample.id for cell in cells):
             continue
         try:
             pixels = sample.load()
@@ -63,7 +63,7 @@ def _sheet(found: Discovered, number: int, samples: dict[str, Any], mode: str) -
         shown = pictures.embedded(
             pixels, pictures.window(sample.width, sample.height), longest=160, blurred=mode == "blurred", quality=75
         )
-        made.append((sample.id, shown, f"{found.rows.metric} {rows.values[place]:g}"))
-        if len(made) == SHOWN:
+        cells.append((sample.id, shown, f"{discovered.rows.metric} {rows.values[place]:g}"))
+        if len(cells) == SHOWN:
             break
-    return made
+    return cells

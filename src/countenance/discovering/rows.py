@@ -19,6 +19,8 @@ from countenance.auditing.units import IMAGE, units
 from countenance.errors import InputError
 from countenance.person_columns import person_column
 
+SAME = 0.9
+"""A column of 0 and 1 that is correlated with the metric so much is the metric in other words."""
 FEWEST_PEOPLE = 20
 """People that a slice must have in each half."""
 NUMBERS = 4
@@ -55,6 +57,8 @@ class SearchRows:
     samples: list[str | None]
     subjects: list[str | None]
     unit: str
+    scores: tuple[str, ...] = ()
+    """Columns of 0 and 1 that were taken for further scores, so that nothing was searched in them."""
 
     @property
     def badness(self) -> Array:
@@ -88,6 +92,8 @@ def search_rows(
             "cannot be searched on one half and confirmed on the other"
         )
     names = _columns(source, column, attributes)
+    scores = () if attributes is not None else tuple(name for name in names if _is_score(source, name, values))
+    names = [name for name in names if name not in scores]
     read = source.read([n for n in names if source.kind(n) == "text"], [n for n in names if source.kind(n) != "text"])
     literals = [
         literal for n in names for literal in _literals(covariate(_choice(n, source), read[n], who, 1000), places)
@@ -108,7 +114,25 @@ def search_rows(
         [_text(texts[IMAGE][i]) for i in places],
         [_text(texts["subject"][i]) for i in places],
         unit,
+        scores,
     )
+
+
+def _is_score(source: Source, name: str, values: Array) -> bool:
+    """Whether a column of 0 and 1, in a table without prefixes, is a score: its name says so, or it is the metric.
+
+    A slice such as `correct = 0` of misses would be found and mean nothing.
+    """
+    prefixed = name.startswith("img.") or any(other.startswith("attr.") for other in source.names)
+    if prefixed or source.kind(name) != "number" or source.distinct(name) > 2:
+        return False
+    if inferred(name) is not None:
+        return True
+    own, _ = metric(name, source.read([], [name])[name])
+    both = ~np.isnan(own) & ~np.isnan(values)
+    if not both.any() or np.ptp(own[both]) == 0 or np.ptp(values[both]) == 0:
+        return False
+    return bool(abs(np.corrcoef(own[both], values[both])[0, 1]) > SAME)
 
 
 def _text(value: Any) -> str | None:
@@ -123,16 +147,16 @@ def _people(source: Source) -> tuple[Array, list[str], str]:
     """A code for each row's person (picture, row), what it is called, and the word for such units."""
     names = [name for name in (person_column(source.names), IMAGE) if name is not None and name in source.names]
     columns = source.read(names, [])
-    found = units([(name, columns[name]) for name in names], "auto")
+    people_units = units([(name, columns[name]) for name in names], "auto")
     size = len(next(iter(source.read([], source.names[:1]).values())))
-    if not found.codes:
-        way = found.ways[0] if found.ways else ""
+    if not people_units.codes:
+        way = people_units.ways[0] if people_units.ways else ""
         owners = [text_of(v) for v in columns[way].to_pylist()] if way else [str(i) for i in range(size)]
-        return np.arange(size), owners, found.nouns[1] if not way else found.sentence(size).split(" ")[0]
-    codes = found.codes[0]
-    texts = columns[found.ways[0]].to_pylist()
+        return np.arange(size), owners, people_units.nouns[1] if not way else people_units.sentence(size).split(" ")[0]
+    codes = people_units.codes[0]
+    texts = columns[people_units.ways[0]].to_pylist()
     owners = [f"{code}" if text is None else str(text) for code, text in zip(codes.tolist(), texts, strict=True)]
-    return np.asarray(codes, dtype=np.int64), owners, found.nouns[1].partition(" or ")[0]
+    return np.asarray(codes, dtype=np.int64), owners, people_units.nouns[1].partition(" or ")[0]
 
 
 def _columns(source: Source, column: str, attributes: Sequence[str] | None) -> list[str]:
@@ -150,8 +174,6 @@ def _columns(source: Source, column: str, attributes: Sequence[str] | None) -> l
         kind = source.kind(name)
         if name.startswith(ON_THE_FACE) or kind in ("other", "list"):
             continue
-        if kind == "number" and not marked and not name.startswith("img.") and source.distinct(name) <= 2:
-            continue  # in a table without prefixes, 0 and 1 are scores
         if kind != "number" and not 2 <= source.distinct(name) <= MOST_VALUES:
             continue
         chosen.append(name)
@@ -163,6 +185,6 @@ def _choice(name: str, source: Source) -> Choice:
     return Choice(bare(name), name, quantiles=NUMBERS if several and source.distinct(name) > MOST_VALUES else 0)
 
 
-def _literals(one: Covariate, places: Array) -> list[Literal]:
-    codes = one.codes[places]
-    return [Literal(one.name, level, codes == i) for i, level in enumerate(one.levels)]
+def _literals(covariate: Covariate, places: Array) -> list[Literal]:
+    codes = covariate.codes[places]
+    return [Literal(covariate.name, level, codes == i) for i, level in enumerate(covariate.levels)]

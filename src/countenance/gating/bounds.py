@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from countenance.auditing.units import plural
 from countenance.auditing.verdict import shown
-from countenance.gating.needed import (
+from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
+from countenance.gating.sample_sizes import (
     COLLECTABLE,
     TOO_MANY,
     units_for_distance,
     units_for_rate,
     units_with_one_further,
 )
-from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 
 
 @dataclass(frozen=True)

@@ -12,30 +12,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from countenance.auditing.audit import work_of
 from countenance.auditing.conditions import kept_rows
 from countenance.auditing.directions import inferred
 from countenance.auditing.finding import Audit, Estimate
-from countenance.auditing.missing import TOLERATED
-from countenance.auditing.settings import AuditSettings
+from countenance.auditing.levels import estimates_at
+from countenance.auditing.missing_scores import TOLERATED
 from countenance.auditing.source import Source
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
 from countenance.gating.bounds import Lacking, Measurement
 from countenance.gating.outcome import RuleCheck
+from countenance.gating.questions import AnsweredQuestion, Question, questions_of
 from countenance.run.auditing import (
     WHOLE,
     audit_run,
+    audited_run,
     check_names,
     comparable,
-    complete_rows,
     metrics_of,
+    own_names,
     read_audit,
     with_everyone,
+    work_of_run,
 )
+from countenance.run.file_names import AUDIT
+from countenance.run.ledger import noted
 from countenance.run.run import Run
-from countenance.run.store import AUDIT
 from countenance.tasks.results import Number
 
 if TYPE_CHECKING:
@@ -49,7 +52,8 @@ class RunEvidence:
     run: Run
     policy: Policy
     baseline: Run | None = None
-    _kept: dict[Any, Any] = field(default_factory=dict, compare=False)
+    _answered: dict[Question, AnsweredQuestion] = field(default_factory=dict, compare=False)
+    _audits: dict[str, Audit] = field(default_factory=dict, compare=False)
 
     @property
     def alpha(self) -> float:
@@ -58,10 +62,15 @@ class RunEvidence:
     @cached_property
     def scores(self) -> Any:
         """The rows that the policy is about."""
-        scores = self.run.scores()
+        scores = self.every_score
         check_names(self.run.place, None, self._attributes(scores), self.policy.where)
-        kept = kept_rows(Source(scores, label=self.run.place), self.policy.where)
-        return scores if kept is None else scores.filter(pa.array(kept))
+        mask = kept_rows(Source(scores, label=self.run.place), self.policy.where)
+        return scores if mask is None else scores.filter(pa.array(mask))
+
+    @cached_property
+    def every_score(self) -> Any:
+        """The score table of the run, read once."""
+        return self.run.scores()
 
     @staticmethod
     def _attributes(scores: Any) -> list[str]:
@@ -79,15 +88,15 @@ class RunEvidence:
 
     def better(self, metric: str) -> str | None:
         """Which way a metric is better; None: that is not known."""
-        known = {one.name: one.better for one in metrics_of(self.run)}
+        known = {direction.name: direction.better for direction in metrics_of(self.run)}
         return known[metric] if metric in known else inferred(metric)
 
     def need_metric(self, metric: str, *, results: bool = False) -> None:
         """Refuse a metric that the run does not have."""
         known = [*self.metrics, *(number.name for number in self.numbers if results)]
         if metric not in known:
-            told = ", ".join(dict.fromkeys(known))
-            raise InputError(f"{self.run.place}: no metric {metric!r}{near(metric, known)}; there are {told}")
+            names = ", ".join(dict.fromkeys(known))
+            raise InputError(f"{self.run.place}: no metric {metric!r}{near(metric, known)}; there are {names}")
 
     def need_attribute(self, by: str) -> None:
         """Refuse an attribute that the run does not have."""
@@ -130,7 +139,7 @@ class RunEvidence:
 
     def estimates(self, metric: str, by: str | None, alpha: float) -> list[Estimate]:
         """The groups of an attribute (everybody, where there is none) with intervals at a level; never the unknown."""
-        known = [e for e in self._work(metric, by, alpha)[0] if e.group != UNKNOWN]
+        known = [e for e in self._groups(metric, by, alpha) if e.group != UNKNOWN]
         if by is None or ":" in by:  # bins have the order in which they were cut
             return known
         order = in_order(by, [e.group for e in known])
@@ -140,33 +149,15 @@ class RunEvidence:
         """How many rows with the metric have no known value of an attribute: no group of a rule has them."""
         if by is None or metric not in self.metrics:
             return 0
-        return sum(e.n for e in self._work(metric, by, self.alpha)[0] if e.group == UNKNOWN)
+        return sum(e.n for e in self._groups(metric, by, self.alpha) if e.group == UNKNOWN)
 
     def nouns(self, metric: str, by: str | None) -> tuple[str, str]:
         """What the units of a metric are called."""
-        found: tuple[str, str] = self._work(metric, by, self.alpha)[1]
-        return found
+        return self.answer(Question(by, (metric,))).work.nouns
 
-    def _work(self, metric: str, by: str | None, alpha: float) -> tuple[list[Estimate], tuple[str, str]]:
-        key = (metric, by, alpha)
-        if key not in self._kept:
-            if by is not None:
-                self.need_attribute(by)
-            with complete_rows(self.run, Source(self.run.scores(), label=self.run.place), [metric]) as (rows, answered):
-                if by is None:
-                    rows = Source(with_everyone(pa.table(rows.read([], rows.names))), label=self.run.place)
-                settings = AuditSettings(
-                    alpha=alpha,
-                    depth=1,
-                    adjust="holm",
-                    where=self.policy.where or None,
-                    answered=answered,
-                    better={metric: self.better(metric)},
-                )
-                work = work_of(rows, [by or WHOLE], [metric], settings)
-                self._kept[key] = work.estimates(), work.nouns
-        found: tuple[list[Estimate], tuple[str, str]] = self._kept[key]
-        return found
+    def _groups(self, metric: str, by: str | None, alpha: float) -> list[Estimate]:
+        work = self.answer(Question(by, (metric,))).work
+        return [e for e in estimates_at(work, alpha) if e.metric == metric]
 
     def _of_results(self, name: str, by: str | None, group: str | None) -> list[Measurement]:
         """A number of the whole run, which has one interval, made by its task."""
@@ -176,11 +167,11 @@ class RunEvidence:
             raise InputError(
                 f"{self.run.place}: {name} is not given by {by or 'everybody'}; there is {', '.join(known)}"
             )
-        made = []
+        measurements = []
         for n in here:
             noun = n.unit or "rows"
-            one = "person" if noun == "people" else noun.removesuffix("s")
-            made.append(
+            singular = "person" if noun == "people" else noun.removesuffix("s")
+            measurements.append(
                 Measurement(
                     _about(name, by, n.group),
                     n.value,
@@ -190,25 +181,74 @@ class RunEvidence:
                     n.high,
                     n.n,
                     n.n,
-                    (one, noun),
+                    (singular, noun),
                     attribute=by or "",
                     group=(n.group or "") if by else "",
                 )
             )
-        return made
+        return measurements
 
     # audits
 
+    @cached_property
+    def questions(self) -> list[Question]:
+        """What the rules of the policy ask of the rows."""
+        return questions_of(self.policy, self.metrics, twins=self._twins)
+
+    @property
+    def _twins(self) -> bool:
+        return bool(self.run.manifest.dataset.card.paired_by)
+
+    def answer(self, question: Question) -> AnsweredQuestion:
+        """The answer to a question of a rule: one computation for all rules that ask the same."""
+        every = (
+            self.questions if question.compares or not self._twins else [q for q in self.questions if not q.compares]
+        )
+        planned = next((other for other in every if other.answers(question)), question)
+        if planned not in self._answered:
+            self._answered[planned] = self._compute(planned)
+        return self._answered[planned]
+
+    def _compute(self, question: Question) -> AnsweredQuestion:
+        if question.by is not None:
+            self.need_attribute(question.by)
+        options: dict[str, Any] = {"comparison": question.comparison, "equity": question.equity, "depth": 1}
+        options["twins"] = question.compares
+        options |= {"alpha": self.alpha, "adjust": "holm", "seed": int(self.run.manifest["seed"])}
+        by, where = [question.by or WHOLE], self.policy.where or None
+        table = self.every_score if question.by is not None else with_everyone(self.every_score)
+        source = Source(table, label=self.run.place)
+        with work_of_run(self.run, source, by, list(question.metrics), where, **options) as work:
+            if not question.compares:
+                work.estimates()
+                return AnsweredQuestion(work)
+            return AnsweredQuestion(work, self._note(audited_run(self.run, source, work, equity=question.equity)))
+
     def audit(self, by: Sequence[str] | None, metrics: Sequence[str] | None, **settings: Any) -> Audit:
         """An audit of the run at the policy's level: the stored one where it answers the same question."""
-        stored = bool(self.run.store.storage.entries(AUDIT))
-        if by is None and metrics is None and not settings and stored:
-            found = read_audit(self.run)
-            same = found.settings.get("alpha", 0.05) == self.alpha
-            if same and (found.settings.get("where") or {}) == self.policy.where:
-                return found.without_given()
-        settings = {"alpha": self.alpha, "seed": int(self.run.manifest["seed"])} | settings
-        return audit_run(self.run, by, metrics, self.policy.where or None, **settings).without_given()
+        key = repr((by, metrics, sorted(settings.items())))
+        if key not in self._audits:
+            stored = None if settings else self._stored(by, metrics)
+            settings = {"alpha": self.alpha, "seed": int(self.run.manifest["seed"])} | settings
+            self._audits[key] = stored or self._note(
+                audit_run(self.run, by, metrics, self.policy.where or None, **settings)
+            )
+        return self._audits[key].without_given()
+
+    def _stored(self, by: Sequence[str] | None, metrics: Sequence[str] | None) -> Audit | None:
+        """The audit that the run keeps, where it is of these attributes and metrics, of the same rows and level."""
+        if not self.run.store.storage.entries(AUDIT):
+            return None
+        stored = read_audit(self.run)
+        settings = stored.settings
+        same = settings.get("alpha", 0.05) == self.alpha and (settings.get("where") or {}) == self.policy.where
+        same = same and (by is None or list(by) == settings["by"])
+        same = same and (metrics is None or own_names(self.run, metrics) == settings["metrics"])
+        return stored if same else None
+
+    def _note(self, audit: Audit) -> Audit:
+        """Count the question in the ledger of the run."""
+        return noted(self.run, audit)
 
     # people
 
@@ -228,15 +268,19 @@ class RunEvidence:
         self.need_attribute(by)
         source = Source(rows, label=self.run.place)
         choices = choose([by], source, []).attributes
-        attributes = [coded(one, source.read([one.column], [])[one.column], 10_000) for one in choices]
-        if len(attributes) > 1 and any(one.rows is not None for one in attributes):
+        attributes = [
+            coded(attribute, source.read([attribute.column], [])[attribute.column], 10_000) for attribute in choices
+        ]
+        if len(attributes) > 1 and any(attribute.rows is not None for attribute in attributes):
             raise InputError(f"{by}: people with several values of an attribute cannot be counted by intersections")
         counts: dict[str, int] = {}
-        for codes in itertools.product(*(range(len(one.levels)) for one in attributes)):
-            names = [one.levels[code] for one, code in zip(attributes, codes, strict=True)]
+        for codes in itertools.product(*(range(len(attribute.levels)) for attribute in attributes)):
+            names = [attribute.levels[code] for attribute, code in zip(attributes, codes, strict=True)]
             if UNKNOWN in names:
                 continue
-            member = np.logical_and.reduce([one.codes == code for one, code in zip(attributes, codes, strict=True)])
+            member = np.logical_and.reduce(
+                [attribute.codes == code for attribute, code in zip(attributes, codes, strict=True)]
+            )
             owner = identity if attributes[0].rows is None else identity[attributes[0].rows]
             counts[" × ".join(names)] = len(np.unique(owner[member & (owner >= 0)]))
         return counts

@@ -11,6 +11,7 @@ from countenance.gating.evidence import RunEvidence
 from countenance.gating.outcome import FAIL, PASS, Gate, RuleCheck, RuleOutcome
 from countenance.gating.policy import Policy, read_policy
 from countenance.gating.rules import DECIDE
+from countenance.run.ledger import note_of
 from countenance.run.licences import of_manifest
 from countenance.run.run import Run
 
@@ -29,8 +30,9 @@ def gate(
     >>> import countenance as ct
     >>> nothing = lambda images: [ct.Boxes([]) for image in images]
     >>> run = ct.evaluate(nothing, "face_localization", "people:portraits", limit=30)
-    >>> found = gate(run, {"rules": [{"estimate": {"metric": "recall@0.5", "at_least": 0.9}, "insufficient": "fail"}]})
-    >>> bool(found), found.summary
+    >>> rule = {"estimate": {"metric": "recall@0.5", "at_least": 0.9}, "insufficient": "fail"}
+    >>> outcome = gate(run, {"rules": [rule]})
+    >>> bool(outcome), outcome.summary
     (False, '1 of 1 rule failed: recall@0.5 at least 0.9')
     """
     rules = read_policy(policy)
@@ -61,14 +63,16 @@ def gate(
         licences=of_manifest(judged.manifest),
         countenance=countenance.__version__,
         finished=judged.manifest.finished,
-        notes=list(dict.fromkeys([*judged.cautions, *(before.cautions if before else ()), *_looks(rules)])),
+        notes=_notes(rules, judged, before),
     )
 
 
-def _looks(policy: Policy) -> list[str]:
-    if not policy.any_time:
-        return []
-    return ["intervals hold at every look (betting), with each person counted once, in the order of the rows"]
+def _notes(policy: Policy, run: Run, baseline: Run | None) -> list[str]:
+    """What is to be said of the runs: what limits their numbers, how often they were asked, how they were judged."""
+    notes = [*run.cautions, *(baseline.cautions if baseline else ()), note_of(run)]
+    if policy.any_time:
+        notes.append("intervals hold at every look (betting), with each person counted once, in the order of the rows")
+    return [note for note in dict.fromkeys(notes) if note]
 
 
 def licences(policy: Policy, run: Run) -> RuleOutcome:

@@ -181,8 +181,8 @@ class RegressionRule(StrictRule):
         return f"{self.metric}{_of(self.by)} worse than the baseline by at most {self.at_most:g}"
 
 
-def _held_equal(given: list[str] | str | None) -> str:
-    names = given if isinstance(given, str) else ", ".join(given or [])
+def _held_equal(conditions: list[str] | str | None) -> str:
+    names = conditions if isinstance(conditions, str) else ", ".join(conditions or [])
     return f" with {names} held equal" if names else ""
 
 

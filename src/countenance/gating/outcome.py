@@ -58,8 +58,8 @@ class RuleOutcome(BaseModel):
     def of(cls, name: str, kind: str, insufficient: str, checks: list[RuleCheck]) -> RuleOutcome:
         """The outcome that follows from the checks: the worst of them.
 
-        >>> one = RuleCheck(about="ok", evidence="insufficient", reason="few rows")
-        >>> RuleOutcome.of("r", "estimate", "warn", [one]).outcome
+        >>> check = RuleCheck(about="ok", evidence="insufficient", reason="few rows")
+        >>> RuleOutcome.of("r", "estimate", "warn", [check]).outcome
         'warn'
         """
         seen = [check.evidence for check in checks]

@@ -9,8 +9,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from countenance.auditing.verdict import shown
 from countenance.files import write_text
-from countenance.gating.needed import TOO_MANY, needed_words
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Gate, RuleCheck, RuleOutcome
+from countenance.gating.sample_sizes import TOO_MANY, needed_words
 from countenance.report.cards.tables import cell
 from countenance.report.groups import label, others
 from countenance.run.licences import in_words
@@ -186,32 +186,32 @@ def _text(text: str) -> str:
 def markdown(gate: Gate) -> str:
     """The outcome as Markdown, for a job summary or a pull request."""
     sign, word = (SIGNS[PASS], "passed") if gate.passed else (SIGNS[FAIL], "failed")
-    made = [
+    text_lines = [
         f"## {sign} Gate {word}: {cell(gate.model)} on {cell(gate.dataset)}",
         "",
         f"{cell(gate.summary[:1].upper() + gate.summary[1:])}.",
         "",
     ]
-    made += [line for note in gate.notes for line in (f"> {cell(note)}", "")]
-    made += ["| | rule | number and the interval that decides | people, images or rows |", "|---|---|---|---:|"]
+    text_lines += [line for note in gate.notes for line in (f"> {cell(note)}", "")]
+    text_lines += ["| | rule | number and the interval that decides | people, images or rows |", "|---|---|---|---:|"]
     for rule in sorted(gate.rules, key=lambda rule: (FAIL, WARN, PASS).index(rule.outcome)):
-        made.append(f"| {SIGNS[rule.outcome]} | **{cell(_rule_words(rule))}** | | |")
+        text_lines.append(f"| {SIGNS[rule.outcome]} | **{cell(_rule_words(rule))}** | | |")
         shown = worst_first(rule)
         for check in shown:
             size = f"{check.units:,} {check.unit}" if check.units else ""
             if check.needed:
                 size += f" (needs {needed_words(check.needed, check.unit)})"
             sign = {PASS: SIGNS[PASS], FAIL: SIGNS[FAIL], INSUFFICIENT: "❔"}[check.evidence]
-            made.append(f"| {sign} | {cell(check.about)} | {cell(check.reason)} | {cell(size)} |")
+            text_lines.append(f"| {sign} | {cell(check.about)} | {cell(check.reason)} | {cell(size)} |")
         if len(shown) < len(rule.checks):
-            made.append(f"| | and {len(rule.checks) - len(shown)} more | | |")
+            text_lines.append(f"| | and {len(rule.checks) - len(shown)} more | | |")
     baseline = f" Baseline: `{cell(gate.baseline)}`." if gate.baseline else ""
-    made += [
+    text_lines += [
         "",
         f"Each rule is one test at level {gate.alpha:g}.{baseline} Licences: {cell(in_words(gate.licences))}. ",
     ]
-    made[-1] += f"Made by countenance {gate.countenance}."
-    return "\n".join(made) + "\n"
+    text_lines[-1] += f"Made by countenance {gate.countenance}."
+    return "\n".join(text_lines) + "\n"
 
 
 def write_summary(gate: Gate, path: Path | None) -> None:

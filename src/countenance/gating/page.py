@@ -26,4 +26,4 @@ def gate_html(gate: Gate) -> str:
     ]
     passed = sum(rule.outcome == PASS for rule in gate.rules)
     mark = words.SEVERE if gate.failed else words.UNSURE if gate.warnings else words.NONE
-    return fragment("gate.html.j2", gate=gate, mark=mark, rows=rows, passed=passed, tally=tally(gate))
+    return fragment("gate.html.j2", tables=True, gate=gate, mark=mark, rows=rows, passed=passed, tally=tally(gate))

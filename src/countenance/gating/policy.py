@@ -93,8 +93,8 @@ def read_policy(source: Any) -> Policy:
 
 def _policy(content: Any, place: str) -> Policy:
     if not isinstance(content, dict):
-        found = "nothing" if content is None else type(content).__name__
-        raise InputError(f"{place}: a policy has rules, found {found}; `countenance gate --init RUN` prints one")
+        content_kind = "nothing" if content is None else type(content).__name__
+        raise InputError(f"{place}: a policy has rules, found {content_kind}; `countenance gate --init RUN` prints one")
     usual = content.get("insufficient")
     _known(content, ["alpha", "any_time", "where", "licences", "insufficient", "rules"], place)
     if usual is not None:
@@ -104,8 +104,15 @@ def _policy(content: Any, place: str) -> Policy:
         raise InputError(f"{place}: rules is {rules!r}, expected a list (each rule begins with '- ')")
     if not rules and not content.get("licences"):
         raise InputError(f"{place}: no rules; `countenance gate --init RUN` prints a policy to begin with")
-    made = [_rule(rule, f"{place}: rule {number}", usual) for number, rule in enumerate(rules, 1)]
-    twice = next((rule.name for i, rule in enumerate(made) if rule.name in [one.name for one in made[:i]]), None)
+    policy_rules = [_rule(rule, f"{place}: rule {number}", usual) for number, rule in enumerate(rules, 1)]
+    twice = next(
+        (
+            rule.name
+            for i, rule in enumerate(policy_rules)
+            if rule.name in [earlier.name for earlier in policy_rules[:i]]
+        ),
+        None,
+    )
     if twice:
         raise InputError(f"{place}: two rules are called {twice!r}; give one of them another name")
     alpha = content.get("alpha", 0.05)
@@ -117,16 +124,16 @@ def _policy(content: Any, place: str) -> Policy:
     any_time = content.get("any_time", False)
     if not isinstance(any_time, bool):
         raise InputError(f"{place}: any_time is {any_time!r}, expected true or false")
-    policy = Policy(alpha=alpha, where=_where(content.get("where"), place), licences=licences, rules=made)
+    policy = Policy(alpha=alpha, where=_where(content.get("where"), place), licences=licences, rules=policy_rules)
     return policy.at_every_look(place) if any_time else policy
 
 
-def _where(given: Any, place: str) -> dict[str, list[str]]:
+def _where(conditions: Any, place: str) -> dict[str, list[str]]:
     from countenance.auditing.settings import parse_where
 
-    if given is not None and not isinstance(given, dict | str | list):
-        raise InputError(f"{place}: where is {given!r}, expected ATTRIBUTE: [VALUE, …]")
-    return parse_where(given)
+    if conditions is not None and not isinstance(conditions, dict | str | list):
+        raise InputError(f"{place}: where is {conditions!r}, expected ATTRIBUTE: [VALUE, …]")
+    return parse_where(conditions)
 
 
 def _rule(rule: Any, place: str, usual: Any) -> Rule:
@@ -135,8 +142,8 @@ def _rule(rule: Any, place: str, usual: Any) -> Rule:
     kinds = [key for key in rule if key in KINDS]
     _known(rule, [*KINDS, *ABOUT], place)
     if len(kinds) != 1:
-        found = " and ".join(kinds) if kinds else "none"
-        raise InputError(f"{place}: a rule has exactly one of {', '.join(KINDS)}, found {found}")
+        named = " and ".join(kinds) if kinds else "none"
+        raise InputError(f"{place}: a rule has exactly one of {', '.join(KINDS)}, found {named}")
     (kind,) = kinds
     place = f"{place} ({kind})"
     wants: Kind = _model(KINDS[kind], rule[kind], place)
@@ -153,11 +160,11 @@ def _rule(rule: Any, place: str, usual: Any) -> Rule:
     return Rule(name=name, kind=kind, wants=wants, insufficient=insufficient)
 
 
-def _choice(given: Any, place: str) -> None:
-    if given not in CHOICES:
-        hint = near(str(given), CHOICES)
+def _choice(choice: Any, place: str) -> None:
+    if choice not in CHOICES:
+        hint = near(str(choice), CHOICES)
         raise InputError(
-            f"{place}: insufficient is {given!r}{hint}, expected {', '.join(CHOICES[:-1])} or {CHOICES[-1]}"
+            f"{place}: insufficient is {choice!r}{hint}, expected {', '.join(CHOICES[:-1])} or {CHOICES[-1]}"
         )
 
 
@@ -174,18 +181,18 @@ def _known(content: Mapping[Any, Any], names: Sequence[str], place: str) -> None
             raise InputError(f"{place}: unknown key {key!r}{near(str(key), names)}; there are {', '.join(names)}")
 
 
-def _model(kind: type[Any], given: Any, place: str) -> Any:
+def _model(kind: type[Any], settings: Any, place: str) -> Any:
     """The settings of a rule, with pydantic's complaints in our words."""
-    if not isinstance(given, dict):
-        raise InputError(f"{place}: {_short(given)}, expected settings: {', '.join(kind.model_fields)}")
-    _known(given, list(kind.model_fields), place)
+    if not isinstance(settings, dict):
+        raise InputError(f"{place}: {_short(settings)}, expected settings: {', '.join(kind.model_fields)}")
+    _known(settings, list(kind.model_fields), place)
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        said = str(first["msg"]).removeprefix("Value error, ")
+        problem = str(first["msg"]).removeprefix("Value error, ")
         if first["type"] == "missing":
             raise InputError(f"{place}: {where} is missing") from None
-        found = f" is {_short(first['input'])}" if where else ""
-        raise InputError(f"{place}: {where}{found}: {said}".replace(": : ", ": ")) from None
+        content = f" is {_short(first['input'])}" if where else ""
+        raise InputError(f"{place}: {where}{content}: {problem}".replace(": : ", ": ")) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,19 @@ import numpy as np
 from countenance.auditing.equity import PAIRS
 from countenance.auditing.finding import Finding
 from countenance.auditing.headline import REST, side_words, versus_words
-from countenance.auditing.missing import TOLERATED
+from countenance.auditing.levels import gaps_at
+from countenance.auditing.missing_scores import TOLERATED
 from countenance.auditing.units import plural, stored_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE, shown
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
-from countenance.gating import held_equal, kinds
-from countenance.gating.any_time import any_time_estimates, any_time_gaps
+from countenance.gating import held_equal_rules, kinds
+from countenance.gating.any_time_bounds import any_time_estimates, any_time_gaps
 from countenance.gating.bounds import Lacking, Limits, Measurement
 from countenance.gating.evidence import RunEvidence, missing, too_many_missing
-from countenance.gating.needed import units_for_distance
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
+from countenance.gating.questions import RATES, AnsweredQuestion, Question, equity_metrics
+from countenance.gating.sample_sizes import units_for_distance
 
 LATENCIES = ("latency", "latency_ms", "latency_s")
 
@@ -32,17 +35,19 @@ def estimate(rule: kinds.EstimateRule, evidence: RunEvidence) -> list[RuleCheck]
     if evidence.policy.any_time:
         looked = any_time_estimates(evidence, rule.metric, rule.by, rule.group)
         return [each.check(limits, evidence.alpha) for each in looked] or [missing(rule.words(), "there are no rows")]
-    found = evidence.measured(rule.metric, rule.by, rule.group)
-    made = [one.check(limits, evidence.alpha) for one in found] or [missing(rule.words(), "there are no rows")]
-    return made if rule.group else _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
+    measurements = evidence.measured(rule.metric, rule.by, rule.group)
+    checks = [measurement.check(limits, evidence.alpha) for measurement in measurements] or [
+        missing(rule.words(), "there are no rows")
+    ]
+    return checks if rule.group else _with_unknown(checks, evidence.unknown(rule.metric, rule.by), rule.by)
 
 
 def _with_unknown(checks: list[RuleCheck], count: int, by: str | None) -> list[RuleCheck]:
     """The checks of a rule; the first also says how many rows are in no group."""
     if not count:
         return checks
-    said = f"{checks[0].reason}; {plural(count, 'row', 'rows')} with unknown {by} not judged"
-    return [checks[0].model_copy(update={"reason": said}), *checks[1:]]
+    reason = f"{checks[0].reason}; {plural(count, 'row', 'rows')} with unknown {by} not judged"
+    return [checks[0].model_copy(update={"reason": reason}), *checks[1:]]
 
 
 def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
@@ -50,35 +55,27 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
     evidence.need_metric(rule.metric)
     evidence.need_attribute(rule.by)
     if rule.given:
-        return held_equal.gap(rule, evidence)
+        return held_equal_rules.gap(rule, evidence)
     if evidence.policy.any_time:
         limits, words = Limits(-rule.at_most, rule.at_most), f"a gap of at most {rule.at_most:g}"
         looked = any_time_gaps(evidence, rule.metric, rule.by, rule.comparison)
         checks = [each.check(limits, evidence.alpha, words) for each in looked]
         return checks or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
 
-    def found(alpha: float) -> list[Finding]:
-        made = evidence.audit(
-            [rule.by],
-            [rule.metric],
-            alpha=alpha,
-            delta={rule.metric: rule.at_most},
-            adjust="holm",
-            depth=1,
-            comparison=rule.comparison,
-        )
-        groups = [_from_losing_side(f) for f in made.findings if f.kind == "group" and f.comparison == rule.comparison]
-        order = in_order(rule.by, [f.group for f in groups])
-        return sorted(groups, key=lambda f: order.index(f.group))
-
-    one = found(evidence.alpha)
-    shared = found(evidence.alpha / len(one)) if len(one) > 1 else one
-    cautious = found(evidence.alpha / 2)  # its deciding intervals, with missing scores as wrong, are of this level
-    nouns = evidence.nouns(rule.metric, rule.by)
+    answer = evidence.answer(Question(rule.by, (rule.metric,), rule.comparison, compares=True))
+    findings = _of_rule(rule, answer)
+    shared = gaps_at(answer.work, evidence.alpha / max(len(findings), 1))
+    cautious = gaps_at(answer.work, evidence.alpha / 2)  # with missing scores as wrong; these intervals are 1 - 2·level
+    lacking = _lacking_gaps(rule, evidence)
+    nouns = answer.work.nouns
     limits = Limits(-rule.at_most, rule.at_most)
     words = f"a gap of at most {rule.at_most:g}"
-    made = []
-    for f, s, c in zip(one, shared, cautious, strict=True):
+    rows: list[RuleCheck] = []
+    for finding in findings:
+        key = finding.metric, finding.attribute, finding.group, finding.versus
+        f, s, c = _from_losing_side(finding), shared[key], cautious[key]
+        if f is not finding:
+            s, c = s.mirrored(), c.mirrored()
         about = f"{rule.metric}, {side_words(f)} against {versus_words(f)}"
         if (
             math.isnan(f.diff_low) or f.verdict == UNTESTABLE or f.small_group
@@ -87,58 +84,53 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
             wide = math.isnan(f.diff_low)
             takes = None if wide else units_for_distance(f.clusters, f.diff_low, f.diff_high, away, evidence.alpha)
             sizes = _sizes(f, nouns) | _sides(f) | {"needed": max(takes or 0, 20), "beyond": away}
-            made.append(missing(about, f"{f.reason}; wanted {words}").model_copy(update=sizes))
+            rows.append(missing(about, f"{f.reason}; wanted {words}").model_copy(update=sizes))
             continue
         measured = Measurement(
             about,
             f.difference,
             f.diff_low,
             f.diff_high,
-            s.diff_low,
-            s.diff_high,
+            s.low,
+            s.high,
             f.n,
             f.clusters,
             nouns,
             attribute=f.attribute,
             group=f.group,
             versus=f.versus,
-            missing=_lacking_gap(f, c, evidence),
+            missing=replace(lacking, low=c.low_equivalence, high=c.high_equivalence) if lacking.count else lacking,
         )
-        made.append(measured.check(limits, evidence.alpha, words).model_copy(update={"direction": f.direction}))
-    made = made or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
-    judged = any(f.group == UNKNOWN for f in one)
-    return made if judged else _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
+        rows.append(measured.check(limits, evidence.alpha, words).model_copy(update={"direction": f.direction}))
+    rows = rows or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
+    judged = any(f.group == UNKNOWN for f in findings)
+    return rows if judged else _with_unknown(rows, evidence.unknown(rule.metric, rule.by), rule.by)
+
+
+def _of_rule(rule: kinds.GapRule, answer: AnsweredQuestion) -> list[Finding]:
+    """The comparisons of groups that a rule is about, in the order of the groups that do worse."""
+    assert answer.audit is not None
+    findings = [
+        f
+        for f in answer.audit.findings
+        if f.kind == "group" and f.metric == rule.metric and f.comparison == rule.comparison
+    ]
+    order = in_order(rule.by, [_from_losing_side(f).group for f in findings])
+    return sorted(findings, key=lambda f: order.index(_from_losing_side(f).group))
 
 
 def _from_losing_side(f: Finding) -> Finding:
-    """A comparison of two groups, told from the one that does worse."""
+    """A comparison of two groups, seen from the one that does worse."""
     if f.versus == REST or f.direction != "better" or f.kind == "twins":
         return f
-    return f.model_copy(
-        update={
-            "group": f.versus,
-            "versus": f.group,
-            "direction": "worse",
-            "n": f.n_versus,
-            "clusters": f.clusters_versus,
-            "n_versus": f.n,
-            "clusters_versus": f.clusters,
-            "difference": -f.difference,
-            "diff_low": -f.diff_high,
-            "diff_high": -f.diff_low,
-            "low_equivalence": -f.high_equivalence,
-            "high_equivalence": -f.low_equivalence,
-        }
-    )
+    return f.mirrored()
 
 
-def _lacking_gap(f: Finding, cautious: Finding, evidence: RunEvidence) -> Lacking:
-    """What is missing on either side of a gap, and the gap's interval if that were wrong."""
-    groups = evidence.estimates(f.metric, f.attribute, evidence.alpha)
+def _lacking_gaps(rule: kinds.GapRule, evidence: RunEvidence) -> Lacking:
+    """How many scores are missing from the groups of a rule; the intervals if they were wrong are those of each gap."""
+    groups = evidence.estimates(rule.metric, rule.by, evidence.alpha)
     count = sum(e.missing for e in groups)
-    if not count:
-        return Lacking()
-    return Lacking(count, cautious.low_equivalence, cautious.high_equivalence, any(map(too_many_missing, groups)))
+    return Lacking(count, too_many=any(map(too_many_missing, groups))) if count else Lacking()
 
 
 def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any]:
@@ -159,24 +151,24 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
     by = split_names(rule.by) if isinstance(rule.by, str) else rule.by
     metrics = [rule.metric] if isinstance(rule.metric, str) else rule.metric
     if rule.given:
-        return held_equal.verdict(rule, evidence, by, metrics)
+        return held_equal_rules.verdict(rule, evidence, by, metrics)
     audit = evidence.audit(by, metrics)
     nouns = stored_nouns(audit.settings)
     named = audit.settings.get("named")
-    made, fine = [], 0
+    checks, fine = [], 0
     for f in map(_from_losing_side, audit.findings):
         forbidden = f.verdict == DISPARITY and (rule.forbid == "disparity" or f.severity == "severe")
         crossed = named is not None and f.attribute not in named and f.kind != "twins"
         beside = f.kind == "split" or (crossed and f.verdict == UNTESTABLE)
         if forbidden or (f.verdict in ("insufficient evidence", UNTESTABLE) and not beside):
             about = f"{f.measure}, {side_words(f)} against {versus_words(f)}"
-            said = f"{f.severity} disparity: {f.reason}" if forbidden else f.reason
+            reason = f"{f.severity} disparity: {f.reason}" if forbidden else f.reason
             sizes = {"n": f.n, "units": f.clusters, "unit": nouns[1]} if forbidden else _sizes(f, nouns)
-            made.append(
+            checks.append(
                 RuleCheck(
                     about=about,
                     evidence=FAIL if forbidden else INSUFFICIENT,
-                    reason=said,
+                    reason=reason,
                     value=f.difference,
                     low=f.diff_low,
                     high=f.diff_high,
@@ -188,50 +180,52 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
         else:
             fine += 1
     if fine:
-        made.append(
+        checks.append(
             RuleCheck(about="other comparisons", evidence=PASS, reason=f"{plural(fine, 'comparison', 'comparisons')}")
         )
     clear = audit.verdict.startswith("none") or audit.verdict == DISPARITY
-    if not clear and not any(check.evidence == INSUFFICIENT for check in made):
-        made.append(missing("the audit", audit.reason))
-    return made
+    if not clear and not any(check.evidence == INSUFFICIENT for check in checks):
+        checks.append(missing("the audit", audit.reason))
+    return checks
 
 
 def equity(rule: kinds.EquityRule, evidence: RunEvidence) -> list[RuleCheck]:
     """An equity measure against its limits; value and interval are the audit's."""
     evidence.need_attribute(rule.by)
-    wanted = rule.metric or "FMR and FNMR"
-    if wanted in ("FMR", "FNMR", "FMR and FNMR"):
-        metrics = next((list(pair) for pair in PAIRS if set(pair) <= set(evidence.metrics)), None)
-        if metrics is None:
-            pairs = " or ".join(" with ".join(pair) for pair in PAIRS)
-            raise InputError(f"{evidence.run.place}: no FMR and FNMR; a run of verification has them ({pairs})")
-    else:
-        evidence.need_metric(wanted)
-        metrics = [wanted]
-    found = evidence.audit([rule.by], metrics, equity=True, adjust="holm", depth=1).equity
-    about = f"{rule.measure} of {wanted} by {rule.by}"
-    one = next((e for e in found if e.measure == rule.measure and e.metric == wanted), None)
-    if one is None:
-        there = ", ".join(dict.fromkeys(e.measure for e in found if e.metric == wanted)) or "none (it is no rate)"
-        raise InputError(f"{evidence.run.place}: {rule.measure} is not given for {wanted}; there are {there}")
-    if one.undefined:
-        return [missing(about, one.undefined)]
+    metric = rule.metric or "FMR and FNMR"
+    metrics = equity_metrics(rule.metric, evidence.metrics)
+    if metrics is None and metric in RATES:
+        pairs = " or ".join(" with ".join(pair) for pair in PAIRS)
+        raise InputError(f"{evidence.run.place}: no FMR and FNMR; a run of verification has them ({pairs})")
+    if metrics is None:
+        evidence.need_metric(metric)
+    metrics = metrics or [metric]
+    audit = evidence.answer(Question(rule.by, tuple(metrics), compares=True, equity=True)).audit
+    measures = audit.equity if audit is not None else []
+    about = f"{rule.measure} of {metric} by {rule.by}"
+    measure = next((e for e in measures if e.measure == rule.measure and e.metric == metric), None)
+    if measure is None:
+        there = ", ".join(dict.fromkeys(e.measure for e in measures if e.metric == metric)) or "none (it is no rate)"
+        raise InputError(f"{evidence.run.place}: {rule.measure} is not given for {metric}; there are {there}")
+    if measure.undefined:
+        return [missing(about, measure.undefined)]
     groups = evidence.estimates(metrics[0], rule.by, evidence.alpha)
     units = sum(e.clusters for e in groups)
     nouns = evidence.nouns(metrics[0], rule.by)
-    lacking = Lacking(sum(e.missing for e in groups), one.low_wrong, one.high_wrong)
-    measured = Measurement(about, one.value, one.low, one.high, one.low, one.high, units, units, nouns, missing=lacking)
+    lacking = Lacking(sum(e.missing for e in groups), measure.low_wrong, measure.high_wrong)
+    measured = Measurement(
+        about, measure.value, measure.low, measure.high, measure.low, measure.high, units, units, nouns, missing=lacking
+    )
     check = measured.check(Limits(rule.at_least, rule.at_most), evidence.alpha)
-    further = f"; a fair system of this size shows {shown(one.fair)}" if math.isfinite(one.fair) else ""
-    further += f"; left out, too few: {', '.join(one.left_out)}" if one.left_out else ""
+    further = f"; a fair system of this size shows {shown(measure.fair)}" if math.isfinite(measure.fair) else ""
+    further += f"; left out, too few: {', '.join(measure.left_out)}" if measure.left_out else ""
     return [check.model_copy(update={"reason": f"{check.reason}{further}"})]
 
 
 def people(rule: kinds.PeopleRule, evidence: RunEvidence) -> list[RuleCheck]:
     """How many different people there are: a count, which needs no interval."""
-    found = evidence.people(rule.by)
-    if found is None:
+    counts = evidence.people(rule.by)
+    if counts is None:
         return [missing("people", "the run does not say who is who (its rows have no identity)")]
     return [
         RuleCheck(
@@ -246,7 +240,7 @@ def people(rule: kinds.PeopleRule, evidence: RunEvidence) -> list[RuleCheck]:
             units=count,
             unit="people",
         )
-        for group, count in found.items()
+        for group, count in counts.items()
     ]
 
 
@@ -290,7 +284,7 @@ def latency(rule: kinds.LatencyRule, evidence: RunEvidence) -> list[RuleCheck]:
     """A quantile of the times of images, with the interval that order statistics give it."""
     from scipy.stats import binom
 
-    name = rule.metric or next((one for one in LATENCIES if one in evidence.metrics), None)
+    name = rule.metric or next((latency_name for latency_name in LATENCIES if latency_name in evidence.metrics), None)
     about = f"{100 * rule.quantile:g} % of images"
     if name is None:
         return [missing(about, f"the run has no times of single images ({' or '.join(LATENCIES)})")]

@@ -24,7 +24,7 @@ def template(run: Run) -> str:
     evidence = RunEvidence(run, Policy())
     metrics = [name for name in default_metrics(run) if name in evidence.metrics][:MOST_METRICS]
     by = _attributes(run, evidence)
-    made = [
+    lines = [
         f"# A policy for `countenance gate`, made from {_comment(run.model_name)} on {_comment(run.dataset_name)}.",
         "# Limits are what this run shows, rounded to the safe side: replace them by what you need.",
         "# A rule passes when its interval keeps the limit and fails when the interval lies beyond it. Otherwise the",
@@ -38,42 +38,42 @@ def template(run: Run) -> str:
         "rules:",
     ]
     for metric in metrics:
-        made += _estimates(evidence, metric, by)
-        made += _gaps(metric, by)
-    made += [
+        lines += _estimates(evidence, metric, by)
+        lines += _gaps(metric, by)
+    lines += [
         "  # The audit's verdict, as the report gives it.",
         "  - verdict: {forbid: severe}",
         "    insufficient: warn",
     ]
     people = evidence.people(None)
     if people is not None:
-        made += [
+        lines += [
             f"  # There are {people['everybody']:,} different people.",
             f"  - people: {{at_least: {people['everybody']}}}",
             "    insufficient: fail",
         ]
     failed = run.manifest.failed
-    made += [
+    lines += [
         f"  # {failed:,} of {run.manifest.dataset.images:,} images have no prediction.",
         f"  - failed_images: {{at_most: {run.manifest.max_failures:g}}}",
         "    insufficient: fail",
     ]
     if metrics:
-        made += [
+        lines += [
             "  # Needs --baseline RUN: how much worse than it the run may be, on the same rows.",
             f"  # - regression: {{metric: {_text(metrics[0])}, at_most: 0.01}}",
             "  #   insufficient: warn",
         ]
-    return "\n".join(made) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _estimates(evidence: RunEvidence, metric: str, by: list[str]) -> list[str]:
-    one = next(iter(evidence.measured(metric, None)), None)
-    if one is None or math.isnan(one.low):
+    overall = next(iter(evidence.measured(metric, None)), None)
+    if overall is None or math.isnan(overall.low):
         return []
-    key, limit = _limit(evidence.better(metric), one.low, one.high)
-    made = [
-        f"  # Everybody: {one.value:.3f} ({one.low:.3f} to {one.high:.3f}).",
+    key, limit = _limit(evidence.better(metric), overall.low, overall.high)
+    lines = [
+        f"  # Everybody: {overall.value:.3f} ({overall.low:.3f} to {overall.high:.3f}).",
         f"  - estimate: {{metric: {_text(metric)}, {key}: {limit:g}}}",
         "    insufficient: fail",
     ]
@@ -85,12 +85,12 @@ def _estimates(evidence: RunEvidence, metric: str, by: list[str]) -> list[str]:
         if key == "at_least" and limit <= 0:
             continue
         seen = [group.value for group in groups]
-        made += [
+        lines += [
             f"  # Each group of {_comment(name)}: from {min(seen):.3f} to {max(seen):.3f}.",
             f"  - estimate: {{metric: {_text(metric)}, by: {_text(name)}, {key}: {limit:g}}}",
             "    insufficient: warn",
         ]
-    return made
+    return lines
 
 
 def _limit(better: str | None, low: float, high: float) -> tuple[str, float]:
@@ -100,13 +100,13 @@ def _limit(better: str | None, low: float, high: float) -> tuple[str, float]:
 
 def _gaps(metric: str, by: list[str]) -> list[str]:
     """The usual smallest difference that matters: a limit on gaps is chosen, not read off a run."""
-    made = []
+    lines = []
     for name in by:
-        made += [
+        lines += [
             f"  - gap: {{metric: {_text(metric)}, by: {_text(name)}, at_most: 0.05}}",
             "    insufficient: warn",
         ]
-    return made
+    return lines
 
 
 FIRST = ("skin", "age", "gender", "sex", "pronoun")
@@ -136,10 +136,10 @@ def _texts(evidence: RunEvidence) -> list[str]:
 
 
 def _licences(run: Run) -> list[str]:
-    made: list[str] = []
+    names: list[str] = []
     for text in (run.manifest.dataset.card.licence, run.manifest.model.licence):
-        made += names_in(text) or [text]
-    return list(dict.fromkeys(made))
+        names += names_in(text) or [text]
+    return list(dict.fromkeys(names))
 
 
 def _down(value: float, digits: int) -> float:

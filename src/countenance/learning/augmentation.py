@@ -68,8 +68,8 @@ def _window(scene: Pixels, width: int, height: int, random: Random) -> Pixels:
 
     side = int(random.integers(min(scene.shape[:2]) // 3, min(scene.shape[:2]) + 1))
     y, x = int(random.integers(scene.shape[0] - side + 1)), int(random.integers(scene.shape[1] - side + 1))
-    found = cv2.resize(scene[y : y + side, x : x + side], (width, height), interpolation=cv2.INTER_LINEAR)
-    return np.asarray(found, dtype=np.uint8)
+    window = cv2.resize(scene[y : y + side, x : x + side], (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(window, dtype=np.uint8)
 
 
 def random_window(
@@ -91,8 +91,8 @@ def random_window(
         chosen = boxes[int(random.integers(len(boxes)))]
         size = float(max(chosen[2] - chosen[0], chosen[3] - chosen[1]))
         small, large = (0.06, 0.2) if random.random() < 0.3 else (0.2, 1.05)
-        wanted = side * float(np.exp(random.uniform(np.log(small), np.log(large))))
-        scale = float(np.clip(wanted / size, 0.12 * side / max(height, width), 6.0))
+        target = side * float(np.exp(random.uniform(np.log(small), np.log(large))))
+        scale = float(np.clip(target / size, 0.12 * side / max(height, width), 6.0))
         centre = (chosen[:2] + chosen[2:]) / 2 + random.uniform(-0.5, 0.5, 2) * max(0.0, side / scale - size * 0.9)
     else:
         scale = side / min(height, width) * float(np.exp(random.uniform(-0.5, 1.0)))
@@ -122,11 +122,11 @@ def random_window(
     middle, half = (boxes[:, :2] + boxes[:, 2:]) / 2, (boxes[:, 2:] - boxes[:, :2]) / 2
     rim = middle[:, None] + half[:, None] * np.stack([np.cos(theta), np.sin(theta)], axis=1)[None]
     moved = rim @ turn[:, :2].T + turn[:, 2]
-    found = np.concatenate([moved.min(axis=1), moved.max(axis=1)], axis=1)
-    clipped = np.clip(found, 0, side)
-    full = np.maximum((found[:, 2:] - found[:, :2]).prod(axis=1), 1e-6)
-    kept = np.flatnonzero((clipped[:, 2:] - clipped[:, :2]).prod(axis=1) / full > 0.45)
-    return np.asarray(out, dtype=np.uint8), clipped[kept], kept
+    corners = np.concatenate([moved.min(axis=1), moved.max(axis=1)], axis=1)
+    clipped = np.clip(corners, 0, side)
+    full = np.maximum((corners[:, 2:] - corners[:, :2]).prod(axis=1), 1e-6)
+    inside = np.flatnonzero((clipped[:, 2:] - clipped[:, :2]).prod(axis=1) / full > 0.45)
+    return np.asarray(out, dtype=np.uint8), clipped[inside], inside
 
 
 def recolour(pixels: Pixels, random: Random) -> Pixels:

@@ -97,8 +97,8 @@ def efficientnet_lite0(stored: Mapping[str, Any], device: str = "cpu", **form: A
         x, seen = functional.relu6(convolve(x, *stem)), []
         for number, layers in enumerate(blocks[: max(depths)], 1):
             y = x
-            for one in layers[:-1]:
-                y = functional.relu6(convolve(y, *one))
+            for layer in layers[:-1]:
+                y = functional.relu6(convolve(y, *layer))
             y = convolve(y, *layers[-1])
             x = x + y if x.shape == y.shape else y
             seen += [x] if number in depths else []

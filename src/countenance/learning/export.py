@@ -60,9 +60,9 @@ def export_onnx(network: Any, path: Path, form: Exported) -> None:
     _without_traces(path)
     with torch.no_grad():
         expected = network(probe)
-    found = open_session(path, threads=1).run(list(form.outputs), {form.input: probe.numpy()})
+    outputs = open_session(path, threads=1).run(list(form.outputs), {form.input: probe.numpy()})
     each = expected if isinstance(expected, tuple) else (expected,)
-    for name, ours, theirs in zip(form.outputs, found, each, strict=True):
+    for name, ours, theirs in zip(form.outputs, outputs, each, strict=True):
         # Rounding differs between the two; a class changed by it would need a tie this close.
         if not np.allclose(ours, theirs.numpy(), rtol=1e-2, atol=1e-2):
             gap = np.abs(ours - theirs.numpy()).max()

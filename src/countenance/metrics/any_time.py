@@ -49,7 +49,7 @@ def any_time_upper_bound(values: ArrayLike, alpha: float = 0.025) -> float:
     return 1.0 - any_time_lower_bound(1.0 - _checked(values, alpha), alpha)
 
 
-def any_time_difference(one: ArrayLike, other: ArrayLike, alpha: float = 0.05) -> tuple[float, float]:
+def any_time_difference(first: ArrayLike, second: ArrayLike, alpha: float = 0.05) -> tuple[float, float]:
     """Bounds of the difference of two groups' means; all four bounds hold together with probability 1 - alpha.
 
     >>> low, high = any_time_difference([1.0] * 200, [0.5] * 200)
@@ -57,8 +57,8 @@ def any_time_difference(one: ArrayLike, other: ArrayLike, alpha: float = 0.05) -
     (True, True)
     """
     each = alpha / 4
-    low = any_time_lower_bound(one, each) - any_time_upper_bound(other, each)
-    return low, any_time_upper_bound(one, each) - any_time_lower_bound(other, each)
+    low = any_time_lower_bound(first, each) - any_time_upper_bound(second, each)
+    return low, any_time_upper_bound(first, each) - any_time_lower_bound(second, each)
 
 
 def log_capital(values: Array, stakes: Array, mean: float) -> Array:

@@ -73,13 +73,13 @@ def suppress(
     order = np.argsort(-scores, kind="stable")
     x0, y0, x1, y1 = boxes[order].T
     area = np.maximum(x1 - x0, 0) * np.maximum(y1 - y0, 0)
-    free, kept = np.arange(len(order)), []
+    free, best = np.arange(len(order)), []
     while free.size:
         first, free = free[0], free[1:]
-        kept.append(order[first])
+        best.append(order[first])
         wide = np.minimum(x1[first], x1[free]) - np.maximum(x0[first], x0[free])
         high = np.minimum(y1[first], y1[free]) - np.maximum(y0[first], y0[free])
         both = np.maximum(wide, 0) * np.maximum(high, 0)
         whole = area[first] + area[free] - both if relative_to == "union" else np.minimum(area[first], area[free])
         free = free[np.divide(both, whole, out=np.zeros_like(both), where=whole > 0) <= limit]
-    return np.array(kept, dtype=np.intp)
+    return np.array(best, dtype=np.intp)

@@ -32,11 +32,11 @@ def reliability(stated: Array, right: Array, person: NDArray[np.int64]) -> list[
     >>> [bin.right.value for bin in reliability(np.array([0.95, 0.95]), np.array([1.0, 0.0]), np.array([0, 1]))]
     [0.5]
     """
-    place, found = _bins(stated), []
+    place, bins = _bins(stated), []
     for k in np.unique(place).tolist():
         here = place == k
-        found.append(Bin(float(stated[here].mean()), clustered_rate(*by_cluster(right[here], person[here]))))
-    return found
+        bins.append(Bin(float(stated[here].mean()), clustered_rate(*by_cluster(right[here], person[here]))))
+    return bins
 
 
 def calibration_error(stated: Array, right: Array, weights: Array | None = None) -> float:

@@ -47,7 +47,9 @@ class PrecisionEstimate:
     n: int
 
 
-def average_precisions(found: RankedDetections, *, replicates: int = 1000, seed: int = 0) -> list[PrecisionEstimate]:
+def average_precisions(
+    detections: RankedDetections, *, replicates: int = 1000, seed: int = 0
+) -> list[PrecisionEstimate]:
     """COCO's average precision of each group, with intervals from resampling whole images.
 
     Boxes that find somebody of another group are left out. A false positive counts by the group's share of the people
@@ -63,15 +65,15 @@ def average_precisions(found: RankedDetections, *, replicates: int = 1000, seed:
     >>> average_precisions(two, replicates=20)[0].n
     2
     """
-    people, values = _weighted(found, np.ones((1, found.images), np.uint8))
-    generator, made = np.random.default_rng(seed), [values[:0]]
-    at_once = MOST_WEIGHTS // (found.images + 1) + 1
-    for start in range(0, replicates if found.images else 0, at_once):
-        weights = resampled_images(generator, min(at_once, replicates - start), found.images)
-        made.append(_weighted(found, weights)[1])
+    people, values = _weighted(detections, np.ones((1, detections.images), np.uint8))
+    generator, resampled = np.random.default_rng(seed), [values[:0]]
+    at_once = MOST_WEIGHTS // (detections.images + 1) + 1
+    for start in range(0, replicates if detections.images else 0, at_once):
+        weights = resampled_images(generator, min(at_once, replicates - start), detections.images)
+        resampled.append(_weighted(detections, weights)[1])
     spans = [
         np.nanpercentile(column, [2.5, 97.5]) if not np.isnan(column).all() else (np.nan, np.nan)
-        for column in np.concatenate(made).T
+        for column in np.concatenate(resampled).T
     ]
     return [
         PrecisionEstimate(float(value), float(low), float(high), int(n))
@@ -88,35 +90,37 @@ def resampled_images(generator: np.random.Generator, replicates: int, n: int) ->
     return weights
 
 
-def _weighted(found: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
+def _weighted(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
     """True boxes and average precision (resamples × groups) with images that count so many times."""
-    groups, kinds = found.members.shape
+    groups, kinds = detections.members.shape
     by_kind = np.zeros((len(weights), kinds))
-    for image, kind in found.truths():
+    for image, kind in detections.truths():
         for r, weight in enumerate(weights):
             by_kind[r] += np.bincount(kind, weight[image], minlength=kinds)
-    truths = by_kind @ found.members.T.astype(np.float64)
+    truths = by_kind @ detections.members.T.astype(np.float64)
     everybody = by_kind.sum(axis=1)
     best = np.zeros((len(weights), groups, len(RECALLS)))
     hits_before, alarms_before = np.zeros((2, len(weights), groups))
     empty_before = np.zeros(len(weights))
-    for image, kind in found.ranked():
+    for image, kind in detections.ranked():
         block = _Block.of(image, kind)
-        own = [_Own.of(block, member, share) for member, share in zip(found.members, found.shares, strict=True)]
+        own = [
+            _Own.of(block, member, share) for member, share in zip(detections.members, detections.shares, strict=True)
+        ]
         for r, weight in enumerate(weights):
             without_people = empty_before[r] + _running(weight[block.empty.image] * block.empty.count)
             empty_before[r] = without_people[-1]
             for g in np.flatnonzero(truths[r] > 0):
-                one = own[g]
-                wrong = alarms_before[r, g] + _running(weight[one.alarms] * one.shares)
+                group = own[g]
+                wrong = alarms_before[r, g] + _running(weight[group.alarms] * group.shares)
                 alarms_before[r, g] = wrong[-1]
-                if not len(one.hits):
+                if not len(group.hits):
                     continue
                 # Precision falls at false positives alone, so its envelope is made of the values at hits.
-                right = hits_before[r, g] + np.cumsum(weight[one.hits], dtype=np.float64)
+                right = hits_before[r, g] + np.cumsum(weight[group.hits], dtype=np.float64)
                 hits_before[r, g] = right[-1]
-                others = without_people[one.empty_before] * (truths[r, g] / everybody[r])
-                total = right + (wrong[one.alarms_before] + others)
+                others = without_people[group.empty_before] * (truths[r, g] / everybody[r])
+                total = right + (wrong[group.alarms_before] + others)
                 precision = np.divide(right, total, out=np.zeros_like(right), where=total > 0)
                 envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
                 here = envelope[np.searchsorted(right / truths[r, g], RECALLS, side="left")]

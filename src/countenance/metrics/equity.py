@@ -107,12 +107,12 @@ def inequity_rate(fmr: ArrayLike, fnmr: ArrayLike, alpha: float = 0.5) -> float:
     2.0
     """
     name = "inequity_rate"
-    weight, made = _weighed(alpha, name), 1.0
+    weight, rate = _weighed(alpha, name), 1.0
     for values, what, share in ((fmr, "FMR", weight), (fnmr, "FNMR", 1 - weight)):
         rates = _rates(values, name, what)
         if share > 0:
-            made *= float(ratios(_positive(rates, name, what))) ** share
-    return float(made)
+            rate *= float(ratios(_positive(rates, name, what))) ** share
+    return float(rate)
 
 
 def gini(rates: ArrayLike) -> float:
@@ -135,15 +135,15 @@ def garbe(fmr: ArrayLike, fnmr: ArrayLike, alpha: float = 0.5) -> float:
     >>> round(garbe([0.01, 0.03], [0.1, 0.1], 0.5), 12)
     0.25
     """
-    name, made = "garbe", 0.0
+    name, value = "garbe", 0.0
     weight = _weighed(alpha, name)
     for values, what, share in ((fmr, "FMR", weight), (fnmr, "FNMR", 1 - weight)):
         rates = _rates(values, name, what)
         if share > 0:
             if not rates.any():
                 raise Undefined(f"{name}: {what} of 0 in all {len(rates)} groups, so it is undefined")
-            made += share * gini(rates)
-    return float(made)
+            value += share * gini(rates)
+    return float(value)
 
 
 def max_min_ratio(rates: ArrayLike) -> float:

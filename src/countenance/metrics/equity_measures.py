@@ -223,8 +223,8 @@ class GroupRates:
         with np.errstate(all="ignore"):
             shown = measure.of(self.fair)
             null = measure.unfair(shown)
-        kept = np.isfinite(null)
-        shown, null = shown[kept], null[kept]
+        finite = np.isfinite(null)
+        shown, null = shown[finite], null[finite]
         lower, upper = sorted((measure.back(low), measure.back(high)))
         if not len(null):
             return MeasuredEquity(measure.back(observed), lower, upper, math.nan, math.nan, math.nan)
@@ -234,7 +234,7 @@ class GroupRates:
 
 
 def widened_measure(
-    measure: Measure, found: MeasuredEquity, rates: Array, limits: tuple[Array, Array]
+    measure: Measure, measured: MeasuredEquity, rates: Array, limits: tuple[Array, Array]
 ) -> MeasuredEquity:
     """A measure whose interval is no tighter than limits of the groups' rates make it, each group moved by itself.
 
@@ -248,11 +248,11 @@ def widened_measure(
     with np.errstate(all="ignore"):
         observed = float(measure.unfair(measure.of(rates)))
         moved = [np.where(np.eye(len(rates), dtype=bool), limit, rates) for limit in limits]
-        away = np.stack([measure.unfair(measure.of(one)) - observed for one in moved])
+        away = np.stack([measure.unfair(measure.of(shifted)) - observed for shifted in moved])
     away = np.where(np.isfinite(away), away, 0.0)
     more, less = (float(np.sqrt((part**2).sum())) for part in (np.maximum(away, 0).max(0), np.minimum(away, 0).min(0)))
     ends = measure.back(max(observed - less, 0.0)), measure.back(observed + more)
-    return found._replace(low=min(found.low, *ends), high=max(found.high, *ends))
+    return measured._replace(low=min(measured.low, *ends), high=max(measured.high, *ends))
 
 
 def held(

@@ -118,9 +118,9 @@ def open_set_curve(
     random, drawn = np.random.default_rng([seed, 11]), np.empty((REPLICATES, len(fpir)))
     known, unknown = (np.unique(codes, return_inverse=True)[1] for codes in (hit_person, alarm_person))
     for k in range(REPLICATES):
-        one, two = (_weights(random, codes) for codes in (known, unknown))
-        below = np.append(0.0, np.cumsum(one[ordered]))
-        reach = np.cumsum(two[falling])
+        known_weights, unknown_weights = (_weights(random, codes) for codes in (known, unknown))
+        below = np.append(0.0, np.cumsum(known_weights[ordered]))
+        reach = np.cumsum(unknown_weights[falling])
         place = np.searchsorted(reach, fpir * reach[-1] + 1e-9, side="right")  # the first score that is refused
         last = np.minimum(place, len(alarms) - 1)
         refused = np.where(place < len(alarms), alarms[falling][last], -np.inf)

@@ -112,8 +112,8 @@ def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: floa
     >>> found.value, found.n, found.clusters
     (0.3125, 16, 4)
     """
-    kept = trials > 0
-    k, n = errors[kept], trials[kept]
+    tried = trials > 0
+    k, n = errors[tried], trials[tried]
     total, clusters = float(n.sum()), len(n)
     if not clusters:
         return NOTHING
@@ -161,8 +161,8 @@ def clustered_mean(sums: Array, counts: Array, level: float = LEVEL) -> Interval
     >>> [round(x, 4) for x in clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3))[:3]]
     [2.0, -0.4841, 4.4841]
     """
-    kept = counts > 0
-    y, n = sums[kept], counts[kept]
+    seen = counts > 0
+    y, n = sums[seen], counts[seen]
     total, clusters = float(n.sum()), len(n)
     if not clusters:
         return NOTHING

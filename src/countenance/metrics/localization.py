@@ -59,8 +59,8 @@ def hits(truth: Array, image: Ints, answered: Array, scores: Array, counts: Ints
     close = np.flatnonzero(shared >= overlap)
     order = close[np.lexsort((person[close], -shared[close], answer[close], -scores[answer[close]]))]
     taken = np.zeros(len(truth), dtype=bool)
-    found = np.full(len(answered), -1, dtype=np.int64)
+    truth_of = np.full(len(answered), -1, dtype=np.int64)
     for p, q in zip(person[order].tolist(), answer[order].tolist(), strict=True):
-        if found[q] < 0 and not taken[p]:
-            found[q], taken[p] = p, True
-    return found
+        if truth_of[q] < 0 and not taken[p]:
+            truth_of[q], taken[p] = p, True
+    return truth_of

@@ -52,10 +52,10 @@ def many_run_lengths(texts: Sequence[str | bytes]) -> list[Ints]:
     values = np.add.reduceat((codes & 0x1F) << (5 * shift), first)
     values -= np.where(codes[last] & 0x10, np.int64(1) << (5 * digits), 0)
     out = np.split(values, np.searchsorted(last, bounds[:-1]))
-    for one in out:
+    for runs in out:
         # From the fourth number on, each is the difference from the one two before it.
-        np.cumsum(one[1::2], out=one[1::2])
-        np.cumsum(one[2::2], out=one[2::2])
+        np.cumsum(runs[1::2], out=runs[1::2])
+        np.cumsum(runs[2::2], out=runs[2::2])
     if int(values.min()) < 0:
         raise ValueError("a negative run length")
     return out

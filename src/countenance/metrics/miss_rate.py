@@ -53,10 +53,10 @@ def assigned(truth: Array, ignored: Array, boxes: Array, scores: Array) -> Ints:
     >>> assigned(person, crowd, np.array([[0, 0, 4, 8], [12, 1, 16, 9], [50, 0, 54, 8.0]]), np.array([0.9, 0.8, 0.7]))
     array([ 0, -2, -1])
     """
-    found = hits(truth, np.zeros(len(truth), np.int64), boxes, scores, np.array([len(boxes)]))
+    person = hits(truth, np.zeros(len(truth), np.int64), boxes, scores, np.array([len(boxes)]))
     if len(ignored) and len(boxes):
-        found[(found == NOBODY) & (covered(boxes, ignored) >= 0.5)] = IGNORED
-    return found
+        person[(person == NOBODY) & (covered(boxes, ignored) >= 0.5)] = IGNORED
+    return person
 
 
 def covered(boxes: Array, regions: Array) -> Array:
@@ -78,7 +78,7 @@ def heights(boxes: Array) -> Array:
     return np.asarray(boxes[:, 3] - boxes[:, 1])
 
 
-def log_average_miss_rates(found: RankedDetections, *, replicates: int = 1000, seed: int = 0) -> list[MissRate]:
+def log_average_miss_rates(detections: RankedDetections, *, replicates: int = 1000, seed: int = 0) -> list[MissRate]:
     """The log-average miss rate of each group, with intervals from resampling whole images.
 
     Detections that find somebody of another group are left out; false positives count for every group. No people: NaN.
@@ -89,12 +89,12 @@ def log_average_miss_rates(found: RankedDetections, *, replicates: int = 1000, s
     >>> log_average_miss_rates(two, replicates=20)[0].curve
     array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     """
-    people, curves = _curves(found, np.ones((1, found.images), np.uint8))
+    people, curves = _curves(detections, np.ones((1, detections.images), np.uint8))
     generator, drawn = np.random.default_rng(seed), [log_average(curves)[:0]]
-    at_once = MOST_WEIGHTS // (found.images + 1) + 1
-    for start in range(0, replicates if found.images else 0, at_once):
-        weights = resampled_images(generator, min(at_once, replicates - start), found.images)
-        drawn.append(log_average(_curves(found, weights)[1]))
+    at_once = MOST_WEIGHTS // (detections.images + 1) + 1
+    for start in range(0, replicates if detections.images else 0, at_once):
+        weights = resampled_images(generator, min(at_once, replicates - start), detections.images)
+        drawn.append(log_average(_curves(detections, weights)[1]))
     spans = [
         np.nanpercentile(column, [2.5, 97.5]) if not np.isnan(column).all() else (np.nan, np.nan)
         for column in np.concatenate(drawn).T
@@ -105,17 +105,17 @@ def log_average_miss_rates(found: RankedDetections, *, replicates: int = 1000, s
     ]
 
 
-def _curves(found: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
+def _curves(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
     """People (resamples × groups) and miss rates (× points) with images that count so many times."""
-    kinds = found.members.shape[1]
+    kinds = detections.members.shape[1]
     people = np.zeros((len(weights), kinds))
-    for image, kind in found.truths():
+    for image, kind in detections.truths():
         for r, weight in enumerate(weights):
             people[r] += np.bincount(kind, weight[image], minlength=kinds)
     limits = FALSE_POSITIVES * weights.sum(axis=1, dtype=np.float64)[:, None] + 1e-9
     right = np.zeros((len(weights), len(FALSE_POSITIVES), kinds))
     alarms = np.zeros(len(weights))
-    for image, kind in found.ranked():
+    for image, kind in detections.ranked():
         if (alarms > limits[:, -1]).all():  # what comes after so many false positives is on no curve
             break
         hit = kind >= 0
@@ -126,7 +126,7 @@ def _curves(found: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array,
             for k, cut in enumerate(np.searchsorted(wrong, limits[r], side="right")):
                 chosen = hit[:cut]
                 right[r, k] += np.bincount(kind[:cut][chosen], own[:cut][chosen], minlength=kinds)
-    groups = found.members.T.astype(np.float64)
+    groups = detections.members.T.astype(np.float64)
     of_group, of_people = right @ groups, people @ groups
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = of_group.transpose(0, 2, 1) / of_people[:, :, None]

@@ -61,12 +61,12 @@ class Trial:
 
     predicted: Reading
     truth: Reading
-    found: int
+    localised: int
     of: int
 
     @property
     def share(self) -> float:
-        return self.found / self.of if self.of else 0.0
+        return self.localised / self.of if self.of else 0.0
 
 
 def clearly_more(share: float, used: float) -> bool:
@@ -90,7 +90,7 @@ class Trials:
     """The most that any other reading finds, whether it is worth naming or not."""
 
 
-def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, found: Found) -> Trial:
+def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, localises: Found) -> Trial:
     """How many true boxes the predictions find when both are read as given."""
     hits = total = 0
     for scene in scenes:
@@ -100,7 +100,7 @@ def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, fou
         boxes = boxes[(boxes[:, 2:] > boxes[:, :2]).all(axis=1)]
         total += len(true_boxes)
         if len(boxes) and len(true_boxes):
-            hits += int(found(true_boxes, boxes).sum())
+            hits += int(localises(true_boxes, boxes).sum())
     return Trial(predicted, truth, hits, total)
 
 
@@ -123,14 +123,14 @@ def try_readings(
     predicted: Reading = CORNERS,
     truth: Reading = CORNERS,
     *,
-    found: Found = overlapping_half,
+    localises: Found = overlapping_half,
     truths: Sequence[Reading] = (),
 ) -> Trials:
     """What the readings in use find, and which others would find clearly more.
 
     The predictions' reading is varied, and the truth's (among `truths`); both at once where neither alone helps.
     """
-    used = count_found(scenes, predicted, truth, found)
+    used = count_found(scenes, predicted, truth, localises)
     if used.share >= WORTH_TRYING or not any(len(scene.predicted) for scene in scenes):
         return Trials(used, (), 0)
     possible = [reading for reading in _plausible(scenes) if reading != predicted]
@@ -138,11 +138,11 @@ def try_readings(
     best_other = 0
     one_changed = [*((reading, truth) for reading in possible), *((predicted, other) for other in others)]
     for pairs in (one_changed, list(itertools.product(possible, others))):
-        trials = [count_found(scenes, *pair, found) for pair in pairs]
-        best_other = max([best_other, *(trial.found for trial in trials)])
+        trials = [count_found(scenes, *pair, localises) for pair in pairs]
+        best_other = max([best_other, *(trial.localised for trial in trials)])
         better = [t for t in trials if clearly_more(t.share, used.share)]
         if better:
-            return Trials(used, tuple(sorted(better, key=lambda t: -t.found)), best_other)
+            return Trials(used, tuple(sorted(better, key=lambda t: -t.localised)), best_other)
     return Trials(used, (), best_other)
 
 
@@ -208,11 +208,13 @@ def reading_note(
     if not used.of or used.share >= WORTH_TRYING:
         return None
     sample = f" (a sample of {total:,})" if total is not None and total > used.of else ""
-    verb = "was" if 1 in (used.found, used.of) else "were"
-    start = f"{used.found} of {used.of} {many}{where}{sample} {verb} localised"
+    verb = "was" if 1 in (used.localised, used.of) else "were"
+    start = f"{used.localised} of {used.of} {many}{where}{sample} {verb} localised"
     if trials.better:
-        told = [f"{_changed(t, used)} would localise {t.found} of {t.of}: {remedy(t)}" for t in trials.better[:most]]
-        return f"{start}; " + "; or ".join(told)
+        remedies = [
+            f"{_changed(t, used)} would localise {t.localised} of {t.of}: {remedy(t)}" for t in trials.better[:most]
+        ]
+        return f"{start}; " + "; or ".join(remedies)
     if used.share > NEAR_ZERO:
         return None
     return (
@@ -223,11 +225,11 @@ def reading_note(
 
 def _changed(trial: Trial, used: Trial) -> str:
     """How a trial reads the boxes other than the readings in use, as the beginning of a sentence."""
-    given = f"read as {trial.predicted} ({trial.predicted.numbers_are}), the same predictions"
+    words = f"read as {trial.predicted} ({trial.predicted.numbers_are}), the same predictions"
     if trial.truth == used.truth:
-        return given
+        return words
     truth = f"with the dataset's boxes read as {trial.truth} ({trial.truth.numbers_are})"
-    return f"{truth}, the predictions" if trial.predicted == used.predicted else f"{truth} and {given}"
+    return f"{truth}, the predictions" if trial.predicted == used.predicted else f"{truth} and {words}"
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,7 @@ def file_note(
     size: Callable[[int], tuple[float, float] | None],
     remedy: str,
     nouns: tuple[str, str] = ("face", "faces"),
-    found: Found = overlapping_half,
+    localises: Found = overlapping_half,
 ) -> str | None:
     """The same sentence as `reading_note`, for the boxes of a file.
 
@@ -265,7 +267,7 @@ def file_note(
         if not scenes:
             return f"(almost) no number of a box is above {LARGEST_NORMALISED}: {remedy}"
     where = "" if len(seen) == len(np.unique(truth.image)) else " in images with predictions"
-    trials = try_readings(scenes, predicted.reading, truth.reading, found=found)
+    trials = try_readings(scenes, predicted.reading, truth.reading, localises=localises)
     return reading_note(trials, lambda trial: remedy, nouns=nouns, total=total, where=where)
 
 

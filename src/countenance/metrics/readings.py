@@ -62,16 +62,16 @@ class Reading:
         a, b, c, d = numbers.reshape(numbers.size // 4, 4).T
         with np.errstate(over="ignore", invalid="ignore"):  # numbers that are no box may be as large as they like
             if self.form == "xyxy":
-                found = np.stack([a, b, c, d], axis=1)
+                corners = np.stack([a, b, c, d], axis=1)
             elif self.form == "xywh":
-                found = np.stack([a, b, a + c, b + d], axis=1)
+                corners = np.stack([a, b, a + c, b + d], axis=1)
             elif self.form == "cxcywh":
-                found = np.stack([a - c / 2, b - d / 2, a + c / 2, b + d / 2], axis=1)
+                corners = np.stack([a - c / 2, b - d / 2, a + c / 2, b + d / 2], axis=1)
             elif self.form == "xxyy":
-                found = np.stack([a, c, b, d], axis=1)
+                corners = np.stack([a, c, b, d], axis=1)
             else:
-                found = np.stack([b, a, d, c], axis=1)
-            return found * np.tile(sizes, 2) if self.units == "rel" else found
+                corners = np.stack([b, a, d, c], axis=1)
+            return corners * np.tile(sizes, 2) if self.units == "rel" else corners
 
     def numbers(self, corners: Array, sizes: Array) -> Array:
         """The numbers that stand for boxes x0, y0, x1, y1 in pixels in this reading.

@@ -78,7 +78,7 @@ def pair_similarities(embeddings: Array, identity: Ints, keep: int) -> Tail:
     histogram, scale = np.zeros(BINS, dtype=np.int64), np.float32(BINS / (2 * reach))
     edges = np.linspace(-reach, reach, BINS + 1)
     own: list[tuple[Ints, Ints]] = []
-    kept: list[tuple[NDArray[np.float32], Ints, Ints]] = []
+    pairs: list[tuple[NDArray[np.float32], Ints, Ints]] = []
     for a in range(0, n, BLOCK):
         b = min(a + BLOCK, n)
         block = coarse[a:b] @ coarse[a:].T
@@ -99,14 +99,14 @@ def pair_similarities(embeddings: Array, identity: Ints, keep: int) -> Tail:
             cut = sure_cut(histogram, edges, keep)
             if first is None or second is None:
                 p, q = np.nonzero(values >= cut)
-                kept.append((values[p, q], a + p, a + near + q))
+                pairs.append((values[p, q], a + p, a + near + q))
             else:
                 chosen = values >= cut
-                kept.append((values[chosen], first[chosen], second[chosen]))
+                pairs.append((values[chosen], first[chosen], second[chosen]))
     empty = np.zeros(0, dtype=np.int64)
-    values = np.concatenate([k[0] for k in kept]) if kept else np.zeros(0, np.float32)
-    first = np.concatenate([k[1] for k in kept]) if kept else empty
-    second = np.concatenate([k[2] for k in kept]) if kept else empty
+    values = np.concatenate([k[0] for k in pairs]) if pairs else np.zeros(0, np.float32)
+    first = np.concatenate([k[1] for k in pairs]) if pairs else empty
+    second = np.concatenate([k[2] for k in pairs]) if pairs else empty
     compared = keep + SPARE
     some = np.argpartition(-values, compared)[:compared] if len(values) > compared else np.arange(len(values))
     first, second = first[some], second[some]

@@ -48,14 +48,14 @@ def roc_bands(embeddings: Array, identity: Ints, *, points: int = 60, replicates
     weight = np.bincount(draws.ravel(), minlength=replicates * people).reshape(replicates, people).astype(np.float64)
     far, val = _rates(np.ones((1, people)), genuine, impostor)
     fars, vals = _rates(weight, genuine, impostor)
-    kept = np.isfinite(fars).all(axis=1) & np.isfinite(vals).all(axis=1)
-    errors = _crossings(fars[kept], vals[kept])
-    low, high = np.percentile(errors, [2.5, 97.5]) if kept.any() else (np.nan, np.nan)
+    finite = np.isfinite(fars).all(axis=1) & np.isfinite(vals).all(axis=1)
+    errors = _crossings(fars[finite], vals[finite])
+    low, high = np.percentile(errors, [2.5, 97.5]) if finite.any() else (np.nan, np.nan)
     grid = np.geomspace(max(1.0 / (impostor[:, -1].sum() / 2), 1e-6), 1, points)
-    at = np.array([np.interp(grid, f, v) for f, v in zip(fars[kept], vals[kept], strict=True)]).reshape(
-        int(kept.sum()), points
+    at = np.array([np.interp(grid, f, v) for f, v in zip(fars[finite], vals[finite], strict=True)]).reshape(
+        int(finite.sum()), points
     )
-    band = np.percentile(at, [2.5, 97.5], axis=0) if kept.any() else np.full((2, points), np.nan)
+    band = np.percentile(at, [2.5, 97.5], axis=0) if finite.any() else np.full((2, points), np.nan)
     eer = float(_crossings(far, val)[0])
     return Bands(eer, float(low), float(high), grid, np.interp(grid, far[0], val[0]), band[0], band[1])
 

@@ -16,7 +16,7 @@ import numpy as np
 from countenance.data.conditions import load_measured
 from countenance.data.jpeg import installed, upright
 from countenance.models.inputs import InputSpec, resized
-from countenance.processes import die_with_parent
+from countenance.worker_process import die_with_parent
 
 NICE = 3
 """The model's process goes first where cores are scarce: what it waits for, all wait for."""

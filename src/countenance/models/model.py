@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from countenance.data.fit_input import FitContext
 from countenance.data.record import Record
+from countenance.files import file_hash
 
 Images = Sequence[NDArray[np.uint8]]
 
@@ -52,16 +53,7 @@ class ModelCard(Record):
     """Whether `content` covers all that the model is. Objects with state and code that opens files cannot be hashed."""
     settings: dict[str, Any] = Field(default_factory=dict)
     finds: tuple[str, ...] = ()
-    """What it finds, in the words of `countenance.answers.finds` (face, person, …); empty: not said."""
-
-
-def file_hash(path: Path) -> str:
-    """The sha256 of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    """What it finds, in the words of `countenance.answers.targets` (face, person, …); empty: not said."""
 
 
 def code_sha256(path: Path) -> str:
@@ -79,10 +71,10 @@ def code_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def told(model: Any, name: str, otherwise: Any = None) -> Any:
+def attribute_of(model: Any, name: str, otherwise: Any = None) -> Any:
     """What a model says of itself under a name; `otherwise` where it says nothing, or fails to.
 
-    >>> told(lambda images: [], "licence", "not stated")
+    >>> attribute_of(lambda images: [], "licence", "not stated")
     'not stated'
     """
     try:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Age, Boxes, Embedding, Labels
-from countenance.answers.finds import to_finds
 from countenance.answers.libraries import LibraryBoxes
+from countenance.answers.targets import to_finds
 from countenance.data.record import read_record
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress

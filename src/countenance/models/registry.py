@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import countenance
-from countenance.answers.finds import to_finds
+from countenance.answers.targets import to_finds
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.files import file_hash
 from countenance.loading import load_code, load_registered, plugins
 from countenance.models.adapters import Request, adapt
-from countenance.models.model import Model, ModelCard, file_hash, told
-from countenance.models.saved import finds_of_saved
-from countenance.models.timed import TimedModel
+from countenance.models.model import Model, ModelCard, attribute_of
+from countenance.models.saved_predictions import finds_of_saved
+from countenance.models.timing import TimedModel
 from countenance.models.zoo import ZOO
 from countenance.text import one_line
 
@@ -92,7 +93,7 @@ def _load(spec: ModelSpec) -> Model:
         weights = _weights(spec, name) if entry.weights_by_path else None
         return entry.build(weights, spec.device, dict(spec.settings))
     if name.startswith("answers:"):
-        from countenance.models.saved import SavedAnswers
+        from countenance.models.saved_predictions import SavedAnswers
 
         return SavedAnswers.of_run(Path(name.removeprefix("answers:")))  # type: ignore[return-value]
     if name.endswith(NETWORKS):
@@ -104,7 +105,7 @@ def _load(spec: ModelSpec) -> Model:
         target = target(**spec.settings)
     if spec.request is not None and (adapted := adapt(target, spec.request)) is not None:
         target = adapted.call
-    if not callable(target) and told(target, "by_samples") is None:
+    if not callable(target) and attribute_of(target, "by_samples") is None:
         raise InputError(
             f"model {name!r} is a {type(target).__name__}, expected something callable on a list of images"
         )
@@ -183,22 +184,22 @@ def _code_card(target: Any, name: str, parts: list[str], settings: dict[str, Any
         parts.append(file_hash(source))
     except (TypeError, OSError):
         parts.append(repr(target))
-    shown = told(target, "name")
-    licence = told(target, "licence", "not stated")
+    shown = attribute_of(target, "name")
+    licence = attribute_of(target, "licence", "not stated")
     return ModelCard(
         name=one_line(shown if isinstance(shown, str) else name),
         licence=one_line(str(licence)),
         source=name,
         content=_digest(parts),
         settings=settings,
-        finds=to_finds(told(target, "finds"), name),
+        finds=to_finds(attribute_of(target, "finds"), name),
     )
 
 
 def card_of_callable(model: Callable[..., Any]) -> ModelCard:
     """The card of a model object given in a program: named after it, hashed over the file it is written in."""
-    shown = one_line(str(told(model, "name") or told(model, "__name__") or type(model).__name__))
-    content = told(model, "content")
+    shown = one_line(str(attribute_of(model, "name") or attribute_of(model, "__name__") or type(model).__name__))
+    content = attribute_of(model, "content")
     parts = [countenance.__version__, shown, str(content)]
     return _code_card(model, shown, parts, {})
 

@@ -32,11 +32,11 @@ class TfliteSession:
     def __init__(self, interpreter: Any) -> None:
         self.interpreter = interpreter
         interpreter.allocate_tensors()
-        self.given, self.returned = interpreter.get_input_details()[0], interpreter.get_output_details()
+        self.input, self.returned = interpreter.get_input_details()[0], interpreter.get_output_details()
 
     def get_inputs(self) -> list[Any]:
         """The network's one input, by name and shape."""
-        return [SimpleNamespace(name=self.given["name"], shape=[int(side) for side in self.given["shape"]])]
+        return [SimpleNamespace(name=self.input["name"], shape=[int(side) for side in self.input["shape"]])]
 
     def get_outputs(self) -> list[Any]:
         """The network's outputs, by name and shape."""
@@ -48,7 +48,7 @@ class TfliteSession:
 
     def run(self, names: None, inputs: Mapping[str, Any]) -> list[Any]:
         """The outputs for an input."""
-        self.interpreter.set_tensor(self.given["index"], quantised(inputs[self.given["name"]], self.given))
+        self.interpreter.set_tensor(self.input["index"], quantised(inputs[self.input["name"]], self.input))
         self.interpreter.invoke()
         return [real_numbers(self.interpreter.get_tensor(item["index"]), item) for item in self.returned]
 

@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from countenance.report.again import pages_again
 from countenance.report.evidence import write_evidence
-from countenance.report.page import write_report, write_table_report
+from countenance.report.page import TableOrigin, write_report, write_table_report
+from countenance.report.renewal import rewrite_pages
 
 __all__ = [
-    "pages_again",
+    "TableOrigin",
+    "rewrite_pages",
     "write_audit_report",
     "write_evidence",
     "write_pdf",
@@ -46,8 +47,8 @@ def write_pdf(run: Any, out: Path | str, **options: Any) -> Path:
     return write(run, out, **options)
 
 
-def write_table_pdf(table: Path | str, audit: Any, out: Path | str) -> Path:
+def write_table_pdf(table: Path | str, audit: Any, out: Path | str, origin: TableOrigin | None = None) -> Path:
     """Write the report of a table's audit as PDF; see `countenance.report.pdf.write_table_pdf`."""
     from countenance.report.pdf import write_table_pdf as write
 
-    return write(table, audit, out)
+    return write(table, audit, out, origin)

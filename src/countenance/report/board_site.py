@@ -13,9 +13,9 @@ from countenance.comparing.result import BETTER, HIGHER, LOWER, WORSE
 from countenance.errors import InputError
 from countenance.files import staged, write_json
 from countenance.report import numbers, render
-from countenance.report.comparison import change_row, label_of, scale_of
+from countenance.report.charts.forest import ForestBlock
+from countenance.report.comparison import change_forest, change_row, label_of, scale_of
 from countenance.report.comparison_words import kind_of
-from countenance.report.figures import forest
 from countenance.report.leaderboard import board_badge, write_leaderboard
 from countenance.report.names import clean
 from countenance.run.licences import in_words
@@ -191,22 +191,23 @@ def _table(board: Leaderboard, metric: str) -> dict[str, Any]:
     """The models of the index by one metric."""
     standings = by_score(board, metric)
     changes = [against_best(board, standing) for standing in standings]
-    scale = scale_of([change for change in changes if change is not None])
+    better, known = board.settings["better"][metric], [change for change in changes if change is not None]
+    listed = {change.b: change_row(change, change.b, board.settings) for change in known}
     rows = [
         {
             "standing": standing,
             "date": _date(board, standing.model)[:10],
-            "change": None if change is None else change_row(change, standing.model, scale, board.settings),
+            "change": None if change is None else listed[change.b],
             "worst": _worst(board, standing),
         }
         for standing, change in zip(standings, changes, strict=True)
     ]
     return {
         "metric": metric,
-        "better": board.settings["better"][metric],
+        "better": better,
         "rows": rows,
         "kind": _kind(board, metric),
-        "axis": forest.axis(scale),
+        "forest": change_forest(metric, better, [ForestBlock("", tuple(listed.values()))], scale_of(known)),
     }
 
 
@@ -230,14 +231,14 @@ def _of_model(board: Leaderboard, metric: str, model: str) -> dict[str, Any]:
     standing = next(standing for standing in board.standings(metric) if standing.model == model)
     pairs = [pair for pair in board.overall if pair.metric == metric and model in (pair.a, pair.b)]
     against = [pair if pair.b == model else reversed_change(pair) for pair in pairs]
-    scale = scale_of(against)
+    rows = tuple(change_row(change, change.a, board.settings) for change in against)
+    better = board.settings["better"][metric]
     return {
         "metric": metric,
         "standing": standing,
         "kind": _kind(board, metric),
         "groups": [(label_of(score.attribute, score.group), score) for score in standing.groups],
-        "against": [change_row(change, change.a, scale, board.settings) for change in against],
-        "axis": forest.axis(scale),
+        "against": change_forest(metric, better, [ForestBlock("", rows)], scale_of(against)),
     }
 
 

@@ -3,13 +3,10 @@
 import csv
 import io
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from markupsafe import Markup
 
 import countenance
 from countenance.auditing.units import stored_nouns
@@ -17,10 +14,10 @@ from countenance.auditing.verdict import DISPARITY
 from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import UNKNOWN, in_order
-from countenance.report import changed, numbers, render, words
+from countenance.report import changes, numbers, render, words
+from countenance.report.charts.forest import CHANGE_MARKS, ChangeRow, Forest, ForestBlock
+from countenance.report.charts.scale import Scale
 from countenance.report.comparison_words import change_words, counted, gap_words, kind_of, lead, loss, told_side
-from countenance.report.figures import dumbbell, forest
-from countenance.report.figures.scale import Scale
 from countenance.report.findings import csv_link, safe_cell
 from countenance.report.fragments import fragment
 from countenance.report.groups import label, others
@@ -43,7 +40,8 @@ class Dumbbell:
 
     who: str
     size: str
-    plot: Markup
+    ends: tuple[float, float]
+    """The numbers of the old and the new model."""
     old: str
     new: str
     difference: str
@@ -59,40 +57,10 @@ class Dumbbells:
     """A metric's dumbbells: everyone, then the groups that lose most, then the others."""
 
     metric: str
-    axis: Markup
+    scale: Scale
     everyone: Dumbbell
     shown: list[Dumbbell]
     folded: list[Dumbbell]
-
-
-@dataclass(frozen=True)
-class ComparisonRow:
-    """A line of a forest plot of changes or of gaps."""
-
-    label: str
-    n: int
-    clusters: int
-    plot: Markup
-    old: str
-    new: str
-    difference: str
-    interval: str
-    p: str
-    mark: str
-    verdict: str
-    of: Change | Gap
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A forest plot of one metric."""
-
-    metric: str
-    better: str
-    axis: Markup
-    empty: Markup
-    blocks: list[tuple[str, list[ComparisonRow]]]
-    scale: Scale
 
 
 Links = Callable[[Change], tuple[str, str, str]]
@@ -103,7 +71,7 @@ def write_comparison(comparison: Comparison, entries: Sequence[Any], out: Path |
 
     `entries` are the two runs or tables: samples that changed are shown (runs) or named (tables).
     """
-    galleries = changed.galleries(comparison, entries, gallery)
+    galleries = changes.galleries(comparison, entries, gallery)
     text = render.page(
         "comparison.html.j2",
         **first_screen(comparison),
@@ -130,14 +98,13 @@ def first_screen(comparison: Comparison, links: Links | None = None, shown: int 
         "sentence": first,
         "further": further,
         "dumbbells": dumbbells(comparison, comparison.overall[0].metric, links, shown) if comparison.overall else None,
-        "dumbbell_key": dumbbell.key,
         "nouns": stored_nouns(comparison.settings),
     }
 
 
 def comparison_html(comparison: Comparison) -> str:
     """The first screen of a comparison, for a notebook."""
-    return fragment("comparison_first.html.j2", notebook=True, **first_screen(comparison, shown=NOTEBOOK))
+    return fragment("comparison_first.html.j2", tables=True, notebook=True, **first_screen(comparison, shown=NOTEBOOK))
 
 
 def dumbbells(comparison: Comparison, metric: str, links: Links | None = None, shown: int = SHOWN) -> Dumbbells:
@@ -151,18 +118,18 @@ def dumbbells(comparison: Comparison, metric: str, links: Links | None = None, s
     ends = [end for change in every for end in (change.estimate_a, change.estimate_b)]
     kind = kind_of(everyone)
     scale = Scale.around(ends, kind, least=LEAST_POINTS if kind == "rate" else LEAST_OTHER)
-    rows = [_dumbbell(change, comparison, scale, links) for change in every]
-    return Dumbbells(metric, forest.axis(scale), rows[0], rows[1 : 1 + visible], rows[1 + visible :])
+    rows = [_dumbbell(change, comparison, links) for change in every]
+    return Dumbbells(metric, scale, rows[0], rows[1 : 1 + visible], rows[1 + visible :])
 
 
-def _dumbbell(change: Change, comparison: Comparison, scale: Scale, links: Links | None) -> Dumbbell:
+def _dumbbell(change: Change, comparison: Comparison, links: Links | None) -> Dumbbell:
     mark, verdict = change_words(change, comparison.settings)
     kind = kind_of(change)
     who = label(change.attribute, change.group)
     return Dumbbell(
         who=f"{who[:1].upper()}{who[1:]}",
         size=numbers.plural(change.clusters, *stored_nouns(comparison.settings)),
-        plot=dumbbell.row(scale, change.estimate_a, change.estimate_b, mark),
+        ends=(change.estimate_a, change.estimate_b),
         old=numbers.value(change.estimate_a, kind),
         new=numbers.value(change.estimate_b, kind),
         difference=numbers.change(change.difference, kind),
@@ -173,12 +140,12 @@ def _dumbbell(change: Change, comparison: Comparison, scale: Scale, links: Links
     )
 
 
-def change_plots(comparison: Comparison) -> list[Plot]:
+def change_plots(comparison: Comparison) -> list[Forest]:
     """For each metric: everyone and every group, new minus old."""
     return [plot for name in comparison.settings["metrics"] if (plot := _changes(comparison, name))]
 
 
-def gap_plots(comparison: Comparison) -> list[Plot]:
+def gap_plots(comparison: Comparison) -> list[Forest]:
     """For each metric: every gap, the group's change minus that of the others."""
     return [plot for name in comparison.settings["metrics"] if (plot := _gaps(comparison, name))]
 
@@ -228,78 +195,75 @@ def _top(change: Change) -> dict[str, str]:
     }
 
 
-def change_row(change: Change, label: str, scale: Scale, settings: dict[str, Any]) -> ComparisonRow:
-    """A change as a line of a forest plot."""
+def change_row(change: Change, label: str, settings: dict[str, Any]) -> ChangeRow:
+    """A change as a row of a forest plot."""
     kind = kind_of(change)
-    mark, verdict = change_words(change, settings)
-    return ComparisonRow(
+    values = numbers.value(change.estimate_a, kind), numbers.value(change.estimate_b, kind)
+    return _row(change, label, values, change_words(change, settings))
+
+
+def gap_row(gap: Gap, label: str, settings: dict[str, Any]) -> ChangeRow:
+    """A gap as a row of a forest plot."""
+    kind = kind_of(gap)
+    values = numbers.change(gap.gap_a, kind), numbers.change(gap.gap_b, kind)
+    return _row(gap, label, values, gap_words(gap, settings["better"][gap.metric], settings))
+
+
+def _row(change: Change | Gap, label: str, values: tuple[str, str], verdict: tuple[str, str]) -> ChangeRow:
+    kind = kind_of(change)
+    difference = numbers.change(change.difference, kind)
+    return ChangeRow(
         label=label,
+        estimate=change.difference,
+        low=change.low,
+        high=change.high,
+        value=difference,
+        interval=numbers.change_span(change.low, change.high, kind),
+        size=numbers.plural(change.n, "row"),
+        mark=verdict[0],
+        verdict=verdict[1],
         n=change.n,
         clusters=change.clusters,
-        plot=forest.row(scale, change.difference, change.low, change.high, mark, 0.0),
-        old=numbers.value(change.estimate_a, kind),
-        new=numbers.value(change.estimate_b, kind),
-        difference=numbers.change(change.difference, kind),
-        interval=numbers.change_span(change.low, change.high, kind),
+        difference=difference,
+        old=values[0],
+        new=values[1],
         p=numbers.probability(change.p_adjusted),
-        mark=mark,
-        verdict=verdict,
-        of=change,
+        change=change,
     )
 
 
-def gap_row(gap: Gap, label: str, scale: Scale, settings: dict[str, Any]) -> ComparisonRow:
-    """A gap as a line of a forest plot."""
-    kind = kind_of(gap)
-    mark, verdict = gap_words(gap, settings["better"][gap.metric], settings)
-    return ComparisonRow(
-        label=label,
-        n=gap.n,
-        clusters=gap.clusters,
-        plot=forest.row(scale, gap.difference, gap.low, gap.high, mark, 0.0),
-        old=numbers.change(gap.gap_a, kind),
-        new=numbers.change(gap.gap_b, kind),
-        difference=numbers.change(gap.difference, kind),
-        interval=numbers.change_span(gap.low, gap.high, kind),
-        p=numbers.probability(gap.p_adjusted),
-        mark=mark,
-        verdict=verdict,
-        of=gap,
-    )
+def change_forest(metric: str, better: str | None, blocks: Sequence[ForestBlock], scale: Scale) -> Forest:
+    """Differences around zero."""
+    axis = f"{metric}: change" + (" (lower is better)" if better == "lower" else "")
+    return Forest(metric, axis, scale, tuple(blocks), 0.0, "no difference", CHANGE_MARKS, better)
 
 
-def _plot(metric: str, better: str | None, blocks: list[tuple[str, list[ComparisonRow]]], scale: Scale) -> Plot:
-    empty = forest.row(scale, math.nan, math.nan, math.nan, words.UNTESTED, 0.0)
-    return Plot(metric, better or "", forest.axis(scale), empty, blocks, scale)
-
-
-def _changes(comparison: Comparison, metric: str) -> Plot | None:
+def _changes(comparison: Comparison, metric: str) -> Forest | None:
     """Everyone and every group: new minus old."""
     own = [change for change in [*comparison.overall, *comparison.groups] if change.metric == metric]
     if not own:
         return None
-    scale, settings = scale_of(own), comparison.settings
-    blocks = [("everyone", [change_row(own[0], "everyone", scale, settings)])]
+    settings = comparison.settings
+    blocks = [ForestBlock("", (change_row(own[0], "everyone", settings),))]
     for name, listed in by_attribute(own[1:]):
-        rows = [change_row(change, label_of(name, change.group), scale, settings) for change in listed]
-        blocks.append((attribute_label(name), rows))
-    return _plot(metric, own[0].better, blocks, scale)
+        rows = [change_row(change, label_of(name, change.group), settings) for change in listed]
+        blocks.append(ForestBlock(attribute_label(name), tuple(rows)))
+    return change_forest(metric, own[0].better, blocks, scale_of(own))
 
 
-def _gaps(comparison: Comparison, metric: str) -> Plot | None:
+def _gaps(comparison: Comparison, metric: str) -> Forest | None:
     """Every gap, told from the side that lost ground or caught up: the group's change minus that of the others."""
     own = [told_side(gap) for gap in comparison.gaps if gap.metric == metric and not gap.mirrors]
     if not own:
         return None
-    scale = scale_of(own)
     blocks = []
     for name, listed in by_attribute(own):
         rows = []
         for gap in listed:
             against = "" if gap.versus == "rest" else f" against {others(name, gap.versus)}"
-            rows.append(gap_row(gap, label_of(name, gap.group) + against, scale, comparison.settings))
-        blocks.append((attribute_label(name), rows))
-    return _plot(metric, comparison.settings["better"][metric], blocks, scale)
+            rows.append(gap_row(gap, label_of(name, gap.group) + against, comparison.settings))
+        blocks.append(ForestBlock(attribute_label(name), tuple(rows)))
+    return change_forest(metric, comparison.settings["better"][metric], blocks, scale_of(own))
 
 
 def label_of(attribute: str, group: str) -> str:

@@ -7,86 +7,65 @@ from pathlib import Path
 from typing import Any
 
 import countenance
-from countenance.comparing import Change, Comparison, Gap, Leaderboard
-from countenance.report import numbers, words
-from countenance.report.comparison import Plot, badge_of, change_plots, gap_plots
+from countenance.comparing import Comparison, Leaderboard
+from countenance.report import numbers
+from countenance.report.charts.forest import ChangeRow, Forest
+from countenance.report.comparison import badge_of, change_plots, gap_plots
 from countenance.report.comparison_words import lead
-from countenance.report.figures.scale import Scale
+from countenance.report.draw.mpl import forest_figures
 from countenance.report.leaderboard import board_badge, board_pages, moved_gaps
 from countenance.report.names import attribute_label
 from countenance.report.paper import Paper, pdf_path
-from countenance.report.plots.forest import PlotRow, forest_of, parts_of
 from countenance.run.licences import in_words
 
-LABELS = {
-    words.SEVERE: "worse",
-    words.MINOR: "worse, by less than what matters, or direction not known",
-    words.FAVOURED: "better",
-    words.NONE: "no change that matters",
-    words.UNSURE: "not enough people to tell",
-    words.UNTESTED: "too few people to test",
-}
 COLUMNS = ("group", "n", "difference (interval)", "adj. p", "verdict")
 
 
-def write_comparison_pdf(found: Comparison, out: Path | str) -> Path:
+def write_comparison_pdf(comparison: Comparison, out: Path | str) -> Path:
     """Write a comparison as PDF and return its path: what its page says, without pictures of anybody.
 
     The same comparison gives the same bytes.
     """
     path = pdf_path(out)
-    title = f"{found.a} → {found.b}"
-    paper = _begun(found, title, "comparison")
-    settings = found.settings
+    title = f"{comparison.a} → {comparison.b}"
+    paper = _begun(comparison, title, "comparison")
+    settings = comparison.settings
     by = f", by {', '.join(map(attribute_label, settings['by']))}" if settings["by"] else ""
     rows = numbers.plural(settings["rows"], "row")
-    paper.text(f"Both on the same {rows}{by}{_only(settings)}. Differences are {found.b} − {found.a}.", 9, soft=True)
-    _decision(paper, found, *badge_of(found), lead(found))
+    paper.text(
+        f"Both on the same {rows}{by}{_only(settings)}. Differences are {comparison.b} − {comparison.a}.", 9, soft=True
+    )
+    _decision(paper, comparison, *badge_of(comparison), lead(comparison))
     for heading, plots, names in (
-        ("For whom it is better or worse", change_plots(found), (found.a, found.b)),
-        ("Did a gap widen?", gap_plots(found), (f"gap in {found.a}", f"gap in {found.b}")),
+        ("For whom it is better or worse", change_plots(comparison), (comparison.a, comparison.b)),
+        ("Did a gap widen?", gap_plots(comparison), (f"gap in {comparison.a}", f"gap in {comparison.b}")),
     ):
         if plots:
             paper.heading(heading, need=70)
         for plot in plots:
             _put_plot(paper, plot, names)
-    _left_out(paper, found)
-    return _ended(paper, found, path)
+    _left_out(paper, comparison)
+    return _ended(paper, comparison, path)
 
 
-def write_leaderboard_pdf(found: Leaderboard, out: Path | str) -> Path:
+def write_leaderboard_pdf(leaderboard: Leaderboard, out: Path | str) -> Path:
     """Write a leaderboard as PDF and return its path: what its page says.
 
     The same leaderboard gives the same bytes.
     """
     path = pdf_path(out)
-    rows = numbers.plural(found.settings["rows"], "row")
-    paper = _begun(found, f"{len(found.models)} models on the same {rows}", "leaderboard")
-    paper.text(f"{', '.join(found.models)}{_only(found.settings)}.", 9, soft=True)
-    _decision(paper, found, *board_badge(found), found.decisions)
-    for board in board_pages(found):
+    rows = numbers.plural(leaderboard.settings["rows"], "row")
+    paper = _begun(leaderboard, f"{len(leaderboard.models)} models on the same {rows}", "leaderboard")
+    paper.text(f"{', '.join(leaderboard.models)}{_only(leaderboard.settings)}.", 9, soft=True)
+    _decision(paper, leaderboard, *board_badge(leaderboard), leaderboard.decisions)
+    for board in board_pages(leaderboard):
         paper.heading(board["metric"], need=80)
         better = board["better"]
-        told = f"{better.capitalize()} is better. " if better else "Which way is better was not said. "
-        paper.text(f"{told}“=” marks a shared rank. Lines are intervals; all models share one scale.", soft=True)
-        kind = board["scale"]
-        shown = [
-            PlotRow(
-                f"{one.rank}{'=' if one.tied else ''}  {one.model}",
-                one.estimate,
-                one.low,
-                one.high,
-                f"{numbers.value(one.estimate, kind)}  [{numbers.span(one.low, one.high, kind)}]",
-                numbers.plural(one.n, "row"),
-                words.NONE,
-            )
-            for one in board["standings"]
-        ]
-        bounds = [bound for row in shown for bound in (row.estimate, row.low, row.high)]
-        figure = forest_of(shown, board["metric"], Scale.around(bounds, kind, least=0.02), labels={})
-        paper.figure(figure, f"models by {board['metric']}")
-        apart = [f"{', '.join(names)} cannot be told apart" for names in board["ties"]]
-        paper.text(f"{'; '.join(apart) or 'All models differ'}.")
+        direction = f"{better.capitalize()} is better. " if better else "Which way is better was not said. "
+        paper.text(f"{direction}“=” marks a shared rank. Lines are intervals; all models share one scale.", soft=True)
+        for figure in forest_figures(board["forest"]):
+            paper.figure(figure, f"models by {board['metric']}")
+        paper.text(f"{board['ties_words'][:1].upper()}{board['ties_words'][1:]}.")
         for name, own in board["by_attribute"]:
             head = ("model", *(label for _, _, label in own))
             cells = [
@@ -96,21 +75,21 @@ def write_leaderboard_pdf(found: Leaderboard, out: Path | str) -> Path:
             paper.heading(f"By {attribute_label(name)}", 9.5)
             paper.table(head, cells, "L" + "R" * len(own))
         paper.heading("All pairs", 9.5)
-        paper.table(("pair", *COLUMNS[1:]), [_cells(row) for row in board["pairs"]], "LRRRL")
-    for model, moved in moved_gaps(found):
-        paper.heading(f"Gaps of {model} against {found.models[0]}", 9.5)
+        paper.table(("pair", *COLUMNS[1:]), [_cells(row) for row in board["pairs"].rows], "LRRRL")
+    for model, moved in moved_gaps(leaderboard):
+        paper.heading(f"Gaps of {model} against {leaderboard.models[0]}", 9.5)
         if moved:
             paper.table(COLUMNS, [_cells(row) for row in moved], "LRRRL")
         else:
             paper.text("No gap is shown to have changed.")
-    _left_out(paper, found)
-    return _ended(paper, found, path)
+    _left_out(paper, leaderboard)
+    return _ended(paper, leaderboard, path)
 
 
-def _begun(found: Comparison | Leaderboard, title: str, what: str) -> Paper:
-    day = max(found.settings["dates"], default="")
+def _begun(result: Comparison | Leaderboard, title: str, what: str) -> Paper:
+    day = max(result.settings["dates"], default="")
     dated = f" · data of {day[:10]}" if day else ""
-    licences = in_words(found.settings["licences"])
+    licences = in_words(result.settings["licences"])
     paper = Paper(
         title,
         f"{title}{dated} · countenance {countenance.__version__}",
@@ -129,56 +108,35 @@ def _only(settings: dict[str, Any]) -> str:
     )
 
 
-def _decision(paper: Paper, found: Comparison | Leaderboard, mark: str, badge: str, sentences: Sequence[str]) -> None:
-    after = [*sentences[1:], *(sentence for sentence in found.decisions if sentence not in sentences)]
+def _decision(paper: Paper, result: Comparison | Leaderboard, mark: str, badge: str, sentences: Sequence[str]) -> None:
+    after = [*sentences[1:], *(sentence for sentence in result.decisions if sentence not in sentences)]
     after += [
-        f"{numbers.plural(one['unpaired'], 'row')} of {one['name']} left out: no partner."
-        for one in found.unpaired
-        if one["unpaired"]
+        f"{numbers.plural(entry['unpaired'], 'row')} of {entry['name']} left out: no partner."
+        for entry in result.unpaired
+        if entry["unpaired"]
     ]
-    after += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
-    paper.box(mark, badge, sentences[0], [], [*after, f"Unit: {found.settings['unit']}."])
+    after += [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
+    paper.box(mark, badge, sentences[0], [], [*after, f"Unit: {result.settings['unit']}."])
 
 
-def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:
+def _put_plot(paper: Paper, forest: Forest, names: tuple[str, str]) -> None:
     """The forest plot of one metric and the numbers beside it."""
-    better = f"{plot.better.capitalize()} is better. " if plot.better else "Which way is better was not said. "
-    paper.heading(plot.metric, 9.5, need=70)
+    better = f"{forest.better.capitalize()} is better. " if forest.better else "Which way is better was not said. "
+    paper.heading(forest.metric, 9.5, need=70)
     paper.text(
         f"{better}Lines are intervals; all groups share one scale; left of the dashed line is a loss"
-        f"{' (right, since lower is better)' if plot.better == 'lower' else ''}.",
+        f"{' (right, since lower is better)' if forest.better == 'lower' else ''}.",
         soft=True,
     )
-    rows: list[PlotRow] = []
+    for figure in forest_figures(forest):
+        paper.figure(figure, f"changes of {forest.metric}")
     cells: list[Sequence[str]] = []
-    shown: list[Change | Gap] = []
-    for name, own in plot.blocks:
-        if name != "everyone":
-            rows.append(PlotRow(name))
-            cells.append((name,))
-        for row in own:
-            one = row.of
-            shown.append(one)
-            rows.append(
-                PlotRow(
-                    row.label,
-                    one.difference,
-                    one.low,
-                    one.high,
-                    f"{row.difference}  [{row.interval}]",
-                    numbers.plural(one.n, "row"),
-                    row.mark,
-                )
-            )
-            cells.append(
-                (row.label, f"{one.n:,}", row.old, row.new, f"{row.difference} [{row.interval}]", row.p, row.verdict)
-            )
-    for part in parts_of(rows):
-        label = f"{plot.metric}: change" + (" (lower is better)" if plot.better == "lower" else "")
-        paper.figure(
-            forest_of(part, label, plot.scale, overall=0.0, marked="no difference", labels=LABELS),
-            f"changes of {plot.metric}",
-        )
+    for block in forest.blocks:
+        cells += [(block.label,)] if block.label else []
+        for row in block.rows:
+            if isinstance(row, ChangeRow):
+                change = f"{row.difference} [{row.interval}]"
+                cells.append((row.label, numbers.count(row.n), row.old, row.new, change, row.p, row.verdict))
     paper.table(("group", "n", *names, *COLUMNS[2:]), cells, "LRRRRRL")
 
 
@@ -190,26 +148,26 @@ def _cells(row: Any) -> tuple[str, ...]:
     return row.label, f"{row.n:,}", f"{row.difference} [{row.interval}]", row.p, row.verdict
 
 
-def _left_out(paper: Paper, found: Comparison | Leaderboard) -> None:
+def _left_out(paper: Paper, result: Comparison | Leaderboard) -> None:
     paper.heading("Rows")
     paper.table(
         ("model", "rows", "compared", "left out", "which"),
         [
             (
-                one["name"],
-                f"{one['rows']:,}",
-                f"{one['paired']:,}",
-                f"{one['unpaired']:,}",
-                ", ".join(one["keys"][:8]) + (" …" if one["unpaired"] > 8 else ""),
+                entry["name"],
+                f"{entry['rows']:,}",
+                f"{entry['paired']:,}",
+                f"{entry['unpaired']:,}",
+                ", ".join(entry["keys"][:8]) + (" …" if entry["unpaired"] > 8 else ""),
             )
-            for one in found.unpaired
+            for entry in result.unpaired
         ],
         "LRRRL",
     )
 
 
-def _ended(paper: Paper, found: Comparison | Leaderboard, path: Path) -> Path:
-    settings = found.settings
+def _ended(paper: Paper, result: Comparison | Leaderboard, path: Path) -> Path:
+    settings = result.settings
     level = f"{100 * (1 - settings['alpha']):g} %"
     paper.heading("Method and provenance")
     deltas = ", ".join(f"{name} {value:g}" for name, value in settings["delta"].items() if value is not None)

@@ -45,7 +45,7 @@ def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]
 
     An interval that excludes zero is never called undecided: it looks better or worse, and why that is not enough.
     """
-    one, many = stored_nouns(settings)
+    noun, many = stored_nouns(settings)
     if change.verdict in (WORSE, BETTER):
         mark = {WORSE: words.MINOR if change.small else words.SEVERE, BETTER: words.FAVOURED}[change.verdict]
         return mark, change.verdict + (f", by less than {matters(change)}" if change.small else "")
@@ -62,7 +62,7 @@ def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]
     looks = f"looks {much}{change.direction}"
     if change.clusters < least:
         short = least - change.clusters
-        here = numbers.plural(change.clusters, one, many)
+        here = numbers.plural(change.clusters, noun, many)
         return words.UNTESTED, f"{looks}; {here}, {short:,} short of the {least:,} we ask for"
     return words.UNSURE, f"{looks}; chance is not ruled out (all comparisons counted)"
 
@@ -80,24 +80,7 @@ def told_side(gap: Gap) -> Gap:
     side = BETTER if gap.moved == NARROWED else WORSE
     if gap.versus == "rest" or gap.direction in (side, "unknown"):
         return gap
-    return gap.model_copy(
-        update={
-            "group": gap.versus,
-            "versus": gap.group,
-            "n": gap.n_versus,
-            "clusters": gap.clusters_versus,
-            "n_versus": gap.n,
-            "clusters_versus": gap.clusters,
-            "gap_a": -gap.gap_a,
-            "gap_b": -gap.gap_b,
-            "change": gap.change_versus,
-            "change_versus": gap.change,
-            "difference": -gap.difference,
-            "low": -gap.high,
-            "high": -gap.low,
-            "direction": side,
-        }
-    )
+    return gap.mirrored()
 
 
 def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tuple[str, str]:
@@ -202,6 +185,6 @@ def _gap(gaps: Sequence[Gap], better: str | None) -> str:
         return ""
     first = shown[0]
     who = people(first.attribute, first.group)
-    told = gap_words(first, better, {"ways": [], "min_n": 0})[1]
+    clause = gap_words(first, better, {"ways": [], "min_n": 0})[1]
     preposition = "with" if first.direction == BETTER else "to"
-    return f"{who[:1].upper()}{who[1:]} {told}, compared {preposition} {others(first.attribute, first.versus)}."
+    return f"{who[:1].upper()}{who[1:]} {clause}, compared {preposition} {others(first.attribute, first.versus)}."

@@ -46,7 +46,8 @@ def _loops(mask: NDArray[np.bool_]) -> list[list[tuple[int, int]]]:
             step = (here[0] - came[0], here[1] - came[1])
             choices = onwards[here]
             following = next(
-                (one for one in choices if (one[0] - here[0], one[1] - here[1]) == (-step[1], step[0])), choices[0]
+                (choice for choice in choices if (choice[0] - here[0], choice[1] - here[1]) == (-step[1], step[0])),
+                choices[0],
             )
             choices.remove(following)
             if not choices:
@@ -70,7 +71,7 @@ def simplified(loop: Points, tolerance: float) -> Points:
     """
     closed = np.vstack([loop, loop[:1]])
     far = int(np.argmax(((loop - loop[0]) ** 2).sum(axis=1)))
-    kept, parts = {0, far}, [(0, far), (far, len(loop))]
+    corners, parts = {0, far}, [(0, far), (far, len(loop))]
     while parts:
         start, end = parts.pop()
         if end - start < 2:
@@ -80,6 +81,6 @@ def simplified(loop: Points, tolerance: float) -> Points:
         worst = int(np.argmax(beside))
         if beside[worst] > tolerance:
             middle = start + 1 + worst
-            kept.add(middle)
+            corners.add(middle)
             parts += [(start, middle), (middle, end)]
-    return loop[sorted(kept)]
+    return loop[sorted(corners)]

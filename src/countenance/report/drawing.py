@@ -64,8 +64,8 @@ def points(rows: Any, kind: str, size: float, *, least: float = 0.0, limbs: bool
 
 def outline(mask: Any, kind: str) -> Markup:
     """The outline of a mask."""
-    found = [polygon.tolist() for polygon in contours(mask) if len(polygon) > 2]
-    path = "".join("M" + "L".join(f"{x:g} {y:g}" for x, y in polygon) + "z" for polygon in found)
+    polygons = [polygon.tolist() for polygon in contours(mask) if len(polygon) > 2]
+    path = "".join("M" + "L".join(f"{x:g} {y:g}" for x, y in polygon) + "z" for polygon in polygons)
     return Markup(f'<path class="under" d="{path}"/><path class="{kind}" d="{path}"/>')  # noqa: S704 - numbers
 
 
@@ -104,10 +104,10 @@ def about_bodies(task: Task) -> bool:
 
 def true_words(task: Task | None, sample: Sample, subject: str | None) -> str:
     """What is true of a person, for answers that are words; empty for answers that are drawn."""
-    one = next((s for s in sample.subjects if s.id == subject), None)
-    if task is None or one is None or task.answer is not Parts:
+    person = next((s for s in sample.subjects if s.id == subject), None)
+    if task is None or person is None or task.answer is not Parts:
         return ""
-    return ", ".join(one.body_parts) or "no part"
+    return ", ".join(person.body_parts) or "no part"
 
 
 def truth_of(sample: Sample, kinds: Iterable[str], size: float) -> Markup:
@@ -134,10 +134,10 @@ def answer_of(answer: Answer | None, size: float, kind: str = "answer") -> Marku
     return out
 
 
-def said(answer: Answer | None) -> str:
-    """What the model said, in words, where it can be said in few.
+def answer_words(answer: Answer | None) -> str:
+    """The answer of a model in words, where few are enough.
 
-    >>> said(Boxes([[0, 0, 1, 1]], labels=["mask"])), said(Embedding(None))
+    >>> answer_words(Boxes([[0, 0, 1, 1]], labels=["mask"])), answer_words(Embedding(None))
     ('1 box (mask)', 'no embedding')
     """
     if isinstance(answer, Boxes):
@@ -152,15 +152,15 @@ def said(answer: Answer | None) -> str:
     if isinstance(answer, Labels):
         return ", ".join(f"{name}: {value}" for name, value in sorted(answer.values.items()))
     if isinstance(answer, Parts):
-        likely = [[name for name, chance in one.items() if chance >= 0.5] for one in answer.probabilities]
+        likely = [[name for name, chance in chances.items() if chance >= 0.5] for chances in answer.probabilities]
         return "; ".join(", ".join(names) or "no part" for names in likely)
     if isinstance(answer, Embedding):
         return "no embedding" if answer.vector is None else "an embedding"
     return ""
 
 
-def _counted(n: int, one: str, many: str) -> str:
-    return f"no {one}" if not n else f"{n} {one if n == 1 else many}"
+def _counted(n: int, singular: str, plural: str) -> str:
+    return f"no {singular}" if not n else f"{n} {singular if n == 1 else plural}"
 
 
 def overlay(drawn: Markup, view_box: str, label: str) -> Markup:

@@ -11,7 +11,7 @@ from countenance.auditing import Estimate, Finding
 from countenance.auditing.comparisons import direction
 from countenance.data.vocabulary import in_order
 from countenance.report import numbers, render
-from countenance.report.charts.forests import by_group
+from countenance.report.charts.group_forests import by_group
 from countenance.report.names import attribute_label, value_label
 from countenance.report.page import context, put
 from countenance.report.source import ReportSource
@@ -60,45 +60,45 @@ class EvidenceAttribute:
 def write_evidence(run: Run, out: Path | str | None = None) -> Path:
     """Write the evidence page of an audited run as one self-contained HTML file and return its path."""
     source = ReportSource.of(run)
-    said = context(source, "off")
-    text = render.page("evidence.html.j2", **said, people=_people(source), measured=_measured(source))
+    content = context(source, "off")
+    text = render.page("evidence.html.j2", **content, people=_people(source), measured=_measured(source))
     return put(run, EVIDENCE, text, out, "off")
 
 
 def _people(source: ReportSource) -> list[EvidenceAttribute]:
     """The attributes that were compared, with rows and people (or images) in each group."""
     card = source.run.manifest.plain()["dataset"]["card"].get("attributes", {})
-    made = []
+    rows = []
     for name in source.names.by:
         here = [e for e in source.audit.groups if e.attribute == name]
         most = {e.group: e for e in sorted(here, key=lambda e: e.n)}  # the metric that most rows have
         order = in_order(name, [e.group for e in here])
         groups = [(value_label(name, group), most[group].n, most[group].clusters) for group in dict.fromkeys(order)]
-        told: dict[str, Any] = card.get(name.partition(":")[0], {})
-        made.append(
+        about: dict[str, Any] = card.get(name.partition(":")[0], {})
+        rows.append(
             EvidenceAttribute(
                 attribute_label(name),
-                told.get("assigned_by") or NOT_STATED,
-                told.get("meaning") or "not stated",
+                about.get("assigned_by") or NOT_STATED,
+                about.get("meaning") or "not stated",
                 groups,
             )
         )
-    return made
+    return rows
 
 
 def _measured(source: ReportSource) -> list[Measured]:
     deltas = source.audit.settings.get("delta") or {}
-    made = []
+    tables = []
     for metric in source.metrics:
-        found = by_group(source, metric.name)
+        findings = by_group(source, metric.name)
         for name in source.names.by:
             rows = [
-                _row(name, e, found.get((name, e.group)), metric.better) for e in source.estimates(metric.name, name)
+                _row(name, e, findings.get((name, e.group)), metric.better) for e in source.estimates(metric.name, name)
             ]
             delta = deltas.get(metric.name) if isinstance(deltas, dict) else deltas
             shown = "not named" if delta is None else f"{delta:g}"
-            made.append(Measured(metric.name, metric.meaning, shown, metric.better, attribute_label(name), rows))
-    return made
+            tables.append(Measured(metric.name, metric.meaning, shown, metric.better, attribute_label(name), rows))
+    return tables
 
 
 def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: str | None) -> EvidenceRow:

@@ -41,7 +41,7 @@ class Failure:
     overlay: Markup
     about: list[tuple[str, str]]
     scores: list[tuple[str, str]]
-    said: str
+    words: str
     alt: str
     answered: Markup | None = None
     """The picture that the model made, where that is its answer."""
@@ -58,22 +58,22 @@ class Gallery:
     total: int = 0
 
 
-def mode_for(asked: str, real_people: bool) -> str:
+def mode_for(choice: str, real_people: bool) -> str:
     """What is shown: `auto` shows rendered people and nobody real.
 
     >>> mode_for("auto", real_people=True), mode_for("auto", real_people=False), mode_for("blurred", True)
     ('off', 'full', 'blurred')
     """
-    if asked not in CHOICES:
-        raise InputError(f"gallery {asked!r}, expected one of {', '.join(CHOICES)}")
-    if asked == "auto":
+    if choice not in CHOICES:
+        raise InputError(f"gallery {choice!r}, expected one of {', '.join(CHOICES)}")
+    if choice == "auto":
         return "off" if real_people else "full"
-    return asked
+    return choice
 
 
-def why_off(asked: str) -> str:
+def why_off(choice: str) -> str:
     """Why no picture is shown."""
-    if asked != "auto":
+    if choice != "auto":
         return "Left out because --gallery off was asked for."
     return (
         "The pictures show real people, so none is shown here. --gallery blurred or --gallery full shows them, and the "
@@ -94,18 +94,18 @@ def gallery(source: ReportSource, album: "Album") -> Gallery:
     chosen = choose(rows, source)
     by_id = album.samples
     answers = _answers(source, {row["sample"] for row in chosen})
-    made = []
+    failures = []
     for row in chosen:
         sample = by_id.get(row["sample"])
         if sample is None:
             continue
         try:
-            made.append(failure(row, sample, answers.get(sample.id), source, blurred=mode == "blurred"))
+            failures.append(failure(row, sample, answers.get(sample.id), source, blurred=mode == "blurred"))
         except InputError:
             continue  # an unreadable picture is in the list of failures of the run already
-    if not made:
+    if not failures:
         return Gallery(mode, "The pictures of the failures cannot be read again.", metric=metric, total=total)
-    return Gallery(mode, "", made, metric, total)
+    return Gallery(mode, "", failures, metric, total)
 
 
 def loaded(source: ReportSource) -> tuple[Dataset | None, str]:
@@ -188,9 +188,9 @@ def choose(rows: Sequence[dict[str, Any]], source: ReportSource, most: int = SHO
 
 def _telling_attribute(source: ReportSource) -> str:
     groups = [f for f in source.audit.findings if f.kind == "group" and f.depth == 1]
-    found = [f for f in groups if f.verdict == DISPARITY and math.isfinite(f.effect)]
-    if found:
-        return max(found, key=lambda f: abs(f.effect)).attribute
+    disparities = [f for f in groups if f.verdict == DISPARITY and math.isfinite(f.effect)]
+    if disparities:
+        return max(disparities, key=lambda f: abs(f.effect)).attribute
     return source.names.by[0] if source.names.by else ""
 
 
@@ -216,18 +216,18 @@ def failure(
     about = about_row(row, source.names.by)
     telling = [source.task.curve_of] if source.task and source.task.curve_of else [m.name for m in source.metrics]
     scores = [(name, _number(row.get(f"m.{name}"))) for name in telling]
-    said = drawing.said(answer)
+    answered = drawing.answer_words(answer)
     person = ", ".join(f"{name} {value}".strip() for name, value in about)
-    alt = "; ".join(part for part in (sample.id, person, f"answered {said}" if said else "") if part)
+    alt = "; ".join(part for part in (sample.id, person, f"answered {answered}" if answered else "") if part)
     return Failure(
         sample.id,
         pictures.embedded(pixels, shown, longest=240, blurred=blurred, quality=76),
         drawing.overlay(drawn, shown.view_box, alt),
         about,
         scores,
-        said,
+        answered,
         alt,
-        pictures.made(answer.pixels, blurred=blurred) if isinstance(answer, Picture) else None,
+        pictures.whole_picture(answer.pixels, blurred=blurred) if isinstance(answer, Picture) else None,
     )
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from countenance.auditing import Finding
 from countenance.auditing.headline import deltas_of
 from countenance.report import numbers, words
-from countenance.report.figures.scale import Scale
+from countenance.report.charts.scale import Scale
 from countenance.report.harms import TWINS, metric_words, sides
 from countenance.report.names import REST
 from countenance.report.source import Audited

@@ -207,7 +207,7 @@ def _side(
         source.names.who(f.attribute, group) if named else "everyone else",
         source.names.people(f.attribute, group) if named else "everyone else",
         n,
-        clusters,
+        people_counted(clusters, source.audit.settings),
         value[0],
         value[1],
         value[2],
@@ -221,21 +221,33 @@ def counts_pictures(n: int, clusters: int, settings: Mapping[str, Any]) -> bool:
     return (bool(clusters) and clusters != n) or words.cluster_noun(settings)[0] == "image"
 
 
+def people_counted(clusters: int, settings: Mapping[str, Any]) -> int:
+    """How many people there are; 0 where some rows name nobody, so that units are not people alone.
+
+    >>> people_counted(40, {"ways": ["identity"], "nouns": ["person", "people"]})
+    40
+    >>> people_counted(140, {"ways": ["identity"], "nouns": ["person or unnamed image", "people or unnamed images"]})
+    0
+    """
+    return 0 if "unnamed" in words.cluster_noun(settings)[0] else clusters
+
+
 def everyone(source: Audited, metric: Metric) -> HarmSide | None:
-    """All rows of a metric as one side."""
+    """All rows of a metric as one side; the versions of twins are pictures of fewer people."""
     whole: Estimate | None = source.overall.get(metric.name)
     if whole is None:
         return None
     rate = whole.metric_kind == "rate" and metric.better is not None
     failed = round(failing_share(whole.estimate, metric.better) * whole.n) if rate else None
-    pictures = counts_pictures(whole.n, whole.clusters, source.audit.settings)
+    settings = source.audit.settings
+    pictures = counts_pictures(whole.n, whole.clusters, settings) or bool(settings.get("paired_by"))
     return HarmSide(
         "everyone",
         "everyone",
         "everyone",
         "people",
         whole.n,
-        whole.clusters,
+        people_counted(whole.clusters, settings),
         whole.estimate,
         whole.low,
         whole.high,

@@ -3,23 +3,22 @@
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from countenance.auditing import Audit
 from countenance.auditing.given_finding import PART_OF_GAP, GivenFinding
 from countenance.report import numbers
-from countenance.report.figures import forest, waterfall
+from countenance.report.charts import waterfall
+from countenance.report.charts.scale import Scale
 from countenance.report.names import attribute_label, value_label
 
 MOST_FIGURES = 6
 
 
 @dataclass(frozen=True)
-class DrawnStep:
-    """A step of a waterfall: its name, the bar, and its size with interval as text."""
+class LabelledStep:
+    """A step of a waterfall: its name, where it lies, and its size with interval as text."""
 
     name: str
-    bar: Markup
+    step: waterfall.Step
     size: str
     interval: str
 
@@ -31,8 +30,8 @@ class Fall:
     title: str
     verdict: str
     reason: str
-    axis: Markup
-    steps: list[DrawnStep]
+    scale: Scale
+    steps: list[LabelledStep]
     conditions: list[str]
     strata: list[Any]
     kind: str
@@ -42,7 +41,7 @@ class Fall:
 class HeldEqual:
     """Everything that the section says."""
 
-    given: list[str]
+    conditions: list[str]
     falls: list[Fall]
     rows: list[GivenFinding]
     part_of_gap: str
@@ -50,20 +49,19 @@ class HeldEqual:
 
 def section(audit: Audit) -> HeldEqual | None:
     """What an audit says with conditions held equal; None where nobody asked."""
-    given: list[GivenFinding] = audit.given
-    if not given:
+    findings: list[GivenFinding] = audit.given
+    if not findings:
         return None
-    drawn = sorted((f for f in given if numbers.is_number(f.raw)), key=lambda f: -abs(f.raw))[:MOST_FIGURES]
-    names = given[0].given
-    noted = PART_OF_GAP if any(f.note == PART_OF_GAP for f in given) else ""
-    return HeldEqual([attribute_label(name) for name in names], [_fall(f) for f in drawn], given, noted)
+    drawn = sorted((f for f in findings if numbers.is_number(f.raw)), key=lambda f: -abs(f.raw))[:MOST_FIGURES]
+    names = findings[0].given
+    noted = PART_OF_GAP if any(f.note == PART_OF_GAP for f in findings) else ""
+    return HeldEqual([attribute_label(name) for name in names], [_fall(f) for f in drawn], findings, noted)
 
 
 def _fall(finding: GivenFinding) -> Fall:
-    parts = [(name, one.part, one.part_low, one.part_high) for name, one in finding.explained.items()]
+    parts = [(name, part.part, part.part_low, part.part_high) for name, part in finding.explained.items()]
     held = (finding.held_equal, finding.low, finding.high)
-    made = waterfall.steps((finding.raw, finding.raw_low, finding.raw_high), parts, held)
-    scale = waterfall.scale_of(made, finding.metric_kind)
+    bars = waterfall.steps((finding.raw, finding.raw_low, finding.raw_high), parts, held)
     kind = finding.metric_kind
     group = value_label(finding.attribute, finding.group)
     versus = "everybody else" if finding.versus == "rest" else value_label(finding.attribute, finding.versus)
@@ -71,15 +69,15 @@ def _fall(finding: GivenFinding) -> Fall:
         f"{finding.metric}: {attribute_label(finding.attribute)} {group} against {versus}",
         finding.verdict,
         finding.reason,
-        forest.axis(scale),
+        waterfall.scale_of(bars, kind),
         [
-            DrawnStep(
-                attribute_label(one.name) if one.kind == "part" else one.name,
-                waterfall.bar(scale, one),
-                numbers.change(one.size, kind),
-                numbers.change_span(one.low, one.high, kind),
+            LabelledStep(
+                attribute_label(part.name) if part.kind == "part" else part.name,
+                part,
+                numbers.change(part.size, kind),
+                numbers.change_span(part.low, part.high, kind),
             )
-            for one in made
+            for part in bars
         ],
         list(finding.given),
         list(finding.strata),

@@ -7,13 +7,15 @@ from typing import Any
 
 import countenance
 from countenance.auditing.verdict import DISPARITY
-from countenance.comparing import Leaderboard, Standing
+from countenance.comparing import Change, Leaderboard, Standing
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import UNKNOWN
 from countenance.report import numbers, render, words
+from countenance.report.charts.forest import ChangeRow, Forest, ForestBlock, ForestRow, bounds
+from countenance.report.charts.scale import Scale
 from countenance.report.comparison import (
-    ComparisonRow,
     by_attribute,
+    change_forest,
     change_row,
     csv_of,
     gap_row,
@@ -21,7 +23,6 @@ from countenance.report.comparison import (
     scale_of,
 )
 from countenance.report.comparison_words import told_side
-from countenance.report.figures import critical, forest
 from countenance.report.findings import csv_link
 from countenance.report.groups import label
 from countenance.run.licences import in_words
@@ -58,28 +59,77 @@ def board_pages(board: Leaderboard) -> list[dict[str, Any]]:
                 "better": better,
                 "standings": standings,
                 "cells": {s.model: _cells(s, columns, better, pairs[0].scale) for s in standings},
-                "scale": "rate" if pairs[0].scale else "mean",
                 "by_attribute": [(name, list(own)) for name, own in itertools.groupby(columns, _first)],
-                "ties": critical.cliques([standing.model for standing in standings], pairs),
-                "picture": critical.picture(standings, pairs, better, f"cd-{len(pages)}"),
-                "pairs": [change_row(pair, f"{pair.a} → {pair.b}", scale_of(pairs), board.settings) for pair in pairs],
-                "axis": forest.axis(scale_of(pairs)),
+                "forest": standings_forest(standings, metric, "rate" if pairs[0].scale else "mean"),
+                "ties": (ties := cliques(standings, pairs)),
+                "ties_words": ties_words(standings, ties),
+                "pairs": pairs_forest(board, metric, better, pairs),
             }
         )
     return pages
+
+
+def standings_forest(standings: Sequence[Standing], metric: str, kind: str) -> Forest:
+    """The models, best first, each with its interval."""
+    rows = [
+        ForestRow(
+            f"{standing.rank}{'=' if standing.tied else ''}  {standing.model}",
+            standing.estimate,
+            standing.low,
+            standing.high,
+            numbers.value(standing.estimate, kind),
+            numbers.span(standing.low, standing.high, kind),
+            numbers.plural(standing.n, "row"),
+            words.NONE,
+            n=standing.n,
+            clusters=standing.clusters,
+        )
+        for standing in standings
+    ]
+    return Forest(metric, metric, Scale.around(bounds(rows), kind, least=0.02), (ForestBlock("", tuple(rows)),))
+
+
+def pairs_forest(board: Leaderboard, metric: str, better: str | None, pairs: Sequence[Change]) -> Forest:
+    """Every two models: the second minus the first."""
+    rows = tuple(change_row(pair, f"{pair.a} → {pair.b}", board.settings) for pair in pairs)
+    return change_forest(metric, better, [ForestBlock("", rows)], scale_of(pairs))
+
+
+def cliques(standings: Sequence[Standing], pairs: Sequence[Change]) -> list[tuple[int, ...]]:
+    """Largest runs of models, by their places, among which no two are shown to differ; runs of one are left out."""
+    apart = {
+        frozenset((pair.a, pair.b))
+        for pair in pairs
+        if pair.verdict != CANNOT_TELL and not pair.verdict.startswith("no ")
+    }
+    models = [standing.model for standing in standings]
+    runs: list[tuple[int, ...]] = []
+    for start in range(len(models)):
+        end = start + 1
+        while end < len(models) and all(frozenset((models[end], model)) not in apart for model in models[start:end]):
+            end += 1
+        run = tuple(range(start, end))
+        if len(run) > 1 and not any(set(run) <= set(other) for other in runs):
+            runs.append(run)
+    return runs
+
+
+def ties_words(standings: Sequence[Standing], ties: Sequence[tuple[int, ...]]) -> str:
+    """Who cannot be told apart, as a clause."""
+    names = [", ".join(standings[place].model for place in tie) for tie in ties]
+    return "; ".join(f"{models} cannot be told apart" for models in names) or "all models differ"
 
 
 def _first(column: tuple[str, str, str]) -> str:
     return column[0]
 
 
-def moved_gaps(board: Leaderboard) -> list[tuple[str, list[ComparisonRow]]]:
+def moved_gaps(board: Leaderboard) -> list[tuple[str, list[ChangeRow]]]:
     """For each model compared with the first: the gaps that changed, told from the side that lost ground."""
     blocks = []
     for model in board.models[1:]:
         gaps = [told_side(g) for g in board.gaps if g.b == model and g.verdict == DISPARITY and not g.mirrors]
-        scale = scale_of(gaps)
-        rows = [gap_row(g, f"{label(g.attribute, g.group)} ({g.metric})", scale, board.settings) for g in gaps]
+        rows = [gap_row(g, f"{label(g.attribute, g.group)} ({g.metric})", board.settings) for g in gaps]
         blocks.append((model, rows))
     return blocks if board.gaps else []
 

@@ -69,13 +69,13 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
 
 def independence(settings: Mapping[str, Any]) -> str:
     """What was taken as independent."""
-    one, many = words.cluster_noun(settings)
-    said = f"Here: {words.unit_words(str(settings['unit']))}." if settings.get("unit") else ""
+    noun, many = words.cluster_noun(settings)
+    unit = f"Here: {words.unit_words(str(settings['unit']))}." if settings.get("unit") else ""
     if not settings.get("ways", settings.get("cluster")):
-        return said or "Rows were taken as independent."
+        return unit or "Rows were taken as independent."
     return (
-        f"Rows of the same {one} are not independent, so every interval and test counts {many}, not rows: ten pictures "
-        f"of one person say less than ten people. {said}"
+        f"Rows of the same {noun} are not independent, so every interval and test counts {many}, not rows: ten "
+        f"pictures of one person say less than ten people. {unit}"
     ).strip()
 
 
@@ -151,9 +151,9 @@ def audit_options(settings: Mapping[str, Any]) -> list[str]:
     lower = [name for name, way in (settings.get("better") or {}).items() if way == "lower"]
     if lower:
         options += ["--better", ",".join(f"{name}=lower" for name in lower)]
-    asked = settings.get("adjust_asked", settings.get("adjust", "minp"))
-    if asked != "minp":
-        options += ["--adjust", asked]
+    adjustment = settings.get("adjust_asked", settings.get("adjust", "minp"))
+    if adjustment != "minp":
+        options += ["--adjust", adjustment]
     if isinstance(settings.get("reference"), str):
         options += ["--reference", settings["reference"]]
     if settings.get("pair"):

@@ -119,19 +119,19 @@ def tone_colour(value: str) -> tuple[int, ...] | None:
     >>> tone_colour("0. [102, 78, 65]"), tone_colour("0. Africa")
     ((102, 78, 65), None)
     """
-    found = re.fullmatch(r"\d+\. \[(\d+), (\d+), (\d+)\]", value)
-    return None if found is None else tuple(int(number) for number in found.groups())
+    numbers = re.fullmatch(r"\d+\. \[(\d+), (\d+), (\d+)\]", value)
+    return None if numbers is None else tuple(int(number) for number in numbers.groups())
 
 
-def in_group_order(found: "Iterable[G]") -> "list[G]":
+def in_group_order(items: "Iterable[G]") -> "list[G]":
     """Findings, estimates or changes metric by metric and attribute by attribute, groups in their own order."""
-    found = list(found)
+    items = list(items)
     levels: dict[str, list[str]] = {}
-    for one in found:
-        if CROSS not in one.attribute:
-            levels.setdefault(one.attribute, []).append(one.group)
-    depth = max((one.attribute.count(CROSS) + 1 for one in found), default=1)
-    return Names(list(levels), {name: in_order(name, values) for name, values in levels.items()}, depth).ordered(found)
+    for item in items:
+        if CROSS not in item.attribute:
+            levels.setdefault(item.attribute, []).append(item.group)
+    depth = max((item.attribute.count(CROSS) + 1 for item in items), default=1)
+    return Names(list(levels), {name: in_order(name, values) for name, values in levels.items()}, depth).ordered(items)
 
 
 class OfGroup(Protocol):
@@ -161,18 +161,18 @@ class Names:
     def of(cls, audit: Audit) -> "Names":
         """The names of an audit's groups."""
         settings = audit.settings
-        told = {str(name): list(values) for name, values in (settings.get("levels") or {}).items()}
-        seen = {name: list(values) for name, values in told.items()}
+        stated = {str(name): list(values) for name, values in (settings.get("levels") or {}).items()}
+        seen = {name: list(values) for name, values in stated.items()}
         for estimate in audit.groups:
             if estimate.depth == 1 and estimate.group not in seen.setdefault(estimate.attribute, []):
                 seen[estimate.attribute].append(estimate.group)
         depth = max([1, *(estimate.depth for estimate in audit.groups)])
         cut = settings.get("bins") or {}  # bins have the order in which they were cut
         ordered = {name: values if name in cut else in_order(name, values) for name, values in seen.items()}
-        made = cls(list(told) or [str(name) for name in settings.get("by", [])], ordered, depth)
+        names = cls(list(stated) or [str(name) for name in settings.get("by", [])], ordered, depth)
         for cross in settings.get("crosses") or []:
-            made._attributes[CROSS.join(cross)] = tuple(cross)
-        return made
+            names._attributes[CROSS.join(cross)] = tuple(cross)
+        return names
 
     def parts(self, attribute: str, group: str) -> list[tuple[str, str]]:
         """A group as pairs of attribute and value, whatever characters the values hold.
@@ -209,32 +209,36 @@ class Names:
         >>> sorted(["monk_10", "monk_2"], key=lambda group: names.place("skin_tone", group))
         ['monk_2', 'monk_10']
         """
-        made = []
+        places = []
         for name, value in self.parts(attribute, group):
             levels = self.levels.get(name, [])
-            made.append(levels.index(value) if value in levels else len(levels))
-        return tuple(made)
+            places.append(levels.index(value) if value in levels else len(levels))
+        return tuple(places)
 
-    def ordered(self, found: Iterable[G]) -> list[G]:
+    def ordered(self, items: Iterable[G]) -> list[G]:
         """Findings, estimates or changes metric by metric and attribute by attribute, groups in their own order."""
-        found = list(found)
-        metrics = list(dict.fromkeys(getattr(one, "metric", "") for one in found))
-        attributes = list(dict.fromkeys(one.attribute for one in found))
+        items = list(items)
+        metrics = list(dict.fromkeys(getattr(item, "metric", "") for item in items))
+        attributes = list(dict.fromkeys(item.attribute for item in items))
 
-        def key(one: G) -> tuple[int, int, tuple[int, ...]]:
-            places = metrics.index(getattr(one, "metric", "")), attributes.index(one.attribute)
-            return *places, self.place(one.attribute, one.group)
+        def key(item: G) -> tuple[int, int, tuple[int, ...]]:
+            places = metrics.index(getattr(item, "metric", "")), attributes.index(item.attribute)
+            return *places, self.place(item.attribute, item.group)
 
-        return sorted(found, key=key)
+        return sorted(items, key=key)
 
     def words(self, attribute: str, group: str) -> list[ValueWords]:
         """The words for the values of a group, those about the person first."""
         parts = sorted(self.parts(attribute, group), key=lambda part: role_of([part[0]], {}) != PERSON)
         return [value_words(name, value) for name, value in parts]
 
-    def swatch(self, attribute: str, group: str) -> Markup:
+    def colours(self, attribute: str, group: str) -> tuple[str, ...]:
         """The colours of a group's skin tones."""
-        return swatches([colour for part in self.words(attribute, group) for colour in part.swatches])
+        return tuple(colour for part in self.words(attribute, group) for colour in part.swatches)
+
+    def swatch(self, attribute: str, group: str) -> Markup:
+        """The colours of a group's skin tones as a small picture."""
+        return swatches(self.colours(attribute, group))
 
     def who(self, attribute: str, group: str) -> str:
         """A group in few words, for a list.

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from countenance.auditing import Audit
 from countenance.report import render
 from countenance.report.album import Album
-from countenance.report.first import FirstScreen, first_screen
+from countenance.report.first_screen import FirstScreen, first_screen
+from countenance.report.fragments import fragment
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.names import model_label
 from countenance.report.page import first_notes, too_many_failed
 from countenance.report.source import AuditSource, ReportSource
 from countenance.run import Run, read_audit
-from countenance.run.store import AUDIT
+from countenance.run.file_names import AUDIT
 
 
 def audit_html(audit: Audit) -> str:
     """The first screen of an audit alone: it knows no pictures, so people are dots."""
     first = first_screen(AuditSource(audit, None), "The model", Album("off"))
-    return fragment(first, "audit", list(audit.notes))
+    return _first(first, "audit", list(audit.notes))
 
 
 def run_html(run: Run) -> str:
@@ -35,21 +34,20 @@ def run_html(run: Run) -> str:
         too_many_failed=too_many_failed({"max_failures": 0.05} | manifest),
     )
     title = f"{model_label(run.model_name)} on {run.dataset_name}: {manifest.get('question', '')}".strip(": ")
-    return fragment(first, title, first_notes(source, list(manifest.get("notes") or []), manifest["dataset"]))
+    return _first(first, title, first_notes(source, list(manifest.get("notes") or []), manifest["dataset"]))
 
 
-def fragment(first: FirstScreen, title: str, notes: list[str]) -> str:
+def _first(first: FirstScreen, title: str, notes: list[str]) -> str:
     """A first screen as markup for a notebook; links into the page lead nowhere, so there are none."""
-    context: dict[str, Any] = {
-        "first": first,
-        "first_of": title,
-        "first_notes": notes,
-        "first_rows": FIRST_ROWS,
-        "first_heading": "h2",
-        "alone": True,
-    }
-    text = render.environment().get_template("sections/verdict.html.j2").render(**context)
-    return f'<style>{render.first_style()}</style>\n<div class="countenance">{text}</div>'
+    return fragment(
+        "sections/verdict.html.j2",
+        first=first,
+        first_of=title,
+        first_notes=notes,
+        first_rows=FIRST_ROWS,
+        first_heading="h2",
+        alone=True,
+    )
 
 
 def audit_lines(audit: Audit) -> str:
@@ -64,7 +62,7 @@ def _lines(kind: str, verdict: str, first: FirstScreen) -> list[str]:
         f"  {first.sentence}",
         f"  Who:  {first.who[0].label}, {first.who[0].text}" if first.who else "  Who:  no confirmed gap",
         f"  When: {first.when[0].label}, {first.when[0].text}" if first.when else "  When: no confirmed gap",
-        f"  {first.forest.rest if first.forest else first.how_sure}",
+        f"  {first.forest.note if first.forest else first.how_sure}",
     ]
 
 

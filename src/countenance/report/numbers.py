@@ -171,13 +171,13 @@ def tick(number: float) -> str:
     return (MINUS if number < 0 else "") + text
 
 
-def plural(n: int, one: str, many: str | None = None) -> str:
+def plural(n: int, singular: str, many: str | None = None) -> str:
     """A count with its noun.
 
     >>> plural(1, "image"), plural(2400, "image"), plural(2, "identity", "identities")
     ('1 image', '2,400 images', '2 identities')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {singular if n == 1 else many or singular + 's'}"
 
 
 def _signed(number: float, digits: int, *, plus: bool = False) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import shlex
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,21 @@ from countenance.auditing import Audit
 from countenance.calibration_table import calibration_hash
 from countenance.decoding import json_of
 from countenance.files import to_json
-from countenance.report import cannot_tell, charts, findings, held_equal, method, render, words
+from countenance.report import charts, findings, held_equal, method, open_questions, render, words
 from countenance.report import gallery as pictures
 from countenance.report.album import Album
+from countenance.report.draw.svg.bars import tally_bar
 from countenance.report.face_matrix import face_matrix
-from countenance.report.figures import tally
-from countenance.report.first import first_screen
+from countenance.report.first_screen import first_screen
 from countenance.report.handle import handles
 from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import GroupRows
 from countenance.report.names import model_label
+from countenance.report.results import result_sections
 from countenance.report.source import Audited, ReportSource, TableSource
-from countenance.report.whole_run import whole_run
 from countenance.run import Run
-from countenance.run.store import PAGES, REPORT
+from countenance.run.file_names import PAGES, REPORT
 from countenance.run.suite import Section, Suite, suite_of
 from countenance.storage import Missing, is_url
 
@@ -92,9 +92,11 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
     return write_page(ReportSource.of(run), out, gallery)
 
 
-def write_page(source: ReportSource, out: Path | str | None, gallery: str, said: dict[str, Any] | None = None) -> Path:
-    """Write the page of a source (with the context `said` where it was made before) and return its path."""
-    text = render.page("report.html.j2", **(said or context(source, gallery)))
+def write_page(
+    source: ReportSource, out: Path | str | None, gallery: str, content: dict[str, Any] | None = None
+) -> Path:
+    """Write the page of a source (with its `content` where it was computed before) and return its path."""
+    text = render.page("report.html.j2", **(content or context(source, gallery)))
     return put(source.run, REPORT, text, out, gallery)
 
 
@@ -115,26 +117,39 @@ def put(run: Run, name: str, text: str, out: Path | str | None, gallery: str) ->
 def pages_of(run: Run) -> dict[str, Any]:
     """The pages that a run has, with how pictures are shown in each."""
     try:
-        found = json_of(run.store.storage.read(PAGES), PAGES)
+        pages = json_of(run.store.storage.read(PAGES), PAGES)
     except (Missing, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return pages if isinstance(pages, dict) else {}
 
 
-def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path:
+@dataclass(frozen=True)
+class TableOrigin:
+    """The user's own table, and the options of `countenance audit` by which the rows of a page were made from it."""
+
+    path: Path
+    options: tuple[str, ...] = ()
+
+
+def write_table_report(table: Path | str, audit: Audit, out: Path | str, origin: TableOrigin | None = None) -> Path:
     """Write the report of a table's audit as one self-contained HTML file and return its path.
 
-    It has the sections of a run's report that need no run. The same table gives the same bytes.
+    It has the sections of a run's report that need no run. The same table gives the same bytes. With `origin` the
+    page names that table, from which `table` was made.
     """
-    return render.write(Path(out), render.page("table.html.j2", **table_context(table, audit, Path(out))[1]))
+    content = table_context(table, audit, Path(out), origin)[1]
+    return render.write(Path(out), render.page("table.html.j2", **content))
 
 
-def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSource, dict[str, Any]]:
+def table_context(
+    table: Path | str, audit: Audit, out: Path, origin: TableOrigin | None = None
+) -> tuple[TableSource, dict[str, Any]]:
     """What the report of a table says, as a page and on paper."""
-    path = Path(table)
-    source = TableSource(audit.without_given(), None, path)
+    named = origin or TableOrigin(Path(table))
+    path = named.path
+    source = TableSource(audit.without_given(), None, Path(table))
     first = first_screen(source, "The model", Album("off", NO_PICTURES))
-    options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
+    options = " ".join(shlex.quote(option) for option in (*named.options, *method.audit_options(audit.settings)))
     option = "--pdf" if out.suffix.lower() == ".pdf" else "--report"
     return source, audited(source) | {
         "manifest": {"failed": 0, "notes": [], "dataset": {"images": None}},
@@ -155,14 +170,14 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
     }
 
 
-def context(source: ReportSource, asked: str) -> dict[str, Any]:
+def context(source: ReportSource, choice: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
-    extra = [] if suite is None else [*suite.sections(replace(source, gallery=asked)), _protocol(suite)]
-    album = Album.of(source, asked)
-    return evidence(source, asked, album) | {
+    extra = [] if suite is None else [*suite.sections(replace(source, gallery=choice)), _protocol(suite)]
+    album = Album.of(source, choice)
+    return evidence(source, choice, album) | {
         "gallery": pictures.gallery(source, album),
-        "gallery_asked": asked,
+        "gallery_choice": choice,
         "extra": extra,
         "first_heading": "h1",
     }
@@ -180,7 +195,7 @@ def _protocol(suite: Suite) -> Section:
     )
 
 
-def evidence(source: ReportSource, asked: str = "auto", album: Album | None = None) -> dict[str, Any]:
+def evidence(source: ReportSource, choice: str = "auto", album: Album | None = None) -> dict[str, Any]:
     """What the sections about the audit, the data and the method say; with an album also faces."""
     manifest, settings = DEFAULTS | source.run.plain_manifest(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)
@@ -198,14 +213,14 @@ def evidence(source: ReportSource, asked: str = "auto", album: Album | None = No
         "matrix": face_matrix(source, harms(source), album or Album("off"), GroupRows(source)),
         "real_people": bool(manifest["dataset"]["card"].get("real_people")),
         "too_many_failed": failed,
-        "curves": charts.curves(source),
-        "results": whole_run(source.results),
+        "curves": charts.curve_panels(source),
+        "results": result_sections(source.results),
         "failures": source.failures[:LISTED_FAILURES],
         "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
         "unanswered": source.unanswered(),
         "in_numbers": source.in_numbers,
         "kind_words": KINDS,
-        "commands": method.commands(manifest, settings, asked),
+        "commands": method.commands(manifest, settings, choice),
         "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
     }
 
@@ -225,25 +240,25 @@ def audited(source: Audited) -> dict[str, Any]:
     names = source.names
     lead = next((harm.metric.name for harm in harms(source)), "")
     ordered = findings.in_order(audit.findings)
-    kept = ordered[: findings.MOST]
+    listed = ordered[: findings.MOST]
     return {
         "audit": audit,
         "calibration": calibration_hash(),
         "settings": settings,
         "delta": words.gap_words(settings),
         "tally": words.tally(audit),
-        "tally_bar": tally.bar(words.tally(audit)),
+        "tally_bar": tally_bar(words.tally(audit)),
         "first_rows": FIRST_ROWS,
         "handles": sorted(handles(source), key=lambda handle: handle.metric != lead),
         "numbers_on_top": charts.headline_numbers(source),
         "held_equal": held_equal.section(audit),
-        "forests": sorted(charts.forests(source), key=lambda forest: forest.metric.name != lead),
+        "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
-        "cannot_tell": cannot_tell.cannot_tell(source),
-        "findings": findings.table_rows(kept, names),
+        "cannot_tell": open_questions.cannot_tell(source),
+        "findings": findings.table_rows(listed, names),
         "all_findings": len(ordered),
         "columns": findings.COLUMNS,
-        "csv": findings.csv_uri(kept),
+        "csv": findings.csv_uri(listed),
         "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
         "cluster_noun": words.cluster_noun(settings),
         "unit_words": words.unit_words(str(settings["unit"])),
@@ -266,20 +281,20 @@ SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses",
 
 def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
     """The settings of the audit as text, without those that were not set or that the page says elsewhere."""
-    made = []
+    rows = []
     for name, value in settings.items():
         if value in (None, {}, [], "") or name in SAID_ELSEWHERE:
             continue
         if isinstance(value, dict):
             parts = (f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in value.items())
-            made.append((name.replace("_", " "), ", ".join(parts)))
+            rows.append((name.replace("_", " "), ", ".join(parts)))
         else:
             text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            made.append((name.replace("_", " "), text))
-    return made
+            rows.append((name.replace("_", " "), text))
+    return rows
 
 
 def too_many_failed(manifest: dict[str, Any]) -> bool:
     """Whether more images failed than a verdict may rest on."""
-    asked = int(manifest["dataset"]["images"]) or 1
-    return int(manifest.get("failed", 0)) / asked > float(manifest.get("max_failures", 0.05))
+    images = int(manifest["dataset"]["images"]) or 1
+    return int(manifest.get("failed", 0)) / images > float(manifest.get("max_failures", 0.05))

@@ -16,9 +16,10 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.files import write_atomically
+from countenance.report.draw.mpl import svg_of
+from countenance.report.draw.mpl.style import check_installed
+from countenance.report.draw.palette import COLOURS, INK, LINE, SOFT
 from countenance.report.names import clean
-from countenance.report.plots import svg_of
-from countenance.report.plots.style import COLOURS, INK, LINE, SOFT, check_installed
 
 WIDEST = 34
 """Characters after which a cell may be broken into lines."""
@@ -247,7 +248,7 @@ def widths(columns: Sequence[Sequence[str]], most: int = ACROSS) -> list[int]:
     """
     words = [max(len(word) for cell in cells for word in re.split("[ \\n]+", cell)) for cells in columns]
     least = [1.15 * word + 3 for word in words]  # headings are bold; cells have margins
-    wanted = [max(low, min(WIDEST, max(map(len, cells))) + 2) for low, cells in zip(least, columns, strict=True)]
-    more = sum(wanted) - sum(least)
+    ideal = [max(low, min(WIDEST, max(map(len, cells))) + 2) for low, cells in zip(least, columns, strict=True)]
+    more = sum(ideal) - sum(least)
     share = min(1.0, max(0.0, (most - sum(least)) / more)) if more else 0.0
-    return [round(low + share * (high - low)) for low, high in zip(least, wanted, strict=True)]
+    return [round(low + share * (high - low)) for low, high in zip(least, ideal, strict=True)]

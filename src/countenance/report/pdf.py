@@ -7,16 +7,15 @@ from typing import Any
 
 from countenance.auditing import Audit
 from countenance.report import numbers
-from countenance.report.cannot_tell import Open
 from countenance.report.cards.tables import finding_row
+from countenance.report.draw.mpl import curve_figures, forest_figures, heat_figures
 from countenance.report.findings import in_order
 from countenance.report.markup import put_markup, put_table
 from countenance.report.names import attribute_label
-from countenance.report.page import context, table_context
+from countenance.report.open_questions import Open
+from countenance.report.page import TableOrigin, context, table_context
 from countenance.report.paper import Paper, pdf_path
-from countenance.report.pdf_first import put_first
-from countenance.report.plots import curve_figures, forest_figures, result_figures
-from countenance.report.plots.forest import rows_of
+from countenance.report.pdf_first_page import put_first
 from countenance.report.source import Audited, ReportSource
 from countenance.report.words import UNTESTABLE
 from countenance.run import Run
@@ -26,19 +25,19 @@ MOST_FINDINGS, MOST_OPEN = 60, 24
 
 
 def write_pdf(
-    run: Run | ReportSource, out: Path | str, *, said: dict[str, Any] | None = None, verdicts: bool = True
+    run: Run | ReportSource, out: Path | str, *, content: dict[str, Any] | None = None, verdicts: bool = True
 ) -> Path:
     """Write the report of an audited run as PDF and return its path; it never shows a real face.
 
-    `said` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline, the same
-    statements, the same numbers and the same sections of a suite. Without `verdicts` no group is marked by its verdict
-    in the figures. The same run gives the same bytes.
+    `content` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline,
+    statements, numbers and sections of a suite. Without `verdicts` no group is marked by its verdict in the figures.
+    The same run gives the same bytes.
     """
     path = pdf_path(out)
     source = run if isinstance(run, ReportSource) else ReportSource.of(run)
-    said = context(source, "auto") if said is None else said
-    manifest = said["manifest"]
-    title = f"{source.run.model_name} on {said['data_name']}"
+    content = context(source, "auto") if content is None else content
+    manifest = content["manifest"]
+    title = f"{source.run.model_name} on {content['data_name']}"
     licences = in_words(of_manifest(source.run.manifest))
     day = str(manifest["finished"])[:10]
     paper = Paper(
@@ -47,53 +46,58 @@ def write_pdf(
         finished=manifest["finished"],
         about=f"Licences: {licences}",
     )
-    paper.text(f"{said['first_of']} · {said['first'].counted}", 8, soft=True, gap=1)
-    put_first(paper, said["first"], said["first_notes"], faces=not said["real_people"])
-    _numbers(paper, said)
-    _groups(paper, source, said, verdicts)
+    paper.text(f"{content['first_of']} · {content['first'].counted}", 8, soft=True, gap=1)
+    put_first(paper, content["first"], content["first_notes"], faces=not content["real_people"])
+    _numbers(paper, content)
+    _groups(paper, content, verdicts)
     _curves(paper, source)
-    _tables(paper, said)
-    for _, name, markup in said["extra"]:
+    _heat_maps(paper, source)
+    _tables(paper, content)
+    for _, name, markup in content["extra"]:
         paper.heading(name)
         put_markup(paper, markup)
-    _open(paper, said)
+    _open(paper, content)
     _findings(paper, source)
-    _background(paper, said, licences)
+    _background(paper, content, licences)
     return paper.write(path)
 
 
-def _meaning(meaning: str, better: str | None, said: dict[str, Any]) -> str:
-    level = 100 * (1 - float(said["settings"]["alpha"]))
-    told = f"{meaning[:1].upper()}{meaning[1:].rstrip('.')}. " if meaning else ""
+def _meaning(meaning: str, better: str | None, content: dict[str, Any]) -> str:
+    level = 100 * (1 - float(content["settings"]["alpha"]))
+    sentence = f"{meaning[:1].upper()}{meaning[1:].rstrip('.')}. " if meaning else ""
     way = f"{better.capitalize()} is better" if better else "Which way is better was not said"
-    return f"{told}{way}. Lines are {level:g} % intervals; all groups share one scale."
+    return f"{sentence}{way}. Lines are {level:g} % intervals; all groups share one scale."
 
 
-def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
+def write_table_pdf(table: Path | str, audit: Audit, out: Path | str, origin: TableOrigin | None = None) -> Path:
     """Write the report of a table's audit as PDF and return its path: what its page says, on paper.
 
     The same table gives the same bytes.
     """
     path = pdf_path(out)
-    source, said = table_context(table, audit, path)
-    foot = f"{said['name']} · of {said['changed'][:10]} · SHA-256 {said['hash'][:16]} · countenance {said['version']}"
-    paper = Paper(said["name"], foot, finished=said["changed"])
+    source, content = table_context(table, audit, path, origin)
+    foot = f"{content['name']} · of {content['changed'][:10]} · SHA-256 {content['hash'][:16]}"
+    foot += f" · countenance {content['version']}"
+    paper = Paper(content["name"], foot, finished=content["changed"])
     paper.text(
-        f"{said['name']} · {numbers.plural(said['rows'], 'row')}{_compared(said['settings'])}", 8, soft=True, gap=1
+        f"{content['name']} · {numbers.plural(content['rows'], 'row')}{_compared(content['settings'])}",
+        8,
+        soft=True,
+        gap=1,
     )
-    put_first(paper, said["first"], said["first_notes"], faces=False)
-    _numbers(paper, said)
-    _groups(paper, source, said, verdicts=True)
-    _open(paper, said)
+    put_first(paper, content["first"], content["first_notes"], faces=False)
+    _numbers(paper, content)
+    _groups(paper, content, verdicts=True)
+    _open(paper, content)
     _findings(paper, source)
-    _method(paper, said)
+    _method(paper, content)
     paper.heading("Provenance")
-    paper.code([said["command"]])
+    paper.code([content["command"]])
     paper.facts(
         [
-            ("Table", f"{said['name']}, last changed {said['changed']}, SHA-256 {said['hash']}"),
-            ("Versions", f"countenance {said['version']}"),
-            ("Audit settings", "; ".join(f"{name} {value}" for name, value in said["recorded"])),
+            ("Table", f"{content['name']}, last changed {content['changed']}, SHA-256 {content['hash']}"),
+            ("Versions", f"countenance {content['version']}"),
+            ("Audit settings", "; ".join(f"{name} {value}" for name, value in content["recorded"])),
         ]
     )
     return paper.write(path)
@@ -101,31 +105,32 @@ def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
 
 def _compared(settings: dict[str, Any]) -> str:
     """By what was compared, and which rows, for the first sentence."""
-    told = f", compared by {', '.join(map(attribute_label, settings['by']))}" if settings["by"] else ""
+    words = f", compared by {', '.join(map(attribute_label, settings['by']))}" if settings["by"] else ""
     for name, values in (settings["where"] or {}).items():
-        told += f"; only rows with {attribute_label(name)} {' or '.join(values)}"
-    return told
+        words += f"; only rows with {attribute_label(name)} {' or '.join(values)}"
+    return words
 
 
-def _groups(paper: Paper, source: Audited, said: dict[str, Any], verdicts: bool) -> None:
-    for metric in source.metrics:
-        figures = forest_figures(source, metric, verdicts=verdicts)
-        told = "; ".join(f"{row.label}: {row.text}" for row in rows_of(source, metric) if not row.heading)
-        if figures:
-            height = 25.4 * float(figures[0].get_size_inches()[1])
-            paper.heading(f"Groups: {metric.name}", need=min(height + 30, 250))
-            paper.text(_meaning(metric.meaning, metric.better, said), soft=True)
+def _groups(paper: Paper, content: dict[str, Any], verdicts: bool) -> None:
+    for forest in content["forests"]:
+        figures = forest_figures(forest if verdicts else forest.unmarked())
+        rows = "; ".join(f"{row.label}: {row.text}" for row in forest.rows)
+        height = 25.4 * float(figures[0].get_size_inches()[1])
+        paper.heading(f"Groups: {forest.metric}", need=min(height + 30, 250))
+        paper.text(_meaning(forest.meaning, forest.better, content), soft=True)
         for figure in figures:
-            paper.figure(figure, f"{metric.name} of each group with its interval. {told}")
+            paper.figure(figure, f"{forest.metric} of each group with its interval. {rows}")
 
 
-def _numbers(paper: Paper, said: dict[str, Any]) -> None:
+def _numbers(paper: Paper, content: dict[str, Any]) -> None:
     """The numbers of everybody."""
-    manifest = said["manifest"]
-    rows = [(one.name, one.value, one.interval, one.n, one.meaning) for one in said["numbers_on_top"]]
+    manifest = content["manifest"]
+    rows = [
+        (number.name, number.value, number.interval, number.n, number.meaning) for number in content["numbers_on_top"]
+    ]
     if manifest["dataset"]["images"] is not None:
         failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
-        meaning = said["in_numbers"].clause() if manifest["failed"] else "every image has a prediction"
+        meaning = content["in_numbers"].clause() if manifest["failed"] else "every image has a prediction"
         rows.append(("images without a prediction", *failed, "", meaning))
     if rows:
         paper.heading("Everyone", need=40)
@@ -133,18 +138,27 @@ def _numbers(paper: Paper, said: dict[str, Any]) -> None:
 
 
 def _curves(paper: Paper, source: ReportSource) -> None:
-    made = [*curve_figures(source), *result_figures(source)]
-    if not made:
+    figures = curve_figures(source)
+    if not figures:
         return
     paper.heading("Curves", need=100)
-    for name, figure in made:
+    for name, figure in figures:
         paper.heading(name, 9.5, need=88)
         paper.figure(figure, f"curves: {name}")
 
 
-def _tables(paper: Paper, said: dict[str, Any]) -> None:
+def _heat_maps(paper: Paper, source: ReportSource) -> None:
+    figures = heat_figures(source)
+    if figures:
+        paper.heading("Intersections and matrices", need=60)
+        paper.text("Stronger tint is worse, in a matrix higher; ◆ marks a group that is served worse.", soft=True)
+    for name, figure in figures:
+        paper.figure(figure, f"heat map: {name}")
+
+
+def _tables(paper: Paper, content: dict[str, Any]) -> None:
     """The tables among the results, as far as the page has them."""
-    for sheet in said["results"].sheets:
+    for sheet in content["results"].sheets:
         paper.heading(sheet.title)
         if sheet.about:
             paper.text(sheet.about, soft=True)
@@ -153,21 +167,28 @@ def _tables(paper: Paper, said: dict[str, Any]) -> None:
             paper.text(f"{numbers.plural(sheet.left, 'more row is', 'more rows are')} in results.json.", soft=True)
 
 
-def _open(paper: Paper, said: dict[str, Any]) -> None:
+def _open(paper: Paper, content: dict[str, Any]) -> None:
     """Who could not be judged, with what it would take."""
-    open_ones: list[Open] = [*said["cannot_tell"].unsure, *said["cannot_tell"].untested]
+    open_ones: list[Open] = [*content["cannot_tell"].unsure, *content["cannot_tell"].untested]
     paper.heading("What we cannot tell")
-    if said["cannot_tell"].nothing:
+    if content["cannot_tell"].nothing:
         paper.text("Every comparison that was asked for has an answer.")
         return
     if not open_ones:
         paper.text("Only intersections of attributes are open; the page and findings.parquet list them.")
         return
     rows = [
-        (one.metric, f"{one.attribute}: {one.group}", numbers.count(one.clusters), one.estimate, one.seen, one.needed)
-        for one in open_ones[:MOST_OPEN]
+        (
+            question.metric,
+            f"{question.attribute}: {question.group}",
+            numbers.count(question.clusters),
+            question.estimate,
+            question.seen,
+            question.needed,
+        )
+        for question in open_ones[:MOST_OPEN]
     ]
-    many = said["cluster_noun"][1]
+    many = content["cluster_noun"][1]
     paper.table(
         ("metric", "group", many, "estimate (interval)", "smallest gap we could see", "it takes"), rows, "LLRRRL"
     )
@@ -176,9 +197,9 @@ def _open(paper: Paper, said: dict[str, Any]) -> None:
 
 
 def _findings(paper: Paper, source: Audited) -> None:
-    found = in_order(source.audit.findings)
-    small = [f.verdict == UNTESTABLE and f.depth > 1 for f in found]
-    rows = [finding_row(f, source.names) for f, left_out in zip(found, small, strict=True) if not left_out]
+    findings = in_order(source.audit.findings)
+    small = [f.verdict == UNTESTABLE and f.depth > 1 for f in findings]
+    rows = [finding_row(f, source.names) for f, left_out in zip(findings, small, strict=True) if not left_out]
     if not rows:
         return
     paper.heading("Findings", need=50)
@@ -197,14 +218,14 @@ def _findings(paper: Paper, source: Audited) -> None:
         paper.text(f"{many} too small to test; findings.parquet lists them.", soft=True)
 
 
-def _method(paper: Paper, said: dict[str, Any]) -> None:
+def _method(paper: Paper, content: dict[str, Any]) -> None:
     paper.heading("Method")
-    for head, text in said["method"]:
+    for head, text in content["method"]:
         paper.facts([(head, text)])
 
 
-def _background(paper: Paper, said: dict[str, Any], licences: str) -> None:
-    manifest, card, model = said["manifest"], said["card"], said["model"]
+def _background(paper: Paper, content: dict[str, Any], licences: str) -> None:
+    manifest, card, model = content["manifest"], content["card"], content["model"]
     paper.heading("Data and model")
     paper.facts(
         [
@@ -215,11 +236,11 @@ def _background(paper: Paper, said: dict[str, Any], licences: str) -> None:
             ("Licences", licences),
         ]
     )
-    _method(paper, said)
+    _method(paper, content)
     paper.heading("Provenance")
-    paper.code(said["commands"])
+    paper.code(content["commands"])
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
-    settings = "; ".join(f"{name} {value}" for name, value in said["recorded"])
+    settings = "; ".join(f"{name} {value}" for name, value in content["recorded"])
     paper.facts(
         [
             ("Run finished", str(manifest["finished"])),

@@ -103,6 +103,6 @@ def annotated(pixels: Pixels, boxes: Sequence[tuple[Sequence[float], tuple[int, 
     return picture
 
 
-def made(pixels: Pixels, *, blurred: bool = False) -> Markup:
+def whole_picture(pixels: Pixels, *, blurred: bool = False) -> Markup:
     """A picture that a model made, whole."""
     return embedded(pixels, window(pixels.shape[1], pixels.shape[0]), blurred=blurred)

@@ -12,12 +12,10 @@ from markupsafe import Markup
 from countenance.auditing.table import UNKNOWN
 from countenance.files import write_atomically
 from countenance.report import numbers
-from countenance.report.figures.marks import icon
-from countenance.report.names import attribute_label, clean, value_label
+from countenance.report.draw import svg
+from countenance.report.names import attribute_label, clean, swatches, value_label
 
 HERE = Path(__file__).parent
-SHARED = (".mark", ".interval", ".verdict", ".icon", ".grid", ".ref", ".forest-axis text", ".hidden", ".note")
-"""Rules of the page that the first screen needs in a notebook too."""
 
 
 def _finalize(value: Any) -> Any:
@@ -28,7 +26,7 @@ def _finalize(value: Any) -> Any:
 @cache
 def environment() -> Environment:
     """The templates: autoescaping always on, a name that is not there is an error."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -36,19 +34,20 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    made.globals |= {"icon": icon, "numbers": numbers, "UNKNOWN": UNKNOWN}
-    made.filters |= {"attribute": attribute_label, "value_label": value_label, "count": numbers.count}
-    return made
+    templates.globals |= {"icon": svg.icon, "numbers": numbers, "draw": svg, "swatches": swatches, "UNKNOWN": UNKNOWN}
+    templates.filters |= {"attribute": attribute_label, "value_label": value_label, "count": numbers.count}
+    return templates
 
 
 def template(folder: Path, name: str) -> Any:
     """A template in a suite's own folder, which may use those of the report."""
-    made = environment()
+    templates = environment()
     mine = FileSystemLoader(folder)
-    return made.overlay(loader=ChoiceLoader([mine, made.loader or mine])).get_template(name)
+    return templates.overlay(loader=ChoiceLoader([mine, templates.loader or mine])).get_template(name)
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A style sheet or a script of the pages."""
     return (HERE / "static" / name).read_text(encoding="utf-8").strip()
 
 
@@ -61,28 +60,13 @@ def page(template: Any, **context: Any) -> str:
 
     Its policy allows our own style and script, pictures in the file, and no address at all.
     """
-    style, script = "\n" + _asset("style.css") + "\n", "\n" + _asset("report.js") + "\n"
+    style, script = "\n" + asset("style.css") + "\n", "\n" + asset("report.js") + "\n"
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     assets = {"style": Markup(style), "script": Markup(script), "policy": policy}  # noqa: S704 - our own files
     return environment().get_template(template).render(**context, **assets)
-
-
-def first_style() -> str:
-    """The style of the first screen alone, for a page that is not ours: nothing outside `.countenance` is touched."""
-    style = _asset("style.css")
-    start, end = style.index("/* first screen: begin */"), style.index("/* first screen: end */")
-    colours = style[style.index(":root {") : style.index("* { box-sizing")].replace(":root", ".countenance")
-    base = (
-        ".countenance { font: 15px/1.5 var(--sans); color: var(--ink); background: var(--bg); }"
-        ".countenance { padding: .2rem 1rem 1rem; container-type: inline-size; }"
-        ".countenance * { box-sizing: border-box; } .countenance a { color: var(--link); }"
-    )
-    marks = "\n".join(line for line in style.splitlines() if line.startswith(SHARED))
-    own = style[start:end].replace("@media (max-width:", "@container (max-width:")
-    return "\n".join([colours, base, marks, own])
 
 
 def write(path: Path, text: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from countenance.auditing.headline import deltas_of, failing, where_words, which_interval
@@ -10,6 +11,9 @@ from countenance.report.harms import TWINS, Harm, everyone, failing_share, harm_
 from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.report.words import DISPARITY, UNTESTABLE
+
+MOST_NUMBERS = 3
+"""A sentence of the terminal has no more."""
 
 
 def sentence(
@@ -52,6 +56,18 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
         return "No gap is shown; which gap would matter was not said."
     unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
     return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons have not enough people to tell."
+
+
+def in_sentences(text: str, verb: str) -> str:
+    """A sentence about two sides as two, where it has more than three numbers.
+
+    >>> in_sentences("MTCNN misses 7 of 50 masked people over 60, and 1 of 750 pictures of others.", "misses")
+    'MTCNN misses 7 of 50 masked people over 60. It misses 1 of 750 pictures of others.'
+    >>> in_sentences("MTCNN misses 7 of 50 masked people, and none of 60 others.", "misses")
+    'MTCNN misses 7 of 50 masked people, and none of 60 others.'
+    """
+    many = len(re.findall(r"\d[\d,.]*", text)) > MOST_NUMBERS
+    return text.replace(", and ", f". It {verb} ", 1) if many else text
 
 
 def harm_sentence(model: str, harm: Harm) -> str:

@@ -12,7 +12,7 @@ from countenance.data.balance import balance
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
 from countenance.report import drawing, pictures, render
-from countenance.report.figures import bars
+from countenance.report.draw.svg import bars
 from countenance.report.names import attribute_label, phrase, value_label
 from countenance.report.spread import spread_evenly
 
@@ -62,7 +62,7 @@ def write_sheet(dataset: Dataset, out: Path | str, *, thumbnails: int = 96, face
         card=dataset.card.model_dump(),
         counts=counts,
         balance=[(attribute_label(name), _bars(name, values)) for name, values in balance(dataset).items()],
-        parts=[(name, list(some)) for name, some in itertools.groupby(shown, key=lambda one: one.part)],
+        parts=[(name, list(some)) for name, some in itertools.groupby(shown, key=lambda picture: picture.part)],
         shown=len(shown),
         unreadable=unreadable,
         hidden=hidden,
@@ -76,14 +76,14 @@ def _bars(name: str, values: list[tuple[str, int]]) -> list[Bar]:
     return [Bar(value_label(name, value), n, bars.bar(n, most)) for value, n in values]
 
 
-def _thumbnails(dataset: Dataset, wanted: int) -> tuple[list[Thumbnail], int]:
-    made, unreadable = [], 0
-    for sample in spread_evenly(dataset.samples, wanted):
+def _thumbnails(dataset: Dataset, most: int) -> tuple[list[Thumbnail], int]:
+    thumbnails, unreadable = [], 0
+    for sample in spread_evenly(dataset.samples, most):
         try:
-            made.append(_thumbnail(sample))
+            thumbnails.append(_thumbnail(sample))
         except InputError:
             unreadable += 1
-    return made, unreadable
+    return thumbnails, unreadable
 
 
 def _thumbnail(sample: Sample) -> Thumbnail:
@@ -101,7 +101,7 @@ def _thumbnail(sample: Sample) -> Thumbnail:
         pictures.embedded(sample.load(), shown, longest=240, quality=78),
         drawing.overlay(drawn, shown.view_box, f"Truth of {sample.id}: {who}"),
         who,
-        ", ".join(word for one in about for word in _words(one)),
+        ", ".join(word for person in about for word in _words(person)),
     )
 
 
@@ -111,15 +111,17 @@ def _who(attributes: Any) -> str:
 
 
 def _words(attributes: dict[str, Any]) -> list[str]:
-    made = []
+    labels = []
     for name, value in attributes.items():
         words = value if isinstance(value, tuple) else (value,)
         if value is None or name in NUMERIC or name in (*FIRST, *UNTOLD):
             continue
         if not isinstance(value, float) and all(str(word) in QUIET for word in words):
             continue
-        told = [f"{word:g}" if isinstance(word, float) else str(word) for word in words]
-        alone = [phrase(name, word) for word in told]
+        values = [f"{word:g}" if isinstance(word, float) else str(word) for word in words]
+        alone = [phrase(name, word) for word in values]
         label = attribute_label(name)
-        made += [one or f"{label} {value_label(name, word)}" for one, word in zip(alone, told, strict=True)]
-    return made
+        labels += [
+            phrase_of or f"{label} {value_label(name, word)}" for phrase_of, word in zip(alone, values, strict=True)
+        ]
+    return labels

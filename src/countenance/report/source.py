@@ -13,8 +13,8 @@ from countenance.auditing.settings import parse_where
 from countenance.auditing.source import Source as Columns
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
+from countenance.report.missing_answers import Unanswered
 from countenance.report.names import Names
-from countenance.report.unanswered import Unanswered
 from countenance.run import Run, metrics_of, read_audit
 from countenance.run.auditing import WHOLE, with_everyone
 from countenance.tasks import Metric, Result, Task
@@ -54,9 +54,9 @@ class Audited(ABC):
         """The audited metrics, with their meaning where the task gives one."""
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
         known = {metric.name: metric for metric in self.known_metrics}
-        told = self.audit.settings.get("better") or {}
+        stated = self.audit.settings.get("better") or {}
         metrics = [known.get(name, Metric(name, "", None)) for name in names]
-        return [replace(metric, better=told.get(metric.name) or metric.better) for metric in metrics]
+        return [replace(metric, better=stated.get(metric.name) or metric.better) for metric in metrics]
 
     @cached_property
     def better(self) -> dict[str, str | None]:
@@ -123,7 +123,7 @@ class ReportSource(Audited):
 
         Empty where nothing failed, or where the run does not say who its failures show.
         """
-        made = []
+        tables = []
         for attribute in self.names.levels:
             column = f"attr.{attribute}"
             if not self.failures or column not in self.failures[0] or column not in self.scores.column_names:
@@ -132,8 +132,8 @@ class ReportSource(Audited):
             people = self._answered[column].to_pylist()
             answered = Counter(str(v) for value in people for v in (value if isinstance(value, list) else [value]))
             order = in_order(attribute, [v for v in {*failed, *answered} if v != "None"])
-            made.append((attribute, [(value, failed[value], failed[value] + answered[value]) for value in order]))
-        return made
+            tables.append((attribute, [(value, failed[value], failed[value] + answered[value]) for value in order]))
+        return tables
 
     @cached_property
     def _answered(self) -> Any:
@@ -196,5 +196,5 @@ def _audited_part(scores: Any, audit: Audit, label: str) -> Any:
 
     if audit.settings.get("by") == [WHOLE]:
         scores = with_everyone(scores)
-    kept = kept_rows(Columns(scores, label=label), parse_where(audit.settings.get("where")))
-    return scores if kept is None else scores.filter(pa.array(kept))
+    chosen = kept_rows(Columns(scores, label=label), parse_where(audit.settings.get("where")))
+    return scores if chosen is None else scores.filter(pa.array(chosen))

@@ -14,7 +14,7 @@ from countenance.report.names import model_label
 from countenance.report.page import RENDERED
 from countenance.report.source import ReportSource
 from countenance.run import Run
-from countenance.run.store import REPORT
+from countenance.run.file_names import REPORT
 
 
 @dataclass(frozen=True)

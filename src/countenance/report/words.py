@@ -96,8 +96,8 @@ def failed_side(finding: Finding) -> str:
 
 def only_favoured(audit: Audit) -> bool:
     """Whether every disparity is a group that is served better than everyone else, so that nobody is failed."""
-    found = [f for f in audit.findings if f.verdict == DISPARITY]
-    return bool(found) and all(_favoured(f) for f in found)
+    disparities = [f for f in audit.findings if f.verdict == DISPARITY]
+    return bool(disparities) and all(_favoured(f) for f in disparities)
 
 
 def _favoured(finding: Finding) -> bool:
@@ -129,17 +129,17 @@ def statement(finding: Finding, names: Names) -> Statement:
     The side that is served worse is named first, whichever the audit put first.
     """
     group, versus = names.who(finding.attribute, finding.group), names.versus(finding.attribute, finding.versus)
-    one = (finding.estimate, finding.low, finding.high)
-    two = (finding.estimate_versus, finding.low_versus, finding.high_versus)
+    own = (finding.estimate, finding.low, finding.high)
+    other = (finding.estimate_versus, finding.low_versus, finding.high_versus)
     difference, low, high = finding.difference, finding.diff_low, finding.diff_high
     if _can_turn(finding):
-        group, versus, one, two = versus, group, two, one
+        group, versus, own, other = versus, group, other, own
         difference, low, high = -difference, -high, -low
     kind = finding.metric_kind
     what = f"the share of missing {finding.metric}" if finding.kind == "missing" else finding.metric
     sides = (
-        f"{what} is {numbers.value(one[0], kind)} ({numbers.span(one[1], one[2], kind)}), "
-        f"against {numbers.value(two[0], kind)} for {versus}"
+        f"{what} is {numbers.value(own[0], kind)} ({numbers.span(own[1], own[2], kind)}), "
+        f"against {numbers.value(other[0], kind)} for {versus}"
     )
     who = group[:1].upper() + group[1:]
     key = (finding.metric, finding.attribute, failed_side(finding)) if finding.kind == "group" else None
@@ -216,16 +216,16 @@ def strongest(findings: Sequence[Finding], names: Names, most: int = 4) -> list[
     Who is favoured against everyone else is said only when there is nothing else to say, or when that group is the one
     that stands out.
     """
-    told: dict[tuple[tuple[str, str], ...], Finding] = {}
+    chosen: dict[tuple[tuple[str, str], ...], Finding] = {}
     ordered = by_weight(findings)
     failed = [f for f in ordered if not _favoured(f)]
     first = [leading(ordered)] if ordered and _favoured(leading(ordered)) else []
     for finding in [*first, *(failed or ordered)]:
         parts = tuple(names.parts(finding.attribute, failed_side(finding)))
-        wholes = [told[(part,)] for part in parts if len(parts) > 1 and (part,) in told]
+        wholes = [chosen[(part,)] for part in parts if len(parts) > 1 and (part,) in chosen]
         if all(abs(finding.effect) > MORE * abs(whole.effect) for whole in wholes if whole.metric == finding.metric):
-            told.setdefault(parts, finding)
-    return list(told.values())[:most]
+            chosen.setdefault(parts, finding)
+    return list(chosen.values())[:most]
 
 
 def unconfirmed(findings: Sequence[Finding], most: int = 2) -> list[Finding]:
@@ -240,13 +240,19 @@ def in_short(audit: Audit, names: Names) -> list[Statement]:
     tested = [f for f in audit.findings if f.verdict != UNTESTABLE]
     if not tested:
         return []
-    made = []
+    statements = []
     first = min(f.depth for f in tested)
     seen = [f for f in tested if f.depth == first and math.isfinite(f.effect)]
     if seen:
         widest = max(seen, key=lambda f: abs(f.effect))
-        said = statement(widest, names)
-        made.append(Statement("Largest gap seen", f"{said.who[:1].lower()}{said.who[1:]}; {said.text}", said.metric))
+        widest_gap = statement(widest, names)
+        statements.append(
+            Statement(
+                "Largest gap seen",
+                f"{widest_gap.who[:1].lower()}{widest_gap.who[1:]}; {widest_gap.text}",
+                widest_gap.metric,
+            )
+        )
     unsure = [f for f in tested if mark(f.verdict) == UNSURE and f.depth == first and math.isfinite(f.mde)]
     if unsure:
         least = max(unsure, key=lambda f: f.mde)
@@ -259,8 +265,8 @@ def in_short(audit: Audit, names: Names) -> list[Statement]:
         more = more_needed(least, audit.settings)
         if more and more != "enough":
             text += f"; one of {gap_words(audit.settings)} takes about {more}"
-        made.append(Statement("Least is known about", f"{text}.", least.metric))
-    return made
+        statements.append(Statement("Least is known about", f"{text}.", least.metric))
+    return statements
 
 
 def summary(audit: Audit) -> str:
@@ -337,11 +343,11 @@ def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
     if not finding.clusters_needed:
         return numbers.NOTHING
     more = finding.clusters_needed - finding.clusters
-    one, many = cluster_noun(settings)
+    noun, many = cluster_noun(settings)
     if more <= 0:
         return "enough"
     rows = f" ({numbers.plural(finding.n_needed, 'row')} in all)" if finding.n_needed else ""
-    return numbers.plural(more, f"more {one}", f"more {many}") + rows
+    return numbers.plural(more, f"more {noun}", f"more {many}") + rows
 
 
 def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:

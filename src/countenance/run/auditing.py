@@ -4,16 +4,18 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from countenance.auditing import Audit, audit
+from countenance.auditing import Audit
 from countenance.auditing.attributes import NothingToCompare
-from countenance.auditing.computed import ComputedGroups
+from countenance.auditing.audit import audited, work_of
+from countenance.auditing.computation import Work
+from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
 from countenance.auditing.source import Source
@@ -23,12 +25,12 @@ from countenance.data.tables import near
 from countenance.decoding import first_line, json_of
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.file_names import AUDIT, FINDINGS
 from countenance.run.licences import in_words, of_manifest
 from countenance.run.missing import ANSWERED, unanswered
 from countenance.run.named_tasks import registered_task, stored_metrics
 from countenance.run.pair_equity import pair_equity
 from countenance.run.run import Run
-from countenance.run.store import AUDIT, FINDINGS
 from countenance.run.stored_audit import checked_excluded, checked_settings
 from countenance.scratch import temporary_folder
 from countenance.storage import Missing
@@ -75,15 +77,15 @@ def audit_run(
     from the task, unless `better` says otherwise; people of failed images are missing scores.
     """
     by, metrics = named(by, "by"), named(metrics, "metrics")
-    given = AuditSettings(given=settings.get("given")).given_names
+    conditions = AuditSettings(given=settings.get("given")).given_names
     with run.store.score_paths() as paths:
         if paths is not None:
             with suppress(NothingToCompare):
                 files = ParquetFiles(tuple(paths))
-                measured = _measured(run, files.schema.names, by, metrics, where, given)
+                measured = _measured(run, files.schema.names, by, metrics, where, conditions)
                 return audit_source(run, Source(files, label=run.place), by, measured, where, **settings)
     scores = run.scores()
-    measured = _measured(run, scores.column_names, by, metrics, where, given)
+    measured = _measured(run, scores.column_names, by, metrics, where, conditions)
     try:
         return audit_source(run, Source(scores, label=run.place), by, measured, where, **settings)
     except NothingToCompare:
@@ -93,15 +95,20 @@ def audit_run(
 
 
 def _measured(
-    run: Run, columns: Sequence[str], by: Sequence[str] | None, metrics: Sequence[str] | None, where: Any, given: Any
+    run: Run,
+    columns: Sequence[str],
+    by: Sequence[str] | None,
+    metrics: Sequence[str] | None,
+    where: Any,
+    conditions: Any,
 ) -> list[str]:
     """The metrics to audit; names of metrics and attributes that are not there are refused."""
     known = comparable(columns)
     check_names(run.place, by, known, where)
-    check_names(run.place, given, known)
+    check_names(run.place, conditions, known)
     measured = own_names(run, metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in columns if name.startswith("m.")]
-    known += list(dict.fromkeys(one.metric for one in computed_of(run)))
+    known += list(dict.fromkeys(groups.metric for groups in computed_of(run)))
     if metrics is None:  # what only groups have is not there without people to compare
         measured = [name for name in measured if name in known]
     if not measured:
@@ -116,8 +123,33 @@ def audit_source(
     run: Run, source: Source, by: Sequence[str] | None, metrics: Sequence[str], where: Any = None, **settings: Any
 ) -> Audit:
     """Audit rows of a run that were read before, with what its task, its dataset's card and its failures say."""
-    computed = [one for one in computed_of(run) if one.metric in metrics]
-    names = {one.metric for one in computed}
+    with work_of_run(run, source, by, metrics, where, **settings) as work:
+        return audited_run(run, source, work, equity=bool(settings.get("equity")))
+
+
+def audited_run(run: Run, source: Source, work: Work, *, equity: bool = False) -> Audit:
+    """Make the comparisons of a run's rows and conclude, with what its columns, its pairs and its failures say."""
+    answer = audited(work, equity=equity)
+    for name in answer.settings["by"]:
+        answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
+    return _with_failures(_with_pairs(answer, run), run)
+
+
+@contextmanager
+def work_of_run(
+    run: Run,
+    source: Source,
+    by: Sequence[str] | None,
+    metrics: Sequence[str],
+    where: Any = None,
+    *,
+    equity: bool = False,
+    twins: bool = True,
+    **settings: Any,
+) -> Iterator[Work]:
+    """The computation of an audit of a run's rows, up to the first sum; `twins`: compare versions in pairs."""
+    computed = [groups for groups in computed_of(run) if groups.metric in metrics]
+    names = {groups.metric for groups in computed}
     columns = [name for name in metrics if name not in names]
     if not columns:
         raise InputError(
@@ -135,19 +167,19 @@ def audit_source(
     with complete_rows(run, source, columns) as (rows, answered):
         options = _of_card(run, rows.names) | {"answered": answered}
         options |= {name: value for name, value in settings.items() if value is not None or name not in options}
-        answer = audit(rows, by=by, metrics=columns, where=where, computed=computed, **options)
-        for name in answer.settings["by"]:
-            answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
-        return _with_failures(_with_pairs(answer, run), run)
+        chosen = AuditSettings.of(where=where, **options if twins else options | {"paired_by": None})
+        yield work_of(rows, by, columns, chosen, equity=equity, computed=computed)
 
 
 def computed_of(run: Run) -> list[ComputedGroups]:
     """The numbers of groups that the run's task computed for an audit, by metric and attribute."""
-    numbers = [one for one in run.results() if isinstance(one, Number) and one.audited is not None and one.group]
+    numbers = [
+        number for number in run.results() if isinstance(number, Number) and number.audited is not None and number.group
+    ]
     blocks: dict[tuple[str, str], list[tuple[Number, AuditedRatio]]] = {}
-    for one in numbers:
-        if one.audited is not None and one.attribute:
-            blocks.setdefault((one.audited.metric, one.attribute), []).append((one, one.audited))
+    for number in numbers:
+        if number.audited is not None and number.attribute:
+            blocks.setdefault((number.audited.metric, number.attribute), []).append((number, number.audited))
     return [_computed(*key, block) for key, block in blocks.items()]
 
 
@@ -155,14 +187,14 @@ def _computed(metric: str, attribute: str, block: Sequence[tuple[Number, Audited
     return ComputedGroups(
         metric,
         attribute,
-        tuple(str(one.group) for one, _ in block),
-        values=tuple(0.0 if one.bound else one.value for one, _ in block),
-        errors=tuple(math.nan if one.bound else own.log_error for one, own in block),
-        low=tuple(one.low for one, _ in block),
-        high=tuple(one.high for one, _ in block),
-        n=tuple(one.n for one, _ in block),
+        tuple(str(number.group) for number, _ in block),
+        values=tuple(0.0 if number.bound else number.value for number, _ in block),
+        errors=tuple(math.nan if number.bound else own.log_error for number, own in block),
+        low=tuple(number.low for number, _ in block),
+        high=tuple(number.high for number, _ in block),
+        n=tuple(number.n for number, _ in block),
         people=tuple(own.people for _, own in block),
-        weights=tuple(own.weight if math.isfinite(own.weight) else float(one.n) for one, own in block),
+        weights=tuple(own.weight if math.isfinite(own.weight) else float(number.n) for number, own in block),
         better=block[0][0].better or None,
         largest=block[0][1].ratio,
     )
@@ -175,8 +207,8 @@ def _of_card(run: Run, columns: Sequence[str]) -> dict[str, Any]:
         card.paired_by if card.paired_by and all(_there(name, columns) for name in card.paired_by.values()) else None
     )
     return {
-        "ordered": {name: one.ordered for name, one in card.attributes.items() if one.ordered},
-        "roles": {name: one.role for name, one in card.attributes.items() if one.role},
+        "ordered": {name: attribute.ordered for name, attribute in card.attributes.items() if attribute.ordered},
+        "roles": {name: attribute.role for name, attribute in card.attributes.items() if attribute.role},
         "paired_by": dict(paired) if paired else None,
     }
 
@@ -269,12 +301,12 @@ def rows_about(source: Source, columns: Sequence[str]) -> Source:
     return Source(table.filter(keep), label=source.label)
 
 
-def _with_pairs(found: Audit, run: Run) -> Audit:
+def _with_pairs(audit: Audit, run: Run) -> Audit:
     """An audit that was asked for equity, with the measures that the task computed from pairs of people."""
     pairs = (
-        pair_equity(run, found.settings["by"]) if found.settings.get("equity") and not found.settings["where"] else []
+        pair_equity(run, audit.settings["by"]) if audit.settings.get("equity") and not audit.settings["where"] else []
     )
-    return found.model_copy(update={"equity": [*pairs, *found.equity]}) if pairs else found
+    return audit.model_copy(update={"equity": [*pairs, *audit.equity]}) if pairs else audit
 
 
 def with_everyone(rows: pa.Table) -> pa.Table:
@@ -304,27 +336,27 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
 
 
-def _with_failures(found: Audit, run: Run) -> Audit:
+def _with_failures(audit: Audit, run: Run) -> Audit:
     """A run with too many failures cannot say that nothing is wrong."""
-    failed, asked = int(run.manifest["failed"]), int(run.manifest["dataset"]["images"])
-    share = failed / asked
+    failed, images = int(run.manifest["failed"]), int(run.manifest["dataset"]["images"])
+    share = failed / images
     if share <= float(run.manifest["max_failures"]):
-        return found
-    text = f"{failed} of {asked} images ({share:.1%}) have no answer, more than the limit of "
+        return audit
+    text = f"{failed} of {images} images ({share:.1%}) have no answer, more than the limit of "
     text += f"{run.manifest['max_failures']:.1%}"
     (reason, times), *_ = Counter(run.failures()["reason"].to_pylist()).most_common(1)
     text += f"; {times} of them: {reason}"
-    verdict = found.verdict if found.verdict == "disparity" else TOO_MANY_FAILED
-    return found.model_copy(update={"verdict": verdict, "reason": f"{text}. {found.reason}"})
+    verdict = audit.verdict if audit.verdict == "disparity" else TOO_MANY_FAILED
+    return audit.model_copy(update={"verdict": verdict, "reason": f"{text}. {audit.reason}"})
 
 
-def store_audit(run: Run, found: Audit) -> None:
+def store_audit(run: Run, audit: Audit) -> None:
     """Write `findings.parquet` and `audit.json` into the run."""
     with run.store.replacing(FINDINGS, AUDIT):
         licences = of_manifest(run.manifest)
-        table = found.to_arrow().replace_schema_metadata({"countenance.licences": in_words(licences)})
+        table = audit.to_arrow().replace_schema_metadata({"countenance.licences": in_words(licences)})
         run.store.write_table(FINDINGS, table)
-        run.store.storage.write(AUDIT, to_json(found.to_dict(groups=True) | {"licences": licences}).encode())
+        run.store.storage.write(AUDIT, to_json(audit.to_dict(groups=True) | {"licences": licences}).encode())
 
 
 def read_audit(run: Run) -> Audit:
@@ -359,13 +391,17 @@ def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
         by, metrics = settings["by"], settings["metrics"]
     except (ValueError, KeyError) as error:
         raise InputError(f"{run.place}/{AUDIT}: damaged settings ({first_line(error)})") from None
-    known = {field.name for field in fields(AuditSettings)} | {"equity"}
-    kept = {name: value for name, value in settings.items() if name in known}
-    if " else " in str(kept.get("cluster")):  # the text of an audit of an older edition
-        kept["cluster"] = "auto"
-    kept["adjust"] = settings.get("adjust_asked", kept.get("adjust", "minp"))
-    if isinstance(kept.get("delta"), Mapping):  # a metric that nothing was known of has none
-        kept["delta"] = {metric: value for metric, value in kept["delta"].items() if value is not None}
+    known = {*AuditSettings.names(), "equity"}
+    known_settings = {name: value for name, value in settings.items() if name in known}
+    if " else " in str(known_settings.get("cluster")):  # the text of an audit of an older edition
+        known_settings["cluster"] = "auto"
+    known_settings["adjust"] = settings.get("adjust_asked", known_settings.get("adjust", "minp"))
+    if isinstance(known_settings.get("delta"), Mapping):  # a metric that nothing was known of has none
+        known_settings["delta"] = {
+            metric: value for metric, value in known_settings["delta"].items() if value is not None
+        }
     for name in ("answered", "ordered", "roles", "paired_by"):  # the run and its card say them again
-        kept.pop(name, None)
-    return audit_run(run, None if by == [WHOLE] else by, metrics, kept.pop("where", None) or None, **kept)
+        known_settings.pop(name, None)
+    return audit_run(
+        run, None if by == [WHOLE] else by, metrics, known_settings.pop("where", None) or None, **known_settings
+    )

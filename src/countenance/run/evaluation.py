@@ -13,11 +13,11 @@ from countenance.answers import Boxes
 from countenance.data.conditions import Conditions, stored_conditions
 from countenance.data.manifest import ManifestWriter
 from countenance.errors import InputError
-from countenance.run.around import prepare_samples, remove_samples
+from countenance.run.chosen_model import ChosenModel
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
-from countenance.run.given import GivenModel
+from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, is_own, marker_name
 from countenance.run.manifest import DamagedManifest, Manifest, Place
 from countenance.run.marker import Marker
 from countenance.run.pictures import changed_picture
@@ -26,11 +26,12 @@ from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
-from countenance.run.stale import draw, lowest_score, some
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, RunStore, is_own, marker_name
+from countenance.run.staleness import draw, lowest_score, some
+from countenance.run.store import RunStore
+from countenance.run.surroundings import prepare_samples, remove_samples
 from countenance.run.trust import code_folder
 from countenance.run.verify import verify
-from countenance.run.withdrawn import withdrawn_from
+from countenance.run.withdrawals import withdrawn_from
 from countenance.scratch import temporary_folder
 from countenance.settings.engine import EngineSettings, ProgressMaker
 from countenance.storage import Missing, is_url
@@ -47,7 +48,7 @@ class Evaluation:
     """One call of `evaluate`."""
 
     plan: RunPlan
-    model: GivenModel
+    model: ChosenModel
     store: RunStore
     settings: EngineSettings
     notes: Notes
@@ -118,8 +119,8 @@ class Evaluation:
     def _say_cost(self, missing: list[Piece], engine: "_Lazy") -> None:
         """Before a long run: how many images, how fast a few of them were, how long it will take."""
         images = sum(piece.images for piece in missing)
-        if images >= LONG and (found := engine().rate(missing[0])) is not None:
-            self.settings.say(f"{self.store.place}: {found.estimate(images)}")
+        if images >= LONG and (rate := engine().rate(missing[0])) is not None:
+            self.settings.say(f"{self.store.place}: {rate.estimate(images)}")
 
     def _work_off(
         self, pieces: list[Piece], missing: list[Piece], engine: "_Lazy", step: Callable[[int], None]
@@ -141,7 +142,7 @@ class Evaluation:
         )
 
     def _finish(self, markers: Mapping[int, Marker], manifest: Manifest, engine: "_Lazy") -> None:
-        watch = self._watch() if engine.made is None else engine.made.watch
+        watch = self._watch() if engine.engine is None else engine.engine.watch
         if watch.differed:
             numbers = ", ".join(str(number) for number in sorted(watch.differed)[:5])
             note = f"the model is nondeterministic: shard {numbers} was predicted twice, differently; the first is kept"
@@ -195,15 +196,15 @@ class Evaluation:
         if not self.store.exists() or self.store.manifest().status != "complete":
             return False
         try:
-            found = verify(self.store).problems
+            problems = verify(self.store).problems
         except InputError as error:
-            found = [str(error)]
-        if found:
-            self.settings.say(f"{self.store.place}: damaged ({found[0]}); repairing")
+            problems = [str(error)]
+        if problems:
+            self.settings.say(f"{self.store.place}: damaged ({problems[0]}); repairing")
             for name in (FINDINGS, AUDIT, REPORT):
-                if any(problem.startswith(f"{name}:") for problem in found):
+                if any(problem.startswith(f"{name}:") for problem in problems):
                     self.store.storage.delete(name)
-        return not found
+        return not problems
 
     def _other_groups(self) -> bool:
         """Whether the results of a finished run are wanted for other attributes than those it has."""
@@ -215,7 +216,7 @@ class Evaluation:
         """The shards that count. Intact predictions without rows are scored again; damaged shards are given up."""
         whole = self.store.committed()
         pieces = {piece.number: piece for piece in self.plan.pieces()}
-        again = {n: one for n, one in self.store.committed(rows=False).items() if n not in whole and n in pieces}
+        again = {n: stored for n, stored in self.store.committed(rows=False).items() if n not in whole and n in pieces}
         conditions = self._conditions() if again else {}
         for number, marker in again.items():
             score(self.plan, self.store, pieces[number], marker, conditions)
@@ -239,18 +240,20 @@ class Evaluation:
             return
         pieces = some([piece for piece in self.plan.pieces() if piece.number in markers], self.plan.settings.seed)
         stored = {
-            piece.number: {name: lowest_score(one) for name, one in self.store.shard_answers(piece.number).items()}
+            piece.number: {
+                name: lowest_score(answer) for name, answer in self.store.shard_answers(piece.number).items()
+            }
             for piece in pieces
         }
         chosen = draw(stored, self.plan.settings.seed)
-        found = engine().probe(pieces, chosen) if chosen else None
-        if found is None:
+        difference = engine().probe(pieces, chosen) if chosen else None
+        if difference is None:
             return
-        if found.repeatable:
-            raise _OtherModel(f"its prediction for {found.sample} is not what the model predicts now")
+        if difference.repeatable:
+            raise _OtherModel(f"its prediction for {difference.sample} is not what the model predicts now")
         self.settings.say(
-            f"{self.store.place}: the model is nondeterministic: it predicts {found.sample} differently each time; "
-            "going on with what is stored"
+            f"{self.store.place}: the model is nondeterministic: it predicts {difference.sample} differently "
+            "each time; going on with what is stored"
         )
 
     def _start(self) -> Manifest:
@@ -334,7 +337,7 @@ class Evaluation:
             return workers
         from countenance.run.engine.ray import RayEngine
 
-        made = RayEngine(
+        engine = RayEngine(
             job,
             self._watch(),
             self.plan.key(),
@@ -343,8 +346,8 @@ class Evaluation:
             self.settings.gpus_per_worker,
             threads or 1,
         )
-        resources.callback(made.close)
-        return made
+        resources.callback(engine.close)
+        return engine
 
     def _manifest_place(self, resources: ExitStack) -> str:
         """Where workers read the samples: the dataset's own manifest, or a temporary one."""
@@ -357,8 +360,8 @@ class Evaluation:
             beside = prepare_samples(self.store.place)
             resources.callback(remove_samples, beside)
             far = is_url(self.store.place)
-            made = ManifestWriter(beside, samples.card, partition=len(samples.samples), embed=far)
-            return made.write(samples.samples).storage.place
+            writer = ManifestWriter(beside, samples.card, partition=len(samples.samples), embed=far)
+            return writer.write(samples.samples).storage.place
         folder = str(resources.enter_context(temporary_folder("samples")))
         ManifestWriter(folder, samples.card, partition=len(samples.samples)).write(samples.samples)
         return folder
@@ -376,14 +379,14 @@ class _Lazy:
     """An engine that is made when it is first needed: a finished run needs none."""
 
     def __init__(self, make: Callable[[], Engine]) -> None:
-        self.make, self.made = make, None
+        self.make, self.engine = make, None
 
-    made: Engine | None
+    engine: Engine | None
 
     def __call__(self) -> Engine:
-        if self.made is None:
-            self.made = self.make()
-        return self.made
+        if self.engine is None:
+            self.engine = self.make()
+        return self.engine
 
 
 def _progress(maker: ProgressMaker | None, total: int) -> AbstractContextManager[Callable[..., None]]:

@@ -3,29 +3,31 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from countenance.answers import Boxes
+from countenance.answers.targets import in_words
 from countenance.data import Dataset, load_dataset
-from countenance.data.indexed import IndexedDataset
+from countenance.data.indexed_dataset import IndexedDataset
 from countenance.data.manifest import SampleManifest
-from countenance.errors import OptionError
+from countenance.errors import InputError, OptionError
 from countenance.metrics.readings import Reading
 from countenance.models import ModelCard
+from countenance.run.chosen_model import choose_model
 from countenance.run.evaluation import Evaluation
-from countenance.run.given import given_model
 from countenance.run.licences import Allowed, allowances
-from countenance.run.matching import refuse_mismatch
 from countenance.run.plan import make_plan
 from countenance.run.run import Run
 from countenance.run.stages import Notes
 from countenance.run.store import RunStore
 from countenance.run.subjects import read_subjects
 from countenance.scratch import scratch_folder
-from countenance.settings import DataSettings, ModelSettings, RunSettings, default_of
+from countenance.settings import DataSettings, ModelSettings, RunSettings, SettingsModel, default_of
 from countenance.settings.box_words import Form, Units
 from countenance.settings.engine import EngineSettings, ProgressMaker, Say, silent
-from countenance.tasks import Task, load_task
+from countenance.tasks import Task, load_task, task_names
+
+Group = TypeVar("Group", bound=SettingsModel)
 
 
 def evaluate(
@@ -129,42 +131,56 @@ def evaluate(
         address, gpus_per_worker: Ray's cluster (default: one on this machine), and the GPUs of each worker.
     """
     arguments = dict(locals())
-    groups = (ModelSettings, DataSettings, RunSettings, EngineSettings)
-    chosen = (group(**{name: arguments[name] for name in group.names()}) for group in groups)
-    return evaluate_with(model, task, data, out, *chosen)  # type: ignore[arg-type]
+    data_settings, run_settings = _group(DataSettings, arguments), _group(RunSettings, arguments)
+    if source is None and isinstance(data, str | Path):
+        data_settings = data_settings.changed(source=str(data))
+    return evaluate_loaded(
+        model,
+        load_task(task, run_settings.options),
+        data if isinstance(data, SampleManifest) else load_dataset(data, **data_settings.reading()),
+        out,
+        _group(ModelSettings, arguments),
+        data_settings,
+        run_settings,
+        _group(EngineSettings, arguments),
+    )
 
 
-def evaluate_with(
+def _group(group: type[Group], arguments: Mapping[str, Any]) -> Group:
+    """The settings of one group, from the arguments of `evaluate`."""
+    return group(**{name: arguments[name] for name in group.names()})
+
+
+def evaluate_loaded(
     model: Any,
-    task: str | Task,
-    data: str | Path | Dataset | SampleManifest,
+    task: Task,
+    data: Dataset | SampleManifest,
     out: str | Path | None,
     model_settings: ModelSettings,
     data_settings: DataSettings,
     run_settings: RunSettings,
     engine_settings: EngineSettings,
 ) -> Run:
-    """`evaluate` with its settings in groups."""
-    the_task = load_task(task, run_settings.options)
+    """`evaluate` of a task with its options and of a dataset that was read, with the settings in groups."""
     if model_settings.timed:
         run_settings = _one_at_a_time(run_settings)
-    dataset = _loaded(data, data_settings)
-    chosen_model = given_model(model, model_settings, the_task, dataset)
+    dataset = data.manifest if isinstance(data, IndexedDataset) else data
+    chosen_model = choose_model(model, model_settings, task, dataset)
     card = model_settings.card or chosen_model.card
     chosen_model = replace(chosen_model, card=card)
     for allowed in allowances(run_settings.allow_licence):
         allowed.check([("data", dataset.card), ("model", card)])
     if not model_settings.allow_mismatch:
-        refuse_mismatch(card, the_task)
+        refuse_mismatch(card, task)
     for note in getattr(dataset, "notes", ()):
         engine_settings.say(note)
     plan = make_plan(
-        the_task,
+        task,
         dataset,
         card,
-        source=data_settings.source or (str(data) if isinstance(data, str | Path) else None),
+        source=data_settings.source,
         settings=run_settings,
-        reading=_reading(model_settings, chosen_model.reading, the_task),
+        reading=_reading(model_settings, chosen_model.reading, task),
         timed=model_settings.timed,
     )
     place = out if out is not None else scratch_folder("run")
@@ -173,7 +189,7 @@ def evaluate_with(
         "reading": _recorded(data_settings),
         "notes": list(getattr(dataset, "notes", ())),
     }
-    notes, people = run_settings.notes or the_task.notes, _people(data_settings.withdrawn)
+    notes, people = run_settings.notes or task.notes, _people(data_settings.withdrawn)
     files = tuple(data_settings.label_files())
     return Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people, files).run()
 
@@ -189,15 +205,8 @@ def _recorded(settings: DataSettings) -> dict[str, Any]:
 
 def _one_at_a_time(settings: RunSettings) -> RunSettings:
     if settings.batch not in (1, default_of(RunSettings, "batch")):
-        raise OptionError("timed", f"timed: images are timed one at a time; leave batch={settings.batch} out")
+        raise OptionError("timed", f"timed: images are timed one at a time; leave batch={settings.batch} out", "batch")
     return settings.changed(batch=1)
-
-
-def _loaded(data: Any, settings: DataSettings) -> Dataset | SampleManifest:
-    if isinstance(data, SampleManifest):
-        return data
-    loaded = load_dataset(data, **settings.reading())
-    return loaded.manifest if isinstance(loaded, IndexedDataset) else loaded
 
 
 def _reading(settings: ModelSettings, own: Reading, task: Task) -> Reading:
@@ -213,3 +222,22 @@ def _reading(settings: ModelSettings, own: Reading, task: Task) -> Reading:
 def _people(withdrawn: str | Path | Sequence[str] | None) -> tuple[str, ...] | None:
     """The people of a list, or of a file with one."""
     return tuple(read_subjects(Path(withdrawn)) if isinstance(withdrawn, str | Path) else withdrawn or ()) or None
+
+
+def refuse_mismatch(card: ModelCard, task: Task) -> None:
+    """Raise when a model finds something else than the task evaluates.
+
+    A model that does not say what it finds, and a task that does not say what it needs, are let through.
+
+    >>> refuse_mismatch(ModelCard(name="mine", finds=("face",)), load_task("person_localization"))
+    Traceback (most recent call last):
+    countenance.errors.InputError: mine finds faces, and person_localization evaluates people: use face_localization ...
+    """
+    if not card.finds or not task.needs or set(card.finds) & set(task.needs):
+        return
+    fitting = [name for name in task_names() if set(load_task(name).needs) & set(card.finds)]
+    other = f"use {' or '.join(fitting)}" if fitting else "use another task"
+    raise InputError(
+        f"{card.name} finds {in_words(card.finds)}, and {task.name} evaluates {in_words(task.needs)}: {other}, or a "
+        f"model that finds {in_words(task.needs)} (`countenance run --allow-mismatch` evaluates it all the same)"
+    )

@@ -61,7 +61,9 @@ class FedBatch:
 
     def drop_pixels(self) -> None:
         """Forget the pixels, so that the next batch is decoded into their memory; hashes and failures stay."""
-        self.pictures = [one._replace(pixels=None) if isinstance(one, Decoded) else one for one in self.pictures]
+        self.pictures = [
+            picture._replace(pixels=None) if isinstance(picture, Decoded) else picture for picture in self.pictures
+        ]
         self.prepared = None
         self.free()
 

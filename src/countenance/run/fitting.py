@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from countenance.data.fit_input import FitContext
 from countenance.errors import CannotAnswer, InputError
-from countenance.models.model import told
+from countenance.models.model import attribute_of
 from countenance.run.shard import refuse_interrupt
 from countenance.run.store import RunStore
 from countenance.text import kind_and_words, one_line, words_of
@@ -35,7 +35,7 @@ def fitted(model: Any, context: FitContext | None, store: RunStore) -> Any:
 
     A model that says that it cannot answer (`CannotAnswer`) fails every image with that reason.
     """
-    fit = told(model, "fit")
+    fit = attribute_of(model, "fit")
     if context is None or not callable(fit):
         return model
     started = time.perf_counter()

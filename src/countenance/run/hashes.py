@@ -59,9 +59,9 @@ class FileHashes:
         """Refuse content that is not what was written."""
         self.check_digest(name, lambda: digest(content), remedy)
 
-    def check_digest(self, name: str, found: Callable[[], str], remedy: str) -> None:
+    def check_digest(self, name: str, compute: Callable[[], str], remedy: str) -> None:
         """The same for content whose hash is computed elsewhere."""
-        content = found()
+        content = compute()
         if self.known().get(name) != content:
             self.forget()  # the run may have been written to since the list was read
         place, all_the_same = f"{self.storage.place}/{name}", "(--unverified reads it all the same)"

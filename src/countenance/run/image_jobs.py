@@ -20,8 +20,8 @@ from countenance.data.reading.arrays import Arrays, Cache, digest
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.models.registry import default_threads
-from countenance.processes import each
 from countenance.run.early_stop import Watch
+from countenance.run.engine.processes import each
 from countenance.settings.engine import ProgressMaker
 from countenance.text import kind_and_words
 
@@ -91,23 +91,23 @@ def run_jobs(what: ImageStep, spec: ModelSpec, jobs: Sequence[ImageJob], how: Ho
     """
     if how.parallel < 1:
         raise InputError(f"--parallel is {how.parallel}, expected 1 or more")
-    card, kept = spec.card().content, Cache(how.cache.folder)
+    card, cache = spec.card().content, Cache(how.cache.folder)
     keys = [_key(what.kind, card, job) for job in jobs]
-    found = [how.cache.get(what.kind, key) for key in keys]
-    todo = [k for k, arrays in enumerate(found) if arrays is None]
+    results = [how.cache.get(what.kind, key) for key in keys]
+    todo = [k for k, arrays in enumerate(results) if arrays is None]
     failures: list[dict[str, str]] = []
     watch = Watch(max_failures=0, answered=len(jobs) - len(todo), remedy="")
 
     def done(k: int, problem: str | None) -> None:
         tell(1)
         if problem is None:
-            found[k] = kept.get(what.kind, keys[k])
+            results[k] = cache.get(what.kind, keys[k])
             watch.saw(1)
             return
         if what.instead is None:
             raise InputError(f"{jobs[k].path}: {problem}")
         how.warn(f"{jobs[k].path}: {problem}; {what.consequence}")
-        found[k] = what.instead
+        results[k] = what.instead
         failures.append({"sample": jobs[k].path.name, "kind": "model", "reason": problem})
         watch.saw(0, failures[-1:])
 
@@ -139,7 +139,7 @@ def run_jobs(what: ImageStep, spec: ModelSpec, jobs: Sequence[ImageJob], how: Ho
                 done=lambda index, problem: done(todo[index], problem),
             )
         watch.finished(failures, len(jobs))
-    return [arrays for arrays in found if arrays is not None]
+    return [arrays for arrays in results if arrays is not None]
 
 
 def _key(kind: str, card: str, job: ImageJob) -> str:

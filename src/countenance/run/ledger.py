@@ -11,15 +11,16 @@ from typing import Any
 from countenance.auditing import Audit
 from countenance.decoding import json_of
 from countenance.errors import InputError
+from countenance.run.file_names import QUESTIONS
 from countenance.run.hashes import digest
 from countenance.run.run import Run
-from countenance.run.store import QUESTIONS
 from countenance.storage import Missing
 
 ASKED = (
     "by",
     "metrics",
     "where",
+    "given",
     "comparison",
     "reference",
     "depth",
@@ -62,23 +63,29 @@ def sentence(questions: dict[str, dict[str, Any]]) -> str:
     >>> sentence({"a": {"comparisons": 4}, "b": {"comparisons": 10}})
     'this run has been asked 2 different questions, 14 comparisons in all; an answer accounts for its own alone'
     """
-    total = sum(int(one.get("comparisons", 0)) for one in questions.values())
+    total = sum(int(question.get("comparisons", 0)) for question in questions.values())
     return (
         f"this run has been asked {len(questions)} different questions, {total:,} comparisons in all; an answer "
         "accounts for its own alone"
     )
 
 
+def note_of(run: Run) -> str:
+    """How often a run was asked, in words; nothing where it was asked once or never."""
+    questions = _read(run)
+    return sentence(questions) if len(questions) > 1 else ""
+
+
 def _key(settings: dict[str, Any]) -> str:
-    told = {name: settings.get(name) for name in ASKED}
-    return digest(json.dumps(told, sort_keys=True, default=str).encode())[:16]
+    question = {name: settings.get(name) for name in ASKED}
+    return digest(json.dumps(question, sort_keys=True, default=str).encode())[:16]
 
 
 def _read(run: Run) -> dict[str, dict[str, Any]]:
     """The questions so far; a file that is damaged counts as none."""
     try:
         content = json_of(run.store.storage.read(QUESTIONS), QUESTIONS)
-        return {str(key): dict(one) for key, one in content["questions"].items()}
+        return {str(key): dict(question) for key, question in content["questions"].items()}
     except Missing:
         return {}
     except (ValueError, KeyError, TypeError, AttributeError):

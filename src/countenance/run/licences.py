@@ -84,19 +84,19 @@ class Allowed:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, given: Sequence[str] | None) -> Allowed | None:
+    def of(cls, texts: Sequence[str] | None) -> Allowed | None:
         """From the words of a command line, where each may hold several with commas; None: everything is allowed.
 
         >>> Allowed.of(["MIT, CC0", "not stated"]).names
         ('MIT', 'CC0', 'MIT, CC0', 'not stated')
         """
-        if not given:
+        if not texts:
             return None
-        made: list[str] = []
-        for text in given:
-            made += [part.strip() for part in text.split(",") if part.strip()]
-            made += [text] if "," in text else []
-        return cls(tuple(made))
+        names: list[str] = []
+        for text in texts:
+            names += [part.strip() for part in text.split(",") if part.strip()]
+            names += [text] if "," in text else []
+        return cls(tuple(names))
 
     def refused(self, text: str) -> str | None:
         """Why a licence is not allowed; None where it is.
@@ -111,10 +111,10 @@ class Allowed:
             return None
         if whole in (NOT_STATED, ""):
             return "it is not stated"
-        found = names_in(text)
-        if not found:
+        names = names_in(text)
+        if not names:
             return "it names no licence that is known here"
-        for name in found:
+        for name in names:
             if not any(fnmatchcase(_plain(name), _plain(pattern)) for pattern in self.names):
                 return f"{name} is not allowed"
         return None
@@ -137,12 +137,12 @@ class Allowed:
                 )
 
 
-def allowances(given: Sequence[str | Allowed] | None) -> list[Allowed]:
+def allowances(allowed: Sequence[str | Allowed] | None) -> list[Allowed]:
     """What a caller allows, by names or as ready checks; all of them must let a licence through.
 
     >>> [one.names for one in allowances(["MIT", "CC0"])]
     [('MIT', 'CC0')]
     """
-    named = Allowed.of([one for one in given or () if isinstance(one, str)])
-    ready = [one for one in given or () if isinstance(one, Allowed)]
+    named = Allowed.of([allowance for allowance in allowed or () if isinstance(allowance, str)])
+    ready = [allowance for allowance in allowed or () if isinstance(allowance, Allowed)]
     return ready if named is None else [named, *ready]

@@ -156,21 +156,21 @@ def read_manifest(content: bytes, place: str) -> Manifest:
     countenance.errors.InputError: run.json: made by a newer version (format 99, this one reads up to 2); update ...
     """
     try:
-        found = json_of(content, place)
+        parsed = json_of(content, place)
     except InputError as error:
         raise DamagedManifest(str(error)) from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise DamagedManifest(f"{place}: not a run's manifest; `countenance run` makes one")
-    version = found.get("format")
+    version = parsed.get("format")
     if isinstance(version, int) and version > FORMAT:
         raise InputError(
             f"{place}: made by a newer version (format {version}, this one reads up to {FORMAT}); update countenance"
         )
     if version != FORMAT:
-        said = "not a run's manifest" if version is None else f"format {version!r:.20}, expected {FORMAT}"
-        raise DamagedManifest(f"{place}: {said}; `countenance run` makes one")
+        problem = "not a run's manifest" if version is None else f"format {version!r:.20}, expected {FORMAT}"
+        raise DamagedManifest(f"{place}: {problem}; `countenance run` makes one")
     try:
-        return Manifest.model_validate(found)
+        return Manifest.model_validate(parsed)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

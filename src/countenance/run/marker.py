@@ -46,12 +46,12 @@ class Marker:
     def read(cls, content: bytes) -> "Marker | None":
         """A marker, or None when the file is damaged."""
         try:
-            found = _markers().validate_json(content)
+            marker = _markers().validate_json(content)
         except ValueError:
             return None
-        if not all(_is_failure(row) for row in found.failures):
+        if not all(_is_failure(row) for row in marker.failures):
             return None
-        return replace(found, failed=len(found.failures))
+        return replace(marker, failed=len(marker.failures))
 
 
 def _is_failure(row: Mapping[str, Any]) -> bool:

@@ -68,7 +68,7 @@ def task_with_code(run: "Run") -> Task:
             "--trust-code imports it, if you know what it does"
         )
     with import_path(run.local.code):
-        found = load_code("task", manifest.task_source, here=False, folder=run.local.code)
-    if not isinstance(found, Task):
-        raise InputError(f"task {manifest.task_source!r}: that is a {type(found).__name__}, expected a Task")
-    return found.configured(options)
+        task = load_code("task", manifest.task_source, here=False, folder=run.local.code)
+    if not isinstance(task, Task):
+        raise InputError(f"task {manifest.task_source!r}: that is a {type(task).__name__}, expected a Task")
+    return task.configured(options)

@@ -16,7 +16,7 @@ from countenance.tasks.verification_equity import NAME
 
 def pair_equity(run: Run, attributes: Collection[str]) -> list[Equity]:
     """The measures of the attributes named; empty where the task computed none."""
-    tables = [one for one in run.results() if isinstance(one, Table) and one.name.startswith(f"{NAME}: ")]
+    tables = [result for result in run.results() if isinstance(result, Table) and result.name.startswith(f"{NAME}: ")]
     by = {table.name.removeprefix(f"{NAME}: "): table for table in tables}
     return [
         _measure(attribute, row) for attribute, table in by.items() if attribute in attributes for row in table.rows

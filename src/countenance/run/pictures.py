@@ -51,7 +51,7 @@ def changed_picture(plan: "RunPlan", store: "RunStore", markers: Mapping[int, "M
                 return name
         hashes = {name: sample.content_hash() for name, sample in samples.items() if name not in failed}
         if sum_of(hashes) != marker.pictures:
-            gone = (name for name, found in hashes.items() if found == UNREADABLE)
+            gone = (name for name, digest in hashes.items() if digest == UNREADABLE)
             return next(gone, next(iter(samples), None))
     return None
 

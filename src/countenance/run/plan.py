@@ -20,12 +20,12 @@ from countenance.data.card import DatasetCard
 from countenance.data.fit_input import FitContext
 from countenance.data.manifest import SampleManifest, attribute_kinds
 from countenance.errors import InputError
+from countenance.files import file_hash
 from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard
-from countenance.models.model import file_hash
 from countenance.run.latency import LATENCY
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
-from countenance.run.withdrawn import NOBODY, Withdrawn
+from countenance.run.withdrawals import NOBODY, Withdrawn
 from countenance.settings import RunSettings
 from countenance.tasks import Context, Task
 
@@ -56,8 +56,8 @@ class Piece:
         """
         if self.chosen is None:
             return replace(self, stop=min(self.stop, self.start + count))
-        kept = self.chosen[:count]
-        return replace(self, chosen=kept, stop=kept[-1] + 1 if kept else self.start)
+        rows = self.chosen[:count]
+        return replace(self, chosen=rows, stop=rows[-1] + 1 if rows else self.start)
 
     def after(self, count: int) -> "Piece":
         """Its images without the first ones.
@@ -67,8 +67,8 @@ class Piece:
         """
         if self.chosen is None:
             return replace(self, start=min(self.stop, self.start + count))
-        kept = self.chosen[count:]
-        return replace(self, chosen=kept, start=kept[0] if kept else self.stop)
+        rows = self.chosen[count:]
+        return replace(self, chosen=rows, start=rows[0] if rows else self.stop)
 
 
 class Samples(Protocol):
@@ -155,8 +155,8 @@ class InManifest:
 
 def read_piece(manifest: SampleManifest, piece: Piece) -> list[Sample]:
     """The samples of a piece."""
-    found = manifest.rows(piece.partition, piece.start, piece.stop)
-    return found if piece.chosen is None else [found[row - piece.start] for row in piece.chosen]
+    samples = manifest.rows(piece.partition, piece.start, piece.stop)
+    return samples if piece.chosen is None else [samples[row - piece.start] for row in piece.chosen]
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ class RunPlan:
         """Images in a shard: a hundredth of the run within bounds, a multiple of the batch."""
         batch = self.settings.batch
         images = sum(piece.images for piece in self.samples.pieces(LARGEST))
-        wanted = self.settings.shard or min(max(images // 100, SMALLEST), LARGEST)
-        return max(batch, wanted // batch * batch)
+        size = self.settings.shard or min(max(images // 100, SMALLEST), LARGEST)
+        return max(batch, size // batch * batch)
 
     def images(self) -> int:
         return sum(piece.images for piece in self.pieces())
@@ -209,7 +209,7 @@ class RunPlan:
     def key(self) -> str:
         """A hash of what is evaluated: equal keys mean that stored shards may be used again."""
         options = None if self.task.options is None else self.task.options.model_dump(mode="json")
-        asked = [
+        parts = [
             countenance.__version__,
             self.task.name,
             options,
@@ -223,7 +223,7 @@ class RunPlan:
             self.timed,
             self.shard_size(),
         ]
-        return hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
     def manifest(self) -> Manifest:
         """What `run.json` says of the plan."""
@@ -282,7 +282,7 @@ def bare(source: str | None) -> str | None:
 
 def _code_of(task: Task) -> list[str]:
     """Hashes of the files that a custom task is written in; the version stands for ours."""
-    found = []
+    digests = []
     parts: list[Callable[..., Any]] = [task.score, task.coerce, task.asks, task.refuse]
     parts += [] if task.fit_input is None else [task.fit_input]
     if task.reduce is not None:
@@ -290,10 +290,10 @@ def _code_of(task: Task) -> list[str]:
     for part in parts:
         if not str(getattr(part, "__module__", "")).startswith("countenance."):
             try:
-                found.append(file_hash(Path(inspect.getfile(part))))
+                digests.append(file_hash(Path(inspect.getfile(part))))
             except (TypeError, OSError):
-                found.append(getattr(part, "__qualname__", type(part).__name__))
-    return sorted(set(found))
+                digests.append(getattr(part, "__qualname__", type(part).__name__))
+    return sorted(set(digests))
 
 
 def make_plan(
@@ -354,14 +354,14 @@ def _drawn(n: int, settings: RunSettings) -> list[int]:
 
 def versions() -> dict[str, str]:
     """The versions that numbers depend on."""
-    found = {
+    installed = {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.machine(),
     }
     for package in ("numpy", "scipy", "pyarrow", "onnxruntime", "pillow", "opencv-python-headless", "torch"):
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed

@@ -14,9 +14,24 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.files import to_json
-from countenance.run.around import forget_beside
 from countenance.run.auditing import audit_again, store_audit
+from countenance.run.file_names import (
+    ANSWERS,
+    AUDIT,
+    FAILURES,
+    FINDINGS,
+    JOURNAL,
+    PAGES,
+    RESULTS,
+    SHARDS,
+    STATE,
+    THUMBNAILS,
+    is_own,
+    marker_name,
+    thumbnails_of,
+)
 from countenance.run.hashes import digest
+from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.marker import Marker
 from countenance.run.purge_plan import (
     Journal,
@@ -31,25 +46,11 @@ from countenance.run.purge_plan import (
 )
 from countenance.run.run import Run
 from countenance.run.stages import reduce, write_scores
-from countenance.run.store import (
-    ANSWERS,
-    AUDIT,
-    FAILURES,
-    FINDINGS,
-    JOURNAL,
-    PAGES,
-    RESULTS,
-    SHARDS,
-    STATE,
-    THUMBNAILS,
-    RunStore,
-    is_own,
-    marker_name,
-    thumbnails_of,
-)
+from countenance.run.store import RunStore
 from countenance.run.suite import suite_of
-from countenance.run.whole import stored
-from countenance.run.withdrawn import hashed_id, new_salt
+from countenance.run.surroundings import forget_beside
+from countenance.run.whole_run import stored
+from countenance.run.withdrawals import hashed_id, new_salt
 from countenance.scratch import sweep
 from countenance.storage import Missing
 
@@ -110,49 +111,47 @@ def purge(
     `again` makes reports and a suite's files again. With `dry_run` nothing is changed, and the files are named that
     would be. InputError when nobody on the list is in any of the runs.
     """
-    wanted, settings = list(dict.fromkeys(subjects)), PurgeSettings(again, trust_code, data or {})
+    ids, settings = list(dict.fromkeys(subjects)), PurgeSettings(again, trust_code, data or {})
     if not dry_run:
         sweep()  # what killed processes left may show somebody too
     matched: set[str] = set()
     done: list[tuple[RunStore, Purged]] = []
     for store in stores_of(place):
         with nullcontext() if dry_run else store.storage.hold():
-            found, here = _purge_one(store, set(wanted), settings, dry_run)
-        matched |= found
-        done += [(store, one) for one in here]
-    unknown = tuple(name for name in wanted if name not in matched)
-    if wanted and not matched and not done:
+            people, here = _purge_one(store, set(ids), settings, dry_run)
+        matched |= people
+        done += [(store, purged) for purged in here]
+    unknown = tuple(name for name in ids if name not in matched)
+    if ids and not matched and not done:
         shown = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         raise InputError(f"{place}: nobody on the list is in this run ({shown}); ids are those of the column identity")
     return _together(matched, unknown, done)
 
 
-def _purge_one(
-    store: RunStore, wanted: set[str], settings: PurgeSettings, dry_run: bool
-) -> tuple[set[str], list[Purged]]:
+def _purge_one(store: RunStore, ids: set[str], settings: PurgeSettings, dry_run: bool) -> tuple[set[str], list[Purged]]:
     """Remove people from one run: who was in it, and what was done."""
     done = []
     if not dry_run:
         list(store.storage.leftovers())
         if (earlier := _resume(store, settings)) is not None:
             done.append(earlier)
-    found = held_in(store, wanted)
+    held = held_in(store, ids)
     if not dry_run:
-        forget_beside(store, found.people | found.samples)
-    if found.samples:
-        journal = journal_of(store, found)
+        forget_beside(store, held.people | held.samples)
+    if held.samples:
+        journal = journal_of(store, held)
         done.append(_planned(store, journal) if dry_run else _begin(store, journal, settings))
-    return found.people, done
+    return held.people, done
 
 
 def _together(matched: set[str], unknown: tuple[str, ...], done: Sequence[tuple[RunStore, Purged]]) -> Purged:
     def all_of(name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(value for _, one in done for value in getattr(one, name)))
+        return tuple(dict.fromkeys(value for _, purged in done for value in getattr(purged, name)))
 
     return Purged(
-        people=max(len(matched), max((one.people for _, one in done), default=0)),
-        images=sum(one.images for _, one in done),
-        rows=sum(one.rows for _, one in done),
+        people=max(len(matched), max((purged.people for _, purged in done), default=0)),
+        images=sum(purged.images for _, purged in done),
+        rows=sum(purged.rows for _, purged in done),
         unknown=unknown,
         made_again=all_of("made_again"),
         removed=all_of("removed"),
@@ -215,22 +214,22 @@ def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged
         }
     )
     store.write_manifest(manifest)
-    made = [name for name in before if not name.startswith(SHARDS)]
+    rewritten = [name for name in before if not name.startswith(SHARDS)]
     if manifest.status == "complete":
-        made += _recompute(store, journal, settings)
+        rewritten += _recompute(store, journal, settings)
         store.seal()
     store.storage.delete(JOURNAL)
     there = {entry.name for entry in store.storage.entries()}
     lost = tuple(name for name in deleted if name not in there and name != PAGES)
-    return Purged(journal.people, len(gone), journal.rows, (), tuple(made), lost, foreign_in(store))
+    return Purged(journal.people, len(gone), journal.rows, (), tuple(rewritten), lost, foreign_in(store))
 
 
 def _delete_thumbnails(store: RunStore, gone: set[str]) -> None:
     """Remove the small pictures of the images that go; those of other images show nobody of them."""
-    wanted = {thumbnails_of(sample) for sample in gone}
+    prefixes = {thumbnails_of(sample) for sample in gone}
     length = len(thumbnails_of(""))
     for entry in store.storage.entries(THUMBNAILS):
-        if entry.name[:length] in wanted:
+        if entry.name[:length] in prefixes:
             store.storage.delete(entry.name)
 
 
@@ -248,9 +247,9 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
         for name, known in marker.files.items():
             if name in states or not is_own(name):
                 continue
-            kept = None if name.endswith(STATE) else _filter_table(store, name, gone)
-            files[name] = known if kept is None else kept
-            changed += [name] if kept is not None else []
+            new_hash = None if name.endswith(STATE) else _filter_table(store, name, gone)
+            files[name] = known if new_hash is None else new_hash
+            changed += [name] if new_hash is not None else []
         failures = [row for row in marker.failures if row["sample"] not in gone]
         if files != dict(marker.files) or failures != marker.failures:
             answered = _rows(store, marker.file(ANSWERS) or "")
@@ -270,10 +269,10 @@ def _filter_table(store: RunStore, name: str, gone: set[str]) -> str | None:
     except Missing:
         return None
     table = store.table(name)
-    kept = table.filter(pc.invert(store.of_samples(table, gone, name)))
-    if kept.num_rows == table.num_rows:
+    remaining = table.filter(pc.invert(store.of_samples(table, gone, name)))
+    if remaining.num_rows == table.num_rows:
         return digest(content)
-    store.write_table(name, kept)
+    store.write_table(name, remaining)
     return digest(store.storage.read(name))
 
 
@@ -289,11 +288,11 @@ def _recompute(store: RunStore, journal: Journal, settings: PurgeSettings) -> li
     run = settings.opened(store)
     suite = suite_of(run)
     rescore = reduce_again if suite is None or suite.rescore is None else suite.rescore
-    made = rescore(run, journal.samples)
+    rewritten = rescore(run, journal.samples)
     run = settings.opened(store)
     if journal.audit is not None and run.scores().num_rows:
-        made += _audit_again(run, journal.audit)
-    return made + settings.again(run, vars(journal))
+        rewritten += _audit_again(run, journal.audit)
+    return rewritten + settings.again(run, vars(journal))
 
 
 def _audit_again(run: Run, settings: dict[str, Any]) -> list[str]:
@@ -316,8 +315,12 @@ def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
         reduced = reduce(task, stored(run.store, run.dataset(), run.manifest))
     except (InputError, OSError) as error:
         return without_results(run, error)
-    write_scores(run.store, run.scores(), reduced)
+    table = write_scores(run.store, run.scores(), reduced)
     run.store.write_results(reduced.results)
+    checks = RowChecks()
+    checks.add(table)
+    for note in notes_on_contradictions(reduced.results, checks):
+        _note(run, note)
     return [RESULTS]
 
 

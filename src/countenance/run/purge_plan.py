@@ -6,10 +6,7 @@ from typing import Any
 
 from countenance.decoding import json_of
 from countenance.errors import InputError
-from countenance.run.hashes import digest
-from countenance.run.marker import Marker
-from countenance.run.run import Run
-from countenance.run.store import (
+from countenance.run.file_names import (
     AUDIT,
     FAILURES,
     MANIFEST,
@@ -18,10 +15,13 @@ from countenance.run.store import (
     SHARDS,
     THUMBNAILS,
     WORK,
-    RunStore,
     is_own,
     thumbnails_of,
 )
+from countenance.run.hashes import digest
+from countenance.run.marker import Marker
+from countenance.run.run import Run
+from countenance.run.store import RunStore
 from countenance.run.stored_audit import checked_settings
 from countenance.run.suite import suite_of
 from countenance.storage import Missing
@@ -57,8 +57,12 @@ def stores_of(place: Path | str) -> list[RunStore]:
                     f"{other.place}: files of a run whose {MANIFEST} is damaged or missing, from which nobody can be "
                     "removed; delete them, then purge again"
                 )
-        found = {str(Path(one.place).absolute()): one for one in (*others, store) if one.exists()}
-        return sorted(found.values(), key=lambda one: one.manifest().finished or "")  # the latest run's files stay
+        by_place = {
+            str(Path(candidate.place).absolute()): candidate for candidate in (*others, store) if candidate.exists()
+        }
+        return sorted(
+            by_place.values(), key=lambda candidate: candidate.manifest().finished or ""
+        )  # the latest run's files stay
     below = [entry.name for entry in store.storage.entries() if entry.name.endswith(f"/{MANIFEST}")]
     if not below:
         store.manifest()  # says that no run is here
@@ -74,7 +78,7 @@ class HeldPeople:
     rows: int
 
 
-def held_in(store: RunStore, wanted: set[str]) -> HeldPeople:
+def held_in(store: RunStore, ids: set[str]) -> HeldPeople:
     samples: set[str] = set()
     people: set[str] = set()
     rows = 0
@@ -88,14 +92,14 @@ def held_in(store: RunStore, wanted: set[str]) -> HeldPeople:
         columns = [n for n in ("sample", "subject", "identity") if n in table.column_names]
         tables.append(table.select(columns).to_pylist())
     for row in (row for table in tables for row in table):
-        names = {row.get("identity"), row.get("subject")} & wanted
+        names = {row.get("identity"), row.get("subject")} & ids
         if row.get("identity") is None:  # nobody said who it is: an image stands for its people
-            names |= {row["sample"]} & wanted
+            names |= {row["sample"]} & ids
         if names:
             samples.add(row["sample"])
             people |= {str(name) for name in names}
     for row in _failures(store):
-        names = set(row.get("people") or ()) & wanted
+        names = set(row.get("people") or ()) & ids
         if names:
             samples.add(row["sample"])
             people |= names
@@ -125,15 +129,15 @@ def _failures(store: RunStore) -> list[dict[str, Any]]:
     return rows + list(store.failures().to_pylist())
 
 
-def journal_of(store: RunStore, found: HeldPeople) -> Journal:
+def journal_of(store: RunStore, held: HeldPeople) -> Journal:
     """What a purge of these images is going to do."""
     return Journal(
-        sorted(found.samples),
+        sorted(held.samples),
         _audit_settings(store),
         made_again_of(store),
         _pages(store),
-        len(found.people),
-        found.rows,
+        len(held.people),
+        held.rows,
     )
 
 
@@ -179,7 +183,7 @@ def _audit_settings(store: RunStore) -> dict[str, Any] | None:
 
 def _pages(store: RunStore) -> dict[str, dict[str, Any]]:
     try:
-        found = json_of(store.storage.read(PAGES), PAGES)
-        return {name: about for name, about in found.items() if isinstance(about, dict)}
+        pages = json_of(store.storage.read(PAGES), PAGES)
+        return {name: about for name, about in pages.items() if isinstance(about, dict)}
     except (Missing, InputError, AttributeError):
         return {}

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countenance.errors import InputError
+from countenance.run.file_names import FINDINGS
 from countenance.run.manifest import Manifest, Place
 from countenance.run.named_tasks import described_task, registered_task, task_with_code
-from countenance.run.store import FINDINGS, RunStore
+from countenance.run.store import RunStore
 from countenance.storage import is_url
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Run:
         """What a page must say beside the notes of the run itself."""
         self.unstored: Audit | None = None
         """An audit that could not be stored, because the run cannot be written to."""
+        self.loaded: Dataset | None = None
+        """The dataset, where the command that made the run has read it."""
 
     def __repr__(self) -> str:
         """The run in at most five lines: where it is, and what its audit found."""
@@ -135,6 +138,8 @@ class Run:
 
         `source` says where it is when the run was made on another machine.
         """
+        if self.loaded is not None and source is None:
+            return self.loaded
         from countenance.data import load_dataset
         from countenance.settings import ReadingSettings
 
@@ -184,9 +189,9 @@ class Run:
         from countenance.run.auditing import audit_run, store_audit
         from countenance.run.ledger import noted
 
-        found = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
-        store_audit(self, found)
-        return found
+        audit = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
+        store_audit(self, audit)
+        return audit
 
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write the report of the last audit (or of the default one) and return its path.
@@ -194,7 +199,7 @@ class Run:
         The page is report.html in the run directory unless `out` says otherwise. A suite may have a report of its own,
         with its own options.
         """
-        from countenance.run.store import AUDIT
+        from countenance.run.file_names import AUDIT
 
         suite = import_module("countenance.run.suite").suite_of(self)
         if suite is not None and suite.report is not None:

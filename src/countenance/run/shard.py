@@ -18,9 +18,8 @@ from countenance.answers.store import KINDS
 from countenance.data import Sample
 from countenance.data.conditions import Conditions, with_conditions
 from countenance.errors import CannotAnswer, InputError
-from countenance.models.model import told
-from countenance.models.timed import TimedAnswer, untimed
-from countenance.processes import in_worker
+from countenance.models.model import attribute_of
+from countenance.models.timing import TimedAnswer, untimed
 from countenance.run.early_stop import DECLINED
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
 from countenance.run.latency import with_latency
@@ -33,6 +32,7 @@ from countenance.tasks import Context, Row, Shard, Task
 from countenance.tasks.states import state_to_bytes
 from countenance.tasks.task import CONTEXT, Refused
 from countenance.text import kind_and_words, words_of
+from countenance.worker_process import in_worker
 
 Failure = Mapping[str, Any]
 """A failed image: sample, kind, reason, and who is in it."""
@@ -112,9 +112,9 @@ def run_shard(
     result, left = started(task, samples, known_failures)
     for ready in feed_for(model)(grouped(left, batch, result)):
         hooks.before_batch([sample.id for sample in ready.group.samples])
-        found = answers(model, readable_of(ready))
+        predictions = answers(model, readable_of(ready))
         ready.drop_pixels()
-        predicted = validated(task, ready, found, context)
+        predicted = validated(task, ready, predictions, context)
         settle(task, ready.group, predicted, strict=strict, after=hooks.after_batch, limit=hooks.limit)
     return result
 
@@ -124,12 +124,12 @@ def started(
 ) -> tuple[ShardResult, list[Sample]]:
     """The result of a shard before its first prediction, and the samples that are to be predicted."""
     result, known = ShardResult(), known_failures or {}
-    asked = [sample for sample in samples if task.asks(sample)]
-    result.skipped, result.samples = len(samples) - len(asked), asked
-    for sample in asked:
+    evaluated = [sample for sample in samples if task.asks(sample)]
+    result.skipped, result.samples = len(samples) - len(evaluated), evaluated
+    for sample in evaluated:
         if sample.id in known:
             result.fail(sample, "model", known[sample.id])
-    return result, [sample for sample in asked if sample.id not in known]
+    return result, [sample for sample in evaluated if sample.id not in known]
 
 
 def grouped(samples: Sequence[Sample], batch: int, owner: Any = None) -> Iterator[FedGroup]:
@@ -140,7 +140,7 @@ def grouped(samples: Sequence[Sample], batch: int, owner: Any = None) -> Iterato
 
 def needs_pixels(model: Any) -> bool:
     """Whether a model looks at pictures; saved predictions do not."""
-    return bool(told(model, "needs_pixels", True))
+    return bool(attribute_of(model, "needs_pixels", True))
 
 
 def feed_for(model: Any) -> Feed:
@@ -151,7 +151,11 @@ def feed_for(model: Any) -> Feed:
 def readable_of(batch: FedBatch) -> list[tuple[Sample, Pixels | None]]:
     """The samples of a batch whose pictures could be read, with their pixels."""
     together = zip(batch.group.samples, batch.pictures, strict=True)
-    return [(sample, found.pixels if found else None) for sample, found in together if not isinstance(found, Exception)]
+    return [
+        (sample, picture.pixels if picture else None)
+        for sample, picture in together
+        if not isinstance(picture, Exception)
+    ]
 
 
 @dataclass(frozen=True)
@@ -182,7 +186,7 @@ def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[A
         refuse_interrupt(error)
         if len(batch) == 1:
             return [FailedImage.of(error)]
-        return [found for one in batch for found in answers(model, [one])]
+        return [answer for pair in batch for answer in answers(model, [pair])]
 
 
 def refuse_interrupt(error: BaseException) -> None:
@@ -204,9 +208,9 @@ class Predicted(NamedTuple):
     """How its picture was taken, where one was read."""
 
 
-def validated(task: Task, batch: FedBatch, found: Sequence[Any], context: Context) -> list[Predicted]:
-    """What became of each image of a batch; `found` has what each readable sample got from the model."""
-    got = iter(found)
+def validated(task: Task, batch: FedBatch, predictions: Sequence[Any], context: Context) -> list[Predicted]:
+    """What became of each image of a batch; `predictions` has what each readable sample got from the model."""
+    got = iter(predictions)
     predicted = []
     for sample, picture in zip(batch.group.samples, batch.pictures, strict=True):
         if isinstance(picture, Exception):
@@ -248,11 +252,11 @@ def settle(
     """Score a batch into the result of its shard (the group's owner)."""
     result: ShardResult = group.owner
     before, together = len(result.failures), list(zip(group.samples, predicted, strict=True))
-    result.pictures |= {sample.id: one.picture for sample, one in together if one.picture is not None}
+    result.pictures |= {sample.id: outcome.picture for sample, outcome in together if outcome.picture is not None}
     for unreadable in (True, False):  # images that could not be read come first
-        for sample, one in together:
-            if unreadable == (isinstance(one.answer, FailedImage) and one.answer.kind == "image"):
-                score_valid(task, sample, one.answer, result, limit, one.milliseconds, one.conditions)
+        for sample, outcome in together:
+            if unreadable == (isinstance(outcome.answer, FailedImage) and outcome.answer.kind == "image"):
+                score_valid(task, sample, outcome.answer, result, limit, outcome.milliseconds, outcome.conditions)
     if strict and result.failures:
         first = result.failures[0]
         raise Stop(f"{first['sample']}: {first['reason']}")
@@ -310,7 +314,7 @@ def _usual(numbers: NDArray[np.float64]) -> bool:
 def predictions(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
     """What the model returns for a batch, one for each image."""
     ids = [sample.id for sample, _ in batch]
-    if told(model, "by_samples") is not None:
+    if attribute_of(model, "by_samples") is not None:
         return counted(model.by_samples([sample for sample, _ in batch]), len(batch))
     if not needs_pixels(model):
         return [model.by_id(name) for name in ids]
@@ -325,14 +329,14 @@ def counted(answers: Any, images: int) -> list[Any]:
     answers = list(itertools.islice(answers, images + 1))
     if len(answers) != images:
         raise ValueError(f"the model returned {len(answers)} answers for {images} images")
-    return [kept(answer) for answer in answers]
+    return [own_copy(answer) for answer in answers]
 
 
-def kept(value: Any, depth: int = 3) -> Any:
+def own_copy(value: Any, depth: int = 3) -> Any:
     """The same prediction in arrays of our own: a model may use its own ones again for the next image.
 
     >>> shared = np.zeros(2)
-    >>> ours = kept({"boxes": shared})
+    >>> ours = own_copy({"boxes": shared})
     >>> shared[0] = 1
     >>> ours["boxes"].tolist()
     [0.0, 0.0]
@@ -340,17 +344,17 @@ def kept(value: Any, depth: int = 3) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, TimedAnswer):
-        return TimedAnswer(kept(value.answer, depth), value.milliseconds)
+        return TimedAnswer(own_copy(value.answer, depth), value.milliseconds)
     if depth == 0:
         return value
     if type(value) in (list, tuple):
-        return type(value)(kept(part, depth - 1) for part in value)
+        return type(value)(own_copy(part, depth - 1) for part in value)
     if type(value) is dict:
-        return {name: kept(part, depth - 1) for name, part in value.items()}
+        return {name: own_copy(part, depth - 1) for name, part in value.items()}
     if type(value) in KINDS.values():
         ours = copy.copy(value)
         for name, part in vars(value).items():
-            object.__setattr__(ours, name, kept(part, depth - 1))
+            object.__setattr__(ours, name, own_copy(part, depth - 1))
         return ours
     return value
 

@@ -13,14 +13,16 @@ from countenance.data import Sample
 from countenance.data.conditions import Conditions, measured_again
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
+from countenance.run.file_names import FAILURES, MANY_SCORES, SCORES, WORK, is_own
+from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.manifest import Manifest
 from countenance.run.marker import Marker
 from countenance.run.pictures import total
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
-from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, RunStore, is_own
-from countenance.run.whole import BLOCK, Progress, WholeRun, planned
+from countenance.run.store import MOST_ROWS, RunStore
+from countenance.run.whole_run import BLOCK, Progress, WholeRun, planned
 from countenance.tasks import Context, Reduced, State, Task
 from countenance.tasks.reduce import joined
 from countenance.tasks.states import Spool, merged
@@ -61,8 +63,8 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
     with Spool() as spool:
         state: State | None
         if task.reduce.merge is joined:
-            for one in states:
-                spool.add(one)
+            for partial_state in states:
+                spool.add(partial_state)
             state = spool if spool.count else None
         else:
             state = merged(states, task.reduce.merge)
@@ -81,9 +83,9 @@ def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:
     answers: dict[str, Any] = {}
     for piece in pieces:
         read = plan.read(piece.first(each))
-        found = store.shard_answers(piece.number, {sample.id for sample in read})
-        samples += [sample for sample in read if sample.id in found]
-        answers |= found
+        shard_answers = store.shard_answers(piece.number, {sample.id for sample in read})
+        samples += [sample for sample in read if sample.id in shard_answers]
+        answers |= shard_answers
     return notes(samples, answers, plan.context())
 
 
@@ -104,18 +106,19 @@ def finish(
     pieces = plan.pieces()
     numbers = [piece.number for piece in pieces]
     failed = sum(markers[number].failed for number in numbers)
-    asked = plan.images() - sum(marker.skipped for marker in markers.values())
-    if failed == asked:
-        watch.finished([row for number in numbers for row in store.shard_failures(number)], asked)
+    images = plan.images() - sum(marker.skipped for marker in markers.values())
+    if failed == images:
+        watch.finished([row for number in numbers for row in store.shard_failures(number)], images)
     reduced = reduce(plan.task, planned(plan, store, progress))
-    stream_scores(store, numbers, reduced.columns)
+    checks = RowChecks()
+    stream_scores(store, numbers, reduced.columns, checks)
     stream_failures(store, [number for number in numbers if markers[number].failed], plan.samples.attributes)
     store.write_results(reduced.results)
     skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
     dataset = manifest.dataset.model_copy(
         update={
             "skipped": skipped,
-            "images": asked,
+            "images": images,
             "pictures": total(markers[number].pictures for number in numbers),
         }
     )
@@ -126,7 +129,12 @@ def finish(
             "failed": failed,
             "dataset": dataset,
             "cores": os.cpu_count(),
-            "notes": [*manifest.notes, *reduced.notes, *notes_on(plan, store, notes)],
+            "notes": [
+                *notes_on_contradictions(reduced.results, checks),
+                *manifest.notes,
+                *reduced.notes,
+                *notes_on(plan, store, notes),
+            ],
         }
     )
     store.write_manifest(manifest)
@@ -137,7 +145,7 @@ def finish(
     return manifest
 
 
-def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns) -> None:
+def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns, checks: RowChecks) -> None:
     """Write the score table from the rows of the shards and the columns that a reducer adds, block by block."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -173,6 +181,7 @@ def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns) -> N
             with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
                 for table in some:
                     writer.write_table(table)
+                    checks.add(table)
 
         store.storage.write_stream(name, write)
 
@@ -211,12 +220,13 @@ def with_columns(table: Any, columns: Columns, start: int = 0) -> Any:
     return table
 
 
-def write_scores(store: RunStore, table: Any, reduced: Reduced) -> None:
-    """Write a score table that is held in memory, with the columns that the reducer adds."""
+def write_scores(store: RunStore, table: Any, reduced: Reduced) -> Any:
+    """Write a score table from memory with the columns that the reducer adds; returns the table as written."""
     _refuse_lengths(reduced.columns, table.num_rows)
     table = with_columns(table, reduced.columns)
     if table.num_rows <= MOST_ROWS:
         store.write_table(SCORES, table)
-        return
+        return table
     for number, start in enumerate(range(0, table.num_rows, MOST_ROWS)):
         store.write_table(f"{MANY_SCORES}{number:05d}.parquet", table.slice(start, MOST_ROWS))
+    return table

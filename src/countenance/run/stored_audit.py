@@ -83,4 +83,4 @@ def checked_settings(settings: Any) -> dict[str, Any]:
 
 def checked_excluded(excluded: Any) -> list[dict[str, Any]]:
     """The groups that were left out, each with what pages say of it."""
-    return [LeftOut.model_validate(one).model_dump() for one in excluded]
+    return [LeftOut.model_validate(group).model_dump() for group in excluded]

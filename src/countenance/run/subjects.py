@@ -23,16 +23,16 @@ def read_subjects(path: Path) -> list[str]:
     """
     text = read_text(path)
     tables = [_cells(path, text, separator) for separator in SEPARATORS]
-    found = next((ids for rows in tables if (ids := _column(rows)) is not None), None)
-    if found is None:
+    names = next((ids for rows in tables if (ids := _column(rows)) is not None), None)
+    if names is None:
         first = tables[0][0] if tables[0] else []
         if len(first) > 1 and not first[0].startswith("#"):
             raise InputError(
                 f"{path} line 1: {len(first)} columns and none of {', '.join(ID_COLUMNS)}; "
                 "name the column of ids subject_id, or write one id on each line"
             )
-        found = [COMMENT.sub("", line).strip() for line in text.splitlines()]
-    ids = list(dict.fromkeys(name for name in found if name))
+        names = [COMMENT.sub("", line).strip() for line in text.splitlines()]
+    ids = list(dict.fromkeys(name for name in names if name))
     if not ids:
         raise InputError(f"{path}: names nobody; write one subject id on each line")
     return ids

@@ -6,11 +6,10 @@ so that neither the run nor the report imports one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from countenance.auditing.settings import AuditSettings
 from countenance.data import Dataset, load_dataset
 from countenance.data.registry import dataset_names
 from countenance.data.tables import near
@@ -20,12 +19,12 @@ from countenance.run.auditing import audit_run, check_names, store_audit
 from countenance.run.evaluator import evaluate
 from countenance.run.licences import NOT_STATED
 from countenance.run.run import Run
-from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
+from countenance.settings import AuditFields, DataSettings, EngineSettings, ModelSettings, RunSettings
 from countenance.tasks import Task, load_task
 
 Section = tuple[str, str, str]
 """A section of a report: its id, its title, its markup."""
-AUDIT = ("metrics", *(setting.name for setting in fields(AuditSettings) if setting.name != "seed"))
+AUDIT = ("metrics", *(name for name in AuditFields.names() if name != "seed"))
 """Options of a suite's run that go to its audit; `by` goes to the run as well."""
 EVALUATION = tuple(
     name for group in (ModelSettings, DataSettings, RunSettings, EngineSettings) for name in group.names()
@@ -122,8 +121,11 @@ class Suite:
         runs = []
         for task in chosen:
             place = None if out is None else out if len(chosen) == 1 else f"{str(out).rstrip('/')}/{task.name}"
-            wanted = {**task.options, **{name: own[name] for name in own if name in _options_of(load_task(task.name))}}
-            the_task = load_task(task.name, wanted)
+            task_options = {
+                **task.options,
+                **{name: own[name] for name in own if name in _options_of(load_task(task.name))},
+            }
+            the_task = load_task(task.name, task_options)
             by = None if audit.get("by") is None else tuple(audit["by"])
             runs.append(self._one(SuiteRequest(dataset, model, the_task, by, arguments, audit), place))
         return runs
@@ -186,10 +188,10 @@ def load_suite(name: str | Suite) -> Suite:
     if isinstance(name, Suite):
         return name
     plain = name.replace("-", "_")
-    found = load_code("suite", name) if is_code(name) else load_registered("suite", plain, {}, hint=", or module:attr")
-    if not isinstance(found, Suite):
-        raise InputError(f"suite {name!r}: that is a {type(found).__name__}, expected a Suite")
-    return found
+    suite = load_code("suite", name) if is_code(name) else load_registered("suite", plain, {}, hint=", or module:attr")
+    if not isinstance(suite, Suite):
+        raise InputError(f"suite {name!r}: that is a {type(suite).__name__}, expected a Suite")
+    return suite
 
 
 def suite_of(run: Run) -> Suite | None:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, is_own
 from countenance.run.hashes import FILES, digest
 from countenance.run.marker import Marker
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, RunStore, is_own
+from countenance.run.store import RunStore
 from countenance.storage import Missing
 
 

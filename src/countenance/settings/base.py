@@ -1,6 +1,7 @@
 """The base of all settings."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
@@ -32,7 +33,7 @@ class SettingsModel(BaseModel):
         try:
             super().__init__(**{name: _plain_number(value) for name, value in values.items()})
         except ValidationError as error:
-            raise option_error(error, values) from None
+            raise option_error(error, values, type(self).model_fields) from None
 
     def changed(self, **values: Any) -> Self:
         """The same settings with other values, checked.
@@ -96,16 +97,32 @@ def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
             raise OptionError(name, f"no setting {name!r}{hint}; there are {', '.join(sorted(names))}")
 
 
-def option_error(error: ValidationError, values: Mapping[str, Any]) -> OptionError:
-    """The first problem of a validation as an error that names the setting and what was found."""
+def option_error(error: ValidationError, values: Mapping[str, Any], known: Iterable[str] = ()) -> OptionError:
+    """The first problem of a validation as an error that names the setting and what was found.
+
+    `known` are the settings that the words of a validator of several settings may name.
+    """
     first = error.errors()[0]
     name = str(first["loc"][0]) if first["loc"] else ""
     problem = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "value_error":  # a validator of ours: its words are whole
-        return OptionError(name, problem)
+        stated = first.get("ctx", {}).get("error")
+        if isinstance(stated, OptionError):
+            return stated
+        return OptionError(*([name, problem] if name else _named_in(problem, known)))
     expected = problem.removeprefix("Input should be ").removeprefix("a valid ")
     expected = expected.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     return OptionError(name, f"{name} is {values.get(name)!r:.60}, expected {expected}")
+
+
+def _named_in(problem: str, known: Iterable[str]) -> list[str]:
+    """The arguments of an error about several settings: the first one named, the problem, the others named.
+
+    >>> _named_in("pair needs min_n", ["min_n", "pair", "seed"])
+    ['pair', 'pair needs min_n', 'min_n']
+    """
+    names = [word for word in dict.fromkeys(re.findall(r"\w+", problem)) if word in set(known)]
+    return [*(names[:1] or [""]), problem, *names[1:]]
 
 
 def split(values: Mapping[str, Any], *groups: type[SettingsModel]) -> tuple[list[SettingsModel], dict[str, Any]]:

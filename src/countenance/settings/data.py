@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import field_validator
 
 from countenance.settings.base import SettingsModel, setting
 from countenance.settings.box_words import Form, Units, form_named, units_named
+
+Compat = Literal["default", "strict"]
+"""Whether the quirks of a published protocol are followed (strict) or mended."""
 
 
 class ReadingSettings(SettingsModel):

@@ -70,11 +70,11 @@ class Lease:
     def _take(self) -> None:
         self.version = self.storage.replace_version(LOCK, self._content(), None)
         while self.version is None:
-            found = self.storage.read_version(LOCK)
-            if found is None:  # given back in between
+            lock = self.storage.read_version(LOCK)
+            if lock is None:  # given back in between
                 self.version = self.storage.replace_version(LOCK, self._content(), None)
                 continue
-            content, version = found
+            content, version = lock
             if not _dead(content) and not self._silent(content, version):
                 raise InputError(
                     f"{self.storage.place}: another run is writing here; wait for it or name another place"
@@ -88,8 +88,8 @@ class Lease:
         end = time.monotonic() + self.lease
         while time.monotonic() < end:
             time.sleep(min(1.0, self.lease / 10))
-            found = self.storage.read_version(LOCK)
-            if found is None or found[1] != version:
+            lock = self.storage.read_version(LOCK)
+            if lock is None or lock[1] != version:
                 return False
         return True
 
@@ -108,10 +108,10 @@ class Lease:
 
     def _mine(self) -> bool:
         """Whether a renewal that seemed to fail had succeeded: its reply may have been lost."""
-        found = self.storage.read_version(LOCK)
-        if found is None or _about(found[0]).get("owner") != self.owner:
+        lock = self.storage.read_version(LOCK)
+        if lock is None or _about(lock[0]).get("owner") != self.owner:
             return False
-        self.version = found[1]
+        self.version = lock[1]
         return True
 
 
@@ -127,10 +127,10 @@ def machine() -> str:
 
 def _about(content: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(content)
+        about = json.loads(content)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return about if isinstance(about, dict) else {}
 
 
 def _here(content: bytes) -> bool:

@@ -148,7 +148,7 @@ class LocalStorage:
                 (self.folder / folder).rmdir()
 
     def entries(self, prefix: str = "") -> list[StoredFile]:
-        found = []
+        files = []
         try:
             start = self.path(prefix.rstrip("/")) if prefix.endswith("/") else self.folder
         except InputError:  # a link, which is not followed
@@ -159,8 +159,8 @@ class LocalStorage:
                 with contextlib.suppress(FileNotFoundError):  # removed since the folder was listed
                     state = path.stat()
                     if stat.S_ISREG(state.st_mode):
-                        found.append(StoredFile(name, state.st_size))
-        return sorted(found, key=lambda entry: entry.name)
+                        files.append(StoredFile(name, state.st_size))
+        return sorted(files, key=lambda entry: entry.name)
 
     @contextmanager
     def local_file(self, name: str) -> Iterator[str]:
@@ -215,9 +215,9 @@ class LocalStorage:
         parent = self.folder.absolute().parent
         if not parent.is_dir():
             return []
-        found = [path for path in parent.iterdir() if path.name.startswith(prefix) and path.is_dir()]
-        found = [path for path in found if not path.is_symlink()]
-        return [LocalStorage(path) for path in sorted(found) if path != self.folder.absolute()]
+        folders = [path for path in parent.iterdir() if path.name.startswith(prefix) and path.is_dir()]
+        folders = [path for path in folders if not path.is_symlink()]
+        return [LocalStorage(path) for path in sorted(folders) if path != self.folder.absolute()]
 
     def leftovers(self) -> Iterator[str]:
         for path in list(_files(self.folder)):

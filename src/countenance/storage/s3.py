@@ -159,8 +159,8 @@ class S3Storage:
         """The content and the version of an object; None when there is none."""
         try:
             with self._told(name):
-                found = _obstore().get(self.client, self._key(name))
-                return bytes(found.bytes()), str(found.meta["e_tag"])
+                response = _obstore().get(self.client, self._key(name))
+                return bytes(response.bytes()), str(response.meta["e_tag"])
         except Missing:
             return None
 
@@ -197,9 +197,9 @@ class S3Storage:
     def local_file(self, name: str) -> Iterator[str]:
         with named_file(Path(name).suffix) as file:
             with self._told(name):
-                found = _obstore().get(self.client, self._key(name))
-                changed = found.meta["last_modified"].timestamp()
-                for block in found.stream():
+                response = _obstore().get(self.client, self._key(name))
+                changed = response.meta["last_modified"].timestamp()
+                for block in response.stream():
                     file.write(block)
             file.flush()
             os.utime(file.name, (changed, changed))
@@ -226,8 +226,8 @@ class S3Storage:
     def siblings(self, prefix: str) -> Sequence[Storage]:
         parent = self.prefix.rpartition("/")[0]
         with self._told():
-            found = _obstore().list_with_delimiter(self.client, prefix=parent or None)["common_prefixes"]
-        names = [path.strip("/") for path in found if path.strip("/").rpartition("/")[2].startswith(prefix)]
+            prefixes = _obstore().list_with_delimiter(self.client, prefix=parent or None)["common_prefixes"]
+        names = [path.strip("/") for path in prefixes if path.strip("/").rpartition("/")[2].startswith(prefix)]
         return [S3Storage(f"{SCHEME}{self.bucket}/{path}") for path in sorted(names) if path != self.prefix]
 
     def leftovers(self) -> Iterator[str]:
@@ -259,14 +259,14 @@ class _Parts(io.RawIOBase):
         stop = self.size if size is None or size < 0 else min(self.position + size, self.size)
         if stop <= self.position:
             return b""
-        found = self.storage.read_range(self.name, self.position, stop)
-        self.position += len(found)
-        return found
+        content = self.storage.read_range(self.name, self.position, stop)
+        self.position += len(content)
+        return content
 
     def readinto(self, buffer: Any) -> int:
-        found = self.read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
+        content = self.read(len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
 
 
 class _Exists(Exception):

@@ -66,13 +66,13 @@ def load_task(name: str | Task, options: Mapping[str, Any] | None = None) -> Tas
     if not isinstance(name, str):
         raise InputError(f"task is a {type(name).__name__}, expected a name such as face_localization, or a Task")
     if is_code(name):
-        found = load_code("task", name)
-        found = replace(found, source=name) if isinstance(found, Task) else found
+        task = load_code("task", name)
+        task = replace(task, source=name) if isinstance(task, Task) else task
     else:
-        found = load_registered("task", name, _HOME, hint=", or give module:attr or path.py:attr")
-    if not isinstance(found, Task):
-        raise InputError(f"task {name!r}: that is a {type(found).__name__}, expected a Task")
-    return found.configured(options)
+        task = load_registered("task", name, _HOME, hint=", or give module:attr or path.py:attr")
+    if not isinstance(task, Task):
+        raise InputError(f"task {name!r}: that is a {type(task).__name__}, expected a Task")
+    return task.configured(options)
 
 
 def findable(task: Task) -> str | None:

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from countenance.answers import Age
-from countenance.answers.types import real
+from countenance.answers.base import real
 from countenance.data import Sample
 from countenance.tasks import age_results as report
 from countenance.tasks.groups import all_groups
@@ -45,25 +45,25 @@ def to_age(raw: Any) -> Age:
     if raw is None:
         return Age(None)
     if isinstance(raw, Mapping):
-        found = next((raw[name] for name in ("age", "years") if name in raw), None)
-        if found is None:
+        years = next((raw[name] for name in ("age", "years") if name in raw), None)
+        if years is None:
             raise ValueError(f"a dict with {', '.join(map(str, raw))}, expected 'age'")
-        return to_age(found)
+        return to_age(years)
     values = real(raw)
     return Age(values.item()) if values.size == 1 else Age.of(values)
 
 
 def true_age(sample: Sample) -> float | None:
     """The age of the one person of an image, where it is known in years."""
-    if len(sample.subjects) != 1:
+    if len(sample.people) != 1:
         return None
-    age = sample.subjects[0].attributes.get("age")
+    age = sample.people[0].attributes.get("age")
     return float(age) if isinstance(age, int | float) and np.isfinite(age) else None
 
 
 def score(sample: Sample, answer: Age, options: AgeOptions) -> list[Row]:
     """One row for the person: the error in years, and whether the age check was right."""
-    (subject,) = sample.subjects
+    (subject,) = sample.people
     row, truth = subject_row(sample, subject), true_age(sample)
     row["m.estimated"] = float(answer.years is not None)
     if answer.years is None or truth is None:

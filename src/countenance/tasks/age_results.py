@@ -89,15 +89,15 @@ class Ages:
         return np.asarray(self.estimated >= challenge)
 
 
-def _mean(name: str, meaning: str, found: IntervalEstimate, better: Any = "", **about: Any) -> Number:
-    note = few(found)
+def _mean(name: str, meaning: str, estimate: IntervalEstimate, better: Any = "", **about: Any) -> Number:
+    note = few(estimate)
     return Number(
         name=name,
         meaning=meaning,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        n=estimate.n,
         unit=YEARS,
         note=note,
         better=better,
@@ -138,28 +138,28 @@ def _cells(ages: Ages) -> Matrix:
     """MAE in each cell of the macro-average."""
     there = set(ages.group.tolist())
     sexes, groups = in_order("gender", set(ages.sex.tolist())), [g for g in AGE_GROUPS if g in there]
-    found = [[ages.mean(np.abs(ages.error), (ages.sex == s) & (ages.group == g)) for g in groups] for s in sexes]
+    cells = [[ages.mean(np.abs(ages.error), (ages.sex == s) & (ages.group == g)) for g in groups] for s in sexes]
     return Matrix(
         name="MAE by sex and age",
         meaning="mean absolute error in years",
         rows=[s or "everybody" for s in sexes],
         columns=groups,
-        values=[[cell.value for cell in row] for row in found],
-        counts=[[cell.n for cell in row] for row in found],
-        low=[[cell.low for cell in row] for row in found],
-        high=[[cell.high for cell in row] for row in found],
+        values=[[cell.value for cell in row] for row in cells],
+        counts=[[cell.n for cell in row] for row in cells],
+        low=[[cell.low for cell in row] for row in cells],
+        high=[[cell.high for cell in row] for row in cells],
         column_label="age_group",
     )
 
 
 def _line(label: str, points: Iterator[tuple[float, IntervalEstimate]]) -> Line:
-    found = [(x, one) for x, one in points if one.n]
+    estimates = [(x, estimate) for x, estimate in points if estimate.n]
     return Line(
         label=label,
-        x=[x for x, _ in found],
-        y=[one.value for _, one in found],
-        low=[one.low for _, one in found],
-        high=[one.high for _, one in found],
+        x=[x for x, _ in estimates],
+        y=[estimate.value for _, estimate in estimates],
+        low=[estimate.low for _, estimate in estimates],
+        high=[estimate.high for _, estimate in estimates],
     )
 
 

@@ -27,7 +27,7 @@ class Answered:
     name: str
     rows: NDArray[np.int64]
     truth: NDArray[Any]
-    said: NDArray[Any]
+    answer: NDArray[Any]
     stated: NDArray[np.float64]
     """The probability of the answered word; NaN where the model gave none."""
     person: NDArray[np.int64]
@@ -52,9 +52,9 @@ class Answered:
 
     def rates(self, word: str) -> Iterator[tuple[str, str, Flags, Flags]]:
         """Name, meaning, errors and denominator of the two error rates of a word."""
-        is_word, said = self.truth == word, self.said == word
-        yield "FPR", f"share of pictures whose {self.name} is not {word} that were called {word}", said, ~is_word
-        yield "FNR", f"share of pictures whose {self.name} is {word} that were called something else", ~said, is_word
+        is_word, called = self.truth == word, self.answer == word
+        yield "FPR", f"share of pictures whose {self.name} is not {word} that were called {word}", called, ~is_word
+        yield "FNR", f"share of pictures whose {self.name} is {word} that were called something else", ~called, is_word
 
 
 def results_of(answered: Answered, groups: dict[str, Groups]) -> list[Result]:
@@ -62,11 +62,11 @@ def results_of(answered: Answered, groups: dict[str, Groups]) -> list[Result]:
     results: list[Result] = [_confusion(answered), *_rates(answered)]
     everybody = np.ones(len(answered.rows), bool)
     results += _calibration(answered, {"": everybody}, None)
-    for attribute, one in groups.items():
+    for attribute, members in groups.items():
         if attribute == answered.name:
             continue
-        here = one.taken(answered.rows).pictures
-        parts = {name: here[:, g] for g, name in enumerate(one.names) if here[:, g].any()}
+        here = members.taken(answered.rows).pictures
+        parts = {name: here[:, g] for g, name in enumerate(members.names) if here[:, g].any()}
         results += [_confusion_by_group(answered, attribute, parts), *_group_rates(answered, attribute, parts)]
         results += _calibration(answered, parts, attribute)
     return results
@@ -76,14 +76,14 @@ def _counts(answered: Answered, chosen: Flags, columns: list[str]) -> NDArray[np
     rows = answered.words
     table = np.zeros((len(rows), len(columns)), np.int64)
     at = [rows.index(word) for word in answered.truth[chosen]]
-    np.add.at(table, (at, [columns.index(word) for word in answered.said[chosen]]), 1)
+    np.add.at(table, (at, [columns.index(word) for word in answered.answer[chosen]]), 1)
     return table
 
 
 def _columns(answered: Answered) -> list[str]:
     """The words of the truth, then any other word that was answered."""
     words = answered.words
-    return [*words, *sorted(set(answered.said.tolist()) - set(words))]
+    return [*words, *sorted(set(answered.answer.tolist()) - set(words))]
 
 
 def _confusion(answered: Answered) -> Matrix:
@@ -108,7 +108,7 @@ def _confusion_by_group(answered: Answered, attribute: str, parts: dict[str, Fla
         for word, line in zip(answered.words, counts, strict=True):
             total = int(line.sum())
             rows += [
-                [group, word, said, int(n), n / total] for said, n in zip(columns, line, strict=True) if total and n
+                [group, word, column, int(n), n / total] for column, n in zip(columns, line, strict=True) if total and n
             ]
     return Table(
         name=f"confusion of {answered.name} by {attribute}",
@@ -152,7 +152,7 @@ def _group_rates(answered: Answered, attribute: str, parts: dict[str, Flags]) ->
 def _calibration(answered: Answered, parts: dict[str, Flags], attribute: str | None) -> list[Result]:
     """Reliability curves, the calibration error, and by how much stated probabilities are too high."""
     has = np.isfinite(answered.stated)
-    right = (answered.truth == answered.said).astype(np.float64)
+    right = (answered.truth == answered.answer).astype(np.float64)
     lines, results = [], list[Result]()
     for group, part in parts.items():
         chosen = part & has
@@ -163,26 +163,26 @@ def _calibration(answered: Answered, parts: dict[str, Flags], attribute: str | N
         lines.append(
             Line(
                 label=group,
-                x=[one.stated for one in bins],
-                y=[one.right.value for one in bins],
-                low=[one.right.low for one in bins],
-                high=[one.right.high for one in bins],
+                x=[bin_.stated for bin_ in bins],
+                y=[bin_.right.value for bin_ in bins],
+                low=[bin_.right.low for bin_ in bins],
+                high=[bin_.right.high for bin_ in bins],
             )
         )
         about = {} if attribute is None else {"attribute": attribute, "group": group}
         prefix = "" if attribute is None else "group "
-        found = calibration(stated, hits, person, seed=answered.seed)
+        calibrated = calibration(stated, hits, person, seed=answered.seed)
         results.append(
             Number(
                 name=f"{prefix}calibration error of {answered.name}",
-                value=found.error.value,
-                low=found.error.low,
-                high=found.error.high,
-                n=found.error.n,
+                value=calibrated.error.value,
+                low=calibrated.error.low,
+                high=calibrated.error.high,
+                n=calibrated.error.n,
                 unit=UNIT,
                 better="lower",
                 meaning="mean distance between the stated probability and how often the answer was right, in ten bins",
-                note=f"perfectly calibrated probabilities would show {found.by_chance:.3f} by chance",
+                note=f"perfectly calibrated probabilities would show {calibrated.by_chance:.3f} by chance",
                 **about,
             )
         )

@@ -61,8 +61,8 @@ def named(names: Iterable[str], attributes: Iterable[str]) -> dict[str, str]:
     """
     exact = set(attributes)
     folded = {name.casefold(): name for name in sorted(exact)}
-    found = {name: name if name in exact else folded.get(name.casefold()) for name in names}
-    return {name: own for name, own in found.items() if own is not None}
+    spellings = {name: name if name in exact else folded.get(name.casefold()) for name in names}
+    return {name: own for name, own in spellings.items() if own is not None}
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
@@ -84,7 +84,7 @@ def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
 
 def score(sample: Sample, answer: Labels) -> list[Row]:
     """One row for the person, with a 0/1 metric for each attribute that is both known and answered."""
-    (subject,) = sample.subjects
+    (subject,) = sample.people
     row = subject_row(sample, subject)
     answered = {own: answer.values[name] for name, own in named(answer.values, subject.attributes).items()}
     right = []
@@ -103,7 +103,7 @@ def notes(samples: Sequence[Sample], answers: Mapping[str, Labels], context: Con
     """A sentence for each answered word that can never be right, because the dataset does not use it."""
     words: dict[str, dict[str, str]] = {}
     for sample in samples:
-        for subject in sample.subjects:
+        for subject in sample.people:
             for name, truth in subject.attributes.items():
                 for word in truth if isinstance(truth, tuple) else () if truth is None else (truth,):
                     words.setdefault(name, {})[plain(word)] = plain(word) if isinstance(word, float) else str(word)
@@ -118,35 +118,35 @@ def notes(samples: Sequence[Sample], answers: Mapping[str, Labels], context: Con
                 compared.add(own)
             elif plain(values[name]) not in known:
                 strange[own, values[name]] += 1
-    told = [f"{name} is a number and counts as right only when it is equal; answer a group of it" for name in compared]
+    lines = [f"{name} is a number and counts as right only when it is equal; answer a group of it" for name in compared]
     for (name, word), n in strange.most_common(MOST_NOTES):
         used = sorted(words[name].values())
         more = ", …" if len(used) > MOST_LISTED else ""
         times = "once" if n == 1 else f"{n} times"
-        told.append(
+        lines.append(
             f"{name}: {word!r} was answered {times} and counted as wrong, and the dataset never uses this word"
             f"{near(word, used) or near(plain(word), list(words[name]))}; it has {', '.join(used[:MOST_LISTED])}{more}"
         )
     if len(strange) > MOST_NOTES:
-        told.append(f"and {len(strange) - MOST_NOTES} more words that the dataset never uses")
-    return told
+        lines.append(f"and {len(strange) - MOST_NOTES} more words that the dataset never uses")
+    return lines
 
 
 def partial(shard: Shard) -> State:
     """Truth, answer and stated probability of every attribute that is a single known word and was answered."""
-    found: list[tuple[str, str, str, str, float]] = []
+    answered: list[tuple[str, str, str, str, float]] = []
     for sample, answer in shard.answered():
-        attributes = sample.subjects[0].attributes
+        attributes = sample.people[0].attributes
         for name, own in named(answer.values, attributes).items():
             truth = attributes[own]
             truth = truth[0] if isinstance(truth, tuple) and len(truth) == 1 else truth
             if isinstance(truth, str):
-                said = answer.values[name]
-                stated = ((answer.probabilities or {}).get(name) or {}).get(said, np.nan)
-                found.append((sample.id, own, truth, truth if plain(said) == plain(truth) else said, stated))
+                word = answer.values[name]
+                stated = ((answer.probabilities or {}).get(name) or {}).get(word, np.nan)
+                answered.append((sample.id, own, truth, truth if plain(word) == plain(truth) else word, stated))
     names = ("sample", "name", "truth", "said")
-    state = {name: np.array([one[k] for one in found], dtype=np.str_) for k, name in enumerate(names)}
-    return state | {"stated": np.array([stated for *_, stated in found], dtype=np.float64)}
+    state = {name: np.array([line[k] for line in answered], dtype=np.str_) for k, name in enumerate(names)}
+    return state | {"stated": np.array([stated for *_, stated in answered], dtype=np.float64)}
 
 
 def finish(state: State, whole: Whole) -> Reduced:
@@ -159,9 +159,9 @@ def finish(state: State, whole: Whole) -> Reduced:
         rows = place[chosen]
         _, who = np.unique(person[rows], return_inverse=True)
         spelling = {plain(word): word for word in state["truth"][chosen].tolist()}
-        said = np.array([spelling.get(plain(word), word) for word in state["said"][chosen].tolist()])
+        words = np.array([spelling.get(plain(word), word) for word in state["said"][chosen].tolist()])
         stated = state["stated"][chosen]
-        answered = Answered(name, rows, state["truth"][chosen], said, stated, who, whole.seed)
+        answered = Answered(name, rows, state["truth"][chosen], words, stated, who, whole.seed)
         results += results_of(answered, groups)
     return Reduced(results)
 
@@ -181,7 +181,7 @@ ATTRIBUTES = Task(
     ),
     coerce=to_labels,
     score=score,
-    asks=lambda sample: len(sample.subjects) == 1,
+    asks=lambda sample: len(sample.people) == 1,
     needs=("labels",),
     refuse=refuse,
     notes=notes,

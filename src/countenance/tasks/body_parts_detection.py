@@ -59,7 +59,7 @@ def part_scores(metric: str, chances: Array, present: NDArray[np.bool_], options
 
 def score(sample: Sample, answer: Parts, options: ThresholdOptions) -> list[Row]:
     """A row for each person; answers pair with people by order, so there must be one for each."""
-    people = [subject for subject in sample.subjects if subject.body_parts]
+    people = [subject for subject in sample.people if subject.body_parts]
     if len(answer.probabilities) != len(people):
         raise ValueError(
             f"{len(answer.probabilities)} answers for {len(people)} people; parts pair with people by order"
@@ -70,9 +70,9 @@ def score(sample: Sample, answer: Parts, options: ThresholdOptions) -> list[Row]
         values = np.array([list(chances.values())])
         present = np.array([[name in subject.body_parts for name in chances]], dtype=bool)
         for metric in FORMULAS:
-            found = part_scores(metric, values.reshape(present.shape), present, options)
-            row[f"m.{metric}"] = None if np.isnan(found.mean[0]) else float(found.mean[0])
-            each = zip(chances, found.each[0], strict=True)
+            parts = part_scores(metric, values.reshape(present.shape), present, options)
+            row[f"m.{metric}"] = None if np.isnan(parts.mean[0]) else float(parts.mean[0])
+            each = zip(chances, parts.each[0], strict=True)
             row |= {f"m.{metric} {name}": float(value) for name, value in each if not np.isnan(value)}
         rows.append(row)
     return rows
@@ -82,7 +82,7 @@ def passed(shard: Shard, options: ThresholdOptions) -> State:
     """For each metric and threshold, how many parts of people pass it, and how many could."""
     counts = {metric: np.zeros((2, len(options.levels(metric)))) for metric in FORMULAS}
     for sample, answer in shard.answered():
-        people = [subject for subject in sample.subjects if subject.body_parts]
+        people = [subject for subject in sample.people if subject.body_parts]
         for subject, chances in zip(people, answer.probabilities, strict=False):
             values = np.array([list(chances.values())]).reshape(1, len(chances))
             present = np.array([[name in subject.body_parts for name in chances]], dtype=bool).reshape(values.shape)
@@ -105,7 +105,7 @@ def curves(state: State, whole: Whole, options: ThresholdOptions) -> Reduced:
 
 def asks(sample: Sample) -> bool:
     """Whether the parts of somebody in the image are known."""
-    return any(subject.body_parts for subject in sample.subjects)
+    return any(subject.body_parts for subject in sample.people)
 
 
 def make(options: ThresholdOptions) -> Task:

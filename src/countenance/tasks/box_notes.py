@@ -22,7 +22,6 @@ from countenance.metrics.reading_trials import (
     try_readings,
 )
 from countenance.metrics.readings import CORNERS, Reading
-from countenance.tasks.ignored import ignored
 from countenance.tasks.task import Context
 
 TrueBox = Callable[[Subject], NDArray[np.float64] | None]
@@ -34,8 +33,8 @@ def face_box(subject: Subject) -> NDArray[np.float64] | None:
 
 
 def person_box(subject: Subject) -> NDArray[np.float64] | None:
-    """The true box of a person; None for a region that is not counted."""
-    return None if ignored(subject) else subject.person_box
+    """The true box of a person."""
+    return subject.person_box
 
 
 def run_remedy(trial: Trial) -> str:
@@ -70,52 +69,56 @@ class Target:
     nouns: tuple[str, str]
     other: tuple[TrueBox, str, str]
     """The other thing that people have: its true box, its plural, the task that evaluates it."""
-    found: Found = overlapping_half
+    localises: Found = overlapping_half
 
     def notes(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
         """A sentence on boxes that look wrong, or nothing."""
         return self.notes_on(samples, answers, Readings(context.reading))
 
-    def notes_on(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings) -> list[str]:
+    def notes_on(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings) -> list[str]:
         """The same for boxes of which more is known: how the truth was given, which options choose another reading."""
-        known = scenes(self.true_box, samples, answers, given)
+        known = scenes(self.true_box, samples, answers, readings)
         seen = [scene for scene in known if len(scene.predicted)]
         if known and not seen:
             return [f"no box was predicted in any of the {len(known)} pictures with {self.nouns[1]}"]
-        trials = try_readings(sampled(seen), given.predicted, given.truth, found=self.found, truths=given.truths)
+        trials = try_readings(
+            sampled(seen), readings.predicted, readings.truth, localises=self.localises, truths=readings.truths
+        )
         if not seen or trials.used.share >= WORTH_TRYING:
             return []
         total = sum(len(scene.truth) for scene in seen)
         where = "" if len(seen) == len(known) else " in pictures with a predicted box"
-        told = None if given.truths else truth_note(seen, given.truth, self.nouns)
-        told = told or self._other_thing(samples, answers, given, trials.used)
-        told = told or reading_note(trials, given.remedy, nouns=self.nouns, total=total, where=where)
-        return [] if told is None else [told]
+        note = None if readings.truths else truth_note(seen, readings.truth, self.nouns)
+        note = note or self._other_thing(samples, answers, readings, trials.used)
+        note = note or reading_note(trials, readings.remedy, nouns=self.nouns, total=total, where=where)
+        return [] if note is None else [note]
 
     def _other_thing(
-        self, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings, used: Trial
+        self, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings, used: Trial
     ) -> str | None:
         their_box, they, task = self.other
-        seen = [s for s in scenes(their_box, samples, answers, Readings(given.predicted)) if len(s.predicted)]
-        trial = count_found(sampled(seen), given.predicted, CORNERS, self.found)
+        seen = [s for s in scenes(their_box, samples, answers, Readings(readings.predicted)) if len(s.predicted)]
+        trial = count_found(sampled(seen), readings.predicted, CORNERS, self.localises)
         if not clearly_more(trial.share, used.share):
             return None
         return (
-            f"{used.found} of {used.of} {self.nouns[1]} were localised, and the same boxes localise {trial.found} of "
-            f"{trial.of} {they}: does the model find {they}? {task} evaluates that"
+            f"{used.localised} of {used.of} {self.nouns[1]} were localised, and the same boxes localise "
+            f"{trial.localised} of {trial.of} {they}: does the model find {they}? {task} evaluates that"
         )
 
 
-def scenes(true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings) -> list[Scene]:
+def scenes(
+    true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings
+) -> list[Scene]:
     """The boxes of each answered sample with true boxes, as the numbers that were given."""
-    made = []
+    pictures = []
     for sample in samples:
-        truth = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
+        truth = [box for subject in sample.people if (box := true_box(subject)) is not None]
         if sample.id in answers and truth:
             size = np.array([[float(sample.width), float(sample.height)]])
-            numbers = given.predicted.numbers(answers[sample.id].xyxy, size)
-            made.append(Scene(given.truth.numbers(np.array(truth), size), numbers, size[0, 0], size[0, 1]))
-    return made
+            numbers = readings.predicted.numbers(answers[sample.id].xyxy, size)
+            pictures.append(Scene(readings.truth.numbers(np.array(truth), size), numbers, size[0, 0], size[0, 1]))
+    return pictures
 
 
 FACES = Target(face_box, ("face", "faces"), (person_box, "people", "person_localization"))

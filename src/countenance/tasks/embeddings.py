@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Embedding
-from countenance.answers.types import real
+from countenance.answers.base import real
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.tasks.groups import rows_of
@@ -34,7 +34,7 @@ def to_embedding(raw: Any) -> Embedding:
 
 def score(sample: Sample, answer: Embedding) -> list[Row]:
     """One row for the person: whether there is an embedding at all. What else a row says, only the whole run shows."""
-    (subject,) = sample.subjects
+    (subject,) = sample.people
     row = subject_row(sample, subject)
     row["m.enrolled"] = float(answer.vector is not None)
     return [row]
@@ -42,7 +42,7 @@ def score(sample: Sample, answer: Embedding) -> list[Row]:
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows one person who is known."""
-    return len(sample.subjects) == 1 and sample.subjects[0].identity is not None
+    return len(sample.people) == 1 and sample.people[0].identity is not None
 
 
 def partial(shard: Shard) -> State:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from countenance.answers import Picture
 from countenance.data import Sample
 from countenance.metrics.images import psnr, psnr_float32, ssim
+from countenance.settings.data import Compat
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With, added
 from countenance.tasks.task import Metric, Options, Row, Task, subject_row
-from countenance.tasks.thresholds import Compat
 
 SIDE = 256
 Pixels = NDArray[np.uint8]
@@ -84,7 +84,7 @@ def score(sample: Sample, answer: Picture, options: PictureOptions, any_size: bo
     original = sample.load()
     if original.shape != answer.pixels.shape and not (any_size or options.compat == "strict"):
         raise ValueError(sizes(original.shape, answer.pixels.shape))
-    row = subject_row(sample, sample.subjects[0])
+    row = subject_row(sample, sample.people[0])
     values = picture_scores(original, answer.pixels, compat=options.compat)
     return [row | {f"m.{name}": value for name, value in values.items()}]
 
@@ -106,7 +106,10 @@ def sizes(original: Sequence[int], answer: Sequence[int]) -> str:
 def other_sizes(shard: Shard) -> State:
     """How many pictures are of another size than their original, and of how many."""
     pairs = [(answer.pixels.shape[:2], (sample.height, sample.width)) for sample, answer in shard.answered()]
-    return {"other": np.array([sum(one != two for one, two in pairs)]), "pictures": np.array([len(pairs)])}
+    return {
+        "other": np.array([sum(shape != expected for shape, expected in pairs)]),
+        "pictures": np.array([len(pairs)]),
+    }
 
 
 def size_notes(state: State, whole: Whole) -> Reduced:
@@ -118,7 +121,7 @@ def size_notes(state: State, whole: Whole) -> Reduced:
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows one person."""
-    return len(sample.subjects) == 1
+    return len(sample.people) == 1
 
 
 METRICS = (

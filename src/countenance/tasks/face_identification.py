@@ -51,16 +51,16 @@ class IdentificationOptions(Options):
 
 def finish(state: State, whole: Whole, options: IdentificationOptions) -> Reduced:
     """Search every probe, and say how often people are found and how often strangers cause an alarm."""
-    found, table = embedded(state, whole), whole.rows()
+    embeddings, table = embedded(state, whole), whole.rows()
     groups = dict(all_groups(whole))
-    gallery = _gallery(found.people, table, options, whole.seed)
-    known = np.isin(found.people, found.people[gallery])
+    gallery = _gallery(embeddings.people, table, options, whole.seed)
+    known = np.isin(embeddings.people, embeddings.people[gallery])
     mated, stranger = ~gallery & known, ~gallery & ~known
-    if not gallery[found.rows].any() or not (mated | stranger).any():
+    if not gallery[embeddings.rows].any() or not (mated | stranger).any():
         note = "nothing was searched: no gallery picture has an embedding, or there is no probe"
         return Reduced(enrolment(table, groups), notes=[note])
-    searched, people = _searched(found, gallery, options, whole)
-    how = _threshold(options, searched, stranger, found)
+    searched, people = _searched(embeddings, gallery, options, whole)
+    how = _threshold(options, searched, stranger, embeddings)
     hit = np.where(searched.rank == 1, searched.own, -np.inf)
     columns = {
         "identified": _where(mated, hit >= how.score),
@@ -69,16 +69,19 @@ def finish(state: State, whole: Whole, options: IdentificationOptions) -> Reduce
     }
     probes = report.Probes(searched, hit, mated, stranger, people, whole.seed)
     results = [
-        *report.overall(probes, columns, how, len(np.unique(found.people[gallery]))),
+        *report.overall(probes, columns, how, len(np.unique(embeddings.people[gallery]))),
         *enrolment(table, groups),
         *report.curves(probes, how),
     ]
-    for name, one in groups.items():
-        results += report.by_group(probes, columns, name, one, how)
+    for name, members in groups.items():
+        results += report.by_group(probes, columns, name, members, how)
     return Reduced(
         results,
         columns,
-        [how.said.replace("a pair is accepted", "a candidate is returned"), *_notes(gallery, mated, stranger, found)],
+        [
+            how.sentence.replace("a pair is accepted", "a candidate is returned"),
+            *_notes(gallery, mated, stranger, embeddings),
+        ],
     )
 
 
@@ -94,8 +97,8 @@ def _gallery(people: NDArray[Any], table: Any, options: IdentificationOptions, s
         return groups.pictures[:, groups.names.index(value)]
     names, code = np.unique(people, return_inverse=True)
     enough = np.flatnonzero(np.bincount(code) > options.pictures)
-    wanted = min(max(1, round(options.known * len(names))), len(enough))
-    drawn = np.random.default_rng([seed, 9]).permutation(enough)[:wanted]
+    size = min(max(1, round(options.known * len(names))), len(enough))
+    drawn = np.random.default_rng([seed, 9]).permutation(enough)[:size]
     order = np.argsort(code, kind="stable")
     starts = np.searchsorted(code[order], np.arange(len(names)))
     nth = np.empty(len(code), np.int64)
@@ -104,32 +107,32 @@ def _gallery(people: NDArray[Any], table: Any, options: IdentificationOptions, s
 
 
 def _searched(
-    found: Embedded, gallery: NDArray[np.bool_], options: IdentificationOptions, whole: Whole
+    embeddings: Embedded, gallery: NDArray[np.bool_], options: IdentificationOptions, whole: Whole
 ) -> tuple[Search, NDArray[np.int64]]:
     """The search of every row, and everybody's code; a row without an embedding finds nobody."""
-    _, person = np.unique(found.people, return_inverse=True)
-    enrolled = gallery[found.rows]
-    rows = found.rows[~enrolled]
+    _, person = np.unique(embeddings.people, return_inverse=True)
+    enrolled = gallery[embeddings.rows]
+    rows = embeddings.rows[~enrolled]
     with whole.progress("searching", len(rows)) as step:
-        made = search(
-            found.vectors[~enrolled],
+        columns = search(
+            embeddings.vectors[~enrolled],
             person[rows],
-            found.vectors[enrolled],
-            person[found.rows[enrolled]],
+            embeddings.vectors[enrolled],
+            person[embeddings.rows[enrolled]],
             options.similarity,
             step,
         )
-    n = len(found.people)
+    n = len(embeddings.people)
     nothing = Search(np.full(n, -np.inf), np.full(n, -np.inf), np.full(n, -1), np.zeros(n, np.int64))
-    for column, values in zip(nothing, made, strict=True):
+    for column, values in zip(nothing, columns, strict=True):
         column[rows] = values
     return nothing, person
 
 
 def _threshold(
-    options: IdentificationOptions, searched: Search, stranger: NDArray[np.bool_], found: Embedded
+    options: IdentificationOptions, searched: Search, stranger: NDArray[np.bool_], embeddings: Embedded
 ) -> Operating:
-    vectors = Vectors.of(found.vectors[:1], options.similarity)
+    vectors = Vectors.of(embeddings.vectors[:1], options.similarity)
     if options.threshold is not None:
         return Operating.of(vectors, vectors.score_of(options.threshold), "given")
     count = int(stranger.sum())
@@ -149,21 +152,21 @@ def _where(chosen: NDArray[np.bool_], values: NDArray[np.bool_]) -> NDArray[np.f
 
 
 def _notes(
-    gallery: NDArray[np.bool_], mated: NDArray[np.bool_], stranger: NDArray[np.bool_], found: Embedded
+    gallery: NDArray[np.bool_], mated: NDArray[np.bool_], stranger: NDArray[np.bool_], embeddings: Embedded
 ) -> list[str]:
-    people = len(np.unique(found.people[gallery]))
-    said = [
+    people = len(np.unique(embeddings.people[gallery]))
+    lines = [
         f"the gallery holds {int(gallery.sum())} pictures of {people} people; {int(mated.sum())} probes show one of "
         f"them, {int(stranger.sum())} show somebody else"
     ]
-    missing = np.ones(len(found.people), bool)
-    missing[found.rows] = False
+    missing = np.ones(len(embeddings.people), bool)
+    missing[embeddings.rows] = False
     if missing.any():
-        said.append(
+        lines.append(
             f"{int(missing.sum())} pictures have no embedding: such a probe finds nobody, and a person without a "
             "gallery embedding cannot be found; both count as misses"
         )
-    return said
+    return lines
 
 
 def make(options: IdentificationOptions) -> Task:

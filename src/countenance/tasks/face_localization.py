@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Boxes
+from countenance.answers.base import real
 from countenance.answers.libraries import library_detections
-from countenance.answers.types import real
 from countenance.data import Sample
 from countenance.metrics.boxes import average_recall
 from countenance.tasks.box_notes import FACES
-from countenance.tasks.localization import Array, image_rows, overlap_curve, precision
+from countenance.tasks.localization import PUBLISHED, Array, image_rows, overlap_curve, precision
 from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task
 from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
@@ -55,7 +55,7 @@ def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows nobody, or somebody whose face box is known."""
-    return not sample.subjects or any(subject.face_box is not None for subject in sample.subjects)
+    return not sample.people or any(subject.face_box is not None for subject in sample.people)
 
 
 def make(options: ThresholdOptions) -> Task:
@@ -102,7 +102,5 @@ def make(options: ThresholdOptions) -> Task:
     )
 
 
-PUBLISHED = "AR_IOU"
-"""What FHIBE calls the average recall of boxes; thresholds are given for it under this name."""
 PRECISION = precision(FACES.true_box)
 FACE_LOCALIZATION = make(ThresholdOptions())

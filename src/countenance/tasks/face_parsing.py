@@ -8,33 +8,11 @@ from numpy.typing import NDArray
 
 from countenance.answers import LabelMap
 from countenance.data import Sample, Subject
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.metrics.masks import Ints, mask_runs
 from countenance.metrics.parsing import f1_by_label, joint_counts_from_runs, map_labels
 from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Options, Row, Task, subject_row
-
-FACE_LABELS = (
-    "background",
-    "skin",
-    "nose",
-    "eye_g",
-    "l_eye",
-    "r_eye",
-    "l_brow",
-    "r_brow",
-    "l_ear",
-    "r_ear",
-    "mouth",
-    "u_lip",
-    "l_lip",
-    "hair",
-    "hat",
-    "ear_r",
-    "neck_l",
-    "neck",
-    "cloth",
-)
-"""CelebAMask-HQ's labels; a pixel's class is the place in this list."""
 
 EARS_TO_SKIN = {8: 1, 9: 1}
 """FHIBE draws no ears: they belong to the skin."""
@@ -97,23 +75,23 @@ def label_scores(truth: NDArray[np.uint8], runs: Mapping[int, Ints], options: Pa
     """
     if options.map_ears_to_skin:
         runs = map_labels(runs, EARS_TO_SKIN, truth.size)
-    found = f1_by_label(joint_counts_from_runs(truth, runs, labels=TABLE))
-    return {FACE_LABELS[label]: value for label, value in found.items()}
+    scores = f1_by_label(joint_counts_from_runs(truth, runs, labels=TABLE))
+    return {FACE_LABELS[label]: value for label, value in scores.items()}
 
 
 def score(sample: Sample, answer: LabelMap, options: ParsingOptions) -> list[Row]:
     """One row for the person: the mean F1 over the labels that the truth has, and each label's own."""
-    (subject,) = sample.subjects
+    (subject,) = sample.people
     runs = {int(label): mask_runs(answer.classes == label) for label in np.unique(answer.classes)}
-    found = label_scores(true_classes(subject, sample.height, sample.width), runs, options)
+    scores = label_scores(true_classes(subject, sample.height, sample.width), runs, options)
     row = subject_row(sample, subject)
-    row["m.F1"] = float(np.mean(list(found.values())))
-    return [row | {f"m.F1 {label}": value for label, value in found.items()}]
+    row["m.F1"] = float(np.mean(list(scores.values())))
+    return [row | {f"m.F1 {label}": value for label, value in scores.items()}]
 
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows one person whose face parts are known."""
-    return len(sample.subjects) == 1 and bool(sample.subjects[0].face_parts)
+    return len(sample.people) == 1 and bool(sample.people[0].face_parts)
 
 
 def make(options: ParsingOptions) -> Task:

@@ -50,13 +50,13 @@ class VerificationOptions(Options):
 
     @model_validator(mode="before")
     @classmethod
-    def _taken_over(cls, given: Any) -> Any:
+    def _taken_over(cls, values: Any) -> Any:
         """Read the threshold of the run named; what is kept is the run's name, without the folders it lies in."""
-        if not isinstance(given, dict) or not given.get("threshold_from") or given.get("threshold") is not None:
-            return given
-        run = str(given["threshold_from"])
-        found = threshold_of(run, str(given.get("similarity") or "cosine"))
-        return given | {"threshold": found, "threshold_from": Path(run).name}
+        if not isinstance(values, dict) or not values.get("threshold_from") or values.get("threshold") is not None:
+            return values
+        run = str(values["threshold_from"])
+        threshold = threshold_of(run, str(values.get("similarity") or "cosine"))
+        return values | {"threshold": threshold, "threshold_from": Path(run).name}
 
     @model_validator(mode="after")
     def _one_way(self) -> "VerificationOptions":
@@ -105,83 +105,83 @@ class Sorted:
     vectors: Vectors
 
     @classmethod
-    def of(cls, found: Embedded, chosen: NDArray[np.bool_], similarity: Any) -> "Sorted":
-        rows = found.rows[chosen]
-        _, code = np.unique(found.people[rows], return_inverse=True)
+    def of(cls, embeddings: Embedded, chosen: NDArray[np.bool_], similarity: Any) -> "Sorted":
+        rows = embeddings.rows[chosen]
+        _, code = np.unique(embeddings.people[rows], return_inverse=True)
         order = np.argsort(code, kind="stable")
-        vectors = Vectors.of(found.vectors[np.flatnonzero(chosen)[order]], similarity)
+        vectors = Vectors.of(embeddings.vectors[np.flatnonzero(chosen)[order]], similarity)
         return cls(rows[order], code[order], vectors)
 
 
 def finish(state: State, whole: Whole, options: VerificationOptions) -> Reduced:
     """Error rates at the threshold, curves, and who is taken for whom."""
-    found = embedded(state, whole)
+    embeddings = embedded(state, whole)
     table = whole.rows()
     groups = dict(all_groups(whole))
     results = report.enrolment(table, groups)
-    calibrating, measured = _parts(found, table, options.calibration, whole.seed)
-    pictures = Sorted.of(found, measured, options.similarity)
+    calibrating, measured = _parts(embeddings, table, options.calibration, whole.seed)
+    pictures = Sorted.of(embeddings, measured, options.similarity)
     if len(np.unique(pictures.identity)) < 2:
         return Reduced(results, notes=["no impostor pair: embeddings of fewer than two people; nothing was compared"])
     with whole.progress("comparing pairs", impostor_pairs(np.bincount(pictures.identity))) as step:
         compared = Comparisons.of(pictures.vectors, pictures.identity, fmr=options.rate, seed=whole.seed, step=step)
-    here = {name: one.taken(pictures.rows) for name, one in groups.items()}
+    here = {name: members.taken(pictures.rows) for name, members in groups.items()}
     counts = AcceptedCounts(pictures.identity, [Groups.everybody(len(pictures.rows)), *here.values()])
-    kept = AcceptedPairs()
+    accepted = AcceptedPairs()
 
     def accept(first: Any, second: Any) -> None:
         counts.add(first, second)
-        kept.add(first, second)
+        accepted.add(first, second)
 
-    how = _threshold(options, compared, accept, Sorted.of(found, calibrating, options.similarity), whole)
+    how = _threshold(options, compared, accept, Sorted.of(embeddings, calibrating, options.similarity), whole)
     results = [*report.overall(compared, counts, how, whole.seed), *results, *report.curves(compared, how, whole.seed)]
-    for number, (name, one) in enumerate(here.items(), 1):
-        results += report.by_group(compared, counts, number, name, one, how, whole.seed)
-        results += equity(compared, kept, how.score, name, one, whole.seed)
+    for number, (name, members) in enumerate(here.items(), 1):
+        results += report.by_group(compared, counts, number, name, members, how, whole.seed)
+        results += equity(compared, accepted, how.score, name, members, whole.seed)
     if options.validation_rate:
-        vectors = np.full((table.num_rows, found.vectors.shape[1]), np.nan)
+        vectors = np.full((table.num_rows, embeddings.vectors.shape[1]), np.nan)
         as_they_are = options.validation_rate == "dot"
-        norm = 1.0 if as_they_are else np.linalg.norm(found.vectors, axis=1, keepdims=True)
-        vectors[found.rows] = found.vectors / norm
-        rates, every = Pictures(vectors, found.people), {name: groups_of(table, name) for name in whole.attributes}
+        norm = 1.0 if as_they_are else np.linalg.norm(embeddings.vectors, axis=1, keepdims=True)
+        vectors[embeddings.rows] = embeddings.vectors / norm
+        rates, every = Pictures(vectors, embeddings.people), {name: groups_of(table, name) for name in whole.attributes}
         results += [*rates.by_group(groups), *([rates.table(crossed_groups(every))] if as_they_are else [])]
     columns = _columns(table.num_rows, pictures, compared, counts, how.score)
-    return Reduced(results, columns, [how.said, *report.notes(compared, found, here)])
+    return Reduced(results, columns, [how.sentence, *report.notes(compared, embeddings, here)])
 
 
 def crossed_groups(groups: Mapping[str, Groups]) -> Iterator[tuple[str, str, NDArray[np.intp]]]:
     """Every group of one attribute and of two: the attributes, the group's name, its rows."""
     members = [
         (attribute, name, rows)
-        for attribute, one in groups.items()
-        for name, rows in zip(one.names, one.pictures.T, strict=True)
+        for attribute, first in groups.items()
+        for name, rows in zip(first.names, first.pictures.T, strict=True)
     ]
     for attribute, name, rows in members:
         yield attribute, name, np.flatnonzero(rows)
-    for one, two in itertools.combinations(members, 2):
-        if one[0] != two[0] and (both := one[2] & two[2]).any():
-            yield f"{one[0]}{CROSS}{two[0]}", f"{one[1]}{CROSS}{two[1]}", np.flatnonzero(both)
+    for first, second in itertools.combinations(members, 2):
+        if first[0] != second[0] and (both := first[2] & second[2]).any():
+            yield f"{first[0]}{CROSS}{second[0]}", f"{first[1]}{CROSS}{second[1]}", np.flatnonzero(both)
 
 
 def _parts(
-    found: Embedded, table: Any, calibration: str | None, seed: int
+    embeddings: Embedded, table: Any, calibration: str | None, seed: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which vectors the threshold is found on apart, and which ones are measured; no person is in both."""
-    nobody, everybody = np.zeros(len(found.rows), bool), np.ones(len(found.rows), bool)
-    asked = calibration_of(calibration)
-    if asked is None:
+    nobody, everybody = np.zeros(len(embeddings.rows), bool), np.ones(len(embeddings.rows), bool)
+    source = calibration_of(calibration)
+    if source is None:
         return nobody, everybody
-    people = found.people[found.rows]
-    if isinstance(asked, float):
+    people = embeddings.people[embeddings.rows]
+    if isinstance(source, float):
         names = np.unique(people)
-        drawn = np.random.default_rng([seed, 7]).permutation(len(names))[: round(asked * len(names))]
+        drawn = np.random.default_rng([seed, 7]).permutation(len(names))[: round(source * len(names))]
         chosen = np.isin(people, names[drawn])
     else:
-        name, value = asked
+        name, value = source
         report.require(f"attr.{name}" in table.column_names, f"calibration: the dataset has no attribute {name!r}")
         groups = groups_of(table, name)
         report.require(value in groups.names, f"calibration: no picture has {name} = {value}")
-        member = groups.pictures[found.rows, groups.names.index(value)]
+        member = groups.pictures[embeddings.rows, groups.names.index(value)]
         chosen = np.isin(people, people[member])
     two = all(len(np.unique(people[part])) >= 2 for part in (chosen, ~chosen))
     report.require(two, f"calibration {calibration!r} leaves fewer than two people on a side")

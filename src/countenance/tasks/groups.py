@@ -73,8 +73,8 @@ def rows_of(samples: NDArray[Any], column: Any) -> NDArray[np.int64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.index_in(pa.array(samples, pa.string()), value_set=column.combine_chunks())
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    places = pc.index_in(pa.array(samples, pa.string()), value_set=column.combine_chunks())
+    return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def numbers(column: Any) -> NDArray[np.float64]:

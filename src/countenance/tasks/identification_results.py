@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from countenance.metrics.identification import Search, open_set_curve
 from countenance.metrics.intervals import IntervalEstimate, by_cluster, clustered_rate, correlation
 from countenance.metrics.pairs.groups import Groups
-from countenance.tasks.results import NAN, Axis, Curve, Line, Matrix, Number, Result
+from countenance.tasks.results import NAN, Axis, Curve, Line, Matrix, Number, Result, above_zero
 from countenance.tasks.stored_threshold import NAME
 from countenance.tasks.verification_results import Operating, number
 
@@ -51,11 +51,11 @@ def overall(probes: Probes, columns: Mapping[str, NDArray[np.float64]], how: Ope
     missed, alarm = 1 - columns["identified"], columns["false_alarm"]
     results: list[Result] = []
     if probes.stranger.any():
-        found = probes.rate(alarm, probes.stranger)
-        results.append(number("FPIR", FPIR + at + of, found, "probes of unknown people", note=how.note))
+        rate = probes.rate(alarm, probes.stranger)
+        results.append(number("FPIR", FPIR + at + of, rate, "probes of unknown people", note=how.note))
     if probes.mated.any():
-        found = probes.rate(missed, probes.mated)
-        results.append(number("FNIR", FNIR + at + of, found, "probes of known people"))
+        rate = probes.rate(missed, probes.mated)
+        results.append(number("FNIR", FNIR + at + of, rate, "probes of known people"))
         results += [_at_rank(probes, k, of) for k in RANKS if k <= gallery]
     unit = "distance" if how.accepts.startswith("distance") else "cosine similarity"
     results.append(Number(name=NAME, meaning=how.source, value=how.shown, unit=unit, note=how.note))
@@ -63,14 +63,14 @@ def overall(probes: Probes, columns: Mapping[str, NDArray[np.float64]], how: Ope
 
 
 def _at_rank(probes: Probes, k: int, of: str) -> Number:
-    found = probes.rate((probes.searched.rank >= 1) & (probes.searched.rank <= k), probes.mated)
+    rate = probes.rate((probes.searched.rank >= 1) & (probes.searched.rank <= k), probes.mated)
     return Number(
         name=f"rank-{k}",
         meaning=f"{RANK} {k}{of}",
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
+        value=rate.value,
+        low=rate.low,
+        high=rate.high,
+        n=rate.n,
         unit="probes of known people",
         better="higher",
     )
@@ -87,9 +87,9 @@ def _at_rates(probes: Probes) -> list[Result]:
             continue
         band = _band(probes, np.array([rate]))
         people = len(np.unique(probes.person[probes.mated]))
-        value, low, high = (float(one[0]) for one in band)
-        found = IntervalEstimate(value, low, high, int(probes.mated.sum()), people)
-        results.append(number(name, meaning, found, unit))
+        value, low, high = (float(values[0]) for values in band)
+        estimate = IntervalEstimate(value, low, high, int(probes.mated.sum()), people)
+        results.append(number(name, meaning, estimate, unit))
     return list(results)
 
 
@@ -117,11 +117,13 @@ def curves(probes: Probes, how: Operating) -> list[Result]:
         seen = band.value > 0
         line = Line(
             x=grid.tolist(),
-            y=np.where(seen, band.value, least).tolist(),
+            y=above_zero(band.value, int(probes.mated.sum())).tolist(),
             low=np.where(seen, band.low, 0).tolist(),
             high=np.where(seen, band.high, np.maximum(band.high, least)).tolist(),
         )
-        note = "" if seen.all() else "where nobody was missed the curve is at its bound, 3 / n"
+        note = (
+            "" if seen.all() else "where nobody was missed the curve is at its bound, 3 / n, or at the lowest rate seen"
+        )
         results.append(
             Curve(
                 name="FNIR by FPIR",
@@ -135,12 +137,12 @@ def curves(probes: Probes, how: Operating) -> list[Result]:
         )
     rank = probes.searched.rank
     top = int(min(50, max(rank[probes.mated].max(), 2)))
-    found = [probes.rate((rank >= 1) & (rank <= k), probes.mated) for k in range(1, top + 1)]
+    rates = [probes.rate((rank >= 1) & (rank <= k), probes.mated) for k in range(1, top + 1)]
     line = Line(
         x=list(range(1, top + 1)),
-        y=[one.value for one in found],
-        low=[one.low for one in found],
-        high=[one.high for one in found],
+        y=[rate.value for rate in rates],
+        low=[rate.low for rate in rates],
+        high=[rate.high for rate in rates],
     )
     cmc = Curve(name="CMC", meaning=f"{RANK} k", x=Axis(label="rank k"), y=Axis(label="share found"), lines=[line])
     return [*results, cmc]
@@ -163,8 +165,8 @@ def by_group(
     for name, meaning, errors, chosen, unit in kinds:
         icc = correlation([probes.sums(errors, chosen & member[:, g]) for g in range(len(groups.names))])
         for g, group in enumerate(groups.names):
-            found = probes.rate(errors, chosen & member[:, g], icc)
-            results.append(number(name, meaning + at, found, unit, attribute=attribute, group=group))
+            rate = probes.rate(errors, chosen & member[:, g], icc)
+            results.append(number(name, meaning + at, rate, unit, attribute=attribute, group=group))
     return results
 
 

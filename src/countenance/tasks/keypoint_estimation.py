@@ -9,6 +9,7 @@ from pydantic import field_validator
 
 from countenance.answers import Keypoints
 from countenance.data import Sample, Subject
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.metrics.boxes import average_recall
 from countenance.metrics.keypoints import COCO_SIGMAS, correct_keypoints, oks_rows, pair_by_overlap
 from countenance.metrics.localization import expand
@@ -19,26 +20,6 @@ from countenance.tasks.thresholds import ThresholdOptions, levels_in_words, thre
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-KEYPOINTS = (
-    "Nose",
-    "Left eye",
-    "Right eye",
-    "Left ear",
-    "Right ear",
-    "Left shoulder",
-    "Right shoulder",
-    "Left elbow",
-    "Right elbow",
-    "Left wrist",
-    "Right wrist",
-    "Left hip",
-    "Right hip",
-    "Left knee",
-    "Right knee",
-    "Left ankle",
-    "Right ankle",
-)
-"""COCO's keypoints in COCO's order."""
 
 
 class KeypointOptions(ThresholdOptions):
@@ -75,18 +56,18 @@ def to_keypoints(raw: Any) -> Keypoints:
     >>> to_keypoints(np.zeros((1, 17, 2))).points.shape
     (1, 17, 3)
     """
-    found = raw
+    keypoints = raw
     if isinstance(raw, dict):
         if "keypoints" not in raw:
             raise ValueError(f"a dict without 'keypoints' (it has {', '.join(map(str, raw))})")
-        found = Keypoints(raw["keypoints"])
+        keypoints = Keypoints(raw["keypoints"])
     elif raw is None:
         raise ValueError("None, expected keypoints; an image without people has an empty array")
     elif not isinstance(raw, Keypoints):
-        found = Keypoints(raw)
-    if len(found.points) and found.points.shape[1] != 17:
-        raise ValueError(f"{found.points.shape[1]} keypoints for each person, expected 17")
-    answer: Keypoints = found
+        keypoints = Keypoints(raw)
+    if len(keypoints.points) and keypoints.points.shape[1] != 17:
+        raise ValueError(f"{keypoints.points.shape[1]} keypoints for each person, expected 17")
+    answer: Keypoints = keypoints
     return answer
 
 
@@ -193,7 +174,7 @@ def _by_similarity(image: Ints, counts: Ints, pairs: tuple[Ints, Ints, Array]) -
 
 def known(sample: Sample) -> list[Subject]:
     """The people with keypoints, a mask (for the area) and a face box (for the scale)."""
-    return [s for s in sample.subjects if s.keypoints is not None and s.mask is not None and s.face_box is not None]
+    return [s for s in sample.people if s.keypoints is not None and s.mask is not None and s.face_box is not None]
 
 
 def asks(sample: Sample) -> bool:
@@ -203,15 +184,15 @@ def asks(sample: Sample) -> bool:
 
 def score(sample: Sample, answer: Keypoints, options: KeypointOptions) -> list[Row]:
     """A row for each person: PCK of the prediction paired with them, AR_OKS of the best one."""
-    found = known(sample)
-    truth = np.reshape([s.keypoints for s in found], (len(found), 17, 3))[:, options.places]
+    subjects = known(sample)
+    truth = np.reshape([s.keypoints for s in subjects], (len(subjects), 17, 3))[:, options.places]
     truth[:, :, 2] *= truth[:, :, 2] == 2  # what is hidden does not count
-    boxes = np.reshape([s.face_box for s in found], (len(found), 4))
+    boxes = np.reshape([s.face_box for s in subjects], (len(subjects), 4))
     people = KeypointBlock(
         truth,
-        np.array([area(run_lengths(s.mask.counts)) for s in found if s.mask is not None], dtype=np.float64),
+        np.array([area(run_lengths(s.mask.counts)) for s in subjects if s.mask is not None], dtype=np.float64),
         np.sqrt((boxes[:, 2] - boxes[:, 0]) ** 2 + (boxes[:, 3] - boxes[:, 1]) ** 2),  # as published, to the last bit
-        np.zeros(len(found), dtype=np.int64),
+        np.zeros(len(subjects), dtype=np.int64),
         answer.points[:, options.places, :2],
         np.array([len(answer.points)], dtype=np.int64),
     )
@@ -219,7 +200,7 @@ def score(sample: Sample, answer: Keypoints, options: KeypointOptions) -> list[R
     best, shares = best_similarity(people, pairs, options), correct_shares(people, pairs, options)
     recalls = average_recall(best, options.levels("AR_OKS"))
     rows, levels = [], options.levels("PCK")
-    for i, subject in enumerate(found):
+    for i, subject in enumerate(subjects):
         row = subject_row(sample, subject)
         if truth[i, :, 2].any():  # nobody visible: nothing was to be found
             row["m.PCK"] = float(shares[i].mean())

@@ -10,7 +10,7 @@ from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import recall_curve
 from countenance.metrics.localization import best_overlaps, hits
-from countenance.tasks.ignored import counted_boxes
+from countenance.tasks.ignored_regions import counted_boxes
 from countenance.tasks.precision import collected_precisions
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.states import Spool
@@ -19,6 +19,8 @@ from countenance.tasks.task import Row, subject_row
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TrueBox = Callable[[Subject], Array | None]
+PUBLISHED = "AR_IOU"
+"""What FHIBE calls the average recall of boxes; thresholds are recorded for it under this name."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,10 @@ class BoxBlock:
         """Which true box each predicted one finds first, by score; -1 is a false positive."""
         return hits(self.truth, self.image, self.boxes, self.scores, self.counts)
 
-    def state(self, found: Ints) -> State:
+    def state(self, truth_of_boxes: Ints) -> State:
         """What average precision needs: 16 bytes for each predicted box and 4 for each true one."""
         images = np.array([len(self.counts)])
-        truth, image, owner = (one.astype(np.int32) for one in (found, self.image_of_boxes, self.image))
+        truth, image, owner = (column.astype(np.int32) for column in (truth_of_boxes, self.image_of_boxes, self.image))
         return {"score": self.scores, "truth": truth, "image": image, "owner": owner, "images": images}
 
 
@@ -68,7 +70,7 @@ def image_rows(
     sample: Sample, answer: Boxes, true_box: TrueBox, measures: Mapping[str, Callable[[Array], Array]]
 ) -> list[Row]:
     """A row for each person with a true box, and one for the image with its false positives."""
-    people = [(subject, box) for subject in sample.subjects if (box := true_box(subject)) is not None]
+    people = [(subject, box) for subject in sample.people if (box := true_box(subject)) is not None]
     truth = [box for _, box in people]
     block = BoxBlock.of([(truth, counted_boxes(sample, np.array(truth).reshape(len(truth), 4), answer))])
     overlaps = block.overlaps()
@@ -89,7 +91,7 @@ def precision(true_box: TrueBox) -> Reduce:
     def partial(shard: Shard) -> State:
         images = []
         for sample, answer in shard.answered():
-            truth = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
+            truth = [box for subject in sample.people if (box := true_box(subject)) is not None]
             images.append((truth, counted_boxes(sample, np.array(truth).reshape(len(truth), 4), answer)))
         block = BoxBlock.of(images)
         return block.state(block.hits())

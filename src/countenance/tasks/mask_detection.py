@@ -75,34 +75,34 @@ def localised(truth: Any, predicted: Any) -> Any:
     return best_overlap(truth, predicted) > OVERLAP
 
 
-def _judged(row: Row, subject: Subject, localised: bool, said: set[str] | None) -> Row:
-    """The three metrics of a face; `said` is what the boxes it took were labelled, None without labels."""
+def _judged(row: Row, subject: Subject, localised: bool, labels: set[str] | None) -> Row:
+    """The three metrics of a face; `labels` are those of the boxes it took, None without labels."""
     row["m.localised"] = float(localised)
     row["m.true_positive"] = row["m.true_negative"] = None
     truth = TRUTH.get(subject.attributes.get("masked"))
-    if localised and said is not None and truth is not None:
-        row["m.true_positive" if truth == MASK else "m.true_negative"] = float(truth in said)
+    if localised and labels is not None and truth is not None:
+        row["m.true_positive" if truth == MASK else "m.true_negative"] = float(truth in labels)
     return row
 
 
 def score_boxes(sample: Sample, answer: Boxes) -> list[Row]:
     """A row for each person with a face box: localised by its best box, judged by that box's label."""
-    people = [subject for subject in sample.subjects if subject.face_box is not None]
+    people = [subject for subject in sample.people if subject.face_box is not None]
     rows = []
     for subject, best in zip(people, best_boxes([s.face_box for s in people], answer), strict=True):
-        said = None if answer.labels is None or best is None else {answer.labels[best]}
-        rows.append(_judged(subject_row(sample, subject), subject, best is not None, said))
+        labels = None if answer.labels is None or best is None else {answer.labels[best]}
+        rows.append(_judged(subject_row(sample, subject), subject, best is not None, labels))
     return rows
 
 
 def score_one_face(sample: Sample, answer: Boxes) -> list[Row]:
     """One row for the one person: localised by any box, judged right by any box with the right label."""
-    (subject,) = sample.subjects
-    said = None if answer.labels is None else set(answer.labels)
-    return [_judged(subject_row(sample, subject), subject, len(answer) > 0, said)]
+    (subject,) = sample.people
+    labels = None if answer.labels is None else set(answer.labels)
+    return [_judged(subject_row(sample, subject), subject, len(answer) > 0, labels)]
 
 
-LOCALISED_FACES = replace(FACES, found=localised)
+LOCALISED_FACES = replace(FACES, localises=localised)
 
 
 def _metrics(match: str) -> tuple[Metric, ...]:
@@ -132,7 +132,7 @@ MASK_DETECTION = Task(
     metrics=_metrics("some box of either class overlaps by more than 0.5"),
     coerce=to_judged_boxes,
     score=score_boxes,
-    asks=lambda sample: any(subject.face_box is not None for subject in sample.subjects),
+    asks=lambda sample: any(subject.face_box is not None for subject in sample.people),
     needs=("face",),
     notes=LOCALISED_FACES.notes,
 )
@@ -144,6 +144,6 @@ MASK_DETECTION_ONE_FACE = Task(
     metrics=_metrics("got any box, in pictures of one face each"),
     coerce=to_judged_boxes,
     score=score_one_face,
-    asks=lambda sample: len(sample.subjects) == 1,
+    asks=lambda sample: len(sample.people) == 1,
     needs=("face",),
 )

@@ -1,7 +1,7 @@
 """The log-average miss rate over a whole run: of everybody, of each group, and of people of some heights.
 
-What is in ignored regions (`countenance.tasks.ignored`) is not counted; for a range of heights, people outside it are
-such regions too.
+What is in ignored regions (`countenance.tasks.ignored_regions`) is not counted; for a range of heights, people outside
+it are such regions too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from countenance.metrics.miss_rate import (
     heights,
     log_average_miss_rates,
 )
-from countenance.tasks.ignored import ignored, ignored_boxes
+from countenance.tasks.ignored_regions import ignored_boxes
 from countenance.tasks.precision import REPLICATES, Group, collected
 from countenance.tasks.reduce import Reduced, Shard, State, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number, Result
@@ -41,7 +41,7 @@ def miss_rate_state(shard: Shard, strata: Sequence[Heights]) -> State:
 
 
 def _people(sample: Sample) -> Array:
-    boxes = [one.person_box for one in sample.subjects if one.person_box is not None and not ignored(one)]
+    boxes = [subject.person_box for subject in sample.people if subject.person_box is not None]
     return np.array(boxes, dtype=np.float64).reshape(len(boxes), 4)
 
 
@@ -52,14 +52,14 @@ def _state(images: Iterable[tuple[Array, Array, Boxes]], limits: Heights) -> dic
     for number, (truth, regions, answer) in enumerate(images, 1):
         counted = (heights(truth) >= limits[0]) & (heights(truth) < limits[1])
         tall = heights(answer.xyxy)
-        kept = (tall >= limits[0] / SLACK) & (tall < limits[1] * SLACK)
-        boxes, scores = answer.xyxy[kept], answer.scores[kept]
-        found = assigned(truth[counted], np.concatenate([regions, truth[~counted]]), boxes, scores)
+        in_range = (tall >= limits[0] / SLACK) & (tall < limits[1] * SLACK)
+        boxes, scores = answer.xyxy[in_range], answer.scores[in_range]
+        person = assigned(truth[counted], np.concatenate([regions, truth[~counted]]), boxes, scores)
         rows = np.append(np.flatnonzero(counted) + before, -1)  # a true box's number among all of the state
-        told = found != IGNORED
-        parts["score"].append(scores[told])
-        parts["truth"].append(rows[found[told]].astype(np.int32))
-        parts["image"].append(np.full(int(told.sum()), number - 1, np.int32))
+        judged = person != IGNORED
+        parts["score"].append(scores[judged])
+        parts["truth"].append(rows[person[judged]].astype(np.int32))
+        parts["image"].append(np.full(int(judged.sum()), number - 1, np.int32))
         parts["owner"].append(np.full(len(truth), number - 1, np.int32))
         parts["counted"].append(counted)
         before += len(truth)
@@ -73,10 +73,10 @@ def miss_rates(state: State, whole: Whole, strata: Sequence[Heights]) -> Reduced
     results: list[Result] = []
     lines: list[Line] = []
     for k, limits in enumerate(strata):
-        with collected(_of_stratum(state, k), whole) as (found, groups):
-            if found is None:
+        with collected(_of_stratum(state, k), whole) as (detections, groups):
+            if detections is None:
                 continue
-            rates = log_average_miss_rates(found, replicates=REPLICATES, seed=whole.seed)
+            rates = log_average_miss_rates(detections, replicates=REPLICATES, seed=whole.seed)
         results += _numbers(rates, groups, limits)
         lines.append(Line(label=in_words(limits), x=FALSE_POSITIVES.tolist(), y=rates[0].curve.tolist()))
     if lines:
@@ -88,8 +88,8 @@ def miss_rates(state: State, whole: Whole, strata: Sequence[Heights]) -> Reduced
 
 def _of_stratum(state: State, k: int) -> Iterator[State]:
     prefix = f"{k}."
-    for one in state.states() if isinstance(state, Spool) else [state]:
-        yield {name.removeprefix(prefix): values for name, values in one.items() if name.startswith(prefix)}
+    for part in state.states() if isinstance(state, Spool) else [state]:
+        yield {name.removeprefix(prefix): values for name, values in part.items() if name.startswith(prefix)}
 
 
 def in_words(limits: Heights) -> str:
@@ -113,14 +113,14 @@ def _numbers(rates: Sequence[MissRate], groups: Sequence[Group], limits: Heights
         Number(
             name=name,
             meaning=MEANING,
-            value=one.value,
-            low=one.low,
-            high=one.high,
-            n=one.n,
+            value=rate.value,
+            low=rate.low,
+            high=rate.high,
+            n=rate.n,
             unit="boxes",
             better="lower",
             attribute=attribute,
             group=group,
         )
-        for (attribute, group), one in zip(about, rates, strict=True)
+        for (attribute, group), rate in zip(about, rates, strict=True)
     ]

@@ -11,13 +11,11 @@ from countenance.data import Sample
 from countenance.metrics.boxes import average_recall
 from countenance.tasks.box_notes import PEOPLE
 from countenance.tasks.face_localization import to_boxes
-from countenance.tasks.localization import Array, image_rows, overlap_curve, precision
+from countenance.tasks.localization import PUBLISHED, Array, image_rows, overlap_curve, precision
 from countenance.tasks.miss_rate import ALL, miss_rate_state, miss_rates
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With
 from countenance.tasks.task import Metric, Row, Task
 from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
-
-METRIC = "AR_IOU"
 
 
 class PersonOptions(ThresholdOptions):
@@ -28,16 +26,16 @@ class PersonOptions(ThresholdOptions):
 
     @field_validator("heights", mode="before")
     @classmethod
-    def _ranges(cls, given: Any) -> Any:
-        return height_ranges(given) if isinstance(given, str) else given
+    def _ranges(cls, ranges: Any) -> Any:
+        return height_ranges(ranges) if isinstance(ranges, str) else ranges
 
     @field_validator("heights")
     @classmethod
-    def _rising(cls, given: Any) -> Any:
-        for low, high in given:
+    def _rising(cls, ranges: Any) -> Any:
+        for low, high in ranges:
             if low < 0 or (high is not None and high <= low):
                 raise ValueError(f"the range {low} to {high}, expected a lower and a higher height in pixels")
-        return given
+        return ranges
 
     def strata(self) -> list[tuple[float, float]]:
         """All heights, then the ranges asked for."""
@@ -74,9 +72,9 @@ def finish(state: State, whole: Whole, options: PersonOptions) -> Reduced:
 
 def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]:
     """A row for each person, and one for the image with its false positives."""
-    levels = options.levels(METRIC)
+    levels = options.levels(PUBLISHED)
     measures: dict[str, Callable[[Array], Array]] = {
-        METRIC: lambda overlaps: average_recall(overlaps, levels),
+        "average_recall": lambda overlaps: average_recall(overlaps, levels),
         "recall@0.5": lambda overlaps: np.asarray(overlaps >= 0.5, dtype=np.float64),
         "best_iou": lambda overlaps: overlaps,
     }
@@ -85,17 +83,18 @@ def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]
 
 def make(options: PersonOptions) -> Task:
     """The task with its options."""
-    levels = options.levels(METRIC)
+    levels = options.levels(PUBLISHED)
     return Task(
         name="person_localization",
         question="Where are the people?",
         answer=Boxes,
         metrics=(
             Metric(
-                METRIC,
+                "average_recall",
                 f"how tightly the box fits, 0 to 1 (passed overlap thresholds {levels_in_words(levels)})",
                 better="higher",
                 headline=True,
+                published=PUBLISHED,
             ),
             Metric(
                 "recall@0.5",
@@ -127,7 +126,7 @@ def make(options: PersonOptions) -> Task:
 
 def asks(sample: Sample) -> bool:
     """Whether an image shows nobody, or somebody whose box is known."""
-    return not sample.subjects or any(subject.person_box is not None for subject in sample.subjects)
+    return not sample.people or any(subject.person_box is not None for subject in sample.people)
 
 
 PRECISION = precision(PEOPLE.true_box)

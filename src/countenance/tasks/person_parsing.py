@@ -33,7 +33,7 @@ def to_masks(raw: Any) -> Masks:
 
 def score(sample: Sample, answer: Masks, options: ThresholdOptions) -> list[Row]:
     """A row for each person whose mask is known."""
-    people = [subject for subject in sample.subjects if subject.mask is not None]
+    people = [subject for subject in sample.people if subject.mask is not None]
     truth = [run_lengths(subject.mask.counts) for subject in people if subject.mask is not None]
     overlaps = best_overlap(truth, [mask_runs(mask) for mask in answer.masks])
     rows = []
@@ -49,7 +49,7 @@ def score(sample: Sample, answer: Masks, options: ThresholdOptions) -> list[Row]
 
 def asks(sample: Sample) -> bool:
     """Whether the mask of somebody in the image is known."""
-    return any(subject.mask is not None for subject in sample.subjects)
+    return any(subject.mask is not None for subject in sample.people)
 
 
 def make(options: ThresholdOptions) -> Task:

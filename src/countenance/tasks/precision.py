@@ -142,17 +142,17 @@ class Kinds:
                 values = (tuple(map(str, _each(value))) for value in column.to_pylist())
                 codes[:, k] = [known.setdefault(value, len(known)) for value in values]
         different, place = np.unique(codes, axis=0, return_inverse=True)
-        numbers = [self.numbers.setdefault(tuple(one), len(self.numbers)) for one in different.tolist()]
+        numbers = [self.numbers.setdefault(tuple(row), len(self.numbers)) for row in different.tolist()]
         return np.array(numbers, np.int32)[place.ravel()]
 
     def groups(self) -> dict[Group, NDArray[np.bool_]]:
         """For each attribute and value the kinds that have it."""
-        found: dict[Group, NDArray[np.bool_]] = {}
+        members: dict[Group, NDArray[np.bool_]] = {}
         for k, attribute in enumerate(self.attributes):
             values = {code: value for value, code in self.values[k].items()}
             for group in sorted({name for value in values.values() for name in value}):
-                found[attribute, group] = np.array([group in values[codes[k]] for codes in self.numbers])
-        return found
+                members[attribute, group] = np.array([group in values[codes[k]] for codes in self.numbers])
+        return members
 
 
 class Companies:
@@ -190,8 +190,8 @@ def _each(value: Any) -> Sequence[Any]:
 
 def collected_precisions(states: Iterable[State], whole: Whole) -> Reduced:
     """Average precision of everybody and of each group, from the states of the shards in their order."""
-    with collected(states, whole) as (found, groups):
-        return Reduced() if found is None else Reduced(numbers_of(found, groups, seed=whole.seed))
+    with collected(states, whole) as (detections, groups):
+        return Reduced() if detections is None else Reduced(numbers_of(detections, groups, seed=whole.seed))
 
 
 @contextmanager
@@ -214,8 +214,8 @@ def collected(states: Iterable[State], whole: Whole) -> Iterator[tuple[RankedDet
             truths.add(_rows(TRUTH, image=(owner + images)[counted], kind=kind[counted]))
             here = int(state["images"].sum())
             nobody = -1 - companies.of(owner[counted], kind[counted], here)[state["image"]]
-            found = np.where(truth >= 0, kind[truth] if len(kind) else -1, nobody)
-            detections.add(_rows(ROW, score=state["score"], image=state["image"] + images, kind=found))
+            detected = np.where(truth >= 0, kind[truth] if len(kind) else -1, nobody)
+            detections.add(_rows(ROW, score=state["score"], image=state["image"] + images, kind=detected))
             images, owners = images + here, owners + len(owner)
         if not truths.rows:
             yield None, []
@@ -225,8 +225,8 @@ def collected(states: Iterable[State], whole: Whole) -> Iterator[tuple[RankedDet
         members = np.array([np.ones(max(len(kinds.numbers), 1), bool), *groups.values()])
         found_all = RankedDetections(
             images,
-            lambda: ((one["image"], one["kind"]) for one in ranked.blocks(BLOCK)),
-            lambda: ((one["image"], one["kind"]) for one in truths.blocks(BLOCK)),
+            lambda: ((block["image"], block["kind"]) for block in ranked.blocks(BLOCK)),
+            lambda: ((block["image"], block["kind"]) for block in truths.blocks(BLOCK)),
             members,
             companies.shares(members),
         )
@@ -251,7 +251,7 @@ def _rows(dtype: Any, **columns: NDArray[Any]) -> NDArray[Any]:
 
 
 def numbers_of(
-    found: RankedDetections, groups: Sequence[Group], *, name: str = "average_precision@0.5", seed: int = 0
+    detections: RankedDetections, groups: Sequence[Group], *, name: str = "average_precision@0.5", seed: int = 0
 ) -> list[Any]:
     """The results for everybody, who come first, and the groups named."""
     about: list[tuple[str | None, str | None]] = [(None, None), *groups]
@@ -259,17 +259,17 @@ def numbers_of(
         Number(
             name=name,
             meaning=GROUP_MEANING if group else MEANING,
-            value=one.value,
-            low=one.low,
-            high=one.high,
-            n=one.n,
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            n=estimate.n,
             unit="boxes",
             better="higher",
             attribute=attribute,
             group=group,
             published="AP@0.5",
         )
-        for (attribute, group), one in zip(
-            about, average_precisions(found, replicates=REPLICATES, seed=seed), strict=True
+        for (attribute, group), estimate in zip(
+            about, average_precisions(detections, replicates=REPLICATES, seed=seed), strict=True
         )
     ]

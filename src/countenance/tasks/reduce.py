@@ -68,7 +68,7 @@ class Reduced:
     """What a reader of the numbers should know."""
 
 
-def joined(one: State, two: State) -> State:
+def joined(first: State, second: State) -> State:
     """Both states' arrays, one after the other: the merge of reducers that collect.
 
     States that are only joined are never merged in memory: `finish` is given them on disk, as a `Spool`.
@@ -76,16 +76,16 @@ def joined(one: State, two: State) -> State:
     >>> joined({"a": np.array([1])}, {"a": np.array([2, 3])})
     {'a': array([1, 2, 3])}
     """
-    return {name: np.concatenate([one[name], two[name]]) for name in one}
+    return {name: np.concatenate([first[name], second[name]]) for name in first}
 
 
-def added(one: State, two: State) -> State:
+def added(first: State, second: State) -> State:
     """The sums of both states' arrays: the merge of reducers that count.
 
     >>> added({"a": np.array([1, 2])}, {"a": np.array([2, 3])})
     {'a': array([3, 5])}
     """
-    return {name: one[name] + two[name] for name in one}
+    return {name: first[name] + second[name] for name in first}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from countenance.files import to_json
@@ -96,6 +98,16 @@ class Line(BaseModel):
     y: list[Real]
     low: list[Real] = []
     high: list[Real] = []
+
+
+def above_zero(rates: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Rates for a logarithmic axis: 0 seen in n trials becomes the bound 3 / n, or the smallest rate seen if lower.
+
+    >>> above_zero(np.array([0.2, 0.01, 0.0]), 100).tolist(), above_zero(np.array([0.2, 0.0]), 100).tolist()
+    ([0.2, 0.01, 0.01], [0.2, 0.03])
+    """
+    seen = rates[rates > 0]
+    return np.where(rates > 0, rates, min(3 / n, float(seen.min())) if seen.size else 3 / n)
 
 
 class Axis(BaseModel):

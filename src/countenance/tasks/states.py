@@ -137,7 +137,7 @@ def merged(states: Iterable[State], merge: Callable[[State, State], State]) -> S
     for state in states:
         waiting.append((0, state))
         while len(waiting) > 1 and waiting[-2][0] == waiting[-1][0]:
-            (height, one), (_, two) = waiting[-2:]
-            waiting[-2:] = [(height + 1, merge(one, two))]
+            (height, first), (_, second) = waiting[-2:]
+            waiting[-2:] = [(height + 1, merge(first, second))]
     left = [state for _, state in waiting]
-    return functools.reduce(lambda two, one: merge(one, two), reversed(left)) if left else None
+    return functools.reduce(lambda second, first: merge(first, second), reversed(left)) if left else None

@@ -20,9 +20,9 @@ def threshold_of(run: str, similarity: str) -> float:
         raise InputError(f"{run}: no finished run of face_verification here; name a run directory") from None
     except (ValueError, AttributeError) as error:
         raise InputError(f"{run}: its results cannot be read ({str(error).splitlines()[0]})") from None
-    found = [number.value for number in numbers(results) if number.name == NAME]
-    if not found:
+    thresholds = [number.value for number in numbers(results) if number.name == NAME]
+    if not thresholds:
         raise InputError(f"{run}: its results hold no threshold; name a run of face_verification")
     if options.get("similarity", similarity) != similarity:
         raise InputError(f"{run}: its threshold is of {options['similarity']} similarity, this run's is {similarity}")
-    return found[0]
+    return thresholds[0]

@@ -71,7 +71,7 @@ class Context:
     @classmethod
     def of(cls, samples: Sequence[Sample], reading: Reading = CORNERS) -> "Context":
         """The context of a run over these samples."""
-        return cls(reading, frozenset(name for s in samples for subject in s.subjects for name in subject.attributes))
+        return cls(reading, frozenset(name for s in samples for subject in s.people for name in subject.attributes))
 
 
 CONTEXT = Context()
@@ -153,13 +153,13 @@ class Task:
                     f"task {self.name!r}: no option {name!r}{near(name, known)}; there are {', '.join(known)}"
                 )
         try:
-            wanted = type(self.options).model_validate(self.options.model_dump() | dict(options))
+            settings = type(self.options).model_validate(self.options.model_dump() | dict(options))
         except ValidationError as error:
             first = error.errors()[0]
             place = "".join(f" option {part}:" for part in first["loc"][:1])
             reason = str(first["msg"]).removeprefix("Value error, ")
             raise InputError(f"task {self.name!r}:{place} {reason}") from None
-        return self if wanted == self.options else replace(self.make(wanted), source=self.source)
+        return self if settings == self.options else replace(self.make(settings), source=self.source)
 
 
 def subject_row(sample: Sample, subject: Subject | None) -> Row:

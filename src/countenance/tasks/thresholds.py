@@ -1,7 +1,7 @@
 """The thresholds of metrics that average over several: exact decimals, or as published (`compat="strict"`)."""
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,11 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.metrics.boxes import AR_THRESHOLDS
 from countenance.metrics.keypoints import PCK_THRESHOLDS
+from countenance.settings.data import Compat
 from countenance.tasks.results import Axis, Curve, Line, Result
 from countenance.tasks.task import Options
 
 Array = NDArray[np.float64]
-Compat = Literal["default", "strict"]
 RECALLS = ("AR_IOU", "AR_MASK", "AR_OKS", "AR_DET")
 EXACT: dict[str, Array] = {
     **dict.fromkeys(RECALLS, AR_THRESHOLDS),
@@ -50,10 +50,10 @@ class ThresholdOptions(Options):
 
     @field_validator("thresholds", mode="before")
     @classmethod
-    def _checked(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            raise ValueError(f"{given!r:.60}, expected thresholds by metric")
-        by_name = {"AR_IOU" if name == "average_recall" else name: values for name, values in given.items()}
+    def _checked(cls, thresholds: Any) -> Any:
+        if not isinstance(thresholds, dict):
+            raise ValueError(f"{thresholds!r:.60}, expected thresholds by metric")
+        by_name = {"AR_IOU" if name == "average_recall" else name: values for name, values in thresholds.items()}
         return {name: tuple(threshold_levels(name, values).tolist()) for name, values in by_name.items()}
 
     @property
@@ -112,13 +112,13 @@ def asked_metrics(task: str, known: Sequence[str], metrics: Any) -> tuple[tuple[
         metrics = [metrics]
     if metrics is not None and not isinstance(metrics, (Mapping, Sequence, Set)):
         raise InputError(f"metrics is {metrics!r:.60}, expected names, or {{name: {{'thresholds': [...]}}}}")
-    asked: dict[str, Any] = {str(name).upper(): None for name in metrics or known}
+    chosen: dict[str, Any] = {str(name).upper(): None for name in metrics or known}
     for name, value in metrics.items() if isinstance(metrics, Mapping) else ():
         if not isinstance(value, Mapping) or set(value) != {"thresholds"}:
             raise InputError(f"metric {name!r}: expected {{'thresholds': [...]}}, found {value!r:.60}")
-        asked[str(name).upper()] = value["thresholds"]
+        chosen[str(name).upper()] = value["thresholds"]
     thresholds: dict[str, Array] = {}
-    for name, value in asked.items():
+    for name, value in chosen.items():
         if name not in known:
             raise InputError(
                 f"metric {name} does not belong to {task}, which has {', '.join(known)}{near(name, known)}"
@@ -128,7 +128,7 @@ def asked_metrics(task: str, known: Sequence[str], metrics: Any) -> tuple[tuple[
                 thresholds[name] = threshold_levels(name, value)
             except ValueError as error:
                 raise InputError(str(error)) from None
-    return tuple(asked), thresholds
+    return tuple(chosen), thresholds
 
 
 def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:

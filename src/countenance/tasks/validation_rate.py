@@ -58,21 +58,21 @@ class Pictures:
 
     def entry(self, rows: Rows) -> dict[str, Any] | None:
         """The rate of some pictures with all that belongs to it; None without pairs."""
-        found = self.rate(rows)
+        rate = self.rate(rows)
         return (
             None
-            if found is None
+            if rate is None
             else {
-                "VAL": found.val,
-                "VAL_Low": found.low,
-                "VAL_High": found.high,
-                "EER": found.eer,
-                "FAR": found.far,
-                "Threshold": found.threshold,
-                "Class_Size": found.images,
-                "Identities": found.identities,
-                "Same / Different Pairs": f"{found.same_pairs}/{found.different_pairs}",
-                "Evidence": "sufficient" if found.sufficient else "insufficient evidence",
+                "VAL": rate.val,
+                "VAL_Low": rate.low,
+                "VAL_High": rate.high,
+                "EER": rate.eer,
+                "FAR": rate.far,
+                "Threshold": rate.threshold,
+                "Class_Size": rate.images,
+                "Identities": rate.identities,
+                "Same / Different Pairs": f"{rate.same_pairs}/{rate.different_pairs}",
+                "Evidence": "sufficient" if rate.sufficient else "insufficient evidence",
             }
         )
 
@@ -98,17 +98,17 @@ class Pictures:
 
     def number(self, rows: Rows, **about: Any) -> Number | None:
         """The rate of some pictures as a result; None without pairs."""
-        found = self.rate(rows)
-        if found is None:
+        rate = self.rate(rows)
+        if rate is None:
             return None
-        note = "" if found.sufficient else "insufficient evidence: fewer than 3,000 different pairs"
+        note = "" if rate.sufficient else "insufficient evidence: fewer than 3,000 different pairs"
         return Number(
             name="VAL",
             meaning=VAL,
-            value=found.val,
-            low=found.low,
-            high=found.high,
-            n=found.images,
+            value=rate.val,
+            low=rate.low,
+            high=rate.high,
+            n=rate.images,
             unit="images",
             better="higher",
             note=note,
@@ -118,11 +118,11 @@ class Pictures:
     def by_group(self, groups: Mapping[str, Groups]) -> list[Result]:
         """The rate of everybody and of each group, each at its own threshold."""
         rows: list[tuple[Rows, dict[str, str]]] = [(self.embedded, {})]
-        for attribute, one in groups.items():
-            members = zip(one.names, one.pictures.T, strict=True)
+        for attribute, grouping in groups.items():
+            members = zip(grouping.names, grouping.pictures.T, strict=True)
             rows += [(np.flatnonzero(member), {"attribute": attribute, "group": name}) for name, member in members]
-        found = [self.number(members, **about) for members, about in rows]
-        return [number for number in found if number is not None]
+        numbers = [self.number(members, **about) for members, about in rows]
+        return [number for number in numbers if number is not None]
 
     def table(self, groups: Iterable[tuple[str, str, Rows]]) -> Table:
         """The rate of each group with pairs: the attributes it is by, its name, its pictures."""
@@ -142,12 +142,12 @@ class Pictures:
             return []
         order = np.argsort(self.codes(rows), kind="stable")
         rows = rows[order]
-        here = {name: one.taken(rows) for name, one in groups.items()}
+        here = {name: members.taken(rows) for name, members in groups.items()}
         compared = Comparisons.of(Vectors.of(self.vectors[rows], "dot"), self.codes(rows))
         counts = AcceptedCounts(compared.identity, list(here.values()))
         compared.accepted(float(np.nextafter(everyone.threshold, np.inf)), counts.add)
         at = f" at a similarity above {everyone.threshold:.6g}"
-        parts = [false_matches(counts, k, name, one, at) for k, (name, one) in enumerate(here.items())]
+        parts = [false_matches(counts, k, name, members, at) for k, (name, members) in enumerate(here.items())]
         return [result for part in parts for result in part]
 
     def overall(self) -> tuple[list[Result], dict[str, Array]]:
@@ -168,7 +168,7 @@ class Pictures:
             unit="images",
             better="lower",
         )
-        far, rate, low, high = (one.tolist() for one in (bands.far, bands.val, bands.val_low, bands.val_high))
+        far, rate, low, high = (column.tolist() for column in (bands.far, bands.val, bands.val_low, bands.val_high))
         roc = Curve(
             name="ROC",
             x=Axis(label="false acceptance rate", log=True),

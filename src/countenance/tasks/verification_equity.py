@@ -22,11 +22,17 @@ def equity(
     refused = (compared.genuine.score < threshold).astype(float)
     within = WithinGroups(compared.identity, groups, accepted.pairs(), compared.genuine, refused, seed)
     small = [name for name, people in zip(groups.names, within.people, strict=True) if people < LEAST_PEOPLE]
-    found = within.estimates()
-    notes = [one.undefined for one in found if one.undefined]
+    estimates = within.estimates()
+    notes = [estimate.undefined for estimate in estimates if estimate.undefined]
     if small:
         notes.append(f"fewer than {LEAST_PEOPLE} people: {', '.join(small)}")
-    return [_table(attribute, [_row(one, one.found) for one in found if one.found], "; ".join(dict.fromkeys(notes)))]
+    return [
+        _table(
+            attribute,
+            [_row(estimate, estimate.measured) for estimate in estimates if estimate.measured],
+            "; ".join(dict.fromkeys(notes)),
+        )
+    ]
 
 
 def _table(attribute: str, rows: list[list[str | int | float | bool | None]], note: str) -> Table:
@@ -40,6 +46,6 @@ def _table(attribute: str, rows: list[list[str | int | float | bool | None]], no
     )
 
 
-def _row(one: EquityEstimate, found: MeasuredEquity) -> list[str | int | float | bool | None]:
-    shown = [None if math.isnan(value) else round(value, 6) for value in found]
-    return [one.of, one.measure.name, *shown, one.measure.meaning]
+def _row(estimate: EquityEstimate, measured: MeasuredEquity) -> list[str | int | float | bool | None]:
+    shown = [None if math.isnan(value) else round(value, 6) for value in measured]
+    return [estimate.of, estimate.measure.name, *shown, estimate.measure.meaning]

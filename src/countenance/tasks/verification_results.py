@@ -15,7 +15,7 @@ from countenance.metrics.pairs.groups import AcceptedCounts, Groups, fnmr_by_gro
 from countenance.metrics.pairs.matrix import fmr_by_group
 from countenance.metrics.pairs.vectors import Array, Ints, Vectors
 from countenance.tasks.embeddings import Embedded
-from countenance.tasks.results import NAN, AuditedRatio, Axis, Curve, Line, Matrix, Number, Result
+from countenance.tasks.results import NAN, AuditedRatio, Axis, Curve, Line, Matrix, Number, Result, above_zero
 from countenance.tasks.stored_threshold import NAME
 from countenance.tasks.task import Metric
 
@@ -77,33 +77,33 @@ class Operating:
         return cls(score, shown, f"{sign} {shown:.6g}", source, note, rate)
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The threshold and how it was found, as a sentence."""
         return f"a pair is accepted at {self.accepts}: {self.source}"
 
 
-def few(found: IntervalEstimate) -> str:
+def few(estimate: IntervalEstimate) -> str:
     """What to say of a number that rests on few people, or on nobody.
 
     >>> few(IntervalEstimate(0.5, 0.1, 0.9, 4, 1)), few(IntervalEstimate(0.5, 0.1, 0.9, 400, 100))
     ('only 1 person', '')
     """
-    if not found.n:
+    if not estimate.n:
         return "nothing to compare: not a single case in this group"
-    people = "person" if found.clusters == 1 else "people"
-    return f"only {found.clusters} {people}" if found.clusters < FEW_PEOPLE else ""
+    people = "person" if estimate.clusters == 1 else "people"
+    return f"only {estimate.clusters} {people}" if estimate.clusters < FEW_PEOPLE else ""
 
 
-def number(name: str, meaning: str, found: IntervalEstimate, unit: str, **more: Any) -> Number:
+def number(name: str, meaning: str, estimate: IntervalEstimate, unit: str, **more: Any) -> Number:
     """A rate with its interval; no error seen: the bound 3/n."""
     note = str(more.pop("note", ""))
-    note = "; ".join(part for part in (note, few(found)) if part)
-    rest: dict[str, Any] = {"unit": unit, "better": "lower", "n": found.n, "note": note, **more}
-    if found.n and found.value == 0:
-        value = min(1.0, 3 / found.n)
-        high = max(found.high, value) if np.isfinite(found.high) else NAN
+    note = "; ".join(part for part in (note, few(estimate)) if part)
+    rest: dict[str, Any] = {"unit": unit, "better": "lower", "n": estimate.n, "note": note, **more}
+    if estimate.n and estimate.value == 0:
+        value = min(1.0, 3 / estimate.n)
+        high = max(estimate.high, value) if np.isfinite(estimate.high) else NAN
         return Number(name=name, meaning=meaning, value=value, bound="<", low=0.0, high=high, **rest)
-    return Number(name=name, meaning=meaning, value=found.value, low=found.low, high=found.high, **rest)
+    return Number(name=name, meaning=meaning, value=estimate.value, low=estimate.low, high=estimate.high, **rest)
 
 
 def overall(compared: Comparisons, counts: AcceptedCounts, how: Operating, seed: int) -> list[Result]:
@@ -114,21 +114,21 @@ def overall(compared: Comparisons, counts: AcceptedCounts, how: Operating, seed:
     false_match = IntervalEstimate(
         float(fmr.value[0, 0]), float(fmr.low[0, 0]), float(fmr.high[0, 0]), int(fmr.pairs[0, 0]), int(fmr.people[0])
     )
-    found = Curves(compared, seed)
+    error_curves = Curves(compared, seed)
     at = f" at {how.accepts}"
     unit = "distance" if compared.vectors.similarity == "euclidean" else "cosine similarity"
     results: list[Result] = [
         number("FMR", FMR + at, false_match, "impostor pairs", note=how.note),
         number("FNMR", FNMR + at, fnmr, "genuine pairs"),
-        number("EER", "where FMR and FNMR are the same", found.equal_error(), "genuine pairs"),
+        number("EER", "where FMR and FNMR are the same", error_curves.equal_error(), "genuine pairs"),
         Number(name=NAME, meaning=how.source, value=how.shown, unit=unit, n=compared.impostors, note=how.note),
     ]
-    return results + _at_rates(found)
+    return results + _at_rates(error_curves)
 
 
-def _at_rates(found: Curves) -> list[Result]:
+def _at_rates(error_curves: Curves) -> list[Result]:
     """FNMR at false match rates that buyers and NIST name."""
-    compared, results = found.compared, []
+    compared, results = error_curves.compared, []
     people = len(compared.sizes)
     for rate in RATES:
         name, meaning = f"FNMR@FMR={rate:g}", f"{FNMR} at the smallest threshold with an FMR of at most {rate:g}"
@@ -137,11 +137,11 @@ def _at_rates(found: Curves) -> list[Result]:
             results.append(Number(name=name, meaning=meaning, value=NAN, unit=unit, better="lower", note=note))
             continue
         threshold = compared.threshold_at(rate)
-        band = found.fnmr_at(np.array([rate]), np.array([threshold.score]))
-        value, low, high = (float(one[0]) for one in band)
-        said = "" if threshold.exact else "the threshold is an edge of a fine histogram"
+        band = error_curves.fnmr_at(np.array([rate]), np.array([threshold.score]))
+        value, low, high = (float(values[0]) for values in band)
+        caution = "" if threshold.exact else "the threshold is an edge of a fine histogram"
         results.append(
-            number(name, meaning, IntervalEstimate(value, low, high, len(compared.ranked), people), unit, note=said)
+            number(name, meaning, IntervalEstimate(value, low, high, len(compared.ranked), people), unit, note=caution)
         )
     return list(results)
 
@@ -152,30 +152,31 @@ def enrolment(table: Any, groups: Mapping[str, Groups]) -> list[Result]:
     _, person = np.unique(np.array(table["identity"].to_pylist(), dtype=np.str_), return_inverse=True)
     everybody = clustered_rate(*by_cluster(failed, person))
     results: list[Result] = [number("failure to enrol", ENROL, everybody, "pictures")]
-    for attribute, one in groups.items():
-        tables = [by_cluster(failed[member], person[member]) for member in one.pictures.T]
+    for attribute, members in groups.items():
+        tables = [by_cluster(failed[member], person[member]) for member in members.pictures.T]
         icc = correlation(tables)
-        for name, (errors, trials) in zip(one.names, tables, strict=True):
-            found = clustered_rate(errors, trials, icc=icc)
-            results.append(number("group failure to enrol", ENROL, found, "pictures", attribute=attribute, group=name))
+        for name, (errors, trials) in zip(members.names, tables, strict=True):
+            rate = clustered_rate(errors, trials, icc=icc)
+            results.append(number("group failure to enrol", ENROL, rate, "pictures", attribute=attribute, group=name))
     return results
 
 
 def curves(compared: Comparisons, how: Operating, seed: int) -> list[Result]:
     """DET and ROC with bands, and how scores are distributed."""
-    found = Curves(compared, seed)
+    error_curves = Curves(compared, seed)
     if not len(compared.ranked):
         return []
-    band, genuine = found.det, len(compared.ranked)
+    band, genuine = error_curves.det, len(compared.ranked)
     least = 3 / genuine
     seen = band.value > 0
-    note = "" if seen.all() else f"where no genuine pair was refused the curve is at its bound, 3 / {genuine}"
+    bound = f"3 / {genuine} or the lowest rate seen"
+    note = "" if seen.all() else f"where no genuine pair was refused the curve is at its bound, {bound}"
     if not compared.tail.whole:
         note = "; ".join(part for part in (note, _reach(compared)) if part)
     fmr, marks = Axis(label="FMR", log=True), [] if how.rate is None else [how.rate]
-    value, high = (np.where(seen, one, np.maximum(one, least)) for one in (band.value, band.high))
-    det = _line(found.grid, value, np.where(seen, band.low, 0), high)
-    roc = _line(found.grid, 1 - band.value, 1 - band.high, 1 - band.low)
+    high = np.where(seen, band.high, np.maximum(band.high, least))
+    det = _line(error_curves.grid, above_zero(band.value, genuine), np.where(seen, band.low, 0), high)
+    roc = _line(error_curves.grid, 1 - band.value, 1 - band.high, 1 - band.low)
     results: list[Result] = [
         Curve(
             name="DET",
@@ -221,15 +222,17 @@ def distributions(
         return genuine_scores(compared, member) if kind == "mated" else impostor_scores(compared, member, seed=seed)
 
     for kind, what in KINDS.items():
-        whole, found = measure(everybody, kind), [measure(member, kind) for member in members]
+        whole, scores = measure(everybody, kind), [measure(member, kind) for member in members]
         if not len(whole.score):
             continue
-        reach = np.concatenate([one.score for one in (whole, *found)])
+        reach = np.concatenate([pairs.score for pairs in (whole, *scores)])
         edges = np.linspace(reach.min(), max(reach.max(), reach.min() + 1e-9), BINS + 1)
         what += " of the same group" if groups is not None else ""
-        results.append(_histogram(compared.vectors, f"{kind} scores", what, names, found, edges, attribute, how))
+        results.append(_histogram(compared.vectors, f"{kind} scores", what, names, scores, edges, attribute, how))
         if attribute is not None:
-            results += [_shift(kind, what, whole, one, attribute, name) for name, one in zip(names, found, strict=True)]
+            results += [
+                _shift(kind, what, whole, pairs, attribute, name) for name, pairs in zip(names, scores, strict=True)
+            ]
     return results
 
 
@@ -238,7 +241,7 @@ def _histogram(
     name: str,
     what: str,
     names: Sequence[str],
-    found: Sequence[PairScores],
+    scores: Sequence[PairScores],
     edges: Any,
     attribute: str | None,
     how: Operating,
@@ -247,12 +250,12 @@ def _histogram(
     middle = (shown[1:] + shown[:-1]) / 2
     stretch = np.diff(edges) / np.maximum(np.abs(np.diff(shown)), 1e-12)
     lines = []
-    for label, one in zip(names, found, strict=True):
-        density = one.density(edges) * stretch
+    for label, pairs in zip(names, scores, strict=True):
+        density = pairs.density(edges) * stretch
         order = np.argsort(middle)
         lines.append(Line(label=label, x=middle[order].tolist(), y=density[order].tolist()))
-    drawn = any(one.pairs > len(one.score) for one in found)
-    note = f"from {len(max(found, key=lambda one: one.pairs).score)} pairs drawn by the seed" if drawn else ""
+    drawn = any(pairs.pairs > len(pairs.score) for pairs in scores)
+    note = f"from {len(max(scores, key=lambda pairs: pairs.pairs).score)} pairs drawn by the seed" if drawn else ""
     label = "distance" if vectors.similarity == "euclidean" else "cosine similarity"
     return Curve(
         name=name,
@@ -266,17 +269,17 @@ def _histogram(
     )
 
 
-def _shift(kind: str, what: str, whole: PairScores, one: PairScores, attribute: str, group: str) -> Number:
+def _shift(kind: str, what: str, whole: PairScores, own: PairScores, attribute: str, group: str) -> Number:
     """How far a group's mean score is from everybody's, in standard deviations of everybody's scores."""
     scale = whole.deviation if whole.deviation > 0 else np.nan
-    value, low, high = ((bound - whole.mean.value) / scale for bound in one.mean[:3])
-    note = few(one.mean)
+    value, low, high = ((bound - whole.mean.value) / scale for bound in own.mean[:3])
+    note = few(own.mean)
     return Number(
         name=f"shift of {kind} scores",
         value=value,
         low=low,
         high=high,
-        n=one.mean.n,
+        n=own.mean.n,
         unit="pairs",
         note=note,
         meaning=f"mean score of {what} less everybody's, in standard deviations",
@@ -299,7 +302,7 @@ def by_group(
 
 def false_matches(counts: AcceptedCounts, place: int, attribute: str, groups: Groups, at: str) -> list[Result]:
     """The FMR between every two groups, and within each group as an audit compares it."""
-    found = fmr_by_group(counts, place)
+    rates = fmr_by_group(counts, place)
     names, apart = list(groups.names), _apart(counts.identity, groups)
     unknown = int((~groups.pictures.any(axis=1)).sum())
     note = f"{unknown} pictures of unknown {attribute} are left out" if unknown else ""
@@ -308,10 +311,10 @@ def false_matches(counts: AcceptedCounts, place: int, attribute: str, groups: Gr
         attribute=attribute,
         rows=names,
         columns=names,
-        values=found.value.tolist(),
-        counts=found.pairs.tolist(),
-        low=found.low.tolist(),
-        high=found.high.tolist(),
+        values=rates.value.tolist(),
+        counts=rates.pairs.tolist(),
+        low=rates.low.tolist(),
+        high=rates.high.tolist(),
         note=note,
         meaning=f"{FMR}{at}, by the groups of both people; the diagonal is the FMR within a group",
         row_label=attribute,
@@ -320,17 +323,17 @@ def false_matches(counts: AcceptedCounts, place: int, attribute: str, groups: Gr
     results: list[Result] = [matrix]
     for k, name in enumerate(names):
         taken = IntervalEstimate(
-            float(found.value[k, k]),
-            float(found.low[k, k]),
-            float(found.high[k, k]),
-            int(found.pairs[k, k]),
-            int(found.people[k]),
+            float(rates.value[k, k]),
+            float(rates.low[k, k]),
+            float(rates.high[k, k]),
+            int(rates.pairs[k, k]),
+            int(rates.people[k]),
         )
         audited = AuditedRatio(
             metric=FALSE_MATCHES.name,
-            log_error=float(found.log_error[k, k]),
-            people=int(found.people[k]),
-            weight=float(found.pairs[k, k]),
+            log_error=float(rates.log_error[k, k]),
+            people=int(rates.people[k]),
+            weight=float(rates.pairs[k, k]),
             ratio=LARGEST_RATIO,
         )
         about: dict[str, Any] = {"attribute": attribute, "group": name, "audited": audited if apart else None}
@@ -347,25 +350,25 @@ def _apart(identity: Ints, groups: Groups) -> bool:
     return bool((mine.sum(axis=1) <= 1).all())
 
 
-def notes(compared: Comparisons, found: Embedded, groups: Mapping[str, Groups]) -> list[str]:
+def notes(compared: Comparisons, embeddings: Embedded, groups: Mapping[str, Groups]) -> list[str]:
     """What a reader of the numbers should know."""
-    made = []
+    lines = []
     people = len(compared.sizes)
     alone = int((compared.sizes < 2).sum())
     if not len(compared.ranked):
-        made.append("no genuine pair: nobody has two pictures with an embedding, so there is no FNMR")
+        lines.append("no genuine pair: nobody has two pictures with an embedding, so there is no FNMR")
     elif alone:
-        made.append(f"{alone} of {people} people have one picture with an embedding: they are in impostor pairs only")
+        lines.append(f"{alone} of {people} people have one picture with an embedding: they are in impostor pairs only")
     if compared.genuine.drawn:
-        made.append(f"of {compared.genuine.drawn} people with very many pictures only some genuine pairs were drawn")
-    shared = [name for name, one in groups.items() if not _apart(compared.identity, one)]
+        lines.append(f"of {compared.genuine.drawn} people with very many pictures only some genuine pairs were drawn")
+    shared = [name for name, members in groups.items() if not _apart(compared.identity, members)]
     if shared:
-        made.append(f"FMR is not compared by {', '.join(shared)}: people are in several of these groups")
-    missing = len(found.people) - len(found.rows)
+        lines.append(f"FMR is not compared by {', '.join(shared)}: people are in several of these groups")
+    missing = len(embeddings.people) - len(embeddings.rows)
     if missing:
-        made.append(f"{missing} of {len(found.people)} pictures have no embedding and are in no pair")
-    zero = int((~found.vectors.any(axis=1)).sum())
+        lines.append(f"{missing} of {len(embeddings.people)} pictures have no embedding and are in no pair")
+    zero = int((~embeddings.vectors.any(axis=1)).sum())
     if zero:
         pictures = "1 picture has" if zero == 1 else f"{zero} pictures have"
-        made.append(f"{pictures} an embedding of zeros, like nobody's; None says that there is no embedding")
-    return made
+        lines.append(f"{pictures} an embedding of zeros, like nobody's; None says that there is no embedding")
+    return lines

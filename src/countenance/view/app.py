@@ -3,10 +3,10 @@
 from typing import Any
 
 from countenance.errors import InputError, MissingExtra
-from countenance.view.closed import Closed
+from countenance.view.guard import Closed
 from countenance.view.library import Library
 from countenance.view.network import Address
-from countenance.view.opened import Unknown
+from countenance.view.open_run import Unknown
 from countenance.view.privacy import Privacy
 from countenance.view.site import Site
 from countenance.view.token import Token
@@ -23,12 +23,12 @@ def make_app(library: Library, address: Address, token: Token, privacy: Privacy 
         from fastapi.responses import JSONResponse, PlainTextResponse, Response
     except ImportError:
         raise MissingExtra("countenance view", "view") from None
-    from countenance.view import api, assets, comparing_pages, exporting, pages, pictures_pages, saved_pages
+    from countenance.view import api, assets, comparing_pages, exporting, named_view_pages, pages, pictures_pages
 
     site = Site(library, privacy or Privacy())
     silent: Any = dict.fromkeys(SILENT, False)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=silent)
-    for part in (api, pages, pictures_pages, comparing_pages, exporting, saved_pages, assets):
+    for part in (api, pages, pictures_pages, comparing_pages, exporting, named_view_pages, assets):
         app.include_router(part.router(site))
 
     @app.exception_handler(InputError)

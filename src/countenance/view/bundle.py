@@ -12,16 +12,16 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.files import write_atomically
 from countenance.report import words
+from countenance.report.draw.mpl.style import is_installed
 from countenance.report.numbers import plural
-from countenance.report.plots.style import is_installed
 from countenance.view.assets import FILES
 from countenance.view.cards import RunCard, card_of, face
 from countenance.view.comparing import MOST_RUNS, Several, differences
 from countenance.view.exporting import TABLES, csv_bytes, parquet_bytes
 from countenance.view.figures import FIGURES, forest_figure
 from countenance.view.library import Library, Summary
-from countenance.view.live import Live
-from countenance.view.opened import OpenRun
+from countenance.view.live_source import Live
+from countenance.view.open_run import OpenRun
 from countenance.view.pages import runs_context, tests_context
 from countenance.view.pictures_pages import gallery_context
 from countenance.view.privacy import Privacy

@@ -13,7 +13,7 @@ from countenance.report.sentences import sentence
 from countenance.report.source import ReportSource
 from countenance.run import Run, read_audit
 from countenance.view.library import Summary
-from countenance.view.opened import OpenRun, Unknown, stamp_of
+from countenance.view.open_run import OpenRun, Unknown, stamp_of
 from countenance.view.rows import Selection
 from countenance.view.site import Site
 

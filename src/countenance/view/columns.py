@@ -136,7 +136,7 @@ class Columns(Source):
         part = Columns.__new__(Columns)
         part.__dict__ |= {
             **self.__dict__,
-            "_kept": {},
+            "_cache": {},
             "_read": {},
             "_narrowed": {},
             "_latest": {},

@@ -12,11 +12,12 @@ from countenance.auditing import Estimate
 from countenance.comparing import Change, Comparison, Gap, compare, leaderboard
 from countenance.errors import InputError
 from countenance.report import numbers
-from countenance.report.comparison import Plot, change_plots, first_screen, gap_plots
+from countenance.report.charts.forest import ChangeRow, Forest, ForestRow
+from countenance.report.comparison import change_plots, first_screen, gap_plots
 from countenance.report.names import CROSS, attribute_label
 from countenance.run.auditing import WHOLE
 from countenance.view.library import Summary
-from countenance.view.opened import OpenRun
+from countenance.view.open_run import OpenRun
 from countenance.view.question import Question
 from countenance.view.rows import Selection
 from countenance.view.site import Site
@@ -180,15 +181,22 @@ def differences(site: Site, several: Several, *, linked: bool = True) -> dict[st
     return {"title": "Changes", "several": several, "parts": parts, "ranking": ranking}
 
 
-def _linked(plots: Sequence[Plot], links: Callable[[Change | Gap], tuple[str, str, str]]) -> list[dict[str, Any]]:
+Links = Callable[[Change | Gap], tuple[str, str, str]]
+
+
+def _linked(plots: Sequence[Forest], links: Links) -> list[dict[str, Any]]:
     """The rows of forest plots, each with the addresses that its numbers lead to."""
     return [
         {
             "plot": plot,
-            "blocks": [(name, [(row, links(row.of)) for row in rows]) for name, rows in plot.blocks],
+            "blocks": [(block.label, _addressed(block.rows, links)) for block in plot.blocks],
         }
         for plot in plots
     ]
+
+
+def _addressed(rows: Sequence[ForestRow], links: Links) -> list[tuple[ForestRow, tuple[str, str, str]]]:
+    return [(row, links(row.change)) for row in rows if isinstance(row, ChangeRow)]
 
 
 def _links(several: Several, index: int, change: Change | Gap) -> tuple[str, str, str]:

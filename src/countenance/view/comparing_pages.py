@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from countenance.view.changed import samples_context
+from countenance.view.changes import samples_context
 from countenance.view.comparing import changes_context, compare_context
 from countenance.view.site import Site
 

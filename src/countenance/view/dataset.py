@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from countenance.data import Dataset, Sample
-from countenance.data.indexed import IndexedDataset
+from countenance.data.indexed_dataset import IndexedDataset
 from countenance.data.manifest import SampleManifest
 from countenance.view.tables import tables
 

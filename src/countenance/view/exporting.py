@@ -13,7 +13,7 @@ from countenance.errors import InputError
 from countenance.report.findings import safe_cell
 from countenance.view.comparing import Several, compared
 from countenance.view.figures import FIGURES, forest_figure
-from countenance.view.opened import Unknown
+from countenance.view.open_run import Unknown
 from countenance.view.rows import Selection
 from countenance.view.site import Site
 

@@ -3,11 +3,13 @@
 from itertools import groupby
 
 from countenance.report import numbers
-from countenance.report.figures.scale import Scale
+from countenance.report.charts.forest import Forest, ForestBlock, ForestRow, bounds
+from countenance.report.charts.group_forests import values_of
+from countenance.report.charts.scale import Scale
+from countenance.report.draw.mpl.forest import whole_figure
+from countenance.report.draw.mpl.style import content_of
 from countenance.report.names import attribute_label
-from countenance.report.plots.forest import PlotRow, forest_of
-from countenance.report.plots.style import UNMARKED, content_of
-from countenance.view.opened import OpenRun
+from countenance.view.open_run import OpenRun
 from countenance.view.question import Question
 
 FIGURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
@@ -21,16 +23,15 @@ def forest_figure(opened: OpenRun, question: Question, form: str, metric: str) -
         if estimate.metric == metric and estimate.depth == 1 and estimate.n
     ]
     names = opened.names(estimates)
-    estimates = names.ordered(estimates)
-    kind = estimates[0].metric_kind if estimates else "mean"
-    rows: list[PlotRow] = []
-    for attribute, groups in groupby(estimates, key=lambda estimate: estimate.attribute):
-        rows.append(PlotRow(attribute_label(attribute)))
-        for estimate in groups:
-            text = f"{numbers.value(estimate.estimate, kind)}  [{numbers.span(estimate.low, estimate.high, kind)}]"
-            label, size = names.group(attribute, estimate.group), numbers.plural(estimate.n, "row")
-            rows.append(PlotRow(label, estimate.estimate, estimate.low, estimate.high, text, size, UNMARKED))
+    blocks = []
+    for attribute, groups in groupby(names.ordered(estimates), key=lambda estimate: estimate.attribute):
+        rows = [
+            ForestRow(names.group(attribute, e.group), *values_of(e), numbers.plural(e.n, "row"), n=e.n) for e in groups
+        ]
+        blocks.append(ForestBlock(attribute_label(attribute), tuple(rows)))
     where = "; ".join(f"{name} = {' or '.join(values)}" for name, values in question.where.items())
     note = f"{100 * (1 - question.alpha):g} % intervals" + (f"; where {where}" if where else "")
-    scale = Scale.around([bound for e in estimates for bound in (e.estimate, e.low, e.high)], kind)
-    return content_of(forest_of(rows, metric, scale, title=f"{metric}: {opened.title}", note=note), f".{form}")
+    kind = estimates[0].metric_kind if estimates else "mean"
+    scale = Scale.around(bounds(row for block in blocks for row in block.rows), kind)
+    forest = Forest(metric, metric, scale, tuple(blocks), title=f"{metric}: {opened.title}", note=note)
+    return content_of(whole_figure(forest.unmarked()), f".{form}")

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
+from countenance.run.file_names import AUDIT, SHARDS
 from countenance.run.manifest import Manifest
 from countenance.run.run import UNVERIFIED
-from countenance.run.store import AUDIT, SHARDS, RunStore
+from countenance.run.store import RunStore
 from countenance.storage import Missing, is_url
-from countenance.view.opened import OpenRun, Unknown, stamp_of
+from countenance.view.open_run import OpenRun, Unknown, stamp_of
 from countenance.view.remote import Bucket
 from countenance.view.scope import Folder, ScopedStorage, canonical
 

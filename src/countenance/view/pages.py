@@ -14,7 +14,7 @@ from countenance.auditing.table import UNKNOWN
 from countenance.errors import InputError
 from countenance.report import charts, words
 from countenance.report.album import Album
-from countenance.report.first import first_screen
+from countenance.report.first_screen import first_screen
 from countenance.report.groups import people
 from countenance.report.names import attribute_label
 from countenance.report.numbers import plural
@@ -22,8 +22,8 @@ from countenance.report.page import evidence
 from countenance.run.suite import suite_of
 from countenance.view.cards import card_of
 from countenance.view.library import Summary
-from countenance.view.live import Live
-from countenance.view.opened import OpenRun
+from countenance.view.live_source import Live
+from countenance.view.open_run import OpenRun
 from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
@@ -190,7 +190,7 @@ def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, 
     context["worst"] = [(who, source.pictures(finding)) for who, finding in zip(labels, shown, strict=True)]
     context |= {
         "title": f"Tests of {opened.title}",
-        "gallery_asked": "in the viewer",
+        "gallery_choice": "in the viewer",
         "opened": opened,
         "question": question,
     }

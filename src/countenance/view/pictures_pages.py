@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from countenance.report.numbers import plural
 from countenance.report.page import KINDS
 from countenance.view.cards import face
-from countenance.view.opened import OpenRun, Unknown
+from countenance.view.open_run import OpenRun, Unknown
 from countenance.view.pages import group_words, shared, waiting
 from countenance.view.pairs import pairs_of
 from countenance.view.parameters import Parameters

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import countenance
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.file_names import VIEWED
 from countenance.run.run import Run
-from countenance.run.store import VIEWED
 from countenance.storage import Missing
 
 FULL, BLURRED = "full", "blurred"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from countenance.run.store import MANIFEST
+from countenance.run.file_names import MANIFEST
 from countenance.scratch import scratch_folder
 from countenance.storage import Missing, Storage, StoredFile, open_storage
 from countenance.view.scope import DEEPEST, OWN, ScopedStorage, id_of

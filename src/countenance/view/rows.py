@@ -11,7 +11,7 @@ import numpy as np
 from countenance.auditing.table import UNKNOWN, Array
 from countenance.run.auditing import WHOLE, check_names
 from countenance.tasks import Metric
-from countenance.view.opened import OpenRun
+from countenance.view.open_run import OpenRun
 from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 

@@ -16,10 +16,10 @@ from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
+from countenance.run.file_names import thumbnails_of
 from countenance.run.pictures import is_dataset_of
-from countenance.run.store import thumbnails_of
 from countenance.view.dataset import Indexed, ViewedSamples, samples_of
-from countenance.view.opened import OpenRun, Unknown
+from countenance.view.open_run import OpenRun, Unknown
 from countenance.view.predictions import StoredPredictions
 from countenance.view.privacy import BLURRED
 
@@ -142,7 +142,7 @@ class RunGallery:
             answer = None
         window, overlay, true = None, Markup(""), ""
         about = about_row(row, [name for name in by if f"attr.{name}" in row])
-        prediction = drawing.said(answer)
+        prediction = drawing.answer_words(answer)
         width, height = _size(sample)
         if sample is not None and width:
             window = pictures.window(width, height) if whole else self._window(row, sample)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
-from countenance.run.store import ANSWERS, MANIFEST, MANY_SCORES, SHARDS, THUMBNAILS, WORK
+from countenance.run.file_names import ANSWERS, MANIFEST, MANY_SCORES, SHARDS, THUMBNAILS, WORK
 from countenance.storage.local import LocalStorage
 
 DEEPEST = 8

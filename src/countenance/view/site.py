@@ -9,11 +9,11 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader
 
 from countenance.report.render import environment
 from countenance.view.library import Library
-from countenance.view.opened import OpenRun
+from countenance.view.named_views import Saved
+from countenance.view.open_run import OpenRun
 from countenance.view.policy import STATIC
 from countenance.view.privacy import Privacy
 from countenance.view.samples import RunGallery
-from countenance.view.saved import Saved
 
 HERE = Path(__file__).parent
 

@@ -410,3 +410,67 @@ def numbers_without_their_zeros(root: Path) -> None:
         picture(root / "scans" / f"{i + 1:05d}.png", i)
         rows.append([i + 1, f"x{i // 2}", "north", i])
     write_csv(root / "ids.csv", rows)
+
+
+@folder(pictures=8, people=12, attributes=["gender", "age", "categories"], boxes=12)
+def hugging_face_image_folder_with_objects(root: Path) -> None:
+    for split, count in (("train", 1), ("test", 2)):
+        records = []
+        for i in range(4):
+            picture(root / split / f"{i:04d}.png", i)
+            objects = {"bbox": [[10, 12, 20, 30]] * count, "categories": [0] * count}
+            objects["bbox"][-1] = [50, 12, 20, 30]
+            records.append({"file_name": f"{i:04d}.png", "gender": "fm"[i % 2], "age": 20 + i, "objects": objects})
+        (root / split / "metadata.jsonl").write_text("\n".join(map(json.dumps, records)))
+
+
+@folder(pictures=5, people=10, attributes=["gender"], boxes=10, labels="labels.json")
+def records_with_a_list_of_faces(root: Path) -> None:
+    records = []
+    for i in range(5):
+        picture(root / f"{i}.jpg", i)
+        faces = [{"box": list(shifted(i)), "gender": "female"}, {"box": [1, 1, 12, 14], "gender": "male"}]
+        records.append({"image": f"{i}.jpg", "camera": {"maker": {"name": "x"}}, "faces": faces})
+    (root / "labels.json").write_text(json.dumps(records))
+
+
+@folder(pictures=4, people=4, attributes=["gender", "weather"], boxes=4, labels="export.ndjson")
+def labelbox_export(root: Path) -> None:
+    rows = []
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        answer = {"name": "gender", "radio_answer": {"name": "female", "value": "female"}}
+        box = {"top": 20.0, "left": 30.0, "height": 40.0, "width": 40.0}
+        drawn = {
+            "name": "face",
+            "annotation_kind": "ImageBoundingBox",
+            "bounding_box": box,
+            "classifications": [answer],
+        }
+        sky = {"name": "weather", "checklist_answers": [{"name": "rain"}, {"name": "fog"}]}
+        label = {"label_kind": "Default", "annotations": {"objects": [drawn], "classifications": [sky]}}
+        about = {"id": f"c{i}", "external_id": f"{i}.jpg", "row_data": f"https://example.org/{i}.jpg"}
+        sizes = {"height": HEIGHT, "width": WIDTH}
+        projects = {"p": {"name": "faces", "labels": [label]}}
+        rows.append({"data_row": about, "media_attributes": sizes, "projects": projects})
+    (root / "export.ndjson").write_text("\n".join(map(json.dumps, rows)))
+
+
+@folder(pictures=5, people=5, attributes=["geschlecht", "alter"], boxes=5, labels="labels.csv")
+def german_words_for_boxes(root: Path) -> None:
+    rows = [["Dateiname", "Geschlecht", "Alter", "X", "Y", "Breite", "Höhe"]]
+    for i in range(5):
+        picture(root / f"Bild {i}.JPG", i)
+        rows.append([f"Bild {i}.JPG", "mw"[i % 2], "34,5", "30,5", "20,25", "40,0", "39,5"])
+    write_csv(root / "labels.csv", rows, sign=";", encoding="utf-8-sig")
+
+
+@folder(pictures=7, people=7, attributes=["age_group", "gender", "race", "service_test"])
+def fairface_with_both_tables(root: Path) -> None:
+    ages = ["0-2", "20-29", "more than 70", "30-39"]
+    for split, count in (("train", 4), ("val", 3)):
+        rows = [["file", "age", "gender", "race", "service_test"]]
+        for i in range(count):
+            picture(root / split / f"{i + 1}.jpg", i)
+            rows.append([f"{split}/{i + 1}.jpg", ages[i], ["Male", "Female"][i % 2], "East Asian", "True"])
+        write_csv(root / f"fairface_label_{split}.csv", rows)

@@ -1,5 +1,6 @@
 """What is wrong or ambiguous in a table of labels is said at once, like things together, with what decides it."""
 
+import json
 import os
 from pathlib import Path
 
@@ -206,3 +207,27 @@ def test_numbers_as_people_write_them(text: str, value: float | None) -> None:
             number_of(text)
     else:
         assert number_of(text) == value
+
+
+def test_a_table_of_one_split_says_nothing_of_another(tmp_path: Path) -> None:
+    picture(tmp_path / "train" / "1.jpg")
+    picture(tmp_path / "val" / "1.jpg")
+    (tmp_path / "train.csv").write_text("file,gender\ntrain/1.jpg,female\n")
+    (tmp_path / "val.csv").write_text("file,gender,age\nval/1.jpg,male,31\n")
+    with pytest.raises(InputError, match="1 row names a picture that is not there"):
+        load_dataset(tmp_path, labels=[tmp_path / "train.csv", tmp_path / "val.csv"])
+    (tmp_path / "val.csv").write_text("file,gender\nval/1.jpg,male\n")
+    both = load_dataset(tmp_path, labels=[tmp_path / "train.csv", tmp_path / "val.csv"])
+    assert {sample.id: sample.subjects[0].attributes["gender"] for sample in both} == {
+        "train/1.jpg": "female",
+        "val/1.jpg": "male",
+    }
+
+
+def test_parts_of_records_that_no_row_can_hold_are_left_out_and_named(tmp_path: Path) -> None:
+    picture(tmp_path / "a.jpg")
+    record = {"file": "a.jpg", "age": 31, "visits": [{"day": 1}], "looks": [{"by": "x"}]}
+    (tmp_path / "a.json").write_text(json.dumps([record]))
+    dataset = load_dataset(tmp_path, labels=tmp_path / "a.json")
+    assert dataset.attribute_names() == ["age"]
+    assert any("visits, looks hold records in records and are left out" in note for note in dataset.notes)

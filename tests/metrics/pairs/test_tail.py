@@ -67,9 +67,9 @@ def test_pairs_below_the_cut_are_dropped_once_three_times_too_many_are_held():
     rising.add(*block(high, 4))
     assert rising.cut == rising.edges[high - 1] and rising.held == 7
     rising.add(*block(high, 5))
-    assert rising.held == 12 and len(rising.kept) == 3  # not yet more than three times four
+    assert rising.held == 12 and len(rising.blocks) == 3  # not yet more than three times four
     rising.add(*block(high, 1))
-    assert rising.held == 10 and len(rising.kept) == 1  # the three low ones are gone
+    assert rising.held == 10 and len(rising.blocks) == 1  # the three low ones are gone
     found = rising.tail(vectors, 13)
     assert len(found.score) == 10 and found.first.dtype == np.int32
 

@@ -6,7 +6,7 @@ from PIL import Image
 
 from countenance.errors import InputError
 from countenance.models import ModelSpec
-from countenance.models.face_embedding import load_embedding
+from countenance.suites.fhibe.pictures import load_embedding
 
 torch = pytest.importorskip("torch")
 

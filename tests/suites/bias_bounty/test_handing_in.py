@@ -14,6 +14,7 @@ from countenance.data.card import DatasetCard
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import board as boards
+from countenance.suites.bias_bounty import counted_answers
 from countenance.suites.bias_bounty.board import Rules, rank
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.entry_runs import EntryRun
@@ -117,13 +118,13 @@ def ranked(data: Path, entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     found = SimpleNamespace(calls=[], board=board, timings={})
 
     def run_entries(board: Path, entries: Any, images: Path, **how: Any) -> dict[str, EntryRun]:
-        found.calls.append((sorted(entries), images.name, how["time"], how["passes"]))
+        found.calls.append((sorted(entries), images.name, how.get("time", False), how.get("passes", 1)))
         table = read_predictions(good)
         classes = {name: codes.tolist() for name, codes in table.codes.items()}
         run = EntryRun(entry_sha256="a", images_sha256="b", names=table.names, classes=classes)
         return {"one": run} if "one" in entries else {}
 
-    monkeypatch.setattr(boards, "run_entries", run_entries)
+    monkeypatch.setattr(counted_answers, "run_entries", run_entries)
     monkeypatch.setattr(boards, "counted_timings", lambda runs: (found.timings, ["stale"]))
     found.rank = lambda rules=FEW: rank(board, data, rules)
     return found
@@ -131,13 +132,13 @@ def ranked(data: Path, entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_every_entry_is_run_on_the_holdout_and_timed_where_that_is_asked_for(ranked: Any) -> None:
     plain = ranked.rank()
-    assert ranked.calls == [(["one", "three"], "holdout", False, 5)]
+    assert ranked.calls == [(["one", "three"], "holdout", False, 5), (["one"], "test", False, 1)]
     assert plain.notes[0] == "stale" and set(plain.rejected) == {"four"}
     assert "no entry was timed by this leaderboard" in plain.notes[1]
     assert {one.name: one.efficiency for one in plain.standings} == {"one": 1.0, "two": 1.0, "three": 1.0}
     ranked.timings = {"one": timing(2.0)}
     timed = ranked.rank(Rules(draws=FEW.draws, time=True, passes=7))
-    assert ranked.calls[1] == (["one", "three"], "holdout", True, 7)
+    assert ranked.calls[2] == (["one", "three"], "holdout", True, 7)
     told = "\n".join(timed.notes)
     assert "1 timed entry: with fewer than 10" in told and "without a timing of ours, efficiency ×1: two" in told
     assert "no answers on the holdout, not in the private tables: three" in told

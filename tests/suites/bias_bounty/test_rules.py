@@ -24,6 +24,7 @@ from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty import entry_runs
 from countenance.suites.bias_bounty import rules as bounty
 from countenance.suites.bias_bounty.board import BoardEntry, Rules
+from countenance.suites.bias_bounty.counted_answers import counted_answers
 from countenance.suites.bias_bounty.entry_runs import EntryRun, counted_timings
 from countenance.suites.bias_bounty.prizes import award
 from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom, score_intervals, score_tables
@@ -137,11 +138,11 @@ def test_one_answer_in_a_hundred_may_be_another(tmp_path: Path, wrong: int, coun
     (tmp_path / "holdout.csv").write_text(predictions_text(names, words))
     truth = Truth(read_labels(tmp_path / "holdout.csv"))
     if counts:
-        table = boards._holdout_answers("mine", tmp_path, truth, run_of(names, wrong))
+        table = counted_answers("mine", tmp_path / "holdout.csv", truth, run_of(names, wrong))
         assert table is not None and table.codes["age"].sum() == wrong  # the entry's own answers count
     else:
         with pytest.raises(InputError, match="its entry answers 2 of 100 images of the holdout otherwise"):
-            boards._holdout_answers("mine", tmp_path, truth, run_of(names, wrong))
+            counted_answers("mine", tmp_path / "holdout.csv", truth, run_of(names, wrong))
 
 
 def test_a_timing_of_another_machine_earns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from countenance.data.image import encode_png
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.metrics.masks import compress, mask_runs
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 SIDE = 64
 

@@ -116,7 +116,7 @@ def test_an_image_without_outputs_is_not_found_and_reported(tmp_path):
     del entries[lost]
     small.outputs(tmp_path, "person_localization", entries)
     finished = run(tmp_path)
-    scores = {row["sample"]: row["m.AR_IOU"] for row in people(finished)}
+    scores = {row["sample"]: row["m.average_recall"] for row in people(finished)}
     assert scores.pop(lost) == 0.0
     assert set(scores.values()) == {1.0}
     printed = "1 of 6 images have no answer and count as images where nothing was found"
@@ -309,9 +309,9 @@ def test_changed_outputs_give_changed_scores(tmp_path):
 def test_changed_truth_gives_changed_scores(tmp_path):
     rows = small.body(tmp_path)
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
-    assert {row["m.AR_IOU"] for row in people(run(tmp_path))} == {1.0}
+    assert {row["m.average_recall"] for row in people(run(tmp_path))} == {1.0}
     small.body(tmp_path, person_bbox=lambda i: [0, 0, 1, 1])
-    assert {row["m.AR_IOU"] for row in people(run(tmp_path))} == {0.0}
+    assert {row["m.average_recall"] for row in people(run(tmp_path))} == {0.0}
 
 
 def test_a_coordinate_that_is_no_number_is_named(tmp_path):

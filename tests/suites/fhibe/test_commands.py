@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from countenance.cli.app import run as command
+from countenance.data.adapters.fhibe.words import ATTRIBUTES, MULTIPLE
 from countenance.run import Run
 from countenance.suites.fhibe import evaluate_task, write_bias_report
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE
 
 from . import small
 from .helpers import people

@@ -7,6 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from countenance.data.adapters.fhibe.attributes import _options, label
+from countenance.data.adapters.fhibe.places import country
+from countenance.data.adapters.fhibe.table import FhibeTable
+from countenance.data.adapters.fhibe.truth import coco_keypoints, person_runs, visible_parts
+from countenance.data.adapters.fhibe.words import age_bin
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.metrics.boxes import iou_matrix
 from countenance.metrics.keypoints import correct_keypoints, oks_rows
 from countenance.metrics.localization import best_overlaps
@@ -14,12 +20,7 @@ from countenance.metrics.masks import area, compress, iou, mask_runs
 from countenance.metrics.parsing import f1_by_label, joint_counts_from_runs
 from countenance.metrics.verification_strict import draw_pairs, fold_validation_rate
 from countenance.suites.fhibe.disparity import process_pair, significant_pairs
-from countenance.suites.fhibe.groups import _options, all_groups, label
-from countenance.suites.fhibe.places import country
-from countenance.suites.fhibe.table import FhibeTable
-from countenance.suites.fhibe.truth import coco_keypoints, person_runs, visible_parts
-from countenance.suites.fhibe.vocabulary import age_bin
-from countenance.tasks.keypoint_estimation import KEYPOINTS
+from countenance.suites.fhibe.groups import all_groups
 from countenance.tasks.thresholds import PUBLISHED, threshold_names
 
 from .helpers import assert_same

@@ -58,8 +58,8 @@ def test_the_demo_is_worse_for_dark_skin_as_its_card_says(rendered):
         results_rootdir=rendered / "results",
     )
     rows = people(run)
-    dark = [r["m.AR_IOU"] for r in rows if r["attr.apparent_skin_color"][:2] in ("0.", "1.")]
-    light = [r["m.AR_IOU"] for r in rows if r["attr.apparent_skin_color"][:2] not in ("0.", "1.")]
+    dark = [r["m.average_recall"] for r in rows if r["attr.apparent_skin_color"][:2] in ("0.", "1.")]
+    light = [r["m.average_recall"] for r in rows if r["attr.apparent_skin_color"][:2] not in ("0.", "1.")]
     assert np.mean(dark) < np.mean(light) - 0.1
 
 

@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from countenance.data import ArrayImage, Dataset, Rle, Sample, Subject
+from countenance.data.adapters.fhibe.truth import visible_parts
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.suites.fhibe.demo import DARK_FACTOR, _strength, baseline
 from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, TONES, make_data
-from countenance.suites.fhibe.truth import visible_parts
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 from .people import CARD, portrait
 from .test_rules import table_of

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from countenance.data.adapters.fhibe.table import everyone_in, mini, read_table
 from countenance.errors import InputError
-from countenance.suites.fhibe.table import everyone_in, mini, read_table
 
 from . import small
 from .helpers import people

@@ -85,13 +85,14 @@ def test_a_bare_root_is_data_too(tree):
         )
         == 0
     )
-    assert Run(spine).scores().select(["sample", "subject", "m.AR_IOU"]).to_pylist() == (
-        Run(results / "run").scores().select(["sample", "subject", "m.AR_IOU"]).to_pylist()
+    assert Run(spine).scores().select(["sample", "subject", "m.average_recall"]).to_pylist() == (
+        Run(results / "run").scores().select(["sample", "subject", "m.average_recall"]).to_pylist()
     )
 
 
-def test_a_metric_is_known_under_its_published_name_too(tree, capsys):
-    ours, spine = both(tree, "face_localization")
+@pytest.mark.parametrize("task", ["person_localization", "face_localization"])
+def test_a_metric_is_known_under_its_published_name_too(tree, task, capsys):
+    ours, spine = both(tree, task)
     for run in (ours, spine):
         assert audit_run(run, ["pronoun"], ["AR_IOU"]).settings["metrics"] == ["average_recall"]
         assert command(["audit", str(run.path), "--by", "pronoun", "--metric", "AR_IOU"]) in (0, 1)
@@ -143,5 +144,5 @@ def test_a_wrapper_by_name_runs_in_a_process_of_its_own(tmp_path):
     assert command([*arguments, "--model", f"{tmp_path}/mine.py:Wrapped", "-q", "--no-report"]) == 0
     folder = tmp_path / "results" / "person_localization" / "fhibe_downsampled" / "w"
     assert int(log.read_text()) != os.getpid()
-    assert {row["m.AR_IOU"] for row in Run(folder / "run").scores().to_pylist() if row["subject"]} == {1.0}
+    assert {row["m.average_recall"] for row in Run(folder / "run").scores().to_pylist() if row["subject"]} == {1.0}
     assert len(json.loads((folder / "model_outputs.json").read_text())) == 6

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import countenance.suites.fhibe.original  # noqa: F401 - makes fhibe_eval_api importable
+from countenance.cli.app import run as command
+from countenance.data.adapters.fhibe.places import offered
+from countenance.data.adapters.fhibe.words import ATTRIBUTES
 from countenance.suites.fhibe import evaluate_task
 from countenance.suites.fhibe.original.published import BiasReport
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES
 
 from . import small
 from .helpers import pdf_text
@@ -143,3 +145,14 @@ def test_tones_have_names_and_swatches_and_a_mirror_is_said(tmp_path):
     assert ">AP@0.5<" in page  # the published name of average_precision@0.5
     section = page[page.index("Disparities by size") : page.index("Pairs of groups")]
     assert "it mirrors VI dark" in section
+    meanings = page[page.index("What the attributes mean") :]
+    assert "Also offered: II light; IV tan; V brown." in meanings  # three of the six are in this run
+
+
+def test_every_attribute_that_is_chosen_from_a_list_has_its_options(capsys):
+    free = {"nationality", "location_country"}
+    assert {name for name in ATTRIBUTES if not offered(name)} == free
+    assert offered("pronoun")[0] == "She/her/hers" and len(offered("scene")) == 16
+    assert not any(option[:1].isdigit() and ". " in option for name in ATTRIBUTES for option in offered(name))
+    assert command(["fhibe", "attributes", "--options"]) == 0
+    assert "Fog; Haze; Snow/hail; Rain; Humid; Cloud; Clear" in capsys.readouterr().out

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from countenance.data.adapters.fhibe import _size
+from countenance.data.adapters.fhibe.words import ATTRIBUTES, MULTIPLE, UNNUMBERED, age_bin
 from countenance.errors import InputError
 from countenance.suites.fhibe import disparity, evaluate_task
 from countenance.suites.fhibe import report as pages
-from countenance.suites.fhibe.dataset import _size
 from countenance.suites.fhibe.original import helpers, published
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, OWN_METRICS, UNNUMBERED, age_bin
+from countenance.suites.fhibe.vocabulary import OWN_METRICS
 
 from .test_rules import table_of
 

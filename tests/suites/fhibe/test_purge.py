@@ -6,7 +6,7 @@ import pytest
 
 from countenance import Run
 from countenance.errors import InputError
-from countenance.report import pages_again
+from countenance.report import rewrite_pages
 from countenance.run.purge import purge as purge_run
 from countenance.run.subjects import read_subjects
 from countenance.suites.fhibe import write_bias_report
@@ -18,7 +18,7 @@ from .test_default import embeddings
 
 
 def purge(place, subjects):
-    return purge_run(place, subjects, pages_again)
+    return purge_run(place, subjects, rewrite_pages)
 
 
 def traces(folder, *words):
@@ -82,7 +82,7 @@ def test_whoever_was_removed_before_does_not_come_back(tmp_path):
         rows = people(again)
         assert len(rows) == size - 2
         assert not {first, second} & {row["identity"] for row in again.scores().to_pylist()}
-        assert {row["m.AR_IOU"] for row in rows} == {1.0}
+        assert {row["m.average_recall"] for row in rows} == {1.0}
         assert again.manifest["dataset"]["card"]["version"] == "v1"
 
 

@@ -5,14 +5,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from countenance.data.adapters.fhibe.attributes import AttributeLabels, check_attributes, label
+from countenance.data.adapters.fhibe.places import ANCESTRIES, CONTINENTS, continents, is_largest, number, regions
+from countenance.data.adapters.fhibe.table import FhibeTable, dataset_folder, everyone_in, mini, processed, read_table
+from countenance.data.adapters.fhibe.truth import (
+    FAR,
+    coco_keypoints,
+    face_diagonals,
+    person_runs,
+    usable,
+    visible_parts,
+)
+from countenance.data.adapters.fhibe.words import ATTRIBUTES, MULTIPLE, TASKS, UNNUMBERED
 from countenance.errors import InputError
 from countenance.suites.fhibe.disparity import calculate_disparity, significant_pairs
-from countenance.suites.fhibe.groups import AttributeLabels, all_groups, check_attributes, label
-from countenance.suites.fhibe.places import ANCESTRIES, CONTINENTS, continents, is_largest, number, regions
+from countenance.suites.fhibe.groups import all_groups
 from countenance.suites.fhibe.settings import FhibeSettings, check_options, model_folder
-from countenance.suites.fhibe.table import FhibeTable, dataset_folder, everyone_in, mini, processed, read_table
-from countenance.suites.fhibe.truth import FAR, coco_keypoints, face_diagonals, person_runs, usable, visible_parts
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, TASKS, UNNUMBERED
 
 
 def table_of(**columns: list[str]) -> FhibeTable:

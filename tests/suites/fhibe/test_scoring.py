@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from countenance.data.adapters.fhibe.attributes import label
 from countenance.data.image import encode_png
 from countenance.errors import InputError
-from countenance.suites.fhibe.groups import label
 
 from . import small
 from .helpers import people
@@ -84,7 +84,7 @@ def test_boxes_that_hit_nobody_are_counted_by_image(tmp_path):
     entries[second] = {"detections": entries[second]["detections"][:1], "scores": [0.9]}
     del entries[third]
     finished = scored(tmp_path, "person_localization", entries)
-    assert column(finished, "AR_IOU") == [1, 1, 1, 0, 0, 0]
+    assert column(finished, "average_recall") == [1, 1, 1, 0, 0, 0]
     images = [row["m.false_positives"] for row in finished.scores().to_pylist() if row["subject"] is None]
     assert images == [1, 0, 0]
     entry = published(finished, "intersectional_results_AR_IOU.json")["['pronoun']"]["['0. She/her/hers']"]
@@ -97,7 +97,7 @@ def test_scores_outside_0_to_1_count_by_their_order(tmp_path):
     for i, entry in enumerate(entries.values()):
         entry["scores"] = [10.0 * i - 5]
     finished = scored(tmp_path, "person_localization", entries)
-    assert column(finished, "AR_IOU") == [1] * 4
+    assert column(finished, "average_recall") == [1] * 4
     assert any("only their order counts" in line for line in finished.notes)
     assert [answer.scores.tolist() for answer in finished.answers().values()] == [[0.25], [0.5], [0.75], [1.0]]
 

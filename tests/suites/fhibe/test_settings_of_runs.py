@@ -5,13 +5,13 @@ import pytest
 
 from countenance.answers import LabelMap
 from countenance.auditing.groups import CROSS
+from countenance.data.adapters.fhibe import load, read_dataset
+from countenance.data.adapters.fhibe.table import read_table
 from countenance.errors import InputError
 from countenance.suites.fhibe import demo, evaluate_task
-from countenance.suites.fhibe.dataset import load, read_dataset
 from countenance.suites.fhibe.outputs import entry_of
 from countenance.suites.fhibe.purge import folders, settings_of
 from countenance.suites.fhibe.report import ReportedRun
-from countenance.suites.fhibe.table import read_table
 from countenance.tasks.results import Table
 from countenance.tasks.validation_rate import RATES
 

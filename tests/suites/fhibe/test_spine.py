@@ -17,7 +17,7 @@ from . import small
 from .test_default import Wrapper, evaluate
 
 SHARED = {
-    "person_localization": ("AR_IOU", "best_iou"),
+    "person_localization": ("average_recall", "best_iou"),
     "face_localization": ("average_recall", "best_iou"),
     "person_parsing": ("AR_MASK", "best_iou"),
     "keypoint_estimation": ("PCK", "AR_OKS"),
@@ -92,7 +92,7 @@ def test_published_thresholds_are_an_option_of_the_task(rendered, tmp_path):
     run = stored(rendered, "person_localization", out=tmp_path / "fhibe", compat="strict")
     task = load_task("person_localization", {"compat": "strict"})
     again = ct.evaluate(f"answers:{run.path}", task, run.dataset(), out=tmp_path / "spine")
-    assert column(run, "AR_IOU") == column(again, "AR_IOU")
+    assert column(run, "average_recall") == column(again, "average_recall")
     assert again.manifest.options["compat"] == "strict"
 
 

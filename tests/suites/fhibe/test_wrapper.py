@@ -8,11 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countenance.data import ArrayImage, Sample, Subject
+from countenance.data.adapters.fhibe.words import TASKS
 from countenance.errors import InputError
 from countenance.suites.fhibe.outputs import entry_of
-from countenance.suites.fhibe.vocabulary import TASKS
-from countenance.suites.fhibe.wrapper import FhibeWrapper
-from countenance.suites.fhibe.wrapper_answers import embedding_of, picture_of
+from countenance.suites.fhibe.wrapper import FhibeWrapper, embedding_of, picture_of
 
 from . import small
 from .test_default import Wrapper, evaluate, scores

@@ -7,12 +7,11 @@ import pytest
 
 from countenance.answers import Keypoints, LabelMap, Parts
 from countenance.data import ArrayImage, Sample, Subject
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.suites.fhibe.outputs import entry_of
-from countenance.suites.fhibe.wrapper import FhibeWrapper
-from countenance.suites.fhibe.wrapper_answers import embedding_of, picture_of
-from countenance.tasks.keypoint_estimation import KEYPOINTS
+from countenance.suites.fhibe.wrapper import FhibeWrapper, embedding_of, picture_of
 
 from .test_default import Wrapper
 

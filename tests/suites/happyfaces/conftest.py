@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from countenance.data.adapters.happyfaces_layout import MATCHED, SETS, TAGS, HappyFaces, make_photos
 from countenance.data.image import encode_png
-from countenance.suites.happyfaces.dataset import MATCHED, SETS, TAGS, HappyFaces, make_photos
 
 SIDE = 128
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from countenance.data.adapters.happyfaces_layout import LIST, read_happyfaces, read_photo
 from countenance.errors import InputError
 from countenance.suites.happyfaces.build import build_official, print_word, read_list, strokes
-from countenance.suites.happyfaces.dataset import LIST, read_happyfaces, read_photo
 from countenance.suites.happyfaces.people import PAIRS, assign, features_of, usable
 
 

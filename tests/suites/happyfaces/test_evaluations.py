@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from countenance.data.adapters import happyfaces
+from countenance.data.adapters.happyfaces_layout import MATCHED, TAGS, HappyFaces, make_photos
 from countenance.errors import InputError
 from countenance.suites.happyfaces import ask as asking
-from countenance.suites.happyfaces import methods, model, protocol, runs
-from countenance.suites.happyfaces.dataset import MATCHED, TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces import methods, model, protocol
 from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.protocol import MixTask
@@ -294,8 +295,8 @@ def test_makers_objects_and_errors_of_methods():
 
 
 def test_a_run_s_dataset_has_the_photos_with_their_sizes(monkeypatch, data):
-    monkeypatch.setattr(runs, "read_happyfaces", lambda path, held_back: data)
-    loaded = runs.load("somewhere")
+    monkeypatch.setattr(happyfaces, "read_happyfaces", lambda path, held_back: data)
+    loaded = happyfaces.load("somewhere")
     samples = {sample.id: sample for sample in loaded}
     first = samples[data.validation.ids("validation")[0]]
     assert len(samples) == 8 + 20 and (first.width, first.height) == (3, 2) and first.attributes["part"] == "validation"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.data.adapters.happyfaces_layout import read_happyfaces
 from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery

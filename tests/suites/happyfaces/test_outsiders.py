@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from countenance.cli.app import run as command
+from countenance.data.adapters.happyfaces_layout import SETS, TAGS, read_happyfaces
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.suites.happyfaces.dataset import SETS, TAGS, read_happyfaces
 from countenance.suites.happyfaces.methods import make_method
 from countenance.suites.happyfaces.protocol import MixTask, run, sweep
 from countenance.suites.happyfaces.runs import record_of

@@ -12,14 +12,15 @@ import pytest
 
 import countenance as ct
 from countenance.cli.app import run as command
+from countenance.data.adapters.happyfaces import HappyFacesDataset, load
+from countenance.data.adapters.happyfaces_layout import SETS, TAGS, read_happyfaces
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.suites.happyfaces.dataset import SETS, TAGS, read_happyfaces
 from countenance.suites.happyfaces.draws import draw
 from countenance.suites.happyfaces.model import method_card, published_name
 from countenance.suites.happyfaces.protocol import MixTask, run, sweep
-from countenance.suites.happyfaces.runs import HappyFacesDataset, load, record_of
+from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.task import to_heads
 
 METHODS = '''

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from countenance.data import remembered
+from countenance.data import picture_cache
 from countenance.errors import CannotAnswer, InputError
 from countenance.files import write_json
 from countenance.suites.happyfaces import host, model, protocol
@@ -178,8 +178,10 @@ def test_the_page_names_rendered_people_as_such(tmp_path: Path):
 
 def test_a_photo_is_computed_once_and_the_oldest_is_forgotten(monkeypatch):
     built = []
-    monkeypatch.setattr(remembered, "MOST", 3)
-    seen = remembered.Remembered(lambda photos: built.extend(photos[:, 0].tolist()) or photos[:, 0].tolist(), batch=2)
+    monkeypatch.setattr(picture_cache, "MOST", 3)
+    seen = picture_cache.PictureCache(
+        lambda photos: built.extend(photos[:, 0].tolist()) or photos[:, 0].tolist(), batch=2
+    )
     photos = np.arange(5, dtype=np.uint8)[:, None]
     assert seen(photos) == [0, 1, 2, 3, 4] and seen(photos[3:]) == [3, 4] and built == [0, 1, 2, 3, 4]
     assert seen(photos[:1]) == [0] and built == [0, 1, 2, 3, 4, 0]

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from countenance.data.adapters.happyfaces_layout import HappyFaces, make_photos
 from countenance.errors import InputError
 from countenance.suites.happyfaces import report
-from countenance.suites.happyfaces.dataset import HappyFaces, make_photos
 from countenance.suites.happyfaces.scores import summary
 
 
@@ -59,7 +59,7 @@ def test_the_published_curves_and_reference_lines_are_drawn_beside_ours(charts):
     std = 0.02 / 2**0.5
     assert list(ours.low) == pytest.approx([0.91 - std] * 2) and list(ours.high) == pytest.approx([0.91 + std] * 2)
     assert not lines["m, photos not drawn, 2 seeds"].strong and not lines["a head guesses"].strong
-    assert how["lowest"] == 0.4 and how["wide"] is True and key == "worst-head-accuracy-by-mix-rate"
+    assert chart.lowest == 0.4 and how["wide"] is True and key == "worst-head-accuracy-by-mix-rate"
     assert chart.limits == ((0.0, 1.0), None) and chart.axes == ("mix rate", "worst-head accuracy")
     single = summary([record("s", rate, 0, 0.9) for rate in (0.0, 0.7)])
     report._curves([many, single])
@@ -74,9 +74,9 @@ def test_the_published_curves_and_reference_lines_are_drawn_beside_ours(charts):
 def test_the_enlarged_figure_shows_what_lies_above_nine_tenths(charts):
     curve = {0.0: 0.8, 0.1: 1.0, 0.2: 0.95, 0.3: 0.5}
     report._curves([summary([record("m", rate, seed, value) for rate, value in curve.items() for seed in (0, 1)])], 0.9)
-    chart, key, how = charts[0]
+    chart, key, _ = charts[0]
     lines = {line.label: line for line in chart.lines}
-    assert chart.limits == ((0.0, 1.0), (0.9, 1.0)) and how["lowest"] == 0.9 and key.endswith("0-9-to-1")
+    assert chart.limits == ((0.0, 1.0), (0.9, 1.0)) and chart.lowest == 0.9 and key.endswith("0-9-to-1")
     assert points(lines["m, validation, 2 seeds"]) == pytest.approx(
         {0.0: 0.9, 0.05: 0.9, 0.1: 1.0, 0.2: 0.95, 0.211111: 0.9, 0.3: 0.9}
     )
@@ -130,11 +130,9 @@ def test_the_page_has_examples_perfect_predictions_and_citations(tmp_path: Path)
 def test_an_axis_of_shares_ends_at_one_unless_it_ends_at_three_tenths(charts):
     for end, limits in ((0.3, None), (0.31, (0.0, 1.0)), (0.99, (0.0, 1.0)), (1.0, None), (20.0, None)):
         report._figure([report._line("x", {0.0: 0.5, end: 0.6})], ("a", "b"), "A title: 2", 0.1)
-        assert (
-            charts[-1][0].limits == (limits, None) and charts[-1][1] == "a-title--2" and charts[-1][2]["lowest"] == 0.1
-        )
+        assert charts[-1][0].limits == (limits, None) and charts[-1][1] == "a-title--2" and charts[-1][0].lowest == 0.1
     report._figure([report._line("x", {0.0: 0.5})], ("a", "b"), "t")
-    assert charts[-1][2]["lowest"] == 0.0
+    assert charts[-1][0].lowest == 0.0
     line = report._line("x", {0.0: 0.5, 1.0: 0.7}, False, [0.1, None])
     assert list(line.low) == pytest.approx([0.4, 0.7]) and list(line.high) == pytest.approx([0.6, 0.7])
 
@@ -146,7 +144,7 @@ def test_estimates_are_drawn_against_equality(charts):
     assert (
         points(item) == pytest.approx({0.0: 0.05, 0.2: 0.25}) and item.strong and points(equal) == {0.0: 0.0, 0.2: 0.2}
     )
-    assert charts[0][2]["lowest"] == 0 and report._estimates([summary([record("m", 0.1, 0, 0.9)])]) is None
+    assert charts[0][0].lowest == 0 and report._estimates([summary([record("m", 0.1, 0, 0.9)])]) is None
 
 
 def test_questions_are_drawn_by_their_order(charts, tmp_path: Path):
@@ -162,7 +160,7 @@ def test_questions_are_drawn_by_their_order(charts, tmp_path: Path):
     report._questions(tmp_path / "asked.json")
     first, second = charts[0][0].lines
     assert (first.label, first.strong) == ("asked by disagreement, mean of 2", True) and not second.strong
-    assert points(first) == {0: 0.8, 5: 0.9} and charts[0][2]["lowest"] == 0.4 and report._questions(None) is None
+    assert points(first) == {0: 0.8, 5: 0.9} and charts[0][0].lowest == 0.4 and report._questions(None) is None
     (tmp_path / "asked.json").write_text("[3]")
     with pytest.raises(InputError, match="not a file of"):
         report._questions(tmp_path / "asked.json")

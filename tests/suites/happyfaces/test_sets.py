@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from countenance.data.adapters import happyfaces_layout as dataset
+from countenance.data.adapters.happyfaces_layout import SETS, TAGS, HappyFaces, make_photos
 from countenance.data.image import ArrayImage, encode_png
 from countenance.data.sample import Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.happyfaces import build, dataset, people, predictions
-from countenance.suites.happyfaces.dataset import SETS, TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces import build, people, predictions
 from countenance.suites.happyfaces.runs import record_of
 
 

@@ -32,8 +32,8 @@ def test_eight_layers_with_group_normalisation():
     x = norm(conv(x, "0.0", 2, 2), "0.1").relu()
     for block, width in ((1, 64), (2, 128), (3, 256)):
         skip = norm(conv(x, f"{block}.skip", 2, 0), f"{block}.norms.2")
-        y = norm(conv(x, f"{block}.one", 2, 1), f"{block}.norms.0").relu()
-        x = (norm(conv(y, f"{block}.two", 1, 1), f"{block}.norms.1") + skip).relu()
+        y = norm(conv(x, f"{block}.first", 2, 1), f"{block}.norms.0").relu()
+        x = (norm(conv(y, f"{block}.second", 1, 1), f"{block}.norms.1") + skip).relu()
         assert x.shape[1] == width
     x = functional.conv2d(x, stored.pop("4.weight"), stored.pop("4.bias"))
     torch.testing.assert_close(network(photo), x)

@@ -108,8 +108,8 @@ def test_it_declines_where_nothing_explains_the_label():
 @pytest.mark.slow
 def test_the_benchmark_photos(shared: Path, tmp_path: Path):
     """One run at 10 % on the real photos: above the record on validation and on the photos not drawn."""
+    from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.suites.happyfaces.build import build_official
-    from countenance.suites.happyfaces.dataset import read_happyfaces
 
     source = shared / "data" / "happyfaces"
     if not source.is_dir():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject, load_dataset
 from countenance.data.adapters.fairface import AGES, repaired_age
-from countenance.data.adapters.mask_fairness import AskedTruth, compared_by, load_mask_data, source_of
+from countenance.data.adapters.mask_fairness import ReadingOptions, compared_by, load_mask_data, source_of
 from countenance.data.reading.box_readings import YOLO, checked_corners
 from countenance.data.reading.label_files import read_voc, read_yolo
 from countenance.errors import InputError
@@ -63,7 +63,7 @@ def test_missing_photographs_are_refused_or_counted(pictures):
     root = fairface(pictures(["val/1.jpg"]), "val/1.jpg,20-29,Male,White,T", "val/2.jpg,20-29,Male,White,T")
     with pytest.raises(InputError, match=r"line 3: val/2.jpg not there; --only-present assesses the 1 that are"):
         load_mask_data("fairface", root)
-    present = load_mask_data("fairface", root, AskedTruth(only_present=True)).dataset
+    present = load_mask_data("fairface", root, ReadingOptions(only_present=True)).dataset
     assert len(present) == 1 and "1 of 2 pictures are not there" in present.notes[0]
 
 
@@ -89,7 +89,7 @@ def test_annotated_bafmd_reads_centres_by_default(pictures):
 
 def test_annotated_bafmd_reads_topleft_pixels_when_told(pictures):
     root = annotated(pictures(["images/a.jpg"]), "0,a.jpg,40,15,20,20,1,dark,female")
-    data = load_mask_data("bafmd", root, AskedTruth(reading=Reading("xywh", "px")))
+    data = load_mask_data("bafmd", root, ReadingOptions(reading=Reading("xywh", "px")))
     assert data.dataset[0].subjects[0].face_box.tolist() == [40, 15, 60, 35]
 
 
@@ -103,7 +103,9 @@ def test_a_wrong_reading_is_refused_and_every_one_that_fits_is_named(pictures):
         load_mask_data("bafmd", annotated(root, "0,a.jpg,50,25,20,20,1,dark,female"))
     told = "no number is above 1; these readings fit: --truth-boxes xywh --truth-units rel .* or --truth-boxes cxcywh"
     with pytest.raises(InputError, match=told):
-        load_mask_data("bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), AskedTruth(Reading("cxcywh", "px")))
+        load_mask_data(
+            "bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), ReadingOptions(Reading("cxcywh", "px"))
+        )
 
 
 @given(st.sampled_from(READINGS), st.integers(0, 2**32 - 1))
@@ -211,13 +213,13 @@ def test_what_is_compared_where_nothing_is_named():
 
 def test_a_source_names_what_was_asked_and_is_read_again(pictures):
     root = annotated(pictures(["a.jpg"]), "0,a.jpg,40,15,20,20,1,dark,female")
-    asked = AskedTruth(Reading("xywh", "px"), {0: "mask"}, root / "annotations.csv", True, None)
+    asked = ReadingOptions(Reading("xywh", "px"), {0: "mask"}, root / "annotations.csv", True, None)
     source = source_of("bafmd", root, asked)
     assert source is not None
     options = "name=bafmd&form=xywh&units=px&attributes=annotations.csv&classes=0=mask&only_present=yes"
     assert source == f"mask_fairness:{root}?{options}"
     assert load_dataset(source)[0].subjects[0].face_box.tolist() == [40, 15, 60, 35]
-    assert source_of("bafmd", root, AskedTruth(attributes=root.parent / "elsewhere.csv")) is None
+    assert source_of("bafmd", root, ReadingOptions(attributes=root.parent / "elsewhere.csv")) is None
     assert source_of("people", None, asked) is None
     for wrong in ("form=corner", "units=inches"):
         with pytest.raises(InputError, match=r"expected one of (xyxy, xywh, cxcywh, xxyy, yxyx|px, rel)"):

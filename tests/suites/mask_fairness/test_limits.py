@@ -11,22 +11,23 @@ import pytest
 from countenance.answers import Boxes
 from countenance.answers.formats.base import TableRows, Wanted
 from countenance.answers.formats.mask_forms import detects, read_table
+from countenance.auditing.finding import SIDES, Finding
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.adapters.mask_fairness import MaskData, compared_by
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS
 from countenance.suites.mask_fairness.assess import _two, assess, summary_lines
-from countenance.suites.mask_fairness.assessment import SIDES, Row, mirrored
+from countenance.suites.mask_fairness.assessment import Row
+from countenance.suites.mask_fairness.causes import why
 from countenance.suites.mask_fairness.compare import compare, table_rows
 from countenance.suites.mask_fairness.detectors import ALGORITHMS
-from countenance.suites.mask_fairness.given import _is_stored, predictions_of
 from countenance.suites.mask_fairness.make_data import _bafmd, label
 from countenance.suites.mask_fairness.notes import _inverted, assessment_notes
 from countenance.suites.mask_fairness.report import _table
+from countenance.suites.mask_fairness.saved_predictions import _is_stored, predictions_of
 from countenance.suites.mask_fairness.seed_rule import seed_row, seed_table
 from countenance.suites.mask_fairness.twins import _rows
-from countenance.suites.mask_fairness.why import why
 
 
 def test_significant_is_below_and_severe_is_above():
@@ -213,15 +214,14 @@ def test_written_classes_are_none_and_one():
 
 
 def test_two_groups_are_one_disparity_seen_from_both_sides():
-    numbers = {
-        name: float(k + 1)
-        for k, name in enumerate(("difference", "z", "diff_low", "diff_high", "effect", "effect_low", "effect_high"))
-    }
+    names = ["difference", "z", "diff_low", "diff_high", "effect", "effect_low", "effect_high"]
+    names += ["low_equivalence", "high_equivalence"]
+    numbers = {name: float(k + 1) for k, name in enumerate(names)}
     sides = {name: 10.0 * k for k, name in enumerate((*SIDES, *(f"{name}_versus" for name in SIDES)))}
     given = SimpleNamespace(
         group="f", versus="m", direction="worse", **numbers, **sides, model_copy=lambda update: update
     )
-    assert mirrored(given) == {
+    assert Finding.mirrored(given) == {
         "group": "m",
         "versus": "f",
         "direction": "better",
@@ -232,6 +232,8 @@ def test_two_groups_are_one_disparity_seen_from_both_sides():
         "effect": -5,
         "effect_low": -7,
         "effect_high": -6,
+        "low_equivalence": -9,
+        "high_equivalence": -8,
         **{name: sides[f"{name}_versus"] for name in SIDES},
         **{f"{name}_versus": sides[name] for name in SIDES},
     }

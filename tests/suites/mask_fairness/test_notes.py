@@ -8,11 +8,11 @@ import pytest
 from countenance.answers import Boxes
 from countenance.cli.app import run as run_command
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
-from countenance.data.adapters.mask_fairness import ONE_FACE, AskedTruth, MaskData
+from countenance.data.adapters.mask_fairness import ONE_FACE, MaskData, ReadingOptions
 from countenance.metrics.readings import READINGS, Reading
 from countenance.suites.mask_fairness.assess import assess
-from countenance.suites.mask_fairness.given import predictions_of
 from countenance.suites.mask_fairness.make_data import make_data
+from countenance.suites.mask_fairness.saved_predictions import predictions_of
 
 TOPLEFT = Reading("xywh", "px")
 
@@ -208,7 +208,7 @@ def test_other_categories_of_a_coco_file_are_left_out_and_named(tmp_path):
     dataset = load_mask_data("folder", tmp_path / "data").dataset
     assert sum(len(sample.subjects) for sample in dataset) == 12
     assert "1 annotation is in no category that says mask or no mask and left out (1 hat)" in dataset.notes[0]
-    told = load_mask_data("folder", tmp_path / "data", AskedTruth(classes={7: "no_mask"}))
+    told = load_mask_data("folder", tmp_path / "data", ReadingOptions(classes={7: "no_mask"}))
     assert sum(len(s.subjects) for s in told.dataset) == 13
     content["categories"] = [{"id": i, "name": word} for i, word in ((1, "a"), (2, "b"), (7, "hat"))]
     path.write_text(json.dumps(content))

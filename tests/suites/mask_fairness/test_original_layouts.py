@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from countenance.cli.app import run as run_command
-from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
+from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
 from countenance.errors import InputError
 
 NAMES = ("no mask", "mask")
@@ -203,9 +203,9 @@ def test_a_file_of_class_names_decides_for_its_labels(tmp_path, file, content):
 def test_an_option_that_contradicts_the_file_is_refused(tmp_path):
     bafmd(tmp_path / "BAFMD", n=4)
     (tmp_path / "BAFMD" / "classes.txt").write_text("no_mask\nmask\n")
-    load_mask_data("bafmd-yolo", tmp_path / "BAFMD", AskedTruth(classes={0: "no_mask", 1: "mask"}))
+    load_mask_data("bafmd-yolo", tmp_path / "BAFMD", ReadingOptions(classes={0: "no_mask", 1: "mask"}))
     with pytest.raises(InputError, match=r"says 0 = no_mask, 1 = mask, and --classes says 0=mask,1=no_mask"):
-        load_mask_data("bafmd-yolo", tmp_path / "BAFMD", AskedTruth(classes={0: "mask", 1: "no_mask"}))
+        load_mask_data("bafmd-yolo", tmp_path / "BAFMD", ReadingOptions(classes={0: "mask", 1: "no_mask"}))
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "names: mask\n"])
@@ -288,8 +288,8 @@ def test_an_attributes_table_joins_raw_bafmd_and_refuses_two_rows_for_one_pictur
         writer.writerow(["filename", "face", "sex"])
         for name in truth:
             writer.writerows([f"{name}.jpg", k, "female" if k % 2 else "male"] for k in range(4))
-    data = load_mask_data("bafmd-yolo", tmp_path / "BAFMD", AskedTruth(attributes=table))
+    data = load_mask_data("bafmd-yolo", tmp_path / "BAFMD", ReadingOptions(attributes=table))
     assert data.attributes == ("sex",) and data.dataset[0].subjects[1].attributes["sex"] == "female"
     table.write_text("filename,sex\n" + "".join(f"{name}.jpg,male\n{name}.jpg,female\n" for name in truth))
     with pytest.raises(InputError, match="has a row already; a column face"):
-        load_mask_data("bafmd-yolo", tmp_path / "BAFMD", AskedTruth(attributes=table))
+        load_mask_data("bafmd-yolo", tmp_path / "BAFMD", ReadingOptions(attributes=table))

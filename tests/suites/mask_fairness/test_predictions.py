@@ -12,7 +12,7 @@ from countenance.data import Dataset
 from countenance.data.adapters.mask_fairness import MaskData
 from countenance.errors import InputError
 from countenance.run import evaluate
-from countenance.suites.mask_fairness.given import predictions_of
+from countenance.suites.mask_fairness.saved_predictions import predictions_of
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from countenance.auditing import audit
+from countenance.suites.mask_fairness.causes import exact_p, why
 from countenance.suites.mask_fairness.seed_rule import seed_row, seed_table
-from countenance.suites.mask_fairness.why import exact_p, why
 
 
 def both_rules(groups, values, group, clusters=None, **settings):

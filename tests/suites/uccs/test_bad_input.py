@@ -247,7 +247,7 @@ def test_a_face_without_area_stays_in_the_count_and_is_reported(tmp_path, good_l
     path = tmp_path / "mine.txt"
     path.write_text("\n".join(good_lines[:4]))
     found = evaluate_detector(data, [path])[0]
-    assert (found.total, found.found) == (2, 1)
+    assert (found.total, found.hits) == (2, 1)
     assert any("1 faces have no area" in warning for warning in found.warnings)
 
 

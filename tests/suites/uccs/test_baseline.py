@@ -80,7 +80,7 @@ def test_the_detection_baseline_finds_every_face_and_its_file_is_good(made, how,
     out, _ = detect(Baseline(folder, detector=SQUARES, result_file=tmp_path / "d.txt"), how)
     assert check_file(out, data=folder).good
     found = evaluate_detector(folder, [out])[0]
-    assert (found.version, found.found, found.total) == (version, found.total, 8)
+    assert (found.version, found.hits, found.total) == (version, found.total, 8)
     assert len(found.negatives) == 2
 
 
@@ -89,7 +89,7 @@ def test_the_recognition_baseline_knows_everybody(made, how, tmp_path):
     out = recognize(Baseline(folder, result_file=tmp_path / "r.txt", **MODELS), how)
     assert check_file(out, data=folder).good
     found = evaluate_recognizer(folder, [out])[0]
-    assert (found.version, found.found, found.total) == (version, 4, 4)
+    assert (found.version, found.hits, found.total) == (version, 4, 4)
     if version == 2:
         lines = [line.split(",") for line in out.read_text().splitlines() if line[0] != "#"]
         assert all("-1" not in line[6:-2:2] for line in lines), "nothing is listed after -1"
@@ -122,7 +122,7 @@ def test_a_changed_image_is_asked_about_again(made, how, tmp_path):
     picture = sorted(images.iterdir())[0]
     Image.new("RGB", (160, 120)).save(picture, "JPEG")
     out, found = detect(Baseline(copy, detector=SQUARES, result_file=tmp_path / "b.txt"), how)
-    assert [len(one["score"]) for one in found.found] == [1, 5]
+    assert [len(one["score"]) for one in found.faces] == [1, 5]
     assert out.read_text() != (tmp_path / "a.txt").read_text()
 
 
@@ -175,7 +175,7 @@ def test_a_missing_or_damaged_image_is_told_and_the_rest_goes_on(made, tmp_path,
     how = How(Cache(tmp_path / "temp"), warn=told.append)
     out, found = detect(Baseline(copy, detector=SQUARES, result_file=tmp_path / "d.txt"), how)
     assert len(told) == 1 and bad.name in told[0] and told[0].endswith("it has no detection")
-    assert [len(one["score"]) > 0 for one in found.found] == [False, True]
+    assert [len(one["score"]) > 0 for one in found.faces] == [False, True]
     assert good.stem in out.read_text() and bad.stem not in out.read_text()
     recognize(Baseline(copy, result_file=tmp_path / "r.txt", **MODELS), how)
     assert good.stem in (tmp_path / "r.txt").read_text() and bad.stem not in (tmp_path / "r.txt").read_text()
@@ -274,4 +274,4 @@ def test_real_networks_on_the_embedded_people(tmp_path, how):
     make_data(load_dataset("people:groups"), tmp_path / "v2", 2)
     out, _ = detect(Baseline(tmp_path / "v2", result_file=tmp_path / "d.txt", debug=2), how)
     found = evaluate_detector(tmp_path / "v2", [out], settings=CurveSettings(only_present=True))[0]
-    assert found.found / found.total > 0.5
+    assert found.hits / found.total > 0.5

@@ -43,7 +43,7 @@ def test_targets_are_powers_of_ten_up_to_all_false_alarms(crowd):
     *_, found = crowd
     per_image = found.version == 3
     assert default_targets(found) == ([0.1, 0.5] if per_image else [1.0, 10.0, 25.0])
-    assert (found.scale, found.images, found.total, found.found) == (50 if per_image else 1, 50, 50, 25)
+    assert (found.scale, found.images, found.total, found.hits) == (50 if per_image else 1, 50, 50, 25)
     assert middle(found) == 2.0, "a tenth of 25"
     assert found.summary() == {
         "label": "s.txt",
@@ -69,7 +69,7 @@ def test_an_operating_point_lets_pass_what_was_asked_for(crowd):
     scale = found.scale
     for wanted, threshold, hits in ((1, 0.25, 25), (10, 0.16, 25), (25, 0.01, 25)):
         (point,) = operating_points(found, (), [wanted / scale])
-        assert (point.attribute, point.group, point.n, point.found) == ("all", "all", 50, hits)
+        assert (point.attribute, point.group, point.n, point.hits) == ("all", "all", 50, hits)
         assert point.threshold == pytest.approx(threshold) and point.false_alarms == pytest.approx(wanted / scale)
         assert point.rate == 0.5 and 0.36 < point.low < 0.38 and 0.62 < point.high < 0.64
     assert found.hit(0.74).sum() == 1 and found.hit(0.7401).sum() == 0
@@ -177,7 +177,7 @@ def test_submissions_are_compared_at_what_all_of_them_reach(tmp_path):
         files.append(write_v2(tmp_path / f"{n}.txt", rows))
     found = evaluate_detector(data, files, settings=CurveSettings(bootstrap=20))
     compared = compare(found, rounds=20)
-    assert [one.wanted for one in compared] == [1.0, 10.0, 11.0]
+    assert [one.target for one in compared] == [1.0, 10.0, 11.0]
     assert [one.what for one in compared[:2]] == ["1 false alarm", "10 false alarms"]
     write_comparison(found, compared, [tmp_path / "a.html", tmp_path / "b.html"], data, tmp_path / "page.html")
     plain = evaluate_detector(data, files)
@@ -194,7 +194,7 @@ def test_a_face_that_is_covered_too_little_is_missed_for_its_version_s_reason(tm
         given = [(*row[:3], []) for row in rows] if version == 2 else rows
         path = (write_v2 if version == 2 else write_v3)(tmp_path / f"{version}.txt", given)
         (mistake,) = missed_faces(evaluate_detector(data, [path], version=version)[0])
-        assert (mistake.kind, mistake.name, mistake.said, mistake.score) == ("miss", "a.jpg", said, None)
+        assert (mistake.kind, mistake.name, mistake.reason, mistake.score) == ("miss", "a.jpg", said, None)
         assert mistake.cost == "Costs 1 of 2, at every threshold." and mistake.box.tolist() == list(FACE)
 
 
@@ -224,7 +224,7 @@ def test_groups_of_five_have_a_curve_and_smaller_ones_or_unknown_ones_have_none(
         for t, y in zip(found.curve.thresholds, found.curve.y, strict=True)
     ]
     assert one.curve.y == pytest.approx(expected)
-    points = {p.group: (p.found, p.n) for p in operating_points(found, ["who"], [1])}
+    points = {p.group: (p.hits, p.n) for p in operating_points(found, ["who"], [1])}
     assert points == {"all": (12, 14), "five": (3, 5), "four": (4, 4), "": (5, 5)}
 
 

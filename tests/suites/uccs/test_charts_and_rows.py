@@ -170,7 +170,7 @@ def test_a_run_of_a_recognition_says_who_was_turned_away(tmp_path):
         ("c.jpg", (40.0, 40.0, 5.0, 5.0), 0.9, [(2, 0.2)]),
     ]
     (found,) = evaluate_recognizer(data, [write_v2(tmp_path / "s.txt", rows)], settings=CurveSettings())
-    assert sorted(found.negatives.tolist()) == [0.2, 0.3, 0.6] and (found.total, found.found) == (2, 2)
+    assert sorted(found.negatives.tolist()) == [0.2, 0.3, 0.6] and (found.total, found.hits) == (2, 2)
     (run,) = write_runs([found], data, [tmp_path / "run"])  # one false identification: the threshold is .6
     columns = {name: run.scores()[f"m.{name}"].to_pylist() for name in ("identified", "identified_at_all", "rejected")}
     assert columns["identified"] == [1.0, None, None, None, None, None, 0.0, None]

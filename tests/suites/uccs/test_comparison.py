@@ -40,7 +40,7 @@ def test_the_better_one_is_first_and_equal_ones_share_their_rank(tmp_path):
         rates = dict(zip(one.ranking.names, one.ranking.estimates, strict=True))
         for label, evaluation in zip(["good", "bad"], found, strict=False):
             negatives = np.sort(evaluation.negatives)[::-1]
-            threshold = negatives[int(one.wanted) - 1]
+            threshold = negatives[int(one.target) - 1]
             assert rates[label] == np.mean(evaluation.units >= threshold)
 
 
@@ -71,4 +71,4 @@ def test_files_without_false_alarms_are_compared_too(tmp_path):
     found = evaluate_detector(data, files, labels=["a", "b"])
     assert compare(found, rounds=10) == []
     (one,) = compare(found, [1], rounds=50)
-    assert one.ranking.estimates[0] == pytest.approx(found[0].found / found[0].total)
+    assert one.ranking.estimates[0] == pytest.approx(found[0].hits / found[0].total)

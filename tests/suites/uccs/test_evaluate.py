@@ -67,7 +67,7 @@ def test_a_duplicate_box_is_a_false_alarm(tmp_path):
 
 
 def test_a_box_inside_the_face_that_covers_a_quarter_is_a_full_hit(tmp_path):
-    assert froc(tmp_path, [("a.jpg", (5.0, 5.0, 5.0, 5.0), 0.9, [])], overlap=1.0).found == 1
+    assert froc(tmp_path, [("a.jpg", (5.0, 5.0, 5.0, 5.0), 0.9, [])], overlap=1.0).hits == 1
 
 
 def test_without_false_alarms_the_curve_is_the_one_point_at_zero(tmp_path):
@@ -102,17 +102,17 @@ def recognised(tmp_path, rows, faces=(("a.jpg", 3, FACE),), rank=1):
 
 def test_a_tie_with_another_identity_is_no_recognition(tmp_path):
     rows = [("a.jpg", INSIDE, 1.0, [(3, 0.5), (4, 0.5)])]
-    assert recognised(tmp_path, rows).found == 0
-    assert recognised(tmp_path, rows, rank=2).found == 1
+    assert recognised(tmp_path, rows).hits == 0
+    assert recognised(tmp_path, rows, rank=2).hits == 1
 
 
 def test_the_score_of_minus_one_competes_with_the_own_identity(tmp_path):
-    assert recognised(tmp_path, [("a.jpg", INSIDE, 1.0, [(3, 0.5), (-1, 0.6)])]).found == 0
+    assert recognised(tmp_path, [("a.jpg", INSIDE, 1.0, [(3, 0.5), (-1, 0.6)])]).hits == 0
 
 
 def test_a_repeated_identity_counts_with_its_last_score(tmp_path):
     rows = [("a.jpg", INSIDE, 1.0, [(3, 0.9), (4, 0.5), (3, 0.1)])]
-    assert recognised(tmp_path, rows).found == 0
+    assert recognised(tmp_path, rows).hits == 0
 
 
 def test_wrong_names_on_a_known_face_are_no_false_identifications(tmp_path):
@@ -138,20 +138,20 @@ def test_a_subject_twice_in_an_image_is_one_probe_with_all_competitors(tmp_path)
     faces = [("a.jpg", 3, FACE), ("a.jpg", 3, (40.0, 0.0, 10.0, 10.0))]
     second = ("a.jpg", (41.0, 1.0, 8.0, 8.0), 1.0, [(3, 0.9), (8, 0.55)])
     found = recognised(tmp_path, [("a.jpg", INSIDE, 1.0, [(3, 0.5)]), second], faces)
-    assert (found.total, found.found) == (1, 0), "the first positive, .5, loses against the other face's .55"
+    assert (found.total, found.hits) == (1, 0), "the first positive, .5, loses against the other face's .55"
 
 
 def test_one_detection_may_serve_two_faces(tmp_path):
     faces = [("a.jpg", 3, FACE), ("a.jpg", 4, (2.0, 0.0, 10.0, 10.0))]
     found = recognised(tmp_path, [("a.jpg", INSIDE, 1.0, [(3, 0.9), (4, 0.8)])], faces, rank=2)
-    assert found.found == 2
+    assert found.hits == 2
 
 
 def test_version_three_leaves_out_detections_of_excluded_faces(tmp_path):
     data = write_truth(tmp_path, [("a.jpg", 3, FACE), ("a.jpg", 4, AWAY)], excluded=[1])
     path = write_v3(tmp_path / "v3.txt", [("a.jpg", FACE, 0.9, []), ("a.jpg", AWAY, 0.8, [])])
     found = evaluate_detector(data, [path])[0]
-    assert (found.version, found.total, found.found, found.negatives.size) == (3, 1, 1, 0)
+    assert (found.version, found.total, found.hits, found.negatives.size) == (3, 1, 1, 0)
 
 
 def test_a_version_three_detection_serves_one_face_only(tmp_path):
@@ -164,7 +164,7 @@ def test_a_version_three_detection_serves_one_face_only(tmp_path):
 def test_a_scoring_file_is_a_valid_detection_file(tmp_path):
     data = write_truth(tmp_path, [("a.jpg", 1, FACE)])
     path = write_v3(tmp_path / "v3.txt", [("a.jpg", FACE, 0.9, [0.1, 0.2])], 2)
-    assert evaluate_detector(data, [path])[0].found == 1
+    assert evaluate_detector(data, [path])[0].hits == 1
 
 
 def test_the_overriding_version_is_taken_at_its_word(tmp_path):

@@ -252,7 +252,7 @@ def test_score_files_are_written_by_name_with_their_columns(tmp_path, monkeypatc
 
 
 def test_the_settings_of_the_scripts_have_the_original_s_defaults():
-    made = Config.made({}, {})
+    made = Config.from_values({}, {})
     assert (made["gpu"], made["which_set"], made["recognition.arch"]) == (-1, "validation", "dlib")
     found = {key: made[f"detection.{key}"] for key in ("thresholds", "max_detections", "parallel")}
     assert found == {"thresholds": [0.2, 0.2, 0.2], "max_detections": 50, "parallel": 0}

@@ -64,8 +64,8 @@ def test_operating_points_count_and_hold_their_rates(crowd):
     whole = evaluate_recognizer(data, [path], attributes=True)[0]
     for point in operating_points(whole, ["masked"], [1, 10, 50]):
         assert point.low <= point.rate <= point.high
-        assert point.rate == point.found / point.n
-        assert point.false_alarms == (whole.negatives >= point.threshold).sum() <= point.wanted
+        assert point.rate == point.hits / point.n
+        assert point.false_alarms == (whole.negatives >= point.threshold).sum() <= point.target
     everybody = [p for p in operating_points(whole, ["masked"]) if p.attribute == "all"]
     assert everybody[-1].false_alarms == len(whole.negatives)
 
@@ -96,15 +96,15 @@ def test_the_costliest_false_alarm_comes_first_with_its_cost(crowd):
     mistakes = worst_false_alarms(whole)
     assert mistakes[0].score == whole.negatives.max()
     lost = int((whole.units[np.isfinite(whole.units)] <= mistakes[0].score).sum())
-    assert f"loses {lost} of {whole.found} found faces" in mistakes[0].cost
-    assert mistakes[0].said.startswith("named subject ")
+    assert f"loses {lost} of {whole.hits} found faces" in mistakes[0].cost
+    assert mistakes[0].reason.startswith("named subject ")
 
 
 def test_a_missed_face_says_why(small, tmp_path):
     rows = [("a.jpg", INSIDE, 0.9, [(3, 0.2), (4, 0.7)]), ("a.jpg", AWAY, 0.9, [(3, 0.5)])]
     path = write_v2(tmp_path / "s.txt", rows)
     mistakes = missed_faces(evaluate_recognizer(small, [path])[0])
-    assert [one.said for one in mistakes] == ["subject 3 scored 0.2, subject 4 scored 0.7", "no detection on it"]
+    assert [one.reason for one in mistakes] == ["subject 3 scored 0.2, subject 4 scored 0.7", "no detection on it"]
 
 
 def test_by_report_and_json_from_the_command_line(command, crowd):

@@ -166,7 +166,7 @@ def test_version_three_takes_fifty_detections_of_an_image(tmp_path, monkeypatch,
         Baseline(data, version=version, detector="test_made_data:many", **asked), How(Cache(tmp_path / "t"))
     )
     assert out.as_posix() == f"results/UCCS-v{version}-detection-baseline-validation.txt"
-    assert len(read_scores(out)) == kept == len(found.found[0]["box"])
+    assert len(read_scores(out)) == kept == len(found.faces[0]["box"])
 
 
 def test_true_faces_are_drawn_on_their_own_picture(tmp_path):

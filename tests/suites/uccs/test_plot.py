@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from challenge_files import write_truth, write_v2
 
-from countenance.report.plots import curve_figure
+from countenance.report.draw.mpl import curve_figure
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.plot import HEIGHT, chart_of, group_charts
 

@@ -16,7 +16,7 @@ from countenance.suites.uccs.comparison import ROUNDS, compare, names_of
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
 from countenance.suites.uccs.evaluation import Submission
 from countenance.suites.uccs.operating import default_targets, group_curves, middle
-from countenance.suites.uccs.readings import _found
+from countenance.suites.uccs.readings import _localises
 
 FACE, INSIDE, AWAY = (0.0, 0.0, 10.0, 10.0), (1.0, 1.0, 8.0, 8.0), (80.0, 80.0, 9.0, 9.0)
 
@@ -64,7 +64,7 @@ def test_at_most_twelve_errors_are_shown_the_costliest_first(tmp_path):
     # Found faces score .50, .53, .56, .59 … .77: ten of them, of which four do not exceed .59.
     assert alarms[0].cost == "To keep it out, the threshold must exceed 0.59; that loses 4 of 10 found faces."
     assert alarms[1].cost.endswith("must exceed 0.58; that loses 3 of 10 found faces.")
-    assert (alarms[0].kind, alarms[0].name, alarms[0].image, alarms[0].said) == (
+    assert (alarms[0].kind, alarms[0].name, alarms[0].image, alarms[0].reason) == (
         "false alarm",
         "19.jpg",
         19,
@@ -77,7 +77,7 @@ def test_a_false_identification_is_named_by_its_best_subject(tmp_path):
     data = write_truth(tmp_path / "data", [("a.jpg", 1, FACE)])
     rows = [("a.jpg", AWAY, 0.9, [(-1, 0.8), (4, 0.1), (1, 0.6), (3, 0.2)]), ("a.jpg", AWAY, 0.8, [(2, 0.3)])]
     (found,) = evaluate_recognizer(data, [write_v2(tmp_path / "s.txt", rows)])
-    assert [one.said for one in worst_false_alarms(found)] == ["named subject 1", "named subject 2"]
+    assert [one.reason for one in worst_false_alarms(found)] == ["named subject 1", "named subject 2"]
 
 
 def test_misses_are_told_by_how_little_they_were_lost(tmp_path):
@@ -89,7 +89,7 @@ def test_misses_are_told_by_how_little_they_were_lost(tmp_path):
         ("c.jpg", INSIDE, 0.9, [(7, 0.5)]),
     ]
     (found,) = evaluate_recognizer(data, [write_v2(tmp_path / "s.txt", rows)])
-    assert [one.said for one in missed_faces(found)] == [
+    assert [one.reason for one in missed_faces(found)] == [
         "subject 2 scored 0.6, subject 8 scored 0.7",
         "subject 1 scored 0.1, subject 7 scored 0.9",
         "subject 3 is not among the names given",
@@ -126,7 +126,7 @@ def test_a_threshold_is_for_one_false_alarm_at_least_and_all_of_them_at_most(tmp
         return
     made = calibrate(found, wanted, rounds=20)
     assert made.to_dict() == calibrate(found, wanted, rounds=20, seed=0).to_dict() | {"stable": made.stable}
-    assert (made.total, made.wanted) == (30, wanted) and (wanted < 20 or made.found == 10)
+    assert (made.total, made.allowed) == (30, wanted) and (wanted < 20 or made.hits == 10)
 
 
 def test_without_false_alarms_there_is_no_threshold(tmp_path):
@@ -146,8 +146,8 @@ def test_a_calibration_in_words():
         "threshold_high": 0.6,
         "elsewhere_low": 0.8,
         "elsewhere_high": 1.2,
-        "wanted": 10.0,
-        "found": 3,
+        "allowed": 10.0,
+        "hits": 3,
         "total": 4,
         "rate_low": 0.3,
         "rate_high": 0.95,
@@ -171,7 +171,7 @@ def test_a_face_is_found_by_its_version_s_own_overlap(version, overlap, hits):
     """A box inside of a face covers it wholly by version 2's measure, and .64 of it by version 3's."""
     truth = np.array([[0.0, 0, 10, 10], [50, 50, 60, 60]])
     said = np.array([[1.0, 1, 9, 9], [90, 90, 99, 99]])
-    assert _found(version, overlap)(truth, said).tolist() == hits
+    assert _localises(version, overlap)(truth, said).tolist() == hits
 
 
 def test_a_band_of_detections_is_strict_in_version_two_alone(tmp_path):
@@ -236,4 +236,4 @@ def test_submissions_are_drawn_again_five_hundred_times_from_seed_zero(tmp_path)
         assert made.ranking.pairs == compare(pair, [20], rounds=500, seed=0)[0].ranking.pairs
     assert made.to_dict()["rates"] == {"one": pytest.approx(1 / 3), "other": pytest.approx(4 / 30)}
     assert made.to_dict()["false_alarms"] == 20 and compare(pair, [1], rounds=9)[0].what == "1 false alarm"
-    assert [one.wanted for one in compare(pair, rounds=3)] == [1.0, 10.0, 20.0]
+    assert [one.target for one in compare(pair, rounds=3)] == [1.0, 10.0, 20.0]

@@ -36,7 +36,7 @@ def state(tmp_path, version=2, faces=(("a.jpg", 1, FACE),), alarms=16, names=Fal
 def test_one_face_says_of_which_version_the_data_are(tmp_path):
     for version in (2, 3):
         found = evaluation_of(state(tmp_path, version), CurveOptions(), recognition=False)
-        assert (found.version, found.total, found.found, len(found.negatives)) == (version, 1, 1, 16)
+        assert (found.version, found.total, found.hits, len(found.negatives)) == (version, 1, 1, 16)
     assert evaluation_of(state(tmp_path, 2), CurveOptions(version=3), recognition=False).version == 3
 
 
@@ -70,7 +70,7 @@ def test_a_run_keeps_one_similarity_more_than_its_rank(tmp_path):
         (run,) = write_runs([found], data, [tmp_path / f"{rank}"])
         again, dataset = evaluation_again(run)
         assert again.scores.labels.count.tolist() == [rank + 1] * 3 and again.kind == "O-ROC"
-        assert (again.found, again.total, len(dataset)) == (rank, 2, 2) and again.label == "s.txt"
+        assert (again.hits, again.total, len(dataset)) == (rank, 2, 2) and again.label == "s.txt"
 
 
 def test_a_submission_alone_is_first(tmp_path):
@@ -87,8 +87,8 @@ def test_detections_of_a_file_are_those_of_its_images(tmp_path):
     rows = [("c", FACE, 0.3, []), ("a", AWAY, 0.2, []), ("c", AWAY, 0.1, []), ("a", FACE, 0.9, [])]
     found = _from_file(Baseline(tmp_path), write_v3(tmp_path / "d.txt", rows))
     assert found.images == ("a.jpg", "b.jpg", "c.jpg") and found.folder == tmp_path / "validation_images"
-    assert [one["score"].tolist() for one in found.found] == [[0.2, 0.9], [], [0.3, 0.1]]
-    assert found.found[0]["box"].tolist() == [list(AWAY), list(FACE)]
+    assert [one["score"].tolist() for one in found.faces] == [[0.2, 0.9], [], [0.3, 0.1]]
+    assert found.faces[0]["box"].tolist() == [list(AWAY), list(FACE)]
     assert _from_file(Baseline(tmp_path, images=tmp_path / "x"), tmp_path / "d.txt").folder == tmp_path / "x"
 
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.types import Answer, Boxes, Embedding, Keypoints, Masks
+from countenance.answers.base import Answer
+from countenance.answers.boxes import Boxes
+from countenance.answers.shapes import Keypoints, Masks
+from countenance.answers.values import Embedding
 from countenance.data.names import ImageNames
 from countenance.metrics.readings import CORNERS, Reading, guessed_units
 from countenance.settings.box_words import Form, Units

@@ -7,9 +7,9 @@ from countenance.answers.formats.base import Format, Predictions, Wanted
 from countenance.data.adapters.bias_bounty_files import COLUMNS, read_predictions
 
 
-def _read(path: Path, wanted: Wanted) -> Predictions:
+def _read(path: Path, request: Wanted) -> Predictions:
     """A predictions file, refused with every problem when it is not whole."""
-    table = read_predictions(path, wanted.names.ids)
+    table = read_predictions(path, request.names.ids)
     return Predictions(str(path), "bias_bounty", {name: Labels(table.words(i)) for i, name in enumerate(table.names)})
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from countenance.answers.base import Answer
+from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
 from countenance.answers.formats.fhibe import is_outputs
 from countenance.answers.notes import unlabelled_note
-from countenance.answers.types import Answer, Boxes, Keypoints, Masks
+from countenance.answers.shapes import Keypoints, Masks
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
 from countenance.data.run_lengths import read_masks, rle_of
 from countenance.data.tables import finite_number, read_text

@@ -24,12 +24,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted
-from countenance.answers.types import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
+from countenance.answers.shapes import Keypoints, LabelMap, Masks, Picture
+from countenance.answers.values import Embedding, Parts
 from countenance.data.image import LazyImage
 from countenance.data.reading.columns import is_number
 from countenance.data.reading.entries import field, read_entries
 from countenance.data.run_lengths import read_masks
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.metrics.masks import Ints, fill
 from countenance.metrics.parsing import painted
@@ -42,25 +45,6 @@ NOT_THERE = -999.0
 MOST_TURNED = 0.05
 """More boxes than this share with their corners the wrong way round are not boxes in this reading."""
 MISSING = "run the model first (reuse_model_outputs=False) or put its outputs there"
-COCO_KEYPOINTS = (
-    "Nose",
-    "Left eye",
-    "Right eye",
-    "Left ear",
-    "Right ear",
-    "Left shoulder",
-    "Right shoulder",
-    "Left elbow",
-    "Right elbow",
-    "Left wrist",
-    "Right wrist",
-    "Left hip",
-    "Right hip",
-    "Left knee",
-    "Right knee",
-    "Left ankle",
-    "Right ankle",
-)
 _HEAD = re.compile(
     rb'(\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(null|\{\s*(\}|"(detections|detections_rle|scores|rows|super_res_filename|img_filepath)"))'
 )
@@ -193,8 +177,8 @@ class Reader:
     """Turns the entries of a file into answers, and says what a reader of the numbers should know."""
 
     path: Path
-    wanted: Wanted
-    made: dict[str, Any] = dataclass_field(default_factory=dict)
+    request: Wanted
+    answers: dict[str, Any] = dataclass_field(default_factory=dict)
     lazy: dict[str, Callable[[], Any]] = dataclass_field(default_factory=dict)
     files: dict[Path, None] = dataclass_field(default_factory=dict)
     turned: list[str] = dataclass_field(default_factory=list)
@@ -205,39 +189,41 @@ class Reader:
 
     def read(self, name: str, value: Any, entry: Mapping[str, Any], place: str) -> None:
         """Keep one image's answer."""
-        READERS[self.wanted.kind](self, name, value, entry, place)
+        READERS[self.request.kind](self, name, value, entry, place)
 
     def read_boxes(self, name: str, boxes: list[Any], entry: Mapping[str, Any], place: str) -> None:
         """A box with its corners the wrong way round overlaps nobody: it is kept as a point, and noted."""
         answer = boxes_of(boxes, entry, place)
         wrong = np.asarray((answer.xyxy[:, 2:] < answer.xyxy[:, :2]).any(axis=1))
-        if self.wanted.reading("xyxy") == CORNERS and wrong.any() and self.wanted.options.get("turned") != "raw":
+        if self.request.reading("xyxy") == CORNERS and wrong.any() and self.request.options.get("turned") != "raw":
             box = ", ".join(f"{number:g}" for number in answer.xyxy[wrong][0])
             self.turned += [f"{place}: box [{box}]"] * int(wrong.sum())
             flat = np.where(wrong[:, None], answer.xyxy[:, [0, 1, 0, 1]], answer.xyxy)
             answer = Boxes(flat, answer.scores)
         self.boxes += len(answer)
-        self.made[name] = answer
+        self.answers[name] = answer
 
     def read_masks(self, name: str, masks: list[Any], entry: Mapping[str, Any], place: str) -> None:
         runs, scores = mask_runs_of(masks, entry, place)
         shapes = [mask["size"] for mask in masks]
         if any(shape != shapes[0] for shape in shapes):
             raise InputError(f"{place}: masks of several sizes; expected one size, the picture's")
-        self.lazy[name] = lambda: Masks([fill(one, *shape) for one, shape in zip(runs, shapes, strict=True)], scores)
+        self.lazy[name] = lambda: Masks(
+            [fill(lengths, *shape) for lengths, shape in zip(runs, shapes, strict=True)], scores
+        )
 
     def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
         """Keypoints that the file leaves out are far outside; `rows` names the image's people, and others go."""
-        chosen = self.wanted.options.get("keypoints")
-        places = [COCO_KEYPOINTS.index(one) for one in chosen.split(",")] if chosen else list(range(17))
+        chosen = self.request.options.get("keypoints")
+        places = [KEYPOINTS.index(keypoint) for keypoint in chosen.split(",")] if chosen else list(range(17))
         rows = entry.get("rows")
-        if isinstance(rows, list) and len(rows) == len(people) and name in self.wanted.people:
-            order = list(self.wanted.people[name][-1])
+        if isinstance(rows, list) and len(rows) == len(people) and name in self.request.people:
+            order = list(self.request.people[name][-1])
             named = [(order.index(str(row)), i) for i, row in enumerate(rows) if str(row) in order]
             people = [people[i] for _, i in sorted(named)]
         points = np.full((len(people), 17, 2), NOT_THERE)
         points[:, places] = points_of(people, len(places), place)
-        self.made[name] = Keypoints(points)
+        self.answers[name] = Keypoints(points)
 
     def read_parts(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
         """Each person's parts in the order of the image's people; {} for people whom the file leaves out."""
@@ -247,21 +233,21 @@ class Reader:
             lost = [part for part in self.first[1] if part not in person] if self.first and person else []
             if lost:
                 raise InputError(f"{place}: part {lost[0]!r} is missing, other people have it")
-        orders = self.wanted.people.get(name, ([str(i) for i in range(len(answers))],))
+        orders = self.request.people.get(name, ([str(i) for i in range(len(answers))],))
         of_person = dict(zip(self._order(orders, entry.get("rows"), len(answers), place), answers, strict=False))
-        self.made[name] = Parts(tuple(of_person.get(one, {}) for one in orders[-1]))
+        self.answers[name] = Parts(tuple(of_person.get(name_of, {}) for name_of in orders[-1]))
 
     def _order(self, orders: Sequence[Sequence[str]], rows: Any, answers: int, place: str) -> Sequence[str]:
         """Whom each answer is about: as the entry's own `rows` say, else in the order that fits their number."""
         everyone = orders[-1]
-        surplus = self.wanted.options.get("surplus") == "yes"
+        surplus = self.request.options.get("surplus") == "yes"
         named = [str(row) for row in rows] if isinstance(rows, list) else []
-        if len(named) == answers and all(one in named for one in orders[0]):
+        if len(named) == answers and all(person in named for person in orders[0]):
             return named
         if surplus and answers >= len(everyone):  # published: the i-th answer for the i-th person, whatever follows
             return everyone
         if rows is not None and not surplus:
-            numbers = [int(one) if one.isdecimal() else one for one in orders[0]]
+            numbers = [int(person) if person.isdecimal() else person for person in orders[0]]
             raise InputError(f"{place}: rows {rows!r:.60} do not name the rows {numbers} of its {answers} answers")
         for order in orders if not surplus else ():
             if len(order) == answers:
@@ -284,7 +270,7 @@ class Reader:
         self.first = self.first or (place, len(vector))
         if len(vector) != self.first[1]:
             raise InputError(f"{place}: an embedding of {len(vector)} numbers, the first has {self.first[1]}")
-        self.made[name] = Embedding(vector)
+        self.answers[name] = Embedding(vector)
 
     def read_picture(self, name: str, file: str, entry: Mapping[str, Any], place: str) -> None:
         """A picture beside the file or in a folder of its own below, or where the entry says inside `roots`."""
@@ -295,39 +281,41 @@ class Reader:
     def _picture(self, file: str, place: str) -> Path | None:
         folder = self.path.parent
         named = Path(file) if Path(file).is_absolute() else folder / file
-        roots = [folder, *(Path(root) for root in self.wanted.options.get("roots", "").split("\n") if root)]
+        roots = [folder, *(Path(root) for root in self.request.options.get("roots", "").split("\n") if root)]
         inside = any(named.resolve().is_relative_to(root.resolve()) for root in roots)
         if inside and named.is_file():
             return named
         parts = Path(file.replace("\\", "/")).parts
         moved = [folder.joinpath(*parts[-depth:]) for depth in (2, 1) if len(parts) >= depth]
-        found = next((path for path in moved if path.is_file()), None)
-        if found is None:
+        picture = next((path for path in moved if path.is_file()), None)
+        if picture is None:
             below = sorted(folder.rglob(Path(file).name)) if Path(file).name else []
-            found = below[0] if len(below) == 1 and below[0].is_file() else None
-        if found is None and not inside:
+            picture = below[0] if len(below) == 1 and below[0].is_file() else None
+        if picture is None and not inside:
             raise InputError(
                 f"{place}: {file!r} leads out of the results and the dataset; keep the pictures beside {self.path.name}"
             )
-        return found if found is not None and not found.is_symlink() else None
+        return picture if picture is not None and not picture.is_symlink() else None
 
     def predictions(self, absent: Sequence[str], notes: list[str]) -> Predictions:
         """What was read, with a sentence on the images that have no answer."""
-        kind, answers = self.wanted.kind, self.made
+        kind, answers = self.request.kind, self.answers
         notes += self.notes()
-        if kind is Boxes and (answers := ranked(self.made)) is not self.made:
+        if kind is Boxes and (answers := ranked(self.answers)) is not self.answers:
             notes.append(f"{self.path}: scores are not all between 0 and 1; only their order counts")
-        images = len(self.wanted.people or self.wanted.names.ids)
+        images = len(self.request.people or self.request.names.ids)
         means = "have no answer and count as images where nothing was found"
-        said = f"{self.path}: {len(absent)} of {images} images {means}" if absent and kind in EMPTY else None
+        caution = f"{self.path}: {len(absent)} of {images} images {means}" if absent and kind in EMPTY else None
         return Predictions(
             str(self.path),
             "fhibe",
-            Lazy(self.lazy | {name: partial(_same, one) for name, one in answers.items()}) if self.lazy else answers,
-            said,
+            Lazy(self.lazy | {name: partial(_same, answer) for name, answer in answers.items()})
+            if self.lazy
+            else answers,
+            caution,
             EMPTY.get(kind),
             tuple(notes),
-            self.wanted.reading("xyxy") if kind is Boxes else CORNERS,
+            self.request.reading("xyxy") if kind is Boxes else CORNERS,
             files=tuple(sorted(self.files)),
         )
 
@@ -338,7 +326,7 @@ class Reader:
         count = f"{len(self.turned):,} of {self.boxes:,} boxes"
         has = "has" if len(self.turned) == 1 else "have"
         sentence = f"{self.turned[0]} has x1 < x0 or y1 < y0, as {has} {count}"
-        if len(self.turned) > MOST_TURNED * self.boxes and self.wanted.options.get("turned") != "kept":
+        if len(self.turned) > MOST_TURNED * self.boxes and self.request.options.get("turned") != "kept":
             raise InputError(f"{sentence}{self._fitting()}")
         return [f"{sentence}; such a box overlaps nobody"]
 
@@ -357,35 +345,35 @@ READERS: dict[type[Any], Callable[[Reader, str, Any, Mapping[str, Any], str], No
 }
 
 
-def read_outputs(path: Path, wanted: Wanted) -> Predictions:
+def read_outputs(path: Path, request: Wanted) -> Predictions:
     """The outputs of each image; one without an answer counts as an image in which nothing was found.
 
     Entries are read one after the other. Those of images whose people are not wanted (only some of the dataset's images
     are evaluated) are passed over.
     """
-    about, reader = FIELDS[wanted.kind], Reader(path, wanted)
+    about, reader = FIELDS[request.kind], Reader(path, request)
     seen: set[str] = set()
     unknown = []
     for key, entry in read_entries(path, MISSING):
         place = f"{path}: {key}"
-        if (name := wanted.names.find(key)) is None:
+        if (name := request.names.find(key)) is None:
             unknown.append(key)
             continue
         if name in seen:
             raise InputError(f"{place}: a second answer for {name}; expected one for each image")
         seen.add(name)
-        if wanted.people and name not in wanted.people:
+        if request.people and name not in request.people:
             continue
         value = about.read(entry, place)
         if value is not None:
             reader.read(name, value, entry, place)
         elif about.null == "answer":
-            reader.made[name] = EMPTY[wanted.kind]()
-    images = list(wanted.people or wanted.names.ids)
-    others = wanted.names.unmatched(unknown, str(path))
+            reader.answers[name] = EMPTY[request.kind]()
+    images = list(request.people or request.names.ids)
+    others = request.names.unmatched(unknown, str(path))
     if not seen:
         raise InputError(f"{others or f'{path}: holds no predictions'}; expected names such as {images[0]}")
-    answered = {*reader.made, *reader.lazy}
+    answered = {*reader.answers, *reader.lazy}
     if not answered:
         raise InputError(
             f"{path}: holds no predictions: no answer for any of {len(images):,} images, the first {images[0]}"
@@ -429,19 +417,19 @@ OUTPUTS = Format(
 )
 
 
-def read_pictures(folder: Path, wanted: Wanted) -> Predictions:
+def read_pictures(folder: Path, request: Wanted) -> Predictions:
     """The pictures of a folder, each named as the image that it was made of; folders below are looked into."""
     files: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
-        name = wanted.names.find(path.relative_to(folder).as_posix()) if path.is_file() else None
+        name = request.names.find(path.relative_to(folder).as_posix()) if path.is_file() else None
         if name is not None and not path.is_symlink():
             files.setdefault(name, path)
     if not files:
-        first = next(iter(wanted.names.ids), "")
+        first = next(iter(request.names.ids), "")
         raise InputError(f"{folder}: no picture of an image of the dataset; expected names such as {Path(first).name}")
-    wanted.names.by_file_name.clear()  # that folders differ is the rule here
-    made = {name: partial(_picture_at, path) for name, path in files.items()}
-    return Predictions(str(folder), "pictures", Lazy(made), files=tuple(files.values()))
+    request.names.by_file_name.clear()  # that folders differ is the rule here
+    pictures = {name: partial(_picture_at, path) for name, path in files.items()}
+    return Predictions(str(folder), "pictures", Lazy(pictures), files=tuple(files.values()))
 
 
 def _picture_at(path: Path) -> Picture:

@@ -107,24 +107,24 @@ def detects(path: Path) -> bool:
     return _beginning(path)[0] is not None
 
 
-def read(path: Path, wanted: Wanted) -> Predictions:
+def read(path: Path, request: Wanted) -> Predictions:
     """The boxes of a CSV by image; an image without a row counts as one without boxes."""
     form, headed = _beginning(path)
     if form is None:
         forms = "; ".join(f"{','.join(form.columns)}" for form in (NAMED, CORNERS, UNSCORED))
         raise InputError(f"{path} line 1: in none of the three forms of the mask study ({forms})")
     rows = rows_of_file(path) if headed else TableRows(str(path), *read_csv(path, tuple(form.columns)), "line")
-    return _predictions(form, rows, wanted, path.resolve().parent)
+    return _predictions(form, rows, request, path.resolve().parent)
 
 
-def read_table(rows: TableRows, wanted: Wanted) -> Predictions | None:
+def read_table(rows: TableRows, request: Wanted) -> Predictions | None:
     """The same from the columns of a DataFrame; None where they are in none of the forms."""
     form = _form(rows.header, [row for _, row in islice(rows.rows, 100)])
-    return None if form is None else _predictions(form, rows, wanted, None)
+    return None if form is None else _predictions(form, rows, request, None)
 
 
-def _predictions(form: MaskForm, rows: TableRows, wanted: Wanted, folder: Path | None) -> Predictions:
-    classes = {} if form is NAMED else _classes(form, wanted, folder)
+def _predictions(form: MaskForm, rows: TableRows, request: Wanted, folder: Path | None) -> Predictions:
+    classes = {} if form is NAMED else _classes(form, request, folder)
 
     def plain(number: int, row: Row) -> tuple[int, Row]:
         label = None if missing(row["x"]) else _label(row["class"], classes, f"{rows.place} {rows.unit} {number}")
@@ -132,19 +132,19 @@ def _predictions(form: MaskForm, rows: TableRows, wanted: Wanted, folder: Path |
 
     header = tuple(form.columns.values())
     table = TableRows(rows.place, header, (plain(number, row) for number, row in rows.rows), rows.unit)
-    found = read_rows(table, wanted)
-    by_id = found.by_id
+    predictions = read_rows(table, request)
+    by_id = predictions.by_id
     if any((boxes.scores > 1).any() for boxes in by_id.values()):  # some of the algorithms write percent
         by_id = {name: Boxes(boxes.xyxy, boxes.scores / 100, boxes.labels) for name, boxes in by_id.items()}
-    units = wanted.units or units_of(by_id.values())
+    units = request.units or units_of(by_id.values())
     box = form.box or ("cxcywh" if units == "rel" else "xywh")
-    return replace(found, format="mask_fairness", by_id=by_id, reading=Reading(box, units), classes=classes)
+    return replace(predictions, format="mask_fairness", by_id=by_id, reading=Reading(box, units), classes=classes)
 
 
-def _classes(form: MaskForm, wanted: Wanted, folder: Path | None) -> Mapping[int, str]:
+def _classes(form: MaskForm, request: Wanted, folder: Path | None) -> Mapping[int, str]:
     """What class numbers mean: as the user says, else as the form does, else as its classes.txt or the dataset's."""
-    if "classes" in wanted.options:
-        return parse_classes(wanted.options["classes"])
+    if "classes" in request.options:
+        return parse_classes(request.options["classes"])
     if form.classes is not None:
         return form.classes
     beside = None if folder is None else classes_beside(folder)
@@ -152,8 +152,8 @@ def _classes(form: MaskForm, wanted: Wanted, folder: Path | None) -> Mapping[int
         if not beside.labels():
             raise InputError(f"{beside.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
         return beside.labels()
-    from_zero = wanted.categories.get(0) in LABELS.values()  # a YOLO dataset's own order
-    return {n: word for n, word in wanted.categories.items() if word in LABELS.values()} if from_zero else ORDER.words
+    from_zero = request.categories.get(0) in LABELS.values()  # a YOLO dataset's own order
+    return {n: word for n, word in request.categories.items() if word in LABELS.values()} if from_zero else ORDER.words
 
 
 def _label(cell: Any, classes: Mapping[int, str], place: str) -> str:

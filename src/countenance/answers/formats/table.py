@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Row, TableRows, Wanted, absence, by_image
 from countenance.answers.notes import unlabelled_note, unscored_note
-from countenance.answers.types import Age, Boxes, Embedding, Labels, Scalars
+from countenance.answers.values import Age, Embedding, Labels, Scalars
 from countenance.data.tables import finite_number, near, read_csv
 from countenance.decoding import decoding, read_parquet
 from countenance.errors import InputError

@@ -14,23 +14,23 @@ TOP = 11
 """How many of a detection's similarities are kept where nobody says which rank is asked for: enough for rank 10."""
 
 
-def read(path: Path, wanted: Wanted) -> Predictions:
+def read(path: Path, request: Wanted) -> Predictions:
     """The detections of each image; an image without a line is one where nothing was found."""
-    top = wanted.options.get("top", str(TOP))
+    top = request.options.get("top", str(TOP))
     if not top.isdigit():
         raise InputError(f"{path}: top is {top!r}, expected a whole number")
-    version = wanted.options.get("version")
+    version = request.options.get("version")
     scores = read_scores(path, int(version) if version in ("2", "3") else None, top=int(top))
-    ids = tuple(wanted.names.ids)
+    ids = tuple(request.names.ids)
     image, warnings = on_protocol(scores, ids, "the dataset")
     order = np.argsort(image, kind="stable")[np.count_nonzero(image < 0) :]  # by image, in the order of the file
     present, first = np.unique(image[order], return_index=True)
     rows = np.split(order, first[1:])
-    made = {ids[k]: _answer(scores, own) for k, own in zip(present.tolist(), rows, strict=True)}
-    left = len(ids) - len(made)
+    answers = {ids[k]: _answer(scores, own) for k, own in zip(present.tolist(), rows, strict=True)}
+    left = len(ids) - len(answers)
     absent = f"{path}: {left} of {len(ids)} images have no detection; their faces count as missed"
     return Predictions(
-        str(path), "uccs", made, absent if left else None, Identifications, (*scores.warnings, *warnings)
+        str(path), "uccs", answers, absent if left else None, Identifications, (*scores.warnings, *warnings)
     )
 
 

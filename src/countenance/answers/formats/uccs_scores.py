@@ -117,8 +117,8 @@ def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]
     subjects = np.array([*similar.values()], dtype=np.int64)
     if len(set(similar.values())) != len(similar):
         raise InputError(f"{place}: a gallery subject has two similarity columns")
-    numbers, kept = _box(box), min(top, len(similar))
-    if kept:
+    numbers, columns = _box(box), min(top, len(similar))
+    if columns:
         numbers += tuple(NumberColumn(names[k], k) for k in similar)
     return LineLayout(
         COLUMNS_V3,
@@ -128,8 +128,8 @@ def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]
         EMPTY,
         exact=True,
         header_line=line,
-        listed=subjects if kept else NO_IDS,
-        top=kept,
+        listed=subjects if columns else NO_IDS,
+        top=columns,
     ), subjects
 
 

@@ -17,9 +17,9 @@ class Scripts(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         plain = cmd_name.removesuffix(".py")
         for name in (cmd_name, plain, plain.replace("_", "-"), plain.replace("-", "_")):
-            found = super().get_command(ctx, SCRIPTS.get(name, name))
-            if found is not None:
-                return found
+            command = super().get_command(ctx, SCRIPTS.get(name, name))
+            if command is not None:
+                return command
         return None
 
 

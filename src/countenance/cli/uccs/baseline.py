@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.shared_options import Weights
 from countenance.cli.uccs.options import (
     Data,
     Debug,
@@ -80,7 +81,7 @@ def detect(
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
     model: Annotated[str, typer.Option(help="A face detector by name, path or module:attr.")] = "mtcnn",
-    weights: Annotated[Path | None, typer.Option(help="Its weights, for models that need a path.")] = None,
+    weights: Weights = None,
     debug: Debug = None,
     display: Display = False,
     parallel: Parallel = 1,
@@ -95,21 +96,21 @@ def detect(
     from countenance.suites.uccs.baseline import detect as run
 
     pictures = Path("display") / which_set.value if display else None
-    asked = Baseline(
+    baseline = Baseline(
         data_directory,
         which_set.value,
         protocol_version,
         detector=model,
-        detector_weights=weights,
+        detector_weights=None if weights is None else Path(weights),
         result_file=named_set(result_file, which_set),
         debug=debug,
         display=pictures,
     )
-    out, found = run(asked, how_of(temp_dir, force, parallel, gpus, quiet))
+    out, detections = run(baseline, how_of(temp_dir, force, parallel, gpus, quiet))
     if verbose:
-        for name, one in zip(found.images, found.found, strict=True):
-            say(f"  {name}: {len(one['score'])} detections")
-    say(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
+        for name, faces in zip(detections.images, detections.faces, strict=True):
+            say(f"  {name}: {len(faces['score'])} detections")
+    say(f"{detections.count:,} detections in {len(detections.images):,} images: {out}")
     _shown(pictures)
 
 
@@ -120,7 +121,7 @@ def recognize(
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
     model: Annotated[str, typer.Option(help="A face embedding by name, path or module:attr.")] = "dlib",
-    weights: Annotated[Path | None, typer.Option(help="Its weights, for models that need a path.")] = None,
+    weights: Weights = None,
     detector: Annotated[str, typer.Option(help="The face detector.")] = "mtcnn",
     maximum_scores: Annotated[
         int, typer.Option("--maximum-scores", "-m", min=1, help="Version 2: identities listed for a face.")
@@ -139,19 +140,19 @@ def recognize(
     from countenance.suites.uccs.baseline import recognize as run
 
     pictures = Path("display") / which_set.value if display else None
-    asked = Baseline(
+    baseline = Baseline(
         data_directory,
         which_set.value,
         protocol_version,
         detector,
         embedding=model,
-        embedding_weights=weights,
+        embedding_weights=None if weights is None else Path(weights),
         labels=maximum_scores,
         result_file=named_set(result_file, which_set),
         debug=debug,
         display=pictures,
     )
-    out = run(asked, how_of(temp_dir, force, parallel, gpus, quiet))
+    out = run(baseline, how_of(temp_dir, force, parallel, gpus, quiet))
     say(f"Recognition scores: {out}")
     if verbose:
         say(f"Kept for the next time: {temp_dir}")

@@ -6,18 +6,16 @@ from typing import Annotated
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.shared_options import Gallery, Json, Page
 from countenance.cli.uccs.options import (
     Bootstrap,
     By,
     Data,
-    Gallery,
-    Json,
     LabelList,
     LogX,
     OnlyPresent,
     Out,
     Overlap,
-    Report,
     ResultFiles,
     Set,
     SeveralValues,
@@ -50,7 +48,7 @@ def evaluate_detector(
     ] = False,
     bootstrap: Bootstrap = 0,
     by: By = None,
-    report: Report = None,
+    report: Page = None,
     out: Out = None,
     gallery: Gallery = "auto",
     json: Json = None,
@@ -62,7 +60,7 @@ def evaluate_detector(
 
     settings = CurveSettings(log_x, only_present, overlap_threshold, 1, plot_detection_numbers, bootstrap)
     ready_to_plot(froc_file)
-    found = evaluate(
+    evaluations = evaluate(
         data_directory,
         result_files or baseline_file(data_directory, which_set.value, protocol_version, ("detection", "detection")),
         labels=labels,
@@ -71,8 +69,8 @@ def evaluate_detector(
         settings=settings,
         attributes=by is not None,
     )
-    plot = froc_file or default_plot(f"UCCS-v{found[0].version}-FROC.pdf")
-    written(found, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
+    plot = froc_file or default_plot(f"UCCS-v{evaluations[0].version}-FROC.pdf")
+    written(evaluations, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
 @app.command("evaluate-recognizer", cls=SeveralValues)
@@ -95,7 +93,7 @@ def evaluate_recognizer(
     ] = False,
     bootstrap: Bootstrap = 0,
     by: By = None,
-    report: Report = None,
+    report: Page = None,
     out: Out = None,
     gallery: Gallery = "auto",
     json: Json = None,
@@ -107,7 +105,7 @@ def evaluate_recognizer(
 
     settings = CurveSettings(log_x, only_present, overlap_threshold, rank, plot_recognition_numbers, bootstrap)
     ready_to_plot(dir_file)
-    found = evaluate(
+    evaluations = evaluate(
         data_directory,
         result_files or baseline_file(data_directory, which_set.value, protocol_version, ("recognition", "scoring")),
         labels=labels,
@@ -116,8 +114,8 @@ def evaluate_recognizer(
         settings=settings,
         attributes=by is not None,
     )
-    plot = dir_file or default_plot("UCCS-v2-DIR.pdf" if found[0].version == 2 else "UCCS-v3-OROC.pdf")
-    written(found, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
+    plot = dir_file or default_plot("UCCS-v2-DIR.pdf" if evaluations[0].version == 2 else "UCCS-v3-OROC.pdf")
+    written(evaluations, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
 @app.command()
@@ -137,14 +135,14 @@ def calibrate(
     from countenance.suites.uccs import evaluate_recognizer as evaluate
     from countenance.suites.uccs.calibration import calibrate as calibrate_
 
-    found = evaluate(
+    evaluations = evaluate(
         data_directory,
         [result_file],
         which=which_set.value,
         version=protocol_version,
         settings=CurveSettings(rank=rank),
     )[0]
-    result = calibrate_(found, false_identifications)
+    result = calibrate_(evaluations, false_identifications)
     for sentence in result.sentences():
         say(sentence)
     if json is not None:
@@ -165,16 +163,16 @@ def check(
     """Validate a submission: every wrong line with its number, and a summary of what is in the file."""
     from countenance.suites.uccs import check_file
 
-    found = check_file(file, data=data_directory, which=which_set.value, version=protocol_version)
-    for name, text in found.summary.items():
+    report = check_file(file, data=data_directory, which=which_set.value, version=protocol_version)
+    for name, text in report.summary.items():
         say(f"{name:20} {text}")
-    for notice in found.notices:
+    for notice in report.notices:
         say(f"notice: {notice}", err=True)
-    for problem in found.problems:
+    for problem in report.problems:
         say(f"problem: {problem}", err=True)
-    if found.more_problems:
-        say(f"problem: there are more; mend these {len(found.problems)} and check again", err=True)
-    if not found.good:
-        more = " or more" if found.more_problems else ""
-        raise InputError(f"{file}: {len(found.problems)}{more} problems; not ready to submit")
-    say(f"{file}: ready to submit" + (" (see the notices)" if found.notices else ""))
+    if report.more_problems:
+        say(f"problem: there are more; mend these {len(report.problems)} and check again", err=True)
+    if not report.good:
+        more = " or more" if report.more_problems else ""
+        raise InputError(f"{file}: {len(report.problems)}{more} problems; not ready to submit")
+    say(f"{file}: ready to submit" + (" (see the notices)" if report.notices else ""))

@@ -62,7 +62,6 @@ LogX = Annotated[bool, typer.Option("--log-x", "-s", help="Horizontal axis in lo
 OnlyPresent = Annotated[
     bool, typer.Option("--only-present", "-x", help="Leave out images without any detection (for debugging).")
 ]
-Json = Annotated[Path | None, typer.Option("--json", help="Also write the curves here, as JSON.")]
 Bootstrap = Annotated[
     int,
     typer.Option("--bootstrap", min=0, help="Shade a 95 % band from so many resamplings of the images (500 is good)."),
@@ -71,19 +70,9 @@ By = Annotated[
     str | None,
     typer.Option("--by", help="Also by group: further columns of the protocol, with commas.", metavar="COLUMNS"),
 ]
-Report = Annotated[
-    Path | None,
-    typer.Option("--report", help="Also write an HTML page: groups, operating points, errors and what they cost."),
-]
 Out = Annotated[
     Path | None,
     typer.Option("--out", help="Also leave a run here (RUN/LABEL for each of several files).", metavar="RUN"),
-]
-Gallery = Annotated[
-    str,
-    typer.Option(
-        "--gallery", help="Pictures on the page: auto (rendered people only), off, blurred, full.", metavar="MODE"
-    ),
 ]
 Result = Annotated[
     Path | None,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countenance.cli.lines import say
-from countenance.cli.uccs.options import By, Force, Gallery, Json, Out, Quiet, Report, Temp, Verbose
+from countenance.cli.shared_options import Gallery, Json, Page
+from countenance.cli.uccs.options import Bootstrap, By, Force, Out, Quiet, Temp, Verbose
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ def _config(arguments: list[str]) -> "tuple[Config, list[str]]":
 def evaluation(
     ctx: typer.Context,
     by: By = None,
-    report: Report = None,
+    report: Page = None,
     out: Out = None,
     gallery: Gallery = "auto",
     json: Json = None,
-    bootstrap: Annotated[int, typer.Option(min=0, help="A 95 % band from so many resamplings.")] = 0,
+    bootstrap: Bootstrap = 0,
     verbose: Verbose = 0,
 ) -> None:
     """Version 3: evaluation [CONFIG.yaml] [-t detection recognition] [--eval.iou 0.5 ...]."""
@@ -74,7 +75,7 @@ def evaluation(
             bootstrap=bootstrap,
             exclude=None if exclude == data / f"exclude_gallery_{which}.txt" else exclude,
         )
-        found = evaluate(
+        evaluations = evaluate(
             data,
             [Path(file) for file in config[f"eval.{task}.files"]],
             recognition=task == "recognition",
@@ -85,8 +86,8 @@ def evaluation(
             attributes=by is not None,
         )
         place = None if out is None else out if len(tasks) == 1 else out / task
-        wanted = (plots[task], apart(json, task), apart(report, task), place, gallery, columns(by), verbose)
-        written(found, settings, data, Output(*wanted))
+        output = (plots[task], apart(json, task), apart(report, task), place, gallery, columns(by), verbose)
+        written(evaluations, settings, data, Output(*output))
 
 
 @app.command("baseline_detection", context_settings=ANY)
@@ -97,7 +98,7 @@ def baseline_detection(
     from countenance.suites.uccs.baseline import Baseline, detect
 
     config, _ = _config(ctx.args)
-    asked = Baseline(
+    baseline = Baseline(
         config.path("data_directory"),
         config["which_set"],
         3,
@@ -106,8 +107,8 @@ def baseline_detection(
         images=config.path("image_directory"),
         result_file=config.path("detection.results"),
     )
-    out, found = detect(asked, _how(config, "detection.parallel", temp_dir, force, quiet))
-    say(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
+    out, detections = detect(baseline, _how(config, "detection.parallel", temp_dir, force, quiet))
+    say(f"{detections.count:,} detections in {len(detections.images):,} images: {out}")
 
 
 @app.command("baseline_recognition", context_settings=ANY)
@@ -122,7 +123,7 @@ def baseline_recognition(
 ) -> None:
     """Version 3: baseline_recognition [CONFIG.yaml]: embeddings of the gallery and of the detected faces."""
     from countenance.suites.uccs.baseline import Baseline
-    from countenance.suites.uccs.baseline.recognize import Kept, recognize
+    from countenance.suites.uccs.baseline.recognize import EmbeddingFiles, recognize
     from countenance.suites.uccs.config import EMBEDDING
 
     config, _ = _config(ctx.args)
@@ -132,8 +133,8 @@ def baseline_recognition(
         arch = EMBEDDING
     names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file")
     gallery, probes, detections = (config.path(name) for name in names)
-    kept = Kept(gallery, probes, detections, disable_gallery)
-    asked = Baseline(
+    files = EmbeddingFiles(gallery, probes, detections, disable_gallery)
+    baseline = Baseline(
         config.path("data_directory"),
         config["which_set"],
         3,
@@ -141,8 +142,8 @@ def baseline_recognition(
         embedding=arch,
         result_file=config.path("scoring.results"),
     )
-    recognize(asked, _how(config, "recognition.workers", temp_dir, force, quiet), kept)
-    say(f"Embeddings: {kept.probes}" if disable_gallery else f"Embeddings: {kept.gallery}, {kept.probes}")
+    recognize(baseline, _how(config, "recognition.workers", temp_dir, force, quiet), files)
+    say(f"Embeddings: {files.probes}" if disable_gallery else f"Embeddings: {files.gallery}, {files.probes}")
 
 
 @app.command(context_settings=ANY)

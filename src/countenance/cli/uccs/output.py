@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def ready_to_plot(path: Path | None) -> None:
     """Refuse a plot's name before any work is done."""
     if path is not None:
-        from countenance.report.plots import check_chart
+        from countenance.report.draw.mpl import check_chart
 
         check_chart(path)
 
@@ -60,132 +60,138 @@ def columns(by: str | None) -> list[str]:
     return [name.strip() for name in by.split(",") if name.strip()] if by else []
 
 
-def written(found: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: Path, out: Output) -> None:
+def written(evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: Path, out: Output) -> None:
     """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
     if out.run is not None:
         from countenance.suites.uccs.run import check_places
 
-        check_places(out.run, [one.label for one in found])
-    for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
+        check_places(out.run, [evaluation.label for evaluation in evaluations])
+    for warning in dict.fromkeys(warning for evaluation in evaluations for warning in evaluation.warnings):
         say(f"warning: {warning}", err=True)
-    for one in found:
+    for evaluation in evaluations:
         say(
-            f"{one.label}: {one.found:,} of {one.total:,} {one.unit} found in {one.images:,} images, "
-            f"{len(one.negatives):,} false alarms"
+            f"{evaluation.label}: {evaluation.hits:,} of {evaluation.total:,} {evaluation.unit} found "
+            f"in {evaluation.images:,} images, {len(evaluation.negatives):,} false alarms"
         )
         if out.verbose > 1:
-            for x, y, threshold in zip(one.curve.x, one.curve.y, one.curve.thresholds, strict=True):
+            for x, y, threshold in zip(
+                evaluation.curve.x, evaluation.curve.y, evaluation.curve.thresholds, strict=True
+            ):
                 say(f"  {x:12.4f} {y:10.6f}   threshold {threshold:.6g}")
     files = []
     if out.plot is not None:
-        from countenance.report.plots import save_chart
+        from countenance.report.draw.mpl import save_chart
         from countenance.suites.uccs.plot import HEIGHT, chart_of
 
-        save_chart(chart_of(found, band=settings.bootstrap > 0), out.plot, HEIGHT)
+        save_chart(chart_of(evaluations, band=settings.bootstrap > 0), out.plot, HEIGHT)
         files.append(out.plot)
     if out.by:
-        files += _by_group(found, out)
+        files += _by_group(evaluations, out)
     compared: list[SubmissionComparison] = []
-    if len(found) > 1 and (out.report is not None or settings.bootstrap):
+    if len(evaluations) > 1 and (out.report is not None or settings.bootstrap):
         from countenance.suites.uccs.comparison import compare
 
-        compared = compare(found)
-        for line in (line for one in compared for line in one.lines()):
+        compared = compare(evaluations)
+        for line in (line for comparison in compared for line in comparison.lines()):
             say(line)
     if out.json is not None:
-        _write_json(found, settings, out, [one.to_dict() for one in compared])
+        _write_json(evaluations, settings, out, [comparison.to_dict() for comparison in compared])
         files.append(out.json)
     if out.report is not None or out.run is not None:
-        files += _runs_and_pages(found, compared, data, out)
+        files += _runs_and_pages(evaluations, compared, data, out)
     if files:
-        say(f"{found[0].kind} written: " + ", ".join(map(str, files)))
+        say(f"{evaluations[0].kind} written: " + ", ".join(map(str, files)))
 
 
 def _runs_and_pages(
-    found: "Sequence[UccsEvaluation]", compared: "Sequence[SubmissionComparison]", data: Path, out: Output
+    evaluations: "Sequence[UccsEvaluation]", compared: "Sequence[SubmissionComparison]", data: Path, out: Output
 ) -> list[Path]:
     """A run for each file and the pages made from them; without --out the runs are gone afterwards."""
     from countenance.scratch import temporary_folder
     from countenance.suites.uccs.run import places, write_runs
 
     with temporary_folder("uccs") as temporary:
-        labels = [one.label for one in found]
-        folders = places(out.run, labels) if out.run else [temporary / str(k) for k in range(len(found))]
-        runs = write_runs(found, data, folders, out.by, note)
+        labels = [evaluation.label for evaluation in evaluations]
+        folders = places(out.run, labels) if out.run else [temporary / str(k) for k in range(len(evaluations))]
+        runs = write_runs(evaluations, data, folders, out.by, note)
         if out.report is None:
             return folders
-        pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(found))]
-        pages = pages if len(found) > 1 else [out.report]
+        pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(evaluations))]
+        pages = pages if len(evaluations) > 1 else [out.report]
         for run, page in zip(runs, pages, strict=True):
             if out.by:
                 run.audit(by=[name.lower() for name in out.by])
             run.report(page, gallery=out.gallery)
-    if len(found) > 1:
+    if len(evaluations) > 1:
         from countenance.suites.uccs.comparison import write_comparison
 
-        write_comparison(found, compared, pages, data, out.report)
+        write_comparison(evaluations, compared, pages, data, out.report)
         pages = [out.report, *pages]
     return [*pages, *(folders if out.run else ())]
 
 
-def _by_group(found: "Sequence[UccsEvaluation]", out: Output) -> list[Path]:
+def _by_group(evaluations: "Sequence[UccsEvaluation]", out: Output) -> list[Path]:
     from countenance.suites.uccs.operating import operating_points, table_lines, unlike_groups
 
-    for notice in unlike_groups(found[0], out.by):
+    for notice in unlike_groups(evaluations[0], out.by):
         say(f"notice: {notice}", err=True)
     written: list[Path] = []
-    for k, one in enumerate(found):
-        say(f"\n{one.label}")
-        for line in table_lines(operating_points(one, out.by)):
+    for k, evaluation in enumerate(evaluations):
+        say(f"\n{evaluation.label}")
+        for line in table_lines(operating_points(evaluation, out.by)):
             say(line)
         if out.plot is None:
             continue
-        from countenance.report.plots import save_chart
+        from countenance.report.draw.mpl import save_chart
         from countenance.suites.uccs.plot import HEIGHT, group_charts
 
-        for attribute, chart in group_charts(one, out.by).items():
-            number = f"-{k + 1}" if len(found) > 1 else ""
+        for attribute, chart in group_charts(evaluation, out.by).items():
+            number = f"-{k + 1}" if len(evaluations) > 1 else ""
             path = out.plot.with_stem(f"{out.plot.stem}-by-{attribute}{number}")
             save_chart(chart, path, HEIGHT)
             written.append(path)
     return written
 
 
-def _write_json(found: "Sequence[UccsEvaluation]", settings: "CurveSettings", out: Output, compared: list[Any]) -> None:
+def _write_json(
+    evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", out: Output, compared: list[Any]
+) -> None:
     import json
 
     from countenance.files import finite, write_text
 
     assert out.json is not None
     content: dict[str, Any] = {
-        "curves": [one.to_dict() for one in found],
-        "kind": found[0].kind,
-        "protocol_version": found[0].version,
-        "which_set": found[0].protocol.path.stem,
+        "curves": [evaluation.to_dict() for evaluation in evaluations],
+        "kind": evaluations[0].kind,
+        "protocol_version": evaluations[0].version,
+        "which_set": evaluations[0].protocol.path.stem,
         "log_x": settings.log,
         "only_present": settings.only_present,
         "overlap_threshold": settings.overlap,
         "rank": settings.rank,
-        "summaries": [one.summary() for one in found],
+        "summaries": [evaluation.summary() for evaluation in evaluations],
     }
     if compared:
         content["comparison"] = compared
     if out.by:
-        from countenance.suites.uccs.operating import group_curves, operating_points
+        from countenance.suites.uccs.operating import group_curves, json_fields, operating_points
 
         content["groups"] = [
             {
-                "of": one.label,
+                "of": evaluation.label,
                 "attribute": g.attribute,
                 "label": g.group,
                 "n": g.n,
                 "x": g.curve.x.tolist(),
                 "y": g.curve.y.tolist(),
             }
-            for one in found
-            for g in group_curves(one, out.by)
+            for evaluation in evaluations
+            for g in group_curves(evaluation, out.by)
         ]
         content["operating_points"] = [
-            {"of": one.label, **vars(point)} for one in found for point in operating_points(one, out.by)
+            {"of": evaluation.label, **json_fields(point)}
+            for evaluation in evaluations
+            for point in operating_points(evaluation, out.by)
         ]
     write_text(out.json, json.dumps(finite(content), allow_nan=False) + "\n")

@@ -12,9 +12,9 @@ from countenance.data.categories import masked_word
 from countenance.data.image import LazyImage
 from countenance.data.paths import find_picture
 from countenance.data.reading import cells
-from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
 from countenance.data.reading.box_readings import checked_corners, fits_sentence
 from countenance.data.reading.class_names import ClassNames
+from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import finite_number, read_csv, read_text
 from countenance.errors import InputError
@@ -47,7 +47,7 @@ CARD = DatasetCard(
 def load(part: str | None) -> Dataset:
     """The dataset behind `bafmd:FOLDER`: annotated where the folder has the one CSV, else raw."""
     folder, options = folder_and_options("bafmd", part, (*OPTIONS, "labels"))
-    request = AskedTruth.of_options(folder, options, f"bafmd:{part}")
+    request = ReadingOptions.of_options(folder, options, f"bafmd:{part}")
     annotated = folder.is_file() or any(path.name != "attributes.csv" for path in folder.glob("*.csv"))
     kind = options.get("labels", "csv" if annotated else label_kind(folder) or "csv")
     if kind == "csv" and (request.classes or request.attributes):
@@ -55,7 +55,7 @@ def load(part: str | None) -> Dataset:
     return read_bafmd(folder, kind, request).split(request.split)
 
 
-def read_bafmd(source: Path, kind: str, request: AskedTruth = AskedTruth()) -> Dataset:
+def read_bafmd(source: Path, kind: str, request: ReadingOptions = ReadingOptions()) -> Dataset:
     """BAFMD in one of its forms: `csv` (annotated), `yolo` or `voc` (raw)."""
     if kind not in ("csv", *KINDS):
         raise InputError(f"{source}: labels {kind!r}, expected csv, yolo or voc")
@@ -75,7 +75,7 @@ def _annotation_file(source: Path) -> Path:
     return tables[0]
 
 
-def read_annotated(source: Path, request: AskedTruth) -> Dataset:
+def read_annotated(source: Path, request: ReadingOptions) -> Dataset:
     """Read the annotated CSV `index, filename, x, y, dx, dy, mask, skincolor, sex` and the pictures beside it.
 
     Every further column is an attribute, or says who it is (`identity`, `person_id`). The reading of the boxes is
@@ -116,7 +116,7 @@ def read_annotated(source: Path, request: AskedTruth) -> Dataset:
     return Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
 
 
-def read_raw(root: Path, kind: str, request: AskedTruth) -> Dataset:
+def read_raw(root: Path, kind: str, request: ReadingOptions) -> Dataset:
     """Read raw BAFMD: pictures, and a `.txt` (YOLO) or `.xml` (Pascal VOC) of the same name anywhere in the folder.
 
     The published lists of train and test pictures become the attribute `split`. The faces have no attributes but

@@ -9,7 +9,7 @@ from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, Tru
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
-from countenance.data.reading.asked import folder_and_options
+from countenance.data.reading.options import folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
 
@@ -82,9 +82,11 @@ def read_truth(
     samples = []
     for i, (name, identity) in enumerate(zip(table.names, people, strict=True)):
         known = table.words(i)
-        said = {"labelled": "yes" if known else "no"} | ({"face": "no" if name in apart else "yes"} if apart else {})
+        attributes = {"labelled": "yes" if known else "no"} | (
+            {"face": "no" if name in apart else "yes"} if apart else {}
+        )
         subjects = (Subject(f"{name}#0", identity, attributes=known),) if known or identity else ()
-        samples.append(_sample(labels, name, subjects, said, sizes))
+        samples.append(_sample(labels, name, subjects, attributes, sizes))
     samples += [_sample(labels, name, (), {"face": "no"}, sizes) for name in outside if name not in table.index]
     return Dataset(card, samples)
 

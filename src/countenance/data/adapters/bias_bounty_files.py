@@ -74,8 +74,8 @@ class Truth:
         """The files that say it; identities are looked for beside the labels and among the organiser's files."""
         table = read_labels(labels)
         places = (labels.parent, organiser_folder(labels.parent.parent, labels.parent.name))
-        found = identities or next((file for place in places if (file := place / IDENTITIES).exists()), None)
-        people = None if found is None else read_identities(found, table.names)
+        source = identities or next((file for place in places if (file := place / IDENTITIES).exists()), None)
+        people = None if source is None else read_identities(source, table.names)
         return cls(table, people, read_names(nonfaces) if nonfaces is not None else ())
 
     @classmethod
@@ -101,13 +101,13 @@ class Truth:
 
 def _refuse(path: Path, problems: Problems, remedy: str) -> None:
     """Raise one InputError with every kind of problem, how often it occurs and a few examples, if there is any."""
-    told = [
-        f"{kind}: {len(found)} ({', '.join(found[:EXAMPLES])}{', …' if len(found) > EXAMPLES else ''})"
-        for kind, found in problems.items()
-        if found
+    lines = [
+        f"{kind}: {len(names)} ({', '.join(names[:EXAMPLES])}{', …' if len(names) > EXAMPLES else ''})"
+        for kind, names in problems.items()
+        if names
     ]
-    if told:
-        raise InputError(f"{path}: {'; '.join(told)}. {remedy}")
+    if lines:
+        raise InputError(f"{path}: {'; '.join(lines)}. {remedy}")
 
 
 def _parse(path: Path, *, may_be_empty: bool) -> tuple[ClassTable, Problems]:
@@ -165,12 +165,12 @@ def read_predictions(path: Path, expected: Iterable[str] | None = None) -> Class
     """
     table, problems = _parse(path, may_be_empty=False)
     if expected is not None:
-        wanted = dict.fromkeys(expected)
-        given = len(table) + len(problems["duplicate names"]) + len(problems["rows without a name"])
-        problems["missing names"] = [name for name in wanted if name not in table.index]
-        problems["extra names"] = [name for name in table.names if name not in wanted]
-        if given != len(wanted):
-            problems["wrong count of rows"] = [f"{given:,} rows, expected {len(wanted):,}"]
+        names = dict.fromkeys(expected)
+        rows = len(table) + len(problems["duplicate names"]) + len(problems["rows without a name"])
+        problems["missing names"] = [name for name in names if name not in table.index]
+        problems["extra names"] = [name for name in table.names if name not in names]
+        if rows != len(names):
+            problems["wrong count of rows"] = [f"{rows:,} rows, expected {len(names):,}"]
     _refuse(path, problems, "Write each image's name once with a known class in every column.")
     return table
 

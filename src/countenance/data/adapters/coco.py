@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -16,13 +17,15 @@ from countenance.data.layout import copy_image
 from countenance.data.paths import inside, pictures_below
 from countenance.data.reading import cells
 from countenance.data.run_lengths import segmentation_counts
-from countenance.data.sample import Dataset, Rle, Sample, truth
+from countenance.data.sample import Dataset, Sample, Subject, truth
 from countenance.data.tables import harmless, near, read_csv, read_text
 from countenance.errors import InputError
 from countenance.person_columns import person_column
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
 """What COCO has no field for; written beside its own fields and read back when present."""
+REGION: tuple[str, ...] = ("category_id", "bbox", "person_box", "face_box")
+"""What counts of a region that shows a crowd: where it is."""
 TRIED = 100
 """So many images are looked for where pictures may be: the first one may be missing."""
 
@@ -40,9 +43,10 @@ def read_coco(
     `attributes` is a CSV keyed by `annotation_id`, `image_id` or `file_name` (the latter two for all people of an
     image, or for one of them with a column `face`) whose other columns are attributes, or say who it is (`identity`);
     `attributes.csv` beside the file is taken when it is there. `categories` chooses what is a person and what a face
-    (`face=1,person=18`) where the names of the categories do not say so; what is neither, and regions that show a
-    crowd, are left out, and the dataset's notes say how many. `masks` reads a file of faces with and without
-    masks: category numbers that are mask or no_mask besides those whose names say so; its caller reads attributes.
+    (`face=1,person=18`) where the names of the categories do not say so; what is neither is left out, regions that
+    show a crowd are not counted (`Subject.ignored`), and the dataset's notes say how many. `masks` reads a file of
+    faces with and without masks: category numbers that are mask or no_mask besides those whose names say so; its
+    caller reads attributes.
     """
     content = _read_json(annotations)
     root = images or _picture_folder(annotations, _rows(content, "images", annotations))
@@ -53,14 +57,14 @@ def read_coco(
     known_categories = choose(_rows(content, "categories", annotations), categories, str(annotations), masks)
     people: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
     annotated = _rows(content, "annotations", annotations)
-    crowds = 0
+    regions: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
     for i, annotation in enumerate(annotated):
         image_id = _key(annotation.get("image_id"), f"{annotations} annotations[{i}]: image_id")
         own = people.setdefault(image_id, [])
         if _kind(annotation, known_categories, f"{annotations} annotations[{i}]") is None:
             continue
-        if annotation.get("iscrowd") == 1:
-            crowds += 1
+        if _is_region(annotation):
+            regions.setdefault(image_id, []).append((i, annotation))
         else:
             own.append((i, annotation))
     refuse_without_people(known_categories, len(annotated), str(annotations))
@@ -76,8 +80,10 @@ def read_coco(
             raise InputError(f"{place}: id {image_id!r} occurs twice; every image has its own")
         if below is not None and isinstance(image.get("file_name"), str):  # the pictures are in a folder named apart
             image = image | {"file_name": below.find(image["file_name"]) or image["file_name"]}
-        samples.append(_sample(image, people.get(image_id, []), root, known_categories, place, annotations))
-        known[image_id] = samples[-1].id
+        sample = _sample(image, people.get(image_id, []), root, known_categories, place, annotations)
+        ignored = _regions(sample, regions.get(image_id, []), known_categories, annotations)
+        samples.append(replace(sample, subjects=(*sample.subjects, *ignored)))
+        known[image_id] = sample.id
     stray = set(people) - set(known)
     if stray:
         index = next(i for i, annotation in enumerate(annotated) if annotation["image_id"] in stray)
@@ -85,9 +91,10 @@ def read_coco(
             f"{annotations} annotations[{index}]: image_id {annotated[index]['image_id']!r} is not among the images"
         )
     notes = known_categories.notes(annotations.name)
-    if crowds:
-        regions = "1 region that shows" if crowds == 1 else f"{crowds:,} regions that show"
-        notes.append(f"{annotations.name}: {regions} a crowd (iscrowd) left out; nobody in them is counted one by one")
+    count = sum(map(len, regions.values()))
+    if count:
+        shown = "1 region (iscrowd, ignore) is" if count == 1 else f"{count:,} regions (iscrowd, ignore) are"
+        notes.append(f"{annotations.name}: {shown} not counted: nobody there must be found, and no box there is wrong")
     aliases = {str(image_id): name for image_id, name in known.items()}
     dataset = Dataset(card, samples, aliases, notes, known_categories.shown())
     beside = annotations.parent / "attributes.csv"
@@ -209,6 +216,25 @@ def _sample(
     return Sample(name, picture, width, height, people, cells.attributes(about, place))
 
 
+def _is_region(annotation: Mapping[str, Any]) -> bool:
+    """Whether an annotation is a region in which nobody is told apart."""
+    return annotation.get("iscrowd") in (1, True) or annotation.get("ignore") in (1, True)
+
+
+def _regions(
+    sample: Sample, annotated: list[tuple[int, dict[str, Any]]], categories: Categories, annotations: Path
+) -> list[Subject]:
+    """The regions of an image that are not counted: their boxes alone."""
+    subjects = []
+    for k, (i, annotation) in enumerate(annotated):
+        place = f"{annotations} annotations[{i}]"
+        bare: dict[str, Any] = {name: annotation[name] for name in REGION if name in annotation}
+        number = annotation.get("subject", annotation.get("id", f"region {k + 1}"))
+        values = _subject_values({**bare, "subject": number}, categories, sample.width, sample.height, k, place)
+        subjects.append(cells.subject({**values, "attributes": {"ignore": "yes"}}, sample.width, sample.height, place))
+    return subjects
+
+
 def _subject_values(
     annotation: dict[str, Any], categories: Categories, width: int, height: int, index: int, place: str
 ) -> dict[str, Any]:
@@ -262,7 +288,7 @@ def write_coco(dataset: Dataset, out: Path) -> None:
                 }
             )
             for subject, values in zip(sample.subjects, plain["subjects"], strict=True):
-                annotations.append(_annotation(values, subject.mask, len(annotations) + 1, len(images)))
+                annotations.append(_annotation(values, subject, len(annotations) + 1, len(images)))
                 writer.writerow([len(annotations), *(_cell(values["attributes"].get(name)) for name in names)])
     content = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "person"}]}
     (out / "annotations.json").write_text(json.dumps(content) + "\n")
@@ -272,13 +298,14 @@ def _cell(value: Any) -> Any:
     return "" if value is None else json.dumps(value) if isinstance(value, list) else harmless(value)
 
 
-def _annotation(values: dict[str, Any], mask: Rle | None, number: int, image: int) -> dict[str, Any]:
+def _annotation(values: dict[str, Any], subject: Subject, number: int, image: int) -> dict[str, Any]:
+    mask = subject.mask
     box = values["person_box"] or values["face_box"]
     row: dict[str, Any] = {
         "id": number,
         "image_id": image,
         "category_id": 1,
-        "iscrowd": 0,
+        "iscrowd": int(subject.ignored),
         "subject": values["id"],
     }
     row |= {name: values[name] for name in EXTRA}

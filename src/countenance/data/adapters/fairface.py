@@ -7,7 +7,7 @@ from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.reading import cells
-from countenance.data.reading.asked import folder_and_options, is_yes
+from countenance.data.reading.options import folder_and_options, is_yes
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError

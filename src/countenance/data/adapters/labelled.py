@@ -11,11 +11,11 @@ from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, Kind, choose, classes_in_words, refuse_without_people
 from countenance.data.image import LazyImage
 from countenance.data.paths import pictures_below
-from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
 from countenance.data.reading.box_readings import checked_corners, empty_boxes_note
 from countenance.data.reading.class_names import ClassNames, classes_beside
 from countenance.data.reading.label_files import NamedBoxes, read_voc, read_yolo
 from countenance.data.reading.label_places import label_files, label_places, same_stem
+from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
 
@@ -31,7 +31,7 @@ OF_CLASSES = (
 def load(part: str | None, scheme: str) -> Dataset:
     """The dataset behind `yolo:FOLDER?form=topleft&units=pixels` or `voc:FOLDER`."""
     folder, options = folder_and_options(scheme, part, (*OPTIONS, "categories"))
-    request = AskedTruth.of_options(folder, options, f"{scheme}:{part}")
+    request = ReadingOptions.of_options(folder, options, f"{scheme}:{part}")
     return read_labelled(folder, scheme, request, categories=options.get("categories")).split(request.split)
 
 
@@ -43,7 +43,7 @@ def label_kind(root: Path) -> str | None:
 
 
 def read_labelled(
-    root: Path, kind: str, request: AskedTruth = AskedTruth(), *, categories: str | None = None
+    root: Path, kind: str, request: ReadingOptions = ReadingOptions(), *, categories: str | None = None
 ) -> Dataset:
     """Every picture under `root` that has a label file, with its people and faces as the words of its boxes say.
 
@@ -62,7 +62,7 @@ def read_labelled(
 def labelled_pictures(
     root: Path,
     kind: str,
-    request: AskedTruth,
+    request: ReadingOptions,
     card: DatasetCard,
     *,
     categories: str | None = None,
@@ -107,7 +107,7 @@ class LabelFiles:
         return len({tuple(order.words.items()) for order in self.named}) == 1
 
 
-def _read(root: Path, kind: str, request: AskedTruth, masks: ClassNames | None, copies: bool) -> LabelFiles:
+def _read(root: Path, kind: str, request: ReadingOptions, masks: ClassNames | None, copies: bool) -> LabelFiles:
     """The label file of every picture."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; name the folder with pictures and label files")
@@ -144,7 +144,7 @@ def _order(
     return beside
 
 
-def _check_all(read: list[tuple[Sample, NamedBoxes]], request: AskedTruth, root: Path) -> None:
+def _check_all(read: list[tuple[Sample, NamedBoxes]], request: ReadingOptions, root: Path) -> None:
     """The boxes of all YOLO files together must fit their pictures."""
     pairs = [(sample, box.corners) for sample, boxes in read for box in boxes]
     if pairs:

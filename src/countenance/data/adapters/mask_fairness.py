@@ -11,7 +11,7 @@ from countenance.data.adapters.fairface import read_fairface
 from countenance.data.adapters.labelled import label_kind, labelled_pictures
 from countenance.data.attributes import with_table
 from countenance.data.folders import coco_file
-from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
@@ -23,7 +23,7 @@ BOXES, ONE_FACE = "mask_detection", "mask_detection_one_face"
 USUAL = ("skincolor", "sex", "skin_tone", "age_group", "gender", "race")
 MOST_GROUPS = 20
 
-__all__ = ["BOXES", "NAMES", "ONE_FACE", "AskedTruth", "MaskData", "load", "load_mask_data", "source_of"]
+__all__ = ["BOXES", "NAMES", "ONE_FACE", "MaskData", "ReadingOptions", "load", "load_mask_data", "source_of"]
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,15 @@ class MaskData:
     """What the four numbers of its boxes are, where --box-format and --units say so."""
 
 
-def source_of(name: str, directory: Path | None, asked: AskedTruth) -> str | None:
+def source_of(name: str, directory: Path | None, request: ReadingOptions) -> str | None:
     """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=cxcywh…`.
 
     None for data that have a name of their own, and where the attributes are outside of the folder.
 
-    >>> source_of("fairface", Path("faces"), AskedTruth(split="validation"))
+    >>> source_of("fairface", Path("faces"), ReadingOptions(split="validation"))
     'mask_fairness:faces?name=fairface&form=cxcywh&units=rel&split=validation'
     """
-    options = None if directory is None else asked.options(directory)
+    options = None if directory is None else request.options(directory)
     if options is None:
         return None
     return f"mask_fairness:{directory}?{urlencode({'name': name} | options, safe=',=')}"
@@ -61,25 +61,25 @@ def load(part: str | None) -> Dataset:
     folder, options = folder_and_options("mask_fairness", part, ("name", *OPTIONS))
     if "name" not in options:
         raise InputError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
-    asked = AskedTruth.of_options(folder, options, f"mask_fairness:{part}")
-    return load_mask_data(options["name"], folder, asked).dataset
+    request = ReadingOptions.of_options(folder, options, f"mask_fairness:{part}")
+    return load_mask_data(options["name"], folder, request).dataset
 
 
-def load_mask_data(name: str, directory: Path | None = None, asked: AskedTruth | None = None) -> MaskData:
+def load_mask_data(name: str, directory: Path | None = None, request: ReadingOptions | None = None) -> MaskData:
     """A dataset of this suite by its name; all but the embedded people need their folder.
 
     >>> load_mask_data("farface", Path("."))
     Traceback (most recent call last):
     countenance.errors.InputError: no dataset 'farface' here (did you mean fairface?); there are fairface, bafmd, ...
     """
-    asked = asked or AskedTruth()
-    found = _read(name, directory, asked)
-    if asked.split is not None:
-        found = replace(found, dataset=found.dataset.split(asked.split), source=None)
-    return replace(found, origin=source_of(name, directory, asked))
+    request = request or ReadingOptions()
+    data = _read(name, directory, request)
+    if request.split is not None:
+        data = replace(data, dataset=data.dataset.split(request.split), source=None)
+    return replace(data, origin=source_of(name, directory, request))
 
 
-def _read(name: str, directory: Path | None, asked: AskedTruth) -> MaskData:
+def _read(name: str, directory: Path | None, request: ReadingOptions) -> MaskData:
     base = name.partition(":")[0]
     if base == "people":
         return MaskData(load_dataset(name), attributes=("skin_tone", "age_group", "gender"), source=name)
@@ -88,34 +88,34 @@ def _read(name: str, directory: Path | None, asked: AskedTruth) -> MaskData:
     if directory is None:
         raise InputError(f"dataset {name!r} needs its folder: add --data-directory PATH")
     if base == "fairface":
-        dataset = read_fairface(directory, only_present=asked.only_present)
+        dataset = read_fairface(directory, only_present=request.only_present)
         return MaskData(dataset, ONE_FACE, ("age", "gender", "race"))
     if base == "folder":
-        dataset, kind = _read_folder(directory, asked)
+        dataset, kind = _read_folder(directory, request)
         compared = compared_by(dataset)
     else:
         kind = base.removeprefix("bafmd").removeprefix("-") or "csv"
-        dataset = read_bafmd(directory, kind, asked)
-        compared = ("masked",) if kind != "csv" and asked.attributes is None else compared_by(dataset)
-    return MaskData(dataset, attributes=compared, reading=asked.reading if kind in ("csv", "yolo") else None)
+        dataset = read_bafmd(directory, kind, request)
+        compared = ("masked",) if kind != "csv" and request.attributes is None else compared_by(dataset)
+    return MaskData(dataset, attributes=compared, reading=request.reading if kind in ("csv", "yolo") else None)
 
 
-def _read_folder(root: Path, asked: AskedTruth) -> tuple[Dataset, str]:
+def _read_folder(root: Path, request: ReadingOptions) -> tuple[Dataset, str]:
     """Any folder: COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes, and `attributes.csv`; and which it was."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder")
-    card_file, table = root / "card.json", asked.attributes or root / "attributes.csv"
+    card_file, table = root / "card.json", request.attributes or root / "attributes.csv"
     card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
     coco = coco_file(root)
     kind = label_kind(root) if coco is None else "coco"
     if kind is None:
         raise InputError(f"{root}: no boxes: expected annotations.json (COCO), .xml (VOC) or .txt (YOLO) label files")
     if coco is not None:
-        dataset = read_coco(coco, masks=asked.classes or {})
+        dataset = read_coco(coco, masks=request.classes or {})
         dataset = dataset.of(dataset.samples, card)
     else:
-        dataset = labelled_pictures(root, kind, asked, card, masks=ORDER)
-    return with_table(dataset, table) if asked.attributes or table.is_file() else dataset, kind
+        dataset = labelled_pictures(root, kind, request, card, masks=ORDER)
+    return with_table(dataset, table) if request.attributes or table.is_file() else dataset, kind
 
 
 def compared_by(dataset: Dataset) -> tuple[str, ...]:

@@ -28,8 +28,10 @@ CITATION = (
     "(arXiv:1708.02337); of version 3 also Kasım, Boult, Günther, Watchlist Challenge: 3rd Open-set Face Detection "
     "and Identification, 2024 (arXiv:2409.07220)"
 )
-LICENCE = "the terms that the challenge's organisers ask for with the images; not redistributed"
-CONSENT = "none recorded: passers-by on a campus, photographed from far away"
+TERMS = "https://vast.uccs.edu/Opensetface"
+"""Where the authors state both (read 2026-11-18)."""
+LICENCE = f"restricted licence agreement with the organisers; redistribution only under the same terms ({TERMS})"
+CONSENT = f"none: students on a campus were photographed from far away without their knowledge, as stated ({TERMS})"
 KNOWN, UNKNOWN, IGNORED = "known", "unknown", "ignored"
 
 
@@ -107,14 +109,14 @@ def read_dataset(
 
 def _faces(protocol: Protocol) -> list[tuple[Face, ...]]:
     attributes = {name.lower(): values for name, values in protocol.attributes.items()}
-    found: list[list[Face]] = [[] for _ in protocol.images]
+    by_image: list[list[Face]] = [[] for _ in protocol.images]
     for k, image in enumerate(protocol.image.tolist()):
         number, box = int(protocol.subject[k]), protocol.box[k]
         known: Value = KNOWN if number > 0 else UNKNOWN if number < 0 else IGNORED
         own: dict[str, Value] = {name: values[k] or None for name, values in attributes.items()}
-        found[image].append(
+        by_image[image].append(
             Face(
-                id=f"{protocol.images[image]}#{len(found[image])}",
+                id=f"{protocol.images[image]}#{len(by_image[image])}",
                 identity=str(number) if number > 0 else None,
                 face_box=np.concatenate([box[:2], box[:2] + box[2:]]),
                 attributes={KNOWN: known} | own,
@@ -124,7 +126,7 @@ def _faces(protocol: Protocol) -> list[tuple[Face, ...]]:
                 version=protocol.version,
             )
         )
-    return [tuple(faces) for faces in found]
+    return [tuple(faces) for faces in by_image]
 
 
 def _size(image: LazyImage) -> tuple[int, int]:

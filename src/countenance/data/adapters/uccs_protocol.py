@@ -61,14 +61,14 @@ def real_people(data: Path) -> bool:
 def detect_version(data: Path, which: str) -> int:
     """The version whose protocol lies in a data directory (2 when both do)."""
     places = {version: protocol_path(data, which, version) for version in (2, 3)}
-    found = [version for version, path in places.items() if path.is_file()]
-    if not found:
+    versions = [version for version, path in places.items() if path.is_file()]
+    if not versions:
         raise InputError(
             f"{data}: no protocol of the {which} set: neither {' nor '.join(map(str, places.values()))}; "
             "give the folder that the challenge's zip files were extracted into, or make one with "
             "`countenance uccs make-data`"
         )
-    return found[0]
+    return versions[0]
 
 
 def read_protocol(
@@ -193,9 +193,9 @@ def read_gallery(data: Path) -> list[GalleryFace]:
     table = read_table(path, layout)
     named = [table.names[k] for k in table.image.tolist()]
     subject = table.numbers[:, 0].astype(np.int64).tolist()
-    found = [*map(GalleryFace, named, subject, table.numbers[:, 1:], table.line.tolist())]
-    for face in found:
+    faces = [*map(GalleryFace, named, subject, table.numbers[:, 1:], table.line.tolist())]
+    for face in faces:
         if face.subject <= 0:
-            told = f"SUBJECT_ID is {face.subject}; a gallery holds known subjects, numbered from 1"
-            raise InputError(f"{path} line {face.line}: {told}")
-    return found
+            problem = f"SUBJECT_ID is {face.subject}; a gallery holds known subjects, numbered from 1"
+            raise InputError(f"{path} line {face.line}: {problem}")
+    return faces

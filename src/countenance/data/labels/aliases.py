@@ -88,6 +88,7 @@ CLASS = frozenset(
         "classes",
         "category",
         "categoryname",
+        "categories",
         "label",
         "labelname",
         "labels",
@@ -187,7 +188,14 @@ CENTRES = (
     ("xmid", "ymid"),
 )
 TOP_LEFTS = (("x", "y"), ("left", "top"), ("xmin", "ymin"), ("x1", "y1"), ("x0", "y0"), ("xtl", "ytl"))
-EXTENTS = (("w", "h"), ("width", "height"), ("dx", "dy"))
+EXTENTS = (
+    ("w", "h"),
+    ("width", "height"),
+    ("dx", "dy"),
+    ("breite", "höhe"),
+    ("breite", "hoehe"),
+    ("largeur", "hauteur"),
+)
 SETS: tuple[tuple[Form, tuple[str, ...]], ...] = (
     *(("xyxy", names) for names in XYXY),
     *(("cxcywh", (*centre, *extent)) for centre in CENTRES for extent in EXTENTS),

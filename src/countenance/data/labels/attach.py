@@ -50,10 +50,11 @@ def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable)
         return sample
     split = next((row.split for row in rows if row.split is not None), None)
     about = {**({} if split is None else {"split": split}), **sample.attributes}
-    if not sample.subjects:
+    regions = [subject for subject in sample.subjects if subject.ignored]
+    if not sample.people:
         subjects = [row.subject(i, sample) for i, row in enumerate(rows)]
-        return replace(sample, subjects=tuple(subjects), attributes=about)
-    people = list(sample.subjects)
+        return replace(sample, subjects=(*subjects, *regions), attributes=about)
+    people = list(sample.people)
     for row in rows:
         meant = _meant(row, rows, sample)
         if not meant:
@@ -75,12 +76,12 @@ def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable)
         else:
             for i in meant:
                 people[i] = _merged(people[i], row)
-    return replace(sample, subjects=tuple(people), attributes=about)
+    return replace(sample, subjects=(*people, *regions), attributes=about)
 
 
 def _meant(row: LabelledPerson, rows: Sequence[LabelledPerson], sample: Sample) -> list[int]:
     """Whom of a picture a row is about: by annotation, by number, by box, or everybody where it is the only row."""
-    subjects = sample.subjects
+    subjects = sample.people
     if row.annotation is not None:
         return [i for i, subject in enumerate(subjects) if subject.id == row.annotation]
     if row.index is not None and row.index.isdecimal():

@@ -52,13 +52,28 @@ class PictureFolder:
         return samples
 
 
-def read_pictures(pictures: PictureFolder, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
-    """The pictures of a folder with what a label table says of them."""
+def read_pictures(
+    pictures: PictureFolder, paths: Sequence[Path], stated: Mapping[str, str], options: LabelOptions
+) -> Dataset:
+    """The pictures of a folder with what the parts of a label table say of them, each of other pictures."""
     if not pictures.ids:
-        raise InputError(f"{pictures.root}: holds no picture, so that {path.name} is about nothing there")
+        raise InputError(f"{pictures.root}: holds no picture, so that {paths[0].name} is about nothing there")
     finder = pictures.finder
-    table = read_label_file(path, finder.names_picture)
-    return labelled_dataset(pictures, table, understand_table(table, finder, stated, options), options, finder)
+    samples: dict[str, Sample] = {}
+    notes: list[str] = []
+    for path in paths:
+        table = read_label_file(path, finder.names_picture)
+        part = labelled_dataset(pictures, table, understand_table(table, finder, stated, options), options, finder)
+        again = next((sample.id for sample in part if sample.id in samples), None)
+        if again is not None:
+            raise InputError(f"{path}: {again} has a row in another of the tables already; name one of them")
+        samples |= {sample.id: sample for sample in part}
+        notes += part.notes
+    unlisted = len(pictures.ids) - len(samples)
+    if unlisted:
+        left = "1 picture has no row and is" if unlisted == 1 else f"{unlisted:,} pictures have no row and are"
+        notes.append(f"{', '.join(path.name for path in paths)}: {left} left out")
+    return Dataset(part.card, list(samples.values()), notes=notes)
 
 
 def understand_table(
@@ -95,10 +110,6 @@ def labelled_dataset(
         raise InputError(f"{table.path}: no row has its picture in {pictures.root}")
     ready = [_sample(samples[name], rows) for name, rows in by_picture.items()]
     notes = list(table.notes)
-    unlisted = len(pictures.ids) - len(listed)
-    if unlisted:
-        left = "1 picture has no row and is" if unlisted == 1 else f"{unlisted:,} pictures have no row and are"
-        notes.append(f"{table.path.name}: {left} left out")
     dataset = Dataset(card or _card(pictures.root), ready)
     count, named = shown_people(dataset)
     notes.insert(0, f"{table.path.name}: {columns.sentence(len(ready), count, named)}")

@@ -1,7 +1,7 @@
 """A label file of any kind as a table: text, JSON, Parquet, or what an annotation tool exports."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from countenance.data.labels.exports import (
     via_rows,
     wider_table,
 )
+from countenance.data.labels.nested import flat_rows, labelbox_rows
 from countenance.data.labels.rows import LabelTable
 from countenance.data.labels.text_files import decoded, read_text_table
 from countenance.errors import InputError
@@ -29,7 +30,7 @@ def read_label_file(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
         raise InputError(f"{path}: a folder; --labels names a table such as CSV")
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        return table_of(path, _parquet_rows(path))
+        return _record_table(path, _parquet_rows(path))
     if suffix in (".json", ".jsonl", ".ndjson"):
         return _json_table(path)
     if suffix == ".xml":
@@ -87,8 +88,16 @@ def _json_table(path: Path) -> LabelTable:
             content = [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
     if not (isinstance(content, list) and content and all(isinstance(row, Mapping) for row in content)):
         raise InputError(f"{path}: expected a list of records such as [{{'file': 'a.jpg', 'age': 31}}]")
-    rows: list[Row] | None = label_studio_rows(content)
-    return table_of(path, [dict(row) for row in content] if rows is None else rows)
+    rows = label_studio_rows(content) or labelbox_rows(content)
+    return _record_table(path, content) if rows is None else table_of(path, rows)
+
+
+def _record_table(path: Path, records: Sequence[Mapping[str, Any]]) -> LabelTable:
+    rows, kind, left_out = flat_rows(records)
+    table = table_of(path, rows, kind)
+    if left_out:
+        table.notes.append(f"{path.name}: {', '.join(left_out)} hold records in records and are left out")
+    return table
 
 
 def _parquet_rows(path: Path) -> list[Row]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
+from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.names import ImageNames
 
 
@@ -33,7 +34,7 @@ class PictureFinder:
         """The picture that a cell means; the other cells of its row decide between equal names in several folders."""
         if not cell or len(cell) > 4096:
             return None
-        picture = self.names.find(cell)
+        picture = self._by_name(cell)
         if picture is not None:
             return picture
         candidates = self.candidates(cell)
@@ -46,15 +47,34 @@ class PictureFinder:
         return self._numbers.get(int(plain)) if plain.isdecimal() and len(plain) < 19 else None
 
     def candidates(self, cell: str) -> list[str]:
-        """Every picture whose file has the name in a cell."""
-        path = PurePosixPath(cell.replace("\\", "/"))
-        return self._by_file.get(path.name.casefold(), [])
+        """Every picture whose file has the name in a cell, unless both are of a split, and of another one."""
+        path = _path(cell)
+        return [name for name in self._by_file.get(path.name.casefold(), []) if _one_split(path, name)]
 
     def names_picture(self, cell: str) -> bool:
         """Whether a cell names at least one picture; a bare number is taken for one only where its zeros are there."""
         if not cell or len(cell) > 4096:
             return False
-        return self.names.find(cell) is not None or bool(self.candidates(cell))
+        return self._by_name(cell) is not None or bool(self.candidates(cell))
+
+    def _by_name(self, cell: str) -> str | None:
+        picture = self.names.find(cell)
+        return picture if picture is not None and _one_split(_path(cell), picture) else None
+
+
+def _path(cell: str) -> PurePosixPath:
+    return PurePosixPath(cell.replace("\\", "/"))
+
+
+def _one_split(path: PurePosixPath, name: str) -> bool:
+    """Whether a path and a picture can be of one split: train/1.jpg is not val/1.jpg."""
+    splits, others = _splits(path), _splits(PurePosixPath(name))
+    return not splits or not others or splits == others
+
+
+def _splits(path: PurePosixPath) -> set[str]:
+    """The splits that the folders of a path are of: train, validation, test."""
+    return {SPLIT_WORDS[part.casefold()] for part in path.parts[:-1] if part.casefold() in SPLIT_WORDS}
 
 
 def _folders(name: str) -> set[str]:

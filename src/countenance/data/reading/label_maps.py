@@ -10,15 +10,19 @@ from countenance.decoding import regular_file
 from countenance.errors import InputError, opencv
 
 
-def read_label_map(path: Path, classes: int, place: str) -> NDArray[np.uint8]:
-    """The classes of a picture's pixels, each below `classes`; `place` says in errors who names the file."""
-    cv2 = opencv("reading label maps")
+def label_map_bytes(path: Path, place: str) -> bytes:
+    """The content of the file of a label map; `place` says in errors who names the file."""
     try:
-        content = regular_file(path).read_bytes()
+        return regular_file(path).read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such mask ({place})") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def label_map_of(content: bytes, path: Path, classes: int, place: str) -> NDArray[np.uint8]:
+    """The classes of a picture's pixels, each below `classes`; the path and the place are named in errors."""
+    cv2 = opencv("reading label maps")
     try:
         EncodedImage(content, path.name).size()  # refuses what is too large before any pixel is decoded
     except InputError as error:

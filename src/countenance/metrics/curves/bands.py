@@ -91,8 +91,8 @@ def resampled_rates(
     units, unit_image = units[order], unit_image[order]
     # How many units reach each distinct threshold; with nothing to fear, all found ones.
     reach = np.searchsorted(-units, -distinct, side="right")
-    found = int(np.count_nonzero(units > -np.inf))
-    strictest = 0 if strict else int(np.count_nonzero(units > distinct[0])) if distinct.size else found
+    detected = int(np.count_nonzero(units > -np.inf))
+    strictest = 0 if strict else int(np.count_nonzero(units > distinct[0])) if distinct.size else detected
     rates = np.full((rounds, len(targets)), np.nan)
     for r in range(rounds):
         weight = np.bincount(random.integers(0, images, images), minlength=images)
@@ -102,6 +102,6 @@ def resampled_rates(
         passed = np.cumsum(weight[negative_image])[ends]
         index = np.searchsorted(passed, targets, side="right") - 1
         upto = np.where(index >= 0, np.append(reach, 0)[index], strictest)
-        upto = np.where(targets >= (passed[-1] if passed.size else 0), found, upto)
+        upto = np.where(targets >= (passed[-1] if passed.size else 0), detected, upto)
         rates[r] = unit_weight[upto] / unit_weight[-1]
     return rates

@@ -75,67 +75,67 @@ class Outcomes:
     known."""
 
 
-def froc_v2(given: OpenSet) -> Outcomes:
+def froc_v2(scores: OpenSet) -> Outcomes:
     """FROC of version 2: found faces over false alarms."""
-    hit, _, _ = detection_outcomes(given.face_box, given.face_image, given.box, given.image, overlap=given.overlap)
-    score = np.full(len(given.face_image), MISSED)
-    score[hit[hit >= 0]] = given.score[hit >= 0]
-    alarm = np.flatnonzero((hit < 0) & (given.image >= 0))
-    face = np.flatnonzero(given.counted)
-    return Outcomes("FROC", score[face], face, given.score[alarm], alarm, len(face))
+    hit, _, _ = detection_outcomes(scores.face_box, scores.face_image, scores.box, scores.image, overlap=scores.overlap)
+    score = np.full(len(scores.face_image), MISSED)
+    score[hit[hit >= 0]] = scores.score[hit >= 0]
+    alarm = np.flatnonzero((hit < 0) & (scores.image >= 0))
+    face = np.flatnonzero(scores.counted)
+    return Outcomes("FROC", score[face], face, scores.score[alarm], alarm, len(face))
 
 
-def dir_v2(given: OpenSet) -> Outcomes:
+def dir_v2(scores: OpenSet) -> Outcomes:
     """DIR of version 2: recognised probes over false identifications."""
-    found = identification_outcomes(
-        given.face_box,
-        given.face_image,
-        given.subject,
-        given.box,
-        given.image,
-        given.labels,
-        overlap=given.overlap,
-        rank=given.rank,
+    outcomes = identification_outcomes(
+        scores.face_box,
+        scores.face_image,
+        scores.subject,
+        scores.box,
+        scores.image,
+        scores.labels,
+        overlap=scores.overlap,
+        rank=scores.rank,
     )
-    keep = given.counted[found.probe_face]
-    units, face = found.probe_score[keep], found.probe_face[keep]
-    return Outcomes("DIR", units, face, found.negatives, found.negative_row, len(face), found.stranger_score)
+    keep = scores.counted[outcomes.probe_face]
+    units, face = outcomes.probe_score[keep], outcomes.probe_face[keep]
+    return Outcomes("DIR", units, face, outcomes.negatives, outcomes.negative_row, len(face), outcomes.stranger_score)
 
 
-def froc_v3(given: OpenSet) -> Outcomes:
+def froc_v3(scores: OpenSet) -> Outcomes:
     """FROC of version 3: found faces over false detections per image."""
-    row, free = given.matched(), given.image >= 0
+    row, free = scores.matched(), scores.image >= 0
     free[row[row >= 0]] = False
     alarm = np.flatnonzero(free)
-    face = np.flatnonzero(given.counted & ~given.excluded)
-    units = np.where(row[face] >= 0, given.score[row[face]], MISSED)
-    return Outcomes("FROC", units, face, given.score[alarm], alarm, len(face))
+    face = np.flatnonzero(scores.counted & ~scores.excluded)
+    units = np.where(row[face] >= 0, scores.score[row[face]], MISSED)
+    return Outcomes("FROC", units, face, scores.score[alarm], alarm, len(face))
 
 
-def oroc_v3(given: OpenSet) -> Outcomes:
+def oroc_v3(scores: OpenSet) -> Outcomes:
     """O-ROC of version 3: recognised faces over false identifications per image."""
-    row = given.matched()
+    row = scores.matched()
     matched = np.flatnonzero(row >= 0)
-    face_of = np.full(len(given.score), -1)
+    face_of = np.full(len(scores.score), -1)
     face_of[row[matched]] = matched
-    excluded = (face_of >= 0) & given.excluded[face_of]
-    subject = np.where(face_of >= 0, given.subject[face_of], -1)
+    excluded = (face_of >= 0) & scores.excluded[face_of]
+    subject = np.where(face_of >= 0, scores.subject[face_of], -1)
     # As in version 2, an equal score of somebody else stands before one's own: the own score must be among the
     # first `rank`, and the score after them must be smaller.
-    top, who = _falling(given.labels)
+    top, who = _falling(scores.labels)
     own = (who == subject[:, None]) & (subject > 0)[:, None]
     own_score = np.where(own, top, MISSED).max(axis=1, initial=MISSED)
     rivals = (top >= own_score[:, None]).sum(axis=1) - 1
-    positive = np.where(rivals < given.rank, own_score, MISSED)
+    positive = np.where(rivals < scores.rank, own_score, MISSED)
     largest = top[:, 0]
-    counted = given.counted
-    known = counted & (given.subject > 0)
-    face = np.flatnonzero(known & ~given.excluded)
+    counted = scores.counted
+    known = counted & (scores.subject > 0)
+    face = np.flatnonzero(known & ~scores.excluded)
     # The original subtracts every excluded face, known or not; gallery faces are known, so this is their number.
-    total = int(np.count_nonzero(known)) - int(np.count_nonzero(counted & given.excluded))
+    total = int(np.count_nonzero(known)) - int(np.count_nonzero(counted & scores.excluded))
     units = np.where(row[face] >= 0, positive[row[face]], MISSED)
-    negative = np.flatnonzero((given.image >= 0) & ~excluded & (subject <= 0))
-    unknown = (given.subject <= 0) & ~given.excluded & (row >= 0)
+    negative = np.flatnonzero((scores.image >= 0) & ~excluded & (subject <= 0))
+    unknown = (scores.subject <= 0) & ~scores.excluded & (row >= 0)
     stranger = np.where(unknown, largest[row], MISSED)
     return Outcomes("O-ROC", units, face, largest[negative], negative, total, stranger)
 

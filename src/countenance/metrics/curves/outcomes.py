@@ -58,7 +58,7 @@ class Identification:
 
 
 def detection_outcomes(
-    faces: Boxes, face_image: Ints, found: Boxes, found_image: Ints, *, overlap: float
+    faces: Boxes, face_image: Ints, boxes: Boxes, box_image: Ints, *, overlap: float
 ) -> tuple[Ints, Ints, Floats]:
     """Which face each detection hits (UCCS version 2), or -1 for a false alarm; and its best face and
     overlap.
@@ -72,16 +72,16 @@ def detection_outcomes(
     >>> detection_outcomes(boxes, np.array([0]), twice, np.array([0, 0, 0]), overlap=0.5)[0]
     array([-1, 0, -1])
     """
-    g, d = overlapping_pairs(faces, face_image, found, found_image)
-    o = _in_pieces(challenge_overlap, faces, found, g, d)
-    of_detection, star = _largest(o, d, g, len(found), first=True)
+    g, d = overlapping_pairs(faces, face_image, boxes, box_image)
+    o = _in_pieces(challenge_overlap, faces, boxes, g, d)
+    of_detection, star = _largest(o, d, g, len(boxes), first=True)
     of_face, last = _largest(o, g, d, len(faces), first=False)
     hit = of_detection >= overlap
     hit[hit] = (of_detection[hit] == of_face[star[hit]]) & (last[star[hit]] == np.flatnonzero(hit))
     return np.where(hit, star, NOBODY), star, of_detection
 
 
-def best_detection(faces: Boxes, face_image: Ints, found: Boxes, found_image: Ints) -> tuple[Ints, Floats]:
+def best_detection(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: Ints) -> tuple[Ints, Floats]:
     """The detection that overlaps each face most (the first such), or -1; and each detection's largest
     overlap.
 
@@ -90,20 +90,20 @@ def best_detection(faces: Boxes, face_image: Ints, found: Boxes, found_image: In
     >>> best_detection(boxes, np.array([0]), found, np.array([0, 0]))[0]
     array([1])
     """
-    g, d = overlapping_pairs(faces, face_image, found, found_image)
-    o = _in_pieces(challenge_overlap, faces, found, g, d)
+    g, d = overlapping_pairs(faces, face_image, boxes, box_image)
+    o = _in_pieces(challenge_overlap, faces, boxes, g, d)
     _, first = _largest(o, g, d, len(faces), first=True)
-    of_detection = np.zeros(len(found))
+    of_detection = np.zeros(len(boxes))
     np.maximum.at(of_detection, d, o)
     return first, of_detection
 
 
-def _in_pieces(overlap: Callable[[Boxes, Boxes], Any], faces: Boxes, found: Boxes, g: Ints, d: Ints) -> Any:
+def _in_pieces(overlap: Callable[[Boxes, Boxes], Any], faces: Boxes, boxes: Boxes, g: Ints, d: Ints) -> Any:
     """The overlap of every pair, without a copy of all their boxes at once."""
     out = np.empty(len(g), dtype=faces.dtype)
     for start in range(0, len(g), PIECE):
         part = slice(start, start + PIECE)
-        out[part] = overlap(faces[g[part]], found[d[part]])
+        out[part] = overlap(faces[g[part]], boxes[d[part]])
     return out
 
 
@@ -118,7 +118,7 @@ def _largest(value: Floats, owner: Ints, other: Ints, owners: int, *, first: boo
     return best, partner
 
 
-def match_one_to_one(faces: Boxes, face_image: Ints, found: Boxes, found_image: Ints, *, overlap: float) -> Ints:
+def match_one_to_one(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: Ints, *, overlap: float) -> Ints:
     """The detection matched to each face, or -1 (UCCS version 3): greedily, the largest overlap of all first.
 
     Plain intersection over union in single precision; equal overlaps go to the earlier face, then the earlier
@@ -128,15 +128,15 @@ def match_one_to_one(faces: Boxes, face_image: Ints, found: Boxes, found_image: 
     >>> match_one_to_one(boxes, np.array([0, 0]), np.array([[1.0, 0.0, 10.0, 10.0]]), np.array([0]), overlap=0.5)
     array([-1, 0])
     """
-    faces, found = faces.astype(np.float32), found.astype(np.float32)
-    g, d = overlapping_pairs(faces, face_image, found, found_image)
-    o = _in_pieces(intersection_over_union, faces, found, g, d)
+    faces, boxes = faces.astype(np.float32), boxes.astype(np.float32)
+    g, d = overlapping_pairs(faces, face_image, boxes, box_image)
+    o = _in_pieces(intersection_over_union, faces, boxes, g, d)
     enough = o >= np.float32(overlap)
     g, d, o = g[enough], d[enough], o[enough]
     matched = np.full(len(faces), NOBODY, dtype=np.int64)
-    taken = np.zeros(len(found), dtype=bool)
+    taken = np.zeros(len(boxes), dtype=bool)
     # Pairs that nobody else has a claim on need no order, and most are such.
-    alone = (np.bincount(g, minlength=len(faces))[g] == 1) & (np.bincount(d, minlength=len(found))[d] == 1)
+    alone = (np.bincount(g, minlength=len(faces))[g] == 1) & (np.bincount(d, minlength=len(boxes))[d] == 1)
     matched[g[alone]] = d[alone]
     g, d, o = g[~alone], d[~alone], o[~alone]
     order = np.lexsort((d, g, -o))
@@ -145,7 +145,7 @@ def match_one_to_one(faces: Boxes, face_image: Ints, found: Boxes, found_image: 
         if not g.size:
             return matched
         rank = np.arange(len(g))
-        first_g, first_d = np.full(len(faces), len(g)), np.full(len(found), len(g))
+        first_g, first_d = np.full(len(faces), len(g)), np.full(len(boxes), len(g))
         np.minimum.at(first_g, g, rank)
         np.minimum.at(first_d, d, rank)
         take = (first_g[g] == rank) & (first_d[d] == rank)
@@ -183,8 +183,8 @@ def identification_outcomes(
     faces: Boxes,
     face_image: Ints,
     subject: Ints,
-    found: Boxes,
-    found_image: Ints,
+    boxes: Boxes,
+    box_image: Ints,
     labels: ListedIdentities,
     *,
     overlap: float,
@@ -207,7 +207,7 @@ def identification_outcomes(
     [0.4]
     """
     labels = keep_last_label(labels)
-    face_row, of_detection = best_detection(faces, face_image, found, found_image)
+    face_row, of_detection = best_detection(faces, face_image, boxes, box_image)
     probe_of, probe_face = _probes(face_image, subject)
 
     taken = np.flatnonzero((face_row >= 0) & (subject != 0))
@@ -230,7 +230,7 @@ def identification_outcomes(
     np.maximum.at(stranger_score, face[strangers], score[strangers])
     stranger = np.flatnonzero(stranger_score > MISSED)
 
-    background = np.flatnonzero((of_detection < overlap) & (found_image >= 0))
+    background = np.flatnonzero((of_detection < overlap) & (box_image >= 0))
     entry, owner = _entries(labels, background)
     named = labels.identity[entry] > 0
     background_score = np.full(len(background), MISSED)

@@ -23,7 +23,7 @@ def corners(boxes: Boxes) -> Boxes:
     return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
 
 
-def overlapping_pairs(faces: Boxes, face_image: Ints, found: Boxes, found_image: Ints) -> tuple[Ints, Ints]:
+def overlapping_pairs(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: Ints) -> tuple[Ints, Ints]:
     """Indices of every face and detection of the same image that share some area, in no particular order.
 
     Boxes are left, top, width, height. Images are numbered from 0; a detection of image -1 pairs with
@@ -33,9 +33,9 @@ def overlapping_pairs(faces: Boxes, face_image: Ints, found: Boxes, found_image:
     >>> overlapping_pairs(one, np.array([0]), np.array([[5.0, 5.0, 9.0, 9.0], [10.0, 0.0, 5.0, 5.0]]), np.array([0, 0]))
     (array([0]), array([0]))
     """
-    images = int(max(face_image.max(initial=-1), found_image.max(initial=-1))) + 1
+    images = int(max(face_image.max(initial=-1), box_image.max(initial=-1))) + 1
     g_order, g_start, g_count = _by_image(face_image, images)
-    d_order, d_start, d_count = _by_image(found_image, images)
+    d_order, d_start, d_count = _by_image(box_image, images)
     both = np.flatnonzero((g_count > 0) & (d_count > 0))
     both = both[np.lexsort((g_count[both], d_count[both]))]
     out_g: list[Ints] = [np.empty(0, np.int64)]
@@ -47,10 +47,10 @@ def overlapping_pairs(faces: Boxes, face_image: Ints, found: Boxes, found_image:
             rows = max(1, BUDGET // d.shape[1])
             for first in range(g_start[image], g_start[image] + g_count[image], rows):
                 g = g_order[first : min(first + rows, g_start[image] + g_count[image])][None]
-                _collect(corners(faces[g[0]])[None], corners(found[d[0]])[None], g, d, out_g, out_d)
+                _collect(corners(faces[g[0]])[None], corners(boxes[d[0]])[None], g, d, out_g, out_d)
         else:
             g, g_boxes = _padded(faces, g_order, g_start[chunk], g_count[chunk])
-            d, d_boxes = _padded(found, d_order, d_start[chunk], d_count[chunk])
+            d, d_boxes = _padded(boxes, d_order, d_start[chunk], d_count[chunk])
             _collect(g_boxes, d_boxes, g, d, out_g, out_d)
     return np.concatenate(out_g), np.concatenate(out_d)
 
@@ -106,7 +106,7 @@ def _shared(a: Boxes, b: Boxes) -> Boxes:
     return np.asarray(np.where((right - left <= 0) | (bottom - top <= 0), shared.dtype.type(0), shared))
 
 
-def challenge_overlap(faces: Boxes, found: Boxes) -> Floats:
+def challenge_overlap(faces: Boxes, boxes: Boxes) -> Floats:
     """The overlap of UCCS version 2, row by row: a box inside the face that covers a quarter of it scores 1.
 
     O = I / (max(|G|/4, I) + |D| - I). Labelled boxes are larger than faces, so smaller detections are not punished.
@@ -114,12 +114,12 @@ def challenge_overlap(faces: Boxes, found: Boxes) -> Floats:
     >>> challenge_overlap(np.array([[0.0, 0.0, 10.0, 10.0]]), np.array([[2.0, 2.0, 5.0, 5.0]]))
     array([1.])
     """
-    shared = _shared(faces, found)
-    face, detection = faces[:, 2] * faces[:, 3], found[:, 2] * found[:, 3]
+    shared = _shared(faces, boxes)
+    face, detection = faces[:, 2] * faces[:, 3], boxes[:, 2] * boxes[:, 3]
     return np.asarray(shared / (np.maximum(face / 4, shared) + detection - shared), dtype=np.float64)
 
 
-def intersection_over_union(faces: Boxes, found: Boxes) -> Boxes:
+def intersection_over_union(faces: Boxes, boxes: Boxes) -> Boxes:
     """Plain intersection over union, row by row, in the boxes' own precision.
 
     The areas are taken from the corners, as the challenge's version 3 does: in single precision that matters.
@@ -127,7 +127,7 @@ def intersection_over_union(faces: Boxes, found: Boxes) -> Boxes:
     >>> intersection_over_union(np.array([[0.0, 0.0, 2.0, 2.0]]), np.array([[1.0, 0.0, 2.0, 2.0]]))
     array([0.33333333])
     """
-    a, b = corners(faces), corners(found)
-    shared = _shared(faces, found)
+    a, b = corners(faces), corners(boxes)
+    shared = _shared(faces, boxes)
     area_a, area_b = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1]), (b[:, 2] - b[:, 0]) * (b[:, 3] - b[:, 1])
     return np.asarray(shared / (area_a + area_b - shared), dtype=faces.dtype)

@@ -33,9 +33,9 @@ class ThresholdChoice:
 
 
 def choose_threshold(
-    negatives: Floats, image: Ints, images: int, wanted: float, *, rounds: int = ROUNDS, seed: int = 0
+    negatives: Floats, image: Ints, images: int, alarms: float, *, rounds: int = ROUNDS, seed: int = 0
 ) -> ThresholdChoice:
-    """The lowest threshold that at most `wanted` false alarms reach, with its stability.
+    """The lowest threshold that at most `alarms` false alarms reach, with its stability.
 
     There is at least one false alarm; `image` is the image of each false alarm, as a number below `images`.
 
@@ -45,17 +45,17 @@ def choose_threshold(
     order = np.argsort(-negatives, kind="stable")
     negatives, image = negatives[order], image[order]
     ends = _ends(negatives)
-    threshold = float(thresholds_at(negatives, np.array([wanted]))[0])
+    threshold = float(thresholds_at(negatives, np.array([alarms]))[0])
     random = np.random.default_rng(seed)
     thresholds, elsewhere = [], []
     for _ in range(rounds):
         weight = np.bincount(random.integers(0, images, images), minlength=images)
-        thresholds.append(_lowest(negatives, ends, weight[image], wanted))
+        thresholds.append(_lowest(negatives, ends, weight[image], alarms))
         half = random.permutation(images) < images // 2
         inside = half[image]
-        chosen = _lowest(negatives, ends, inside.astype(np.int64), wanted / 2)
+        chosen = _lowest(negatives, ends, inside.astype(np.int64), alarms / 2)
         share = (images - images // 2) / images
-        elsewhere.append(np.count_nonzero((negatives >= chosen) & ~inside) / (wanted * share))
+        elsewhere.append(np.count_nonzero((negatives >= chosen) & ~inside) / (alarms * share))
     finite = [t for t in thresholds if np.isfinite(t)] or [threshold]
     moved, passing = (np.quantile(drawn, [0.025, 0.975]).tolist() for drawn in (finite, elsewhere))
     return ThresholdChoice(threshold, int(np.count_nonzero(negatives >= threshold)), *moved, *passing)
@@ -66,8 +66,8 @@ def _ends(falling: Floats) -> Ints:
     return np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
 
 
-def _lowest(falling: Floats, ends: Ints, weight: Ints, wanted: float) -> float:
-    index = int(np.searchsorted(np.cumsum(weight)[ends], wanted, side="right")) - 1
+def _lowest(falling: Floats, ends: Ints, weight: Ints, alarms: float) -> float:
+    index = int(np.searchsorted(np.cumsum(weight)[ends], alarms, side="right")) - 1
     if index < 0:
         return float(np.nextafter(falling[0], np.inf))
     return float(falling[ends[index]])

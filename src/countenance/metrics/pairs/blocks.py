@@ -88,13 +88,13 @@ def tiles(vectors: Vectors, ends: Ints, a: int, b: int) -> Iterator[Tile]:
 def over_rows(ends: Ints, work: Callable[[int, int], Any], step: Step | None = None) -> list[Any]:
     """What `work` gives for each block of rows, in order; `step` is told how many pairs were just finished."""
     blocks = list(cuts(ends, 0, ROWS))
-    found = []
+    results = []
     with one_blas_thread(), ThreadPoolExecutor(cores()) as pool:
         for (a, b), result in zip(blocks, pool.map(lambda block: work(*block), blocks), strict=True):
-            found.append(result)
+            results.append(result)
             if step is not None:
                 step(int(len(ends) * (b - a) - ends[a:b].sum()))
-    return found
+    return results
 
 
 def cores() -> int:

@@ -58,10 +58,10 @@ class Comparisons:
         """
         ends = ends_of(identity)
         pairs = impostor_pairs(np.bincount(identity)) if len(identity) else 0
-        wanted = int(MORE * fmr * pairs) + EXTRA
-        keep = LEAST_KEPT if wanted > MOST_KEPT else max(LEAST_KEPT, wanted)
-        found = genuine_pairs(vectors, ends, seed=seed)
-        return cls(vectors, identity, found, find_tail(vectors, ends, keep, seed=seed, step=step))
+        needed = int(MORE * fmr * pairs) + EXTRA
+        keep = LEAST_KEPT if needed > MOST_KEPT else max(LEAST_KEPT, needed)
+        genuine = genuine_pairs(vectors, ends, seed=seed)
+        return cls(vectors, identity, genuine, find_tail(vectors, ends, keep, seed=seed, step=step))
 
     @property
     def impostors(self) -> int:
@@ -135,18 +135,18 @@ class Comparisons:
 
     def _next_above(self, score: float) -> float:
         """The lowest score of any pair above a score."""
-        tail, found = self.tail, np.inf
+        tail, above = self.tail, np.inf
         place = int(np.searchsorted(self.ranked, score, side="right"))
         if place < len(self.ranked):
-            found = float(self.ranked[place])
+            above = float(self.ranked[place])
         a, b = self._range(score, tail.doubt)
         while True:
             close = tail.score[a:b] if tail.margin == 0 else self.vectors.exact(tail.first[a:b], tail.second[a:b])
             higher = close[close > score]
             if len(higher):
-                return min(found, float(higher.min()))
+                return min(above, float(higher.min()))
             if a == 0:
-                return found
+                return above
             a, b = max(a - FURTHER, 0), a  # the scores just above are further away than the rounding
 
     def accepted(self, threshold: float, accept: Accept, step: Step | None = None) -> int:
@@ -163,19 +163,19 @@ class Comparisons:
             second = np.concatenate([tail.second[:sure], second[at]])
             accept(first, second)
             return len(first)
-        return self._again(Threshold(threshold, True), threshold, threshold, None, accept, step)[1]
+        return self._exactly(Threshold(threshold, True), threshold, threshold, None, accept, step)[1]
 
     def accepted_at_rate(self, fmr: float, accept: Accept, step: Step | None = None) -> tuple[Threshold, int]:
         """The smallest threshold whose FMR is at most `fmr`, and `accept` called with the pairs that it accepts."""
-        found, tail = self.threshold_at(fmr), self.tail
-        if found.exact:
-            return found, self.accepted(found.score, accept, step)
-        place = int(np.searchsorted(tail.edges, found.score))
+        threshold, tail = self.threshold_at(fmr), self.tail
+        if threshold.exact:
+            return threshold, self.accepted(threshold.score, accept, step)
+        place = int(np.searchsorted(tail.edges, threshold.score))
         low = float(tail.edges[place - 1])
-        return self._again(found, low, found.score, self._allowed(fmr), accept, step)
+        return self._exactly(threshold, low, threshold.score, self._allowed(fmr), accept, step)
 
-    def _again(
-        self, found: Threshold, low: float, high: float, allowed: int | None, accept: Accept, step: Step | None
+    def _exactly(
+        self, threshold: Threshold, low: float, high: float, allowed: int | None, accept: Accept, step: Step | None
     ) -> tuple[Threshold, int]:
         """Make the blocks again: pairs surely above `high` are accepted at once, those near or below it are kept.
 
@@ -183,7 +183,7 @@ class Comparisons:
         """
         near = np.float32(high - self.vectors.margin)
         low, high = low - self.vectors.margin, high + self.vectors.margin
-        lock, kept, count, held = threading.Lock(), [], 0, 0
+        lock, close_pairs, count, held = threading.Lock(), [], 0, 0
 
         def take(first: Any, second: Any, score: Any) -> None:
             nonlocal count, held
@@ -193,7 +193,7 @@ class Comparisons:
                 count += int(sure.sum())
                 # Very many equal scores: the threshold stays an edge, and only pairs near that are needed.
                 close = ~sure if held < MOST_KEPT else ~sure & (score >= near)
-                kept.append((first[close], second[close]))
+                close_pairs.append((first[close], second[close]))
                 held += int(close.sum())
 
         def work(a: int, b: int) -> None:
@@ -210,7 +210,7 @@ class Comparisons:
                     take(*block)
 
             on_device(self.vectors, self.ends, lambda: low, together, 0, device, step)
-        first, second = (np.concatenate([block[k] for block in kept]) for k in range(2))
+        first, second = (np.concatenate([block[k] for block in close_pairs]) for k in range(2))
         exact = self.vectors.exact(first, second)
         if allowed is not None and held < MOST_KEPT and count <= allowed < count + held:
             ranked = np.sort(exact)[::-1]
@@ -218,17 +218,17 @@ class Comparisons:
             higher = ranked[ranked > refused]
             place = int(np.searchsorted(self.ranked, refused, side="right"))
             above = [*higher[-1:].tolist(), *self.ranked[place : place + 1].tolist(), high]
-            found = Threshold(between(refused, min(above)), True)
-        at = exact >= found.score
+            threshold = Threshold(between(refused, min(above)), True)
+        at = exact >= threshold.score
         accept(first[at], second[at])
-        return found, count + int(at.sum())
+        return threshold, count + int(at.sum())
 
     def fmr_curve(self, thresholds: Array) -> Array:
         """FMR at each threshold: from the pairs kept where they reach so far, from the histogram elsewhere."""
         tail = self.tail
-        kept = np.searchsorted(self._falling, -thresholds, side="right")
+        ranked = np.searchsorted(self._falling, -thresholds, side="right")
         binned = np.interp(thresholds, tail.edges, tail.above.astype(np.float64))
-        count = np.where(thresholds >= tail.cut, kept, binned)
+        count = np.where(thresholds >= tail.cut, ranked, binned)
         return np.asarray(count / self.impostors if self.impostors else np.full(len(thresholds), np.nan))
 
 

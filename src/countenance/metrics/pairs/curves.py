@@ -44,10 +44,10 @@ class Curves:
         compared, tail = self.compared, self.compared.tail
         allowed = np.floor(fmr * compared.impostors + 1e-9)
         place = np.minimum(allowed.astype(np.int64), len(tail.score) - 1)
-        kept = np.nextafter(tail.score[place].astype(np.float64), np.inf)
+        exact = np.nextafter(tail.score[place].astype(np.float64), np.inf)
         binned = np.interp(allowed, tail.above[::-1].astype(np.float64), tail.edges[::-1])
-        found = np.where((allowed < len(tail.score)) & (kept > tail.cut), kept, binned)
-        return np.asarray(np.where(allowed >= compared.impostors, -np.inf, found))
+        threshold = np.where((allowed < len(tail.score)) & (exact > tail.cut), exact, binned)
+        return np.asarray(np.where(allowed >= compared.impostors, -np.inf, threshold))
 
     def exact(self, fmr: Array) -> list[Threshold]:
         """The smallest threshold for each rate."""
@@ -86,8 +86,8 @@ class Curves:
         reached = (thresholds > self.compared.tail.cut) | self.compared.tail.whole
         for chosen, source in ((reached, self.compared), (~reached, None)):
             if chosen.any() and len(value):
-                made = self._subset if source is None else source
-                band = self._of(made, chosen, genuine, impostor, value, thresholds)
+                comparisons = self._subset if source is None else source
+                band = self._of(comparisons, chosen, genuine, impostor, value, thresholds)
                 low[chosen], high[chosen] = band.low, band.high
         return RateBand(value, low, high)
 
@@ -102,8 +102,8 @@ class Curves:
     ) -> RateBand:
         at = thresholds[chosen]
         order = np.argsort(-at, kind="stable")
-        found = Influence.at(compared, at[order]).scaled(len(compared.sizes) / len(self.compared.sizes))
-        band = found.band(genuine[chosen][order], impostor[chosen][order], value[chosen][order], self.level)
+        influence = Influence.at(compared, at[order]).scaled(len(compared.sizes) / len(self.compared.sizes))
+        band = influence.band(genuine[chosen][order], impostor[chosen][order], value[chosen][order], self.level)
         back = np.argsort(order, kind="stable")
         return RateBand(value[chosen], band.low[back], band.high[back])
 
@@ -113,7 +113,7 @@ class Curves:
         compared = self.compared
         random = np.random.default_rng([self.seed, STREAM])
         people = random.permutation(len(compared.sizes))
-        wanted = np.sort(people[: max(2, int(np.searchsorted(np.cumsum(compared.sizes[people]), SUBSET)))])
-        rows = np.flatnonzero(np.isin(compared.identity, wanted))
+        drawn = np.sort(people[: max(2, int(np.searchsorted(np.cumsum(compared.sizes[people]), SUBSET)))])
+        rows = np.flatnonzero(np.isin(compared.identity, drawn))
         _, identity = np.unique(compared.identity[rows], return_inverse=True)
         return Comparisons.of(compared.vectors.taken(rows), identity, seed=self.seed)

@@ -141,9 +141,9 @@ def halves(vectors: Any) -> tuple[Any, Any]:
 def best_first(first: Index, second: Index, score: Singles, cut: float, device: str) -> tuple[Any, Any, Any]:
     """Pairs from a cut up by falling score, equal ones by row and column, sorted on a device."""
     torch = import_module("torch")
-    one, two, value = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (first, second, score))
+    left, right, value = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (first, second, score))
     high = value >= float(np.float32(cut))
-    one, two, value = one[high], two[high], value[high]
-    order = torch.argsort(one.long() << 32 | two.long())
+    left, right, value = left[high], right[high], value[high]
+    order = torch.argsort(left.long() << 32 | right.long())
     order = order[torch.sort(value[order] + 0.0, descending=True, stable=True)[1]]
-    return one[order].cpu().numpy(), two[order].cpu().numpy(), value[order].cpu().numpy()
+    return left[order].cpu().numpy(), right[order].cpu().numpy(), value[order].cpu().numpy()

@@ -92,11 +92,11 @@ class PlainCount:
     """For each row, where its identity ends; on the device."""
     bins: int
     reach: tuple[float, float]
-    kept: list[Any] = field(default_factory=list)
+    pairs: list[Any] = field(default_factory=list)
 
     def start(self, cut: float) -> None:
         """Begin a block of rows."""
-        self.cut, self.kept = cut, []
+        self.cut, self.pairs = cut, []
         self.total = self.torch.zeros(max(self.bins, 1), dtype=self.torch.int64, device=self.ends.device)
 
     def add(self, scores: Any, block: Block) -> None:
@@ -110,14 +110,14 @@ class PlainCount:
             self.total += self._counted(scores[scores > -torch.inf] if masked else scores)
         chosen = scores >= self.cut if self.cut > -np.inf else scores > -torch.inf
         i, j = torch.nonzero(chosen, as_tuple=True)
-        self.kept.append(((i + a).cpu().numpy(), (j + c).cpu().numpy(), scores[i, j].cpu().numpy()))
+        self.pairs.append(((i + a).cpu().numpy(), (j + c).cpu().numpy(), scores[i, j].cpu().numpy()))
 
     def end(self) -> None:
         """The block of rows is complete."""
 
     def result(self) -> tuple[Ints, list[Any]]:
         """The histogram and the pairs of the block of rows."""
-        return self.total.cpu().numpy(), self.kept
+        return self.total.cpu().numpy(), self.pairs
 
     def _counted(self, scores: Any) -> Any:
         """How many scores are in each bin; in parts, or a bin might hold more ones than single precision can."""
@@ -198,5 +198,5 @@ class Fused:
             histogram, count = self.histogram.cpu().numpy(), int(self.count.cpu())
             if count > ROOM:
                 raise Overflow
-            kept = [part[:count].cpu().numpy() for part in (self.first, self.second, self.value)]
-        return histogram, [tuple(kept)]
+            pairs = [part[:count].cpu().numpy() for part in (self.first, self.second, self.value)]
+        return histogram, [tuple(pairs)]

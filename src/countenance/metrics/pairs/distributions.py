@@ -69,7 +69,7 @@ def _drawn(rows: Ints, identity: Ints, most: int, random: np.random.Generator) -
     return first[:most], second[:most]
 
 
-def dyadic_mean(values: Array, one: Ints, two: Ints, level: float = LEVEL) -> IntervalEstimate:
+def dyadic_mean(values: Array, first: Ints, second: Ints, level: float = LEVEL) -> IntervalEstimate:
     """The mean of values that belong to pairs of people, with pairs that share a person not taken as independent.
 
     >>> dyadic_mean(np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([1, 2, 2])).value
@@ -79,7 +79,7 @@ def dyadic_mean(values: Array, one: Ints, two: Ints, level: float = LEVEL) -> In
         return IntervalEstimate(np.nan, np.nan, np.nan, 0, 0)
     mean, n = float(values.mean()), len(values)
     error = values - mean
-    names, codes = np.unique(np.concatenate([one, two]), return_inverse=True)
+    names, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
     residual = np.bincount(codes, np.tile(error, 2)).astype(np.float64)
     weight = np.bincount(codes).astype(np.float64)
     low, high = np.minimum(codes[:n], codes[n:]), np.maximum(codes[:n], codes[n:])

@@ -29,12 +29,12 @@ class AcceptedPairs:
     """Accepted impostor pairs as they come; none are kept where there are more than `MOST_PAIRS`."""
 
     count: int = 0
-    kept: list[tuple[Index, Index]] = field(default_factory=list)
+    blocks: list[tuple[Index, Index]] = field(default_factory=list)
 
     def add(self, first: Index, second: Index) -> None:
         """Take some pairs."""
         self.count += len(first)
-        self.kept = [*self.kept, (first, second)] if self.count <= MOST_PAIRS else []
+        self.blocks = [*self.blocks, (first, second)] if self.count <= MOST_PAIRS else []
 
     @property
     def complete(self) -> bool:
@@ -43,9 +43,9 @@ class AcceptedPairs:
 
     def pairs(self) -> tuple[Ints, Ints]:
         """All pairs: rows of the first and of the second picture."""
-        if not self.kept:
+        if not self.blocks:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        first, second = (np.concatenate([block[k] for block in self.kept]).astype(np.int64) for k in range(2))
+        first, second = (np.concatenate([block[k] for block in self.blocks]).astype(np.int64) for k in range(2))
         return first, second
 
 
@@ -54,7 +54,7 @@ class EquityEstimate(NamedTuple):
 
     of: str
     measure: Measure
-    found: MeasuredEquity | None
+    measured: MeasuredEquity | None
     undefined: str = ""
 
 
@@ -106,11 +106,11 @@ class WithinGroups:
         weight = np.ones(len(sizes)) if weight is None else weight
         sizes = sizes * weight[:, None]
         impostors = (sizes.sum(axis=0) ** 2 - (sizes**2).sum(axis=0)) / 2
-        one, two = (weight[self.identity[side]] for side in self.accepted)
+        left, right = (weight[self.identity[side]] for side in self.accepted)
         own = weight[self.identity[self.genuine.first]]
         genuine = self.genuine.first, self.genuine.second
         with np.errstate(divide="ignore", invalid="ignore"):
-            fmr = self._within(cell, self.accepted, one * two) / impostors
+            fmr = self._within(cell, self.accepted, left * right) / impostors
             fnmr = self._within(cell, genuine, own * self.refused) / self._within(cell, genuine, own)
         return np.concatenate([fmr, fnmr])
 
@@ -139,8 +139,8 @@ class WithinGroups:
         (first, second), total, factors = self.accepted, len(sizes), []
         for g in range(len(self.groups.names)):
             both = pictures[first, g] & pictures[second, g]
-            one, two = self.identity[first[both]], self.identity[second[both]]
-            key, count = np.unique(np.minimum(one, two) * total + np.maximum(one, two), return_counts=True)
+            left, right = self.identity[first[both]], self.identity[second[both]]
+            key, count = np.unique(np.minimum(left, right) * total + np.maximum(left, right), return_counts=True)
             a, b, own, rate = key // total, key % total, sizes[:, g], fmr[g]
             residual = np.bincount(a, count, total) + np.bincount(b, count, total) - rate * own * (own.sum() - own)
             products = ((own**2).sum() ** 2 - (own**4).sum()) / 2
@@ -172,10 +172,10 @@ class WithinGroups:
             return []
         size = len(self.groups.names)
         fmr, fnmr = self.large, size + self.large
-        found = [self._one("FMR and FNMR", measure, [fmr, fnmr]) for measure in BOTH]
+        estimates = [self._one("FMR and FNMR", measure, [fmr, fnmr]) for measure in BOTH]
         for of, part in (("FMR", fmr), ("FNMR", fnmr)):
-            found += [self._one(of, measure, [part]) for measure in ERRORS]
-        return found
+            estimates += [self._one(of, measure, [part]) for measure in ERRORS]
+        return estimates
 
     def _one(self, of: str, measure: Measure, parts: Sequence[Ints]) -> EquityEstimate:
         columns = np.concatenate(parts)

@@ -43,10 +43,10 @@ def genuine_pairs(vectors: Vectors, ends: Ints, *, seed: int = 0, most: int = MO
             second.append(start + j)
             drawn += 1
     nothing = [np.zeros(0, np.int64)]
-    one, two = np.concatenate(first or nothing), np.concatenate(second or nothing)
-    order = np.lexsort((two, one))
-    one, two = one[order].astype(np.int32), two[order].astype(np.int32)
-    return Genuine(vectors.exact(one, two), one, two, drawn)
+    left, right = np.concatenate(first or nothing), np.concatenate(second or nothing)
+    order = np.lexsort((right, left))
+    left, right = left[order].astype(np.int32), right[order].astype(np.int32)
+    return Genuine(vectors.exact(left, right), left, right, drawn)
 
 
 def _drawn(size: int, most: int, random: np.random.Generator) -> tuple[Ints, Ints]:

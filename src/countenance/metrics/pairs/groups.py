@@ -68,8 +68,8 @@ class PersonPictures(NamedTuple):
     def of(cls, identity: Ints, groups: Groups) -> "PersonPictures":
         """The units of pictures whose identities are given."""
         kinds = len(groups.member)
-        found, unit, size = np.unique(identity * kinds + groups.cell, return_inverse=True, return_counts=True)
-        return cls(unit, found // kinds, found % kinds, size)
+        key, unit, size = np.unique(identity * kinds + groups.cell, return_inverse=True, return_counts=True)
+        return cls(unit, key // kinds, key % kinds, size)
 
 
 @dataclass
@@ -98,8 +98,8 @@ class AcceptedCounts:
         if not len(first):
             return
         for k, groups in enumerate(self.groups):
-            for one, two in ((first, second), (second, first)):
-                _count(self.by_picture[k], one, groups.cell[two])
+            for picture, other in ((first, second), (second, first)):
+                _count(self.by_picture[k], picture, groups.cell[other])
             units = self.units[k]
             a, b, count = _distinct(units.of_picture[first], units.of_picture[second])
             place = units.cell[a] * len(groups.member) + units.cell[b]
@@ -111,26 +111,26 @@ class AcceptedCounts:
 def _count(table: Ints, row: Index, column: Ints) -> None:
     """Add 1 to the table at each row and column."""
     low, wide = int(row.min()), table.shape[1]
-    found = np.bincount((row.astype(np.int64) - low) * wide + column)
-    table.ravel()[low * wide : low * wide + len(found)] += found
+    counts = np.bincount((row.astype(np.int64) - low) * wide + column)
+    table.ravel()[low * wide : low * wide + len(counts)] += counts
 
 
-def _distinct(one: Ints, two: Ints) -> tuple[Ints, Ints, Ints]:
+def _distinct(first: Ints, second: Ints) -> tuple[Ints, Ints, Ints]:
     """The distinct pairs of two lists and how often each occurs.
 
     >>> _distinct(np.array([4, 4, 5]), np.array([7, 7, 7]))
     (array([4, 5]), array([7, 7]), array([2, 1]))
     """
-    a, b = int(one.min()), int(two.min())
-    wide = int(two.max()) - b + 1
-    key = (one - a) * wide + (two - b)
-    if (int(one.max()) - a + 1) * wide <= FEW:
+    a, b = int(first.min()), int(second.min())
+    wide = int(second.max()) - b + 1
+    key = (first - a) * wide + (second - b)
+    if (int(first.max()) - a + 1) * wide <= FEW:
         count = np.bincount(key)
-        found = np.flatnonzero(count)
-        count = count[found]
+        pair = np.flatnonzero(count)
+        count = count[pair]
     else:
-        found, count = np.unique(key, return_counts=True)
-    return found // wide + a, found % wide + b, count
+        pair, count = np.unique(key, return_counts=True)
+    return pair // wide + a, pair % wide + b, count
 
 
 def fnmr_by_group(genuine: Genuine, identity: Ints, groups: Groups, threshold: float) -> list[IntervalEstimate]:

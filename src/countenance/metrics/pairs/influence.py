@@ -101,16 +101,20 @@ def _accepted(compared: Comparisons, thresholds: Array) -> tuple[Array, Array, A
     """Impostor pairs of each person at or above each threshold; Σ A_ab² and Σ A_ab·N_ab over pairs of people."""
     people, count, tail = len(compared.sizes), len(thresholds), compared.tail
     level = np.searchsorted(-thresholds, -tail.score.astype(np.float64), side="left")
-    kept = level < count
-    level, one, two = level[kept], compared.identity[tail.first[kept]], compared.identity[tail.second[kept]]
+    accepted = level < count
+    level, left, right = (
+        level[accepted],
+        compared.identity[tail.first[accepted]],
+        compared.identity[tail.second[accepted]],
+    )
     cells = np.zeros(people * count, np.int64)
-    for owner in (one, two):
+    for owner in (left, right):
         cells += np.bincount(owner * count + level, minlength=people * count)
     taken = cells.reshape(people, count).cumsum(axis=1).astype(np.float64)
     sizes = compared.sizes
     # The k-th accepted pair of two people raises A² by 2k - 1; pairs come with falling scores.
-    steps = 2.0 * _rank(one * people + two) - 1
-    products = (sizes[one] * sizes[two]).astype(np.float64)
+    steps = 2.0 * _rank(left * people + right) - 1
+    products = (sizes[left] * sizes[right]).astype(np.float64)
     squares, weighed = (np.bincount(level, w, minlength=count)[:count].cumsum() for w in (steps, products))
     return taken, squares, weighed
 

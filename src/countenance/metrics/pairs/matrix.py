@@ -37,13 +37,13 @@ def fmr_by_group(counts: AcceptedCounts, number: int = 0, level: float = LEVEL) 
     >>> fmr_by_group(counts).value
     array([[ 1.,  0.], [ 0., nan]])
     """
-    made = _Cells(counts, number)
+    matrix = _Cells(counts, number)
     total = len(counts.groups[number].names)
     shape = (total, total)
     value, low, high, log_error = (np.full(shape, np.nan) for _ in range(4))
     accepted, pairs = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for diagonal in (True, False):
-        cells = [made.cell(g, h) for g in range(total) for h in range(g, total) if (g == h) is diagonal]
+        cells = [matrix.cell(g, h) for g in range(total) for h in range(g, total) if (g == h) is diagonal]
         alike, within = _pooled(cells)
         for cell in cells:
             g, h = cell.place
@@ -53,7 +53,7 @@ def fmr_by_group(counts: AcceptedCounts, number: int = 0, level: float = LEVEL) 
                 low[a, b], high[a, b] = bounds
                 log_error[a, b] = cell.log_error(alike, within)
                 accepted[a, b], pairs[a, b] = round(cell.accepted), round(cell.pairs)
-    return FmrMatrix(value, low, high, accepted, pairs, made.people, log_error)
+    return FmrMatrix(value, low, high, accepted, pairs, matrix.people, log_error)
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,9 @@ class _Cells:
         mine, all_mine = sides.sum(axis=0).T
         residual = (mine - rate * all_mine)[all_mine > 0]
         squares, weighed = (table[g, h] for table in (self.within if same else self.between))
-        one, two = self.powers[:, g], self.powers[:, h]
-        products = (one.sum() * two.sum() - (one * two).sum()) / half
-        dyads = ((one > 0).sum() * (two > 0).sum() - ((one > 0) & (two > 0)).sum()) / half
+        left, right = self.powers[:, g], self.powers[:, h]
+        products = (left.sum() * right.sum() - (left * right).sum()) / half
+        dyads = ((left > 0).sum() * (right > 0).sum() - ((left > 0) & (right > 0)).sum()) / half
         people = [_effective(side[:, 1]) for side in sides]
         weight = 4 / max(people[0], 1) if same else sum(1 / max(count, 1) for count in people)
         error = max(float(squares - 2 * rate * weighed + rate * rate * products), 0.0)

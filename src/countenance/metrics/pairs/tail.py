@@ -68,11 +68,11 @@ def find_tail(
     rising = _Rising(vectors, keep, -np.inf if pairs <= keep else _first_cut(vectors, ends, keep / pairs, seed))
 
     def work(a: int, b: int) -> None:
-        own, kept = _Histogram(vectors.reach), []
+        own, blocks = _Histogram(vectors.reach), []
         for tile in tiles(vectors, ends, a, b):
             own.add(tile.scores if tile.valid is None else tile.scores[tile.valid])
-            kept.append(tile.pairs(tile.scores >= np.float32(rising.cut)))
-        rising.add(own.counts, kept)
+            blocks.append(tile.pairs(tile.scores >= np.float32(rising.cut)))
+        rising.add(own.counts, blocks)
 
     chosen = gpu(pairs) if device is None else device
     if chosen is None:
@@ -90,8 +90,8 @@ def _first_cut(vectors: Vectors, ends: Ints, share: float, seed: int) -> float:
     scores = vectors.left[rows] @ vectors.right[columns].T
     other = ends[rows][:, None] != ends[columns][None, :]
     values = scores[other]
-    wanted = int(TWICE * share * len(values)) + EXTRA
-    return float(np.sort(values)[-wanted]) if wanted < len(values) else -np.inf
+    needed = int(TWICE * share * len(values)) + EXTRA
+    return float(np.sort(values)[-needed]) if needed < len(values) else -np.inf
 
 
 class _Histogram:
@@ -135,7 +135,7 @@ class _Rising:
     keep: int
     cut: float
     histogram: Ints = field(default_factory=lambda: np.zeros(BINS, np.int64))
-    kept: list[tuple[Index, Index, Index]] = field(default_factory=list)
+    blocks: list[tuple[Index, Index, Index]] = field(default_factory=list)
     held: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -143,26 +143,26 @@ class _Rising:
         low, high = self.vectors.reach
         self.edges = np.linspace(low, high, BINS + 1)
 
-    def add(self, histogram: Ints, kept: list[Any]) -> None:
+    def add(self, histogram: Ints, blocks: list[Any]) -> None:
         """Take the bins and the pairs of a block of rows."""
         with self.lock:
             self.histogram += histogram
             self.cut = max(self.cut, sure_cut(self.histogram, self.edges, self.keep))
-            self.kept += [_narrow(block) for block in kept]
-            self.held += sum(len(score) for _, _, score in kept)
+            self.blocks += [_narrow(block) for block in blocks]
+            self.held += sum(len(score) for _, _, score in blocks)
             if self.held > 3 * self.keep:  # seldom: looking at every block took a third of the time with a GPU
-                first, second, score = _above(_joined(self.kept), self.cut)
-                self.kept, self.held = [(first, second, score)], len(score)
+                first, second, score = _above(_joined(self.blocks), self.cut)
+                self.blocks, self.held = [(first, second, score)], len(score)
 
     def tail(self, vectors: Vectors, pairs: int, device: str | None = None) -> ImpostorTail:
         """What was found, in an order that does not depend on the threads."""
-        found = _joined(self.kept)
+        joined = _joined(self.blocks)
         if device is None:
-            first, second, values = _above(found, self.cut)
+            first, second, values = _above(joined, self.cut)
             order = best_first(first, second, values)
             first, second, values = first[order], second[order], values[order]
         else:
-            first, second, values = sorted_on(*found, self.cut, device)
+            first, second, values = sorted_on(*joined, self.cut, device)
         margin = vectors.margin
         cut = self.cut + margin if len(values) < pairs else -np.inf
         if pairs <= EXACT:

@@ -64,9 +64,9 @@ class Vectors:
             edge = reach_of(largest)
             return cls(similarity, rows, length, left, left, (-edge, edge), terms * ROUNDING * largest)
         # -|a - b|² = 2 a·b - |a|² - |b|², as one product with two more columns.
-        single, one = square.astype(np.float32)[:, None], np.ones((len(rows), 1), np.float32)
+        single, ones = square.astype(np.float32)[:, None], np.ones((len(rows), 1), np.float32)
         plain = rows.astype(np.float32)
-        left, right = np.hstack([2 * plain, -single, one]), np.hstack([plain, one, -single])
+        left, right = np.hstack([2 * plain, -single, ones]), np.hstack([plain, ones, -single])
         edge = reach_of(4 * largest)
         return cls(similarity, rows, length, left, right, (-edge, edge * 1e-4), terms * ROUNDING * 4 * largest)
 
@@ -75,15 +75,15 @@ class Vectors:
         out = np.empty(len(first))
         for a in range(0, len(first), CHUNK):
             i, j = first[a : a + CHUNK], second[a : a + CHUNK]
-            one, two = self.raw[i].astype(np.float64), self.raw[j].astype(np.float64)
+            left, right = self.raw[i].astype(np.float64), self.raw[j].astype(np.float64)
             if self.similarity == "cosine":
-                one /= self.length[i, None]
-                two /= self.length[j, None]
+                left /= self.length[i, None]
+                right /= self.length[j, None]
             if self.similarity == "euclidean":
-                one -= two
-                out[a : a + CHUNK] = -np.einsum("ij,ij->i", one, one)
+                left -= right
+                out[a : a + CHUNK] = -np.einsum("ij,ij->i", left, left)
             else:
-                out[a : a + CHUNK] = np.einsum("ij,ij->i", one, two)
+                out[a : a + CHUNK] = np.einsum("ij,ij->i", left, right)
         return out
 
     def taken(self, rows: Index) -> "Vectors":

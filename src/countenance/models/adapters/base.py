@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Labels
-from countenance.answers.finds import in_words
 from countenance.answers.libraries import shown_by
+from countenance.answers.targets import in_words
 from countenance.data import Dataset
 from countenance.data.vocabulary import VOCABULARIES, in_order
 from countenance.errors import ModelError

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Age, Boxes, Embedding, Labels
+from countenance.files import file_hash
 from countenance.models.adapters import base
-from countenance.models.model import file_hash
 
 NEEDS = {Boxes: "detection", Embedding: "recognition", Age: "genderage", Labels: "genderage"}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from countenance.answers import Boxes, Keypoints, Labels, Masks
 from countenance.answers.libraries import shown_by
+from countenance.files import file_hash
 from countenance.models.adapters import base, networks
-from countenance.models.model import file_hash
 
 GIVES: dict[str, tuple[type[Any], ...]] = {"segment": (Boxes, Masks), "pose": (Boxes, Keypoints), "classify": (Labels,)}
 

@@ -21,7 +21,7 @@ class Entry:
     build: Callable[[Path | None, str, dict[str, Any]], Model]
     """From a weights path (or None), a device and settings."""
     finds: tuple[str, ...]
-    """What it finds, in the words of `countenance.answers.finds`."""
+    """What it finds, in the words of `countenance.answers.targets`."""
     package: str | None = None
     """The Python module that must be importable."""
     install: str = ""

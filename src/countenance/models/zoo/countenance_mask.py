@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from countenance.answers import Boxes
 from countenance.errors import InputError
+from countenance.files import file_hash
 from countenance.metrics.boxes import suppress
-from countenance.models.model import Images, file_hash
+from countenance.models.model import Images
 from countenance.models.onnx import InputSpec, open_session, prepare
 
 WEIGHTS = Path(__file__).parent / "weights" / "countenance_mask.onnx"

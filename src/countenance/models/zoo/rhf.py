@@ -201,8 +201,8 @@ class Rhf:
     def _pooled(self, maps: list[Any], proposals: NDArray[np.float64], size: tuple[int, int]) -> Any:
         """What each proposal shows, 7 × 7 cells of the map that suits its size."""
         area = np.prod(proposals[:, 2:] - proposals[:, :2], axis=1)
-        wanted = np.floor(CANONICAL_LEVEL + np.log2(np.sqrt(area) / CANONICAL_SIZE) + 1e-6)
-        levels = np.clip(wanted, 2, 1 + len(maps)).astype(int) - 2
+        ideal = np.floor(CANONICAL_LEVEL + np.log2(np.sqrt(area) / CANONICAL_SIZE) + 1e-6)
+        levels = np.clip(ideal, 2, 1 + len(maps)).astype(int) - 2
         pooled = self.torch.zeros((len(proposals), maps[0].shape[1], POOLED, POOLED), device=self.device)
         for level, features in enumerate(maps):
             rows = np.flatnonzero(levels == level)

@@ -11,8 +11,7 @@ from typing import Any
 
 from countenance.data import Dataset
 from countenance.data.balance import balance
-from countenance.files import write_json
-from countenance.models.model import file_hash
+from countenance.files import file_hash, write_json
 from countenance.run.licences import names_in
 
 CONTEXT: dict[str, Any] = {
@@ -65,7 +64,7 @@ URLS = {
 def croissant(dataset: Dataset, tables: Path | None = None) -> dict[str, Any]:
     """A dataset as Croissant; `tables` is the folder with `samples.parquet` and `subjects.parquet`, if there is one."""
     card = dataset.card
-    made: dict[str, Any] = {
+    document: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
@@ -74,14 +73,14 @@ def croissant(dataset: Dataset, tables: Path | None = None) -> dict[str, Any]:
         "license": [card.licence, *(URLS[name.lower()] for name in names_in(card.licence) if name.lower() in URLS)],
         "version": card.version if card.version.count(".") == 2 else f"{card.version}.0.0",
     }
-    made |= {"citeAs": card.citation} if card.citation else {}
-    made |= _rai(dataset)
-    made["distribution"], made["recordSet"] = [], [_counts(dataset)]
+    document |= {"citeAs": card.citation} if card.citation else {}
+    document |= _rai(dataset)
+    document["distribution"], document["recordSet"] = [], [_counts(dataset)]
     if tables is not None:
         for name in ("samples", "subjects"):
-            made["distribution"].append(_file(tables / f"{name}.parquet"))
-            made["recordSet"].append(_record_set(tables / f"{name}.parquet"))
-    return made
+            document["distribution"].append(_file(tables / f"{name}.parquet"))
+            document["recordSet"].append(_record_set(tables / f"{name}.parquet"))
+    return document
 
 
 def write_croissant(dataset: Dataset, out: Path, tables: Path | None = None) -> Path:

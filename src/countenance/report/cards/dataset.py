@@ -24,8 +24,8 @@ def dataset_card(dataset: Dataset) -> str:
         "size_categories": [SIZE_NAMES[sum(len(dataset) >= size for size in SIZES)]],
         "tags": ["countenance", "images-of-people", *(["synthetic"] if not card.real_people else [])],
     }
-    made = [front_matter(fields, "dataset"), f"# {cell(card.name)}", "", cell(card.description), ""]
-    made += [f"> {cell(card.warning)}", ""] if card.warning else []
+    lines = [front_matter(fields, "dataset"), f"# {cell(card.name)}", "", cell(card.description), ""]
+    lines += [f"> {cell(card.warning)}", ""] if card.warning else []
     facts = (
         ("Version", card.version),
         ("Images", f"{len(dataset):,}"),
@@ -36,21 +36,21 @@ def dataset_card(dataset: Dataset) -> str:
         ("Real people", "yes" if card.real_people else "no"),
         ("Citation", card.citation),
     )
-    made += ["| | |", "|---|---|", *(f"| {name} | {cell(value)} |" for name, value in facts if value), ""]
-    made += ["## Attributes", "", "| attribute | assigned by | meaning |", "|---|---|---|"]
+    lines += ["| | |", "|---|---|", *(f"| {name} | {cell(value)} |" for name, value in facts if value), ""]
+    lines += ["## Attributes", "", "| attribute | assigned by | meaning |", "|---|---|---|"]
     counted = balance(dataset)
     for name in dict.fromkeys([*card.attributes, *counted]):
         about = card.attributes.get(name)
         who, meaning = (about.assigned_by, about.meaning) if about else ("unknown", "")
-        made.append(f"| {cell(name)} | {who} | {cell(meaning)} |")
-    made += ["", "## Who is in it", "", "A value that nobody has is listed with 0.", ""]
+        lines.append(f"| {cell(name)} | {who} | {cell(meaning)} |")
+    lines += ["", "## Who is in it", "", "A value that nobody has is listed with 0.", ""]
     for name, values in counted.items():
-        made += _counts(name, values)
-    return "\n".join(made).rstrip() + "\n"
+        lines += _counts(name, values)
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _counts(name: str, values: Sequence[tuple[str, int]]) -> list[str]:
     total = sum(n for _, n in values) or 1
-    made = [f"### {cell(attribute_label(name))}", "", "| value | number | share |", "|---|---:|---:|"]
-    made += [f"| {cell(value_label(name, value))} | {n:,} | {100 * n / total:.1f} % |" for value, n in values]
-    return [*made, ""]
+    lines = [f"### {cell(attribute_label(name))}", "", "| value | number | share |", "|---|---:|---:|"]
+    lines += [f"| {cell(value_label(name, value))} | {n:,} | {100 * n / total:.1f} % |" for value, n in values]
+    return [*lines, ""]

@@ -57,6 +57,6 @@ def front_matter(fields: dict[str, Any], kind: str) -> str:
 
         text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
     else:
-        made = getattr(repocard_data, "ModelCardData" if kind == "model" else "DatasetCardData")
-        text = made(**fields).to_yaml()
+        card_type = getattr(repocard_data, "ModelCardData" if kind == "model" else "DatasetCardData")
+        text = card_type(**fields).to_yaml()
     return f"---\n{text.rstrip()}\n---\n"

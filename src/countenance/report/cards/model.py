@@ -35,32 +35,32 @@ def model_card(run: Run) -> str:
     manifest, settings = DEFAULTS | run.plain_manifest(), AUDITED | source.audit.settings
     audit = source.audit
     headline = sentence(source, model_label(run.model_name), too_many_failed=too_many_failed(manifest))
-    told = words.strongest(audit.findings, source.names)
-    statements = [words.statement(f, source.names) for f in told] or words.in_short(audit, source.names)
+    strongest = words.strongest(audit.findings, source.names)
+    statements = [words.statement(f, source.names) for f in strongest] or words.in_short(audit, source.names)
     card, model = run.manifest.dataset.card, run.manifest.model
-    made = [front_matter(_fields(run, source), "model"), f"# {cell(run.model_name)}", ""]
-    made += [f"{cell(model.description)}.", ""] if model.description else []
-    made += [f"**{cell(headline)}** Verdict of the audit: {audit.verdict}.", ""]
-    made += [f"- **{cell(one.who)}**: {cell(one.text)}" for one in statements]
-    made += ["", cell(words.how_sure(told[0], settings)) if told else cell(words.summary(audit)), ""]
-    made += ["## Evaluation", "", _asked(run, source, settings), ""]
-    made += ["| number | value | interval | from |", "|---|---:|---:|---:|"]
+    lines = [front_matter(_fields(run, source), "model"), f"# {cell(run.model_name)}", ""]
+    lines += [f"{cell(model.description)}.", ""] if model.description else []
+    lines += [f"**{cell(headline)}** Verdict of the audit: {audit.verdict}.", ""]
+    lines += [f"- **{cell(statement.who)}**: {cell(statement.text)}" for statement in statements]
+    lines += ["", cell(words.how_sure(strongest[0], settings)) if strongest else cell(words.summary(audit)), ""]
+    lines += ["## Evaluation", "", _asked(run, source, settings), ""]
+    lines += ["| number | value | interval | from |", "|---|---:|---:|---:|"]
     for number in charts.headline_numbers(source):
-        made.append(f"| {cell(number.name)} | {cell(number.value)} | {cell(number.interval)} | {cell(number.n)} |")
-    made += ["", "## Groups", "", groups_table(source).markdown()]
-    made += ["## Limits", "", *(f"- {line}" for line in _limits(source, manifest, settings)), ""]
-    made += ["## Data", "", *_data(card), "", "## Licences", ""]
-    made += [f"- {cell(what)}: {cell(licence)}" for what, licence in of_manifest(run.manifest).items()]
+        lines.append(f"| {cell(number.name)} | {cell(number.value)} | {cell(number.interval)} | {cell(number.n)} |")
+    lines += ["", "## Groups", "", groups_table(source).markdown()]
+    lines += ["## Limits", "", *(f"- {line}" for line in _limits(source, manifest, settings)), ""]
+    lines += ["## Data", "", *_data(card), "", "## Licences", ""]
+    lines += [f"- {cell(what)}: {cell(licence)}" for what, licence in of_manifest(run.manifest).items()]
     suite = suite_of(run)
     if suite is not None:
-        made += ["", "## Protocol", "", f"- {cell(suite.name)}: {cell(suite.question)}"]
-        made += [f"- {what}: {cell(text)}" for what, text in suite.rights().items()]
-    made += ["", "## How this was made", "", "```console"]
-    made += [f"$ {line}" for line in method.commands(manifest, settings, "auto")]
+        lines += ["", "## Protocol", "", f"- {cell(suite.name)}: {cell(suite.question)}"]
+        lines += [f"- {what}: {cell(text)}" for what, text in suite.rights().items()]
+    lines += ["", "## How this was made", "", "```console"]
+    lines += [f"$ {line}" for line in method.commands(manifest, settings, "auto")]
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
-    made += ["```", "", f"Finished {manifest['finished']}, countenance {manifest['countenance']}"]
-    made[-1] += f" ({cell(versions)})." if versions else "."
-    return "\n".join(made) + "\n"
+    lines += ["```", "", f"Finished {manifest['finished']}, countenance {manifest['countenance']}"]
+    lines[-1] += f" ({cell(versions)})." if versions else "."
+    return "\n".join(lines) + "\n"
 
 
 def _asked(run: Run, source: ReportSource, settings: dict[str, Any]) -> str:
@@ -77,21 +77,21 @@ def _asked(run: Run, source: ReportSource, settings: dict[str, Any]) -> str:
 def _limits(source: ReportSource, manifest: dict[str, Any], settings: dict[str, Any]) -> list[str]:
     """What a reader must not conclude."""
     audit, card = source.audit, source.run.manifest.dataset.card
-    made = [cell(card.warning)] if card.warning else []
+    lines = [cell(card.warning)] if card.warning else []
     missing = words.untested_groups(audit)
     if missing:
         named = ", ".join(cell(source.names.who(attribute, group)) for attribute, group in missing[:8])
         more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
-        made.append(f"Not tested, too few people: {named}{more}.")
+        lines.append(f"Not tested, too few people: {named}{more}.")
     unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
     if unsure:
-        made.append(
+        lines.append(
             f"{unsure:,} of {len(audit.findings):,} comparisons cannot rule out a difference of "
             f"{delta_words(settings)} or more."
         )
-    made += [cell(str(note)) for note in [*manifest["notes"], *settings["notes"]]]
-    made.append("Numbers hold for this data, this task and these versions.")
-    return made
+    lines += [cell(str(note)) for note in [*manifest["notes"], *settings["notes"]]]
+    lines.append("Numbers hold for this data, this task and these versions.")
+    return lines
 
 
 def _data(card: Any) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from countenance.auditing import Finding
 from countenance.report import numbers, words
+from countenance.report.charts import forests
 from countenance.report.findings import in_order, safe_cell
 from countenance.report.names import Names, attribute_label, clean
 from countenance.report.source import ReportSource
@@ -59,18 +60,18 @@ class CardTable:
     def markdown(self) -> str:
         """A Markdown table with its caption and licences."""
         ends = "|".join("---:" if right else "---" for right in self.numeric)
-        made = [f"{cell(self.caption)}", "", f"| {' | '.join(self.columns)} |", f"|{ends}|"]
-        made += [f"| {' | '.join(cell(text) for text in row)} |" for row in self.rows]
-        return "\n".join([*made, "", cell(self.source()), ""])
+        lines = [f"{cell(self.caption)}", "", f"| {' | '.join(self.columns)} |", f"|{ends}|"]
+        lines += [f"| {' | '.join(cell(text) for text in row)} |" for row in self.rows]
+        return "\n".join([*lines, "", cell(self.source()), ""])
 
     def latex(self) -> str:
         """A LaTeX table (package booktabs) that can be read into a paper."""
         ends = "".join("r" if right else "l" for right in self.numeric)
-        made = [f"% {clean(self.source())}", "% needs \\usepackage{booktabs}", r"\begin{table}", r"\centering"]
-        made += [rf"\caption{{{latex(self.caption)}}}", rf"\begin{{tabular}}{{{ends}}}", r"\toprule"]
-        made += [" & ".join(latex(name) for name in self.columns) + r" \\", r"\midrule"]
-        made += [" & ".join(latex(text) for text in row) + r" \\" for row in self.rows]
-        return "\n".join([*made, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+        lines = [f"% {clean(self.source())}", "% needs \\usepackage{booktabs}", r"\begin{table}", r"\centering"]
+        lines += [rf"\caption{{{latex(self.caption)}}}", rf"\begin{{tabular}}{{{ends}}}", r"\toprule"]
+        lines += [" & ".join(latex(name) for name in self.columns) + r" \\", r"\midrule"]
+        lines += [" & ".join(latex(text) for text in row) + r" \\" for row in self.rows]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
     def csv(self) -> str:
         """CSV with exact values; the last column holds the licences of what made the table."""
@@ -78,9 +79,9 @@ class CardTable:
         writer = csv.writer(buffer, lineterminator="\r\n")
         names = list(self.exact[0]) if self.exact else []
         writer.writerow([*names, "licences"])
-        said = in_words(self.licences)
+        licences = in_words(self.licences)
         for row in self.exact:
-            writer.writerow([*(safe_cell(row[name]) for name in names), said])
+            writer.writerow([*(safe_cell(row[name]) for name in names), licences])
         return buffer.getvalue()
 
 
@@ -131,7 +132,7 @@ def _table(source: ReportSource, what: str, columns: Sequence[tuple[str, bool]],
 
 
 def groups_table(source: ReportSource) -> CardTable:
-    """Every group of every audited attribute, with its interval, its size and the verdict on it."""
+    """The rows of the forest plots: every group, with its interval, its size and the verdict on it."""
     many = words.cluster_noun(source.audit.settings)[1]
     columns = (
         ("metric", False),
@@ -142,49 +143,27 @@ def groups_table(source: ReportSource) -> CardTable:
         ("estimate [interval]", True),
         ("verdict", False),
     )
-    verdicts = verdict_of_groups(source)
     rows, exact = [], []
-    for metric in source.metrics:
-        whole = source.overall.get(metric.name)
-        listed = [("", "everybody", whole)] if whole else []
-        for name in source.names.by:
-            listed += [(name, e.group, e) for e in source.estimates(metric.name, name)]
-        for attribute, group, e in listed:
-            verdict = verdicts.get((metric.name, attribute, group), "" if not attribute else "not compared")
-            shown = source.names.group(attribute, group) if attribute else group
-            size = (
-                f"{numbers.value(e.estimate, e.metric_kind)} [{numbers.span(e.low, e.high, e.metric_kind)}]"
-                if e.n
-                else "no rows"
-            )
-            label = attribute_label(attribute)
-            rows.append((metric.name, label, shown, f"{e.n:,}", f"{e.clusters:,}", size, verdict))
+    for forest in forests(source):
+        for row in [*([forest.everybody] if forest.everybody else []), *forest.rows]:
+            _, attribute, group = row.key or ("", "", "everybody")
+            size = f"{row.value} [{row.interval}]" if row.interval else row.value
+            sizes = f"{row.n:,}", f"{row.clusters:,}"
+            rows.append((forest.metric, attribute_label(attribute), row.label, *sizes, size, row.verdict))
             exact.append(
                 {
-                    "metric": metric.name,
+                    "metric": forest.metric,
                     "attribute": attribute,
                     "group": group,
-                    "n": e.n,
-                    "clusters": e.clusters,
-                    "estimate": e.estimate,
-                    "low": e.low,
-                    "high": e.high,
-                    "verdict": verdict,
+                    "n": row.n,
+                    "clusters": row.clusters,
+                    "estimate": row.estimate,
+                    "low": row.low,
+                    "high": row.high,
+                    "verdict": row.verdict,
                 }
             )
     return _table(source, "each group", columns, rows, exact)
-
-
-def verdict_of_groups(source: ReportSource) -> dict[tuple[str, str, str], str]:
-    """For each group the worst that is said about it."""
-    found: dict[tuple[str, str, str], Finding] = {}
-    for f in in_order(source.audit.findings):
-        for group in (f.group, f.versus):
-            found.setdefault((f.metric, f.attribute, group), f)
-    made = {}
-    for key, f in found.items():
-        made[key] = words.finding_label(f, key[2])
-    return made
 
 
 def findings_table(source: ReportSource) -> CardTable:

@@ -1,105 +1,168 @@
-"""Curves by group, for tasks that have one."""
+"""Curves as a value: lines over one pair of axes, with the ends and ticks of the axes and what is marked on them."""
 
+from __future__ import annotations
+
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-import numpy as np
-from markupsafe import Markup
+from countenance.report import numbers
+from countenance.report.charts.scale import Scale
 
-from countenance.auditing.attributes import Choice, coded
-from countenance.auditing.source import Source as Columns
-from countenance.report import numbers, words
-from countenance.report.figures import curves as drawing
-from countenance.report.names import attribute_label, value_label
-from countenance.report.source import Audited
+COLOURS = 10
+DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
-ORDERED = ("skin_tone", "age_group")
-READ_AT = (0.5, 0.6, 0.7, 0.8, 0.9)
-"""Where the table reads the curves, as shares of the axis."""
-
-
-Key = tuple[str, str, str]
-"""Metric, attribute and group, as the audit names them."""
+Limits = tuple[float, float] | None
+"""Both ends of an axis; None: as far as the lines go."""
 
 
 @dataclass(frozen=True)
-class CurvePanel:
-    """The curves of one attribute, with the legend and the table that go with them."""
+class GroupLine:
+    """A group's curve. `colour` is a class of the style sheet (`s0`… along an order, `c0`… otherwise)."""
 
-    attribute: str
+    label: str
+    n: int
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    dash: str = ""
+    strong: bool = False
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    """The band around the line, where there is one."""
+    thresholds: Sequence[float] = ()
+    """The threshold behind each point, for interactive figures."""
+    group: str = field(default="", kw_only=True)
+    """The group as the audit names it, where the line is one of a group."""
+
+    @property
+    def size(self) -> str:
+        """How many the line is made from; empty where that is not known."""
+        return f"n {numbers.count(self.n)}" if self.n else ""
+
+
+@dataclass(frozen=True)
+class ChartAxis:
+    """An axis: its words, its ends, and its ticks with their texts."""
+
+    label: str
+    low: float
+    high: float
+    log: bool
+    ticks: tuple[tuple[float, str], ...]
+
+    @classmethod
+    def of(cls, label: str, low: float, high: float, log: bool) -> ChartAxis:
+        """An axis between two ends; an empty range is widened.
+
+        >>> ChartAxis.of("IoU", 0.0, 0.3, False).ticks
+        ((0.0, '0'), (0.1, '0.1'), (0.2, '0.2'), (0.3, '0.3'))
+        """
+        high = high if high > low else low * 10 if log else low + 1
+        return cls(label, low, high, log, tuple((tick, numbers.tick(tick)) for tick in ticks(low, high, log=log)))
+
+
+@dataclass(frozen=True)
+class CurveChart:
+    """Lines over one pair of axes; a page and a file are drawn from the same value."""
+
     axes: tuple[str, str]
-    figure: Markup
-    legend: list[tuple[Markup, str, int, Key]]
-    read_at: list[str]
-    table: list[tuple[str, int, list[str], Key]]
+    lines: Sequence[GroupLine]
+    log: tuple[bool, bool] = (False, False)
+    marks: Sequence[float] = ()
+    """Positions on the horizontal axis that have a meaning."""
+    limits: tuple[Limits, Limits] = (None, None)
+    title: str = ""
+    lowest: float = 0.0
+    """Where the vertical axis begins, unless a line goes further down."""
+    points: Sequence[tuple[float, float, str]] = ()
+    """Places with a label, such as the threshold in use."""
+    description: str = ""
+    """What is drawn, for readers who do not see it."""
+
+    @cached_property
+    def across(self) -> ChartAxis:
+        """The horizontal axis."""
+        log = self.log[0]
+        xs = [x for line in self.lines for x in line.x if math.isfinite(x) and (x > 0 or not log)]
+        low, high = (min(xs), max(xs)) if xs else (0.1 if log else 0.0, 1.0)
+        return ChartAxis.of(self.axes[0], *(self.limits[0] or (_decade(low) if log else low, high)), log)
+
+    @cached_property
+    def up(self) -> ChartAxis:
+        """The vertical axis: up to 1 at least; a band is inside it, unless the axis is logarithmic."""
+        log = self.log[1]
+        parts = [part for line in self.lines for part in ((line.y,) if log else (line.y, line.low, line.high))]
+        ys = [y for part in parts for y in part if math.isfinite(y) and (y > 0 or not log)]
+        low, high = (_decade(min(ys or [0.1])) if log else min([self.lowest, *ys])), max([1.0, *ys])
+        return ChartAxis.of(self.axes[1], *(self.limits[1] or (low, high)), log)
+
+    @property
+    def marked(self) -> list[tuple[float, str]]:
+        """The marks that lie on the axis, with their texts."""
+        return [(x, numbers.tick(x)) for x in self.marks if self.across.low <= x <= self.across.high]
+
+    @property
+    def words(self) -> str:
+        """What the axes show."""
+        return f"{self.axes[1]} (up) against {self.axes[0]} (across)"
 
 
-def curves(source: Audited) -> list[CurvePanel]:
-    """Curves by group for tasks that have one."""
-    metric = source.task.curve_of or "" if source.task else ""
-    return [_panel(index, metric, name, lines, axes) for index, (name, lines, axes) in enumerate(curve_lines(source))]
+def _decade(low: float) -> float:
+    """The power of ten at or below a number."""
+    return float(10.0 ** math.floor(math.log10(low) + 1e-9))
 
 
-def curve_lines(source: Audited) -> list[tuple[str, list[drawing.GroupLine], tuple[str, str]]]:
-    """For each attribute with at least two groups: its name, a line for each group, and what the axes show."""
-    task = source.task
-    if task is None or task.curve is None or task.curve_of is None:
-        return []
-    column = f"m.{task.curve_of}"
-    if column not in source.scores.column_names:
-        return []
-    columns = Columns(source.scores)
-    values = np.asarray(source.scores.column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
-    cuts = source.audit.settings.get("bins") or {}
-    made = []
-    for name in source.names.by:
-        known = columns.resolve(name.partition(":")[0] if name in cuts else name, "attr.", "attribute")
-        choice = Choice(name, known, cuts=tuple(cuts.get(name, ())))
-        groups = coded(choice, columns.read([known], [])[known], 10_000)
-        lines = []
-        levels = [level for level in source.names.levels.get(name, []) if level in groups.levels]
-        looks = drawing.colours(len(levels), name in ORDERED)
-        failed = _failed(source, name)
-        for level, (colour, dash) in zip(levels, looks, strict=True):
-            member = groups.codes == groups.levels.index(level)
-            rows = values[member] if groups.rows is None else values[groups.rows[member]]
-            rows = rows[np.isfinite(rows)]
-            if not len(rows):
-                continue
-            x, y = task.curve(rows.tolist())
-            label = value_label(name, level)
-            lines.append(drawing.GroupLine(label, len(rows), x, y, colour, dash, level in failed, group=level))
-        if len(lines) > 1:
-            made.append((name, lines, task.curve_axes))
-    return made
+def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
+    """Round numbers within a range; powers of ten on a logarithmic axis.
+
+    >>> ticks(0.0, 0.3), ticks(0.0, 1.0), ticks(0.01, 1.0, log=True)
+    ([0.0, 0.1, 0.2, 0.3], [0.0, 0.25, 0.5, 0.75, 1.0], [0.01, 0.1, 1.0])
+    """
+    if log:
+        first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+        return [10.0**power for power in range(first, last + 1)]
+    if (low, high) == (0.0, 1.0):
+        return [0.0, 0.25, 0.5, 0.75, 1.0]
+    around = Scale.around([low, high], least=0.0, steps=4).ticks
+    return [tick for tick in around if low - 1e-9 <= tick <= high + 1e-9]
 
 
-def _failed(source: Audited, attribute: str) -> set[str]:
-    """The groups for which a disparity was found, and not in their favour."""
-    groups = [f for f in source.audit.findings if f.attribute == attribute and f.kind == "group"]
-    found = [f for f in groups if f.verdict == words.DISPARITY]
-    worse = [f for f in found if f.versus != "rest" or f.direction != words.BETTER]
-    return {words.failed_side(f) for f in worse}
+def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
+    """Classes and dashes for so many lines: along the colour ramp when the groups have an order.
+
+    >>> colours(3, True)
+    [('s0', ''), ('s4', '7 3'), ('s9', '2 3')]
+    >>> colours(2, False)
+    [('c0', ''), ('c1', '7 3')]
+    """
+    ramp = ordered or count > 8
+    places = [int(i * (COLOURS - 1) / max(1, count - 1)) for i in range(count)] if ramp else list(range(count))
+    return [(f"{'s' if ramp else 'c'}{place % COLOURS}", DASHES[i % len(DASHES)]) for i, place in enumerate(places)]
 
 
-def _panel(index: int, metric: str, name: str, lines: Sequence[drawing.GroupLine], axes: tuple[str, str]) -> CurvePanel:
-    label = attribute_label(name)
-    low, high = min(lines[0].x), max(lines[0].x)
-    places = [low + share * (high - low) for share in READ_AT]
-    ends = ", ".join(f"{line.label} {_at(line, places[2])}" for line in lines)
-    figure = drawing.panel(
-        lines,
-        axes,
-        f"{axes[1]} by {axes[0]}, a line for each group of {label}",
-        f"At {axes[0]} {places[2]:g}: {ends}. More values are in the table below.",
-        f"curve-{index}",
-    )
-    keys = [(metric, name, line.group) for line in lines]
-    table = [(one.label, one.n, [_at(one, x) for x in places], key) for one, key in zip(lines, keys, strict=True)]
-    legend = [(drawing.swatch(one), one.label, one.n, key) for one, key in zip(lines, keys, strict=True)]
-    return CurvePanel(label, axes, figure, legend, [f"{x:g}" for x in places], table)
+def styled(lines: Sequence[GroupLine]) -> list[GroupLine]:
+    """Lines without an order, each with its own colour and dash.
+
+    >>> [(line.colour, line.dash) for line in styled([GroupLine(name, 0, [], [], "") for name in "ab"])]
+    [('c0', ''), ('c1', '7 3')]
+    """
+    dashes = [DASHES[(i + i // COLOURS) % len(DASHES)] for i in range(len(lines))]
+    return [replace(line, colour=f"c{i % COLOURS}", dash=dashes[i]) for i, line in enumerate(lines)]
 
 
-def _at(line: drawing.GroupLine, x: float) -> str:
-    place = int(np.argmin(np.abs(np.asarray(line.x, dtype=np.float64) - x)))
-    return numbers.value(float(line.y[place]))
+def x_limits(values: Sequence[Sequence[float]], *, log: bool, least: float | None = None) -> tuple[float, float]:
+    """Left and right end of the horizontal axis; never an empty range, and no zero on a logarithmic one.
+
+    A logarithmic axis begins at `least`, or at the smallest value above 0.
+
+    >>> x_limits([[0.0, 0.5, 20.0]], log=True), x_limits([[0.0]], log=False)
+    ((0.5, 20.0), (0.0, 1.0))
+    """
+    positive = [float(x) for some in values for x in some if x > 0]
+    largest = max(positive, default=0.0)
+    if not log:
+        return 0.0, largest or 1.0
+    smallest = min([1.0, *positive]) if least is None else least
+    return smallest, largest if largest > smallest else smallest * 10

@@ -25,8 +25,8 @@ class Headline:
 def _size(estimate: Estimate, source: Audited) -> str:
     """How many rows, and how many people or images they are of where that differs."""
     rows = numbers.plural(estimate.n, "row")
-    one, many = words.cluster_noun(source.audit.settings)
-    return rows if estimate.clusters == estimate.n else f"{rows} of {numbers.plural(estimate.clusters, one, many)}"
+    noun, many = words.cluster_noun(source.audit.settings)
+    return rows if estimate.clusters == estimate.n else f"{rows} of {numbers.plural(estimate.clusters, noun, many)}"
 
 
 def _counted(n: int, unit: str) -> str:
@@ -40,11 +40,11 @@ def _counted(n: int, unit: str) -> str:
 
 def headline_numbers(source: Audited) -> list[Headline]:
     """The audited metrics over everybody, then the task's own numbers of the whole run."""
-    made = []
+    lines = []
     for metric in source.metrics:
         if estimate := source.overall.get(metric.name):
             kind, wording = estimate.metric_kind, words_of(metric, source.task)
-            made.append(
+            lines.append(
                 Headline(
                     wording.noun,
                     (wording.meaning or metric.meaning) + (" (lower is better)" if metric.better == "lower" else ""),
@@ -60,5 +60,5 @@ def headline_numbers(source: Audited) -> list[Headline]:
             meaning = f"{row.meaning} ({row.note})" if row.note else row.meaning
             n = _counted(row.n, row.unit or "images")
             everybody = (source.metrics[0].name, "", "") if source.metrics else None
-            made.append(Headline(row.name, meaning, value, interval, n, everybody))
-    return made
+            lines.append(Headline(row.name, meaning, value, interval, n, everybody))
+    return lines

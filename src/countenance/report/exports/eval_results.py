@@ -22,7 +22,7 @@ from countenance.report.source import ReportSource
 def hub_results(source: ReportSource) -> list[dict[str, Any]]:
     """One entry for each published number: dataset and task, value, date, and its interval in words."""
     card, manifest = source.run.manifest.dataset.card, source.run.manifest
-    made = []
+    entries = []
     for number in published(source):
         task = "/".join(part for part in (manifest.task, number.metric, number.who) if part)
         entry = {
@@ -30,8 +30,8 @@ def hub_results(source: ReportSource) -> list[dict[str, Any]]:
             "value": round(number.value, 6),
             "notes": _notes(number, source),
         }
-        made.append(entry | ({"date": manifest.finished} if manifest.finished else {}))
-    return made
+        entries.append(entry | ({"date": manifest.finished} if manifest.finished else {}))
+    return entries
 
 
 def card_fields(source: ReportSource) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ SCHEMA = "0.2.2"
 
 def every_eval_ever(source: ReportSource, now: float | None = None) -> dict[str, Any]:
     """The record: who was evaluated with what, and a result with its uncertainty for each published number."""
-    manifest, moment = source.run.manifest, f"{time.time() if now is None else now:.6f}"
+    manifest, numbers = source.run.manifest, published(source)
+    moment = f"{time.time() if now is None else now:.6f}"
     model = _identifier(source.run.model_name)
     record: dict[str, Any] = {
         "schema_version": SCHEMA,
@@ -40,7 +42,7 @@ def every_eval_ever(source: ReportSource, now: float | None = None) -> dict[str,
             "id": model,
             "additional_details": {"content": manifest.model.content, "licence": manifest.model.licence},
         },
-        "evaluation_results": [_result(number, source) for number in published(source)],
+        "evaluation_results": [_result(number, source, _bounds(number, numbers)) for number in numbers],
     }
     return record | ({"evaluation_timestamp": manifest.finished} if manifest.finished else {})
 
@@ -52,16 +54,29 @@ def write_every_eval_ever(source: ReportSource, out: Path) -> None:
     write_json(out, every_eval_ever(source))
 
 
-def _result(number: PublishedNumber, source: ReportSource) -> dict[str, Any]:
+def _bounds(number: PublishedNumber, numbers: Sequence[PublishedNumber]) -> tuple[float, float]:
+    """The smallest and largest score of a metric: 0 and 1 of a share, else those of the record."""
+    values = [
+        value for other in numbers if other.metric == number.metric for value in (other.value, *(other.interval or ()))
+    ]
+    return (0.0, 1.0) if number.share else (min(values), max(values))
+
+
+def _result(number: PublishedNumber, source: ReportSource, bounds: tuple[float, float]) -> dict[str, Any]:
     manifest = source.run.manifest
     metric: dict[str, Any] = {
         "evaluation_description": number.meaning or number.metric,
         "metric_id": f"countenance.{number.metric}",
         "metric_name": number.metric,
         "lower_is_better": number.better == "lower",
+        "score_type": "continuous",
+        "min_score": bounds[0],
+        "max_score": bounds[1],
     }
     if number.share:
-        metric |= {"score_type": "continuous", "min_score": 0.0, "max_score": 1.0, "metric_unit": "proportion"}
+        metric["metric_unit"] = "proportion"
+    else:
+        metric["additional_details"] = {"bounds": "of the scores in this record; the metric itself has none"}
     details: dict[str, Any] = {"score": number.value, "uncertainty": {"num_samples": number.n}}
     if number.interval is not None:
         low, high = number.interval

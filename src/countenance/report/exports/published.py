@@ -13,7 +13,7 @@ from countenance.report.names import model_label
 from countenance.report.page import DEFAULTS, too_many_failed
 from countenance.report.source import ReportSource
 from countenance.run import Run, audit_run, store_audit
-from countenance.run.store import AUDIT
+from countenance.run.file_names import AUDIT
 from countenance.tasks import Metric, Number
 
 
@@ -60,8 +60,8 @@ def source_of(run: Run | Path | str) -> ReportSource:
 
 def published(source: ReportSource) -> list[PublishedNumber]:
     """The audited metrics of everybody and of each group, then the task's own numbers; numbers alone, no NaN."""
-    made = [*_audited(source), *(_of_run(number) for number in source.results if isinstance(number, Number))]
-    return [number for number in made if math.isfinite(number.value)]
+    candidates = [*_audited(source), *(_of_run(number) for number in source.results if isinstance(number, Number))]
+    return [number for number in candidates if math.isfinite(number.value)]
 
 
 def sentence(source: ReportSource) -> str:
@@ -77,27 +77,27 @@ def _audited(source: ReportSource) -> Iterator[PublishedNumber]:
         if overall := source.overall.get(metric.name):
             yield _of_estimate(overall, metric, level, None, None)
         for attribute in source.names.by:
-            for one in source.estimates(metric.name, attribute):
-                if one.n:
-                    yield _of_estimate(one, metric, level, attribute, one.group)
+            for estimate in source.estimates(metric.name, attribute):
+                if estimate.n:
+                    yield _of_estimate(estimate, metric, level, attribute, estimate.group)
 
 
 def _of_estimate(
-    one: Estimate, metric: Metric, level: float, attribute: str | None, group: str | None
+    estimate: Estimate, metric: Metric, level: float, attribute: str | None, group: str | None
 ) -> PublishedNumber:
     return PublishedNumber(
         metric.name,
         metric.meaning,
-        one.estimate,
-        one.low,
-        one.high,
+        estimate.estimate,
+        estimate.low,
+        estimate.high,
         level,
-        one.n,
+        estimate.n,
         "rows",
         metric.better or "",
         attribute,
         group,
-        one.metric_kind == "rate",
+        estimate.metric_kind == "rate",
     )
 
 

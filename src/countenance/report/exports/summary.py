@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from countenance.auditing import Estimate
 from countenance.errors import InputError
 from countenance.files import write_text
 from countenance.report import numbers, words
-from countenance.report.cards.tables import cell, verdict_of_groups
+from countenance.report.cards.tables import cell
+from countenance.report.charts import forests
+from countenance.report.charts.forest import Forest, ForestBlock, ForestRow
 from countenance.report.exports.published import sentence
-from countenance.report.names import attribute_label
 from countenance.report.source import ReportSource
 from countenance.run.licences import in_words, of_manifest
 
@@ -24,22 +24,22 @@ LONGEST_NAME = 24
 
 def summary(source: ReportSource) -> str:
     """The run as Markdown."""
-    told = words.strongest(source.audit.findings, source.names)
-    statements = [words.statement(finding, source.names) for finding in told[:3]]
-    made = [f"### {cell(sentence(source))}", ""]
-    made += [f"- **{cell(one.who)}**: {cell(one.text)}" for one in statements]
+    strongest = words.strongest(source.audit.findings, source.names)
+    statements = [words.statement(finding, source.names) for finding in strongest[:3]]
+    lines = [f"### {cell(sentence(source))}", ""]
+    lines += [f"- **{cell(statement.who)}**: {cell(statement.text)}" for statement in statements]
     if not statements:
-        made.append(cell(words.summary(source.audit)))
+        lines.append(cell(words.summary(source.audit)))
     chosen = _shown(source)
     if chosen is not None:
-        made += ["", "```text", *picture(source, *chosen), "```"]
+        lines += ["", "```text", *picture(*chosen), "```"]
     manifest = source.run.manifest
     about = (
         f"{source.run.model_name} on {numbers.plural(manifest.dataset.images, 'image')} of {source.run.dataset_name}"
     )
-    made += ["", f"{cell(about)}. Licences: {cell(in_words(of_manifest(manifest)))}. Made by countenance "]
-    made[-1] += f"{manifest.countenance}."
-    return "\n".join(made) + "\n"
+    lines += ["", f"{cell(about)}. Licences: {cell(in_words(of_manifest(manifest)))}. Made by countenance "]
+    lines[-1] += f"{manifest.countenance}."
+    return "\n".join(lines) + "\n"
 
 
 def write_summary(source: ReportSource, out: Path) -> None:
@@ -49,46 +49,38 @@ def write_summary(source: ReportSource, out: Path) -> None:
     write_text(out, summary(source))
 
 
-def _shown(source: ReportSource) -> tuple[str, str] | None:
-    """The metric and the attribute of the strongest finding, or the first ones."""
-    told = words.strongest(source.audit.findings, source.names)
-    if told:
-        return told[0].metric, told[0].attribute
-    if not source.metrics or not source.names.by:
-        return None
-    return source.metrics[0].name, source.names.by[0]
+def _shown(source: ReportSource) -> tuple[Forest, ForestBlock] | None:
+    """The attribute of the strongest finding in the forest plot of its metric, or the first of both."""
+    plots = forests(source)
+    for finding in words.strongest(source.audit.findings, source.names)[:1]:
+        for forest in plots:
+            for block in forest.blocks:
+                if (finding.metric, finding.attribute) in {row.key[:2] for row in block.rows if row.key}:
+                    return forest, block
+    return (plots[0], plots[0].blocks[0]) if plots else None
 
 
-def picture(source: ReportSource, metric: str, attribute: str) -> list[str]:
-    """The groups of an attribute with their intervals, in characters."""
-    whole = source.overall.get(metric)
-    groups = [one for one in source.estimates(metric, attribute) if one.n]
-    lines = [("everybody", whole)] if whole else []
-    lines += [(source.names.group(attribute, one.group), one) for one in groups]
-    if not lines:
-        return [f"{metric} by {attribute_label(attribute)}: no rows"]
-    verdicts = verdict_of_groups(source)
-    low = min(one.low for _, one in lines)
-    high = max(one.high for _, one in lines)
-    kind = lines[0][1].metric_kind
-    wide = min(max(len(name) for name, _ in lines), LONGEST_NAME)
+def picture(forest: Forest, block: ForestBlock) -> list[str]:
+    """The rows of a block of a forest plot with their intervals, in characters."""
+    rows = [row for row in (forest.everybody, *block.rows) if row is not None and row.n]
+    if not rows:
+        return [f"{forest.metric} by {block.label}: no rows"]
+    low, high = min(row.low for row in rows), max(row.high for row in rows)
+    kind = forest.scale.kind
+    wide = min(max(len(row.label) for row in rows), LONGEST_NAME)
     ends = f"{numbers.value(low, kind):<{WIDTH // 2}}{numbers.value(high, kind):>{WIDTH // 2}}"
-    made = [f"{metric} by {attribute_label(attribute)}", f"{'':{wide}}  {ends}"]
-    for name, one in lines:
-        said = verdicts.get((metric, attribute, one.group), "")
-        made.append(
-            f"{name[:LONGEST_NAME]:{wide}}  {axis_line(one, low, high)}  {numbers.value(one.estimate, kind)}"
-            f"  n = {one.n:,}{f'  {said}' if said else ''}"
-        )
-    return made
+    lines = [f"{forest.metric} by {block.label}", f"{'':{wide}}  {ends}"]
+    return lines + [
+        f"{row.label[:LONGEST_NAME]:{wide}}  {axis_line(row, low, high)}  {row.value}"
+        f"  n = {row.n:,}{f'  {row.verdict}' if row.verdict else ''}"
+        for row in rows
+    ]
 
 
-def axis_line(one: Estimate, low: float, high: float) -> str:
+def axis_line(row: ForestRow, low: float, high: float) -> str:
     """An interval with its estimate on an axis of characters.
 
-    >>> one = Estimate(metric="m", metric_kind="rate", attribute="a", group="g", n=9, clusters=9, estimate=0.5,
-    ...     low=0.25, high=1.0, deff=1.0)
-    >>> axis_line(one, 0.0, 1.0)
+    >>> axis_line(ForestRow("a", 0.5, 0.25, 1.0, "50 %", "25–100 %", "9 people"), 0.0, 1.0)
     '          ├─────────●──────────────────┤'
     """
     span = (high - low) or 1.0
@@ -96,7 +88,7 @@ def axis_line(one: Estimate, low: float, high: float) -> str:
     def place(value: float) -> int:
         return round((WIDTH - 1) * (value - low) / span)
 
-    start, middle, end = place(one.low), place(one.estimate), place(one.high)
+    start, middle, end = place(row.low), place(row.estimate), place(row.high)
     signs = [" "] * WIDTH
     signs[start : end + 1] = ["├", *"─" * (end - start - 1), "┤"][: end - start + 1]
     signs[middle] = "●"

@@ -10,8 +10,8 @@ from typing import Any
 from countenance.report.exports.published import PublishedNumber, published, sentence, source_of
 from countenance.report.source import ReportSource
 from countenance.run import Run
+from countenance.run.file_names import AUDIT, MANIFEST, REPORT, RESULTS
 from countenance.run.licences import in_words, of_manifest
-from countenance.run.store import AUDIT, MANIFEST, REPORT, RESULTS
 from countenance.storage import is_url
 
 COLUMNS = ("metric", "attribute", "group", "value", "low", "high", "n")
@@ -34,8 +34,8 @@ def logged(run: Run | Path | str, *, report: bool | None = None) -> LoggedRun:
     """What is logged of a run; `report` as in `log_run`."""
     source = source_of(run)
     numbers = published(source)
-    made = source.run.manifest.dataset.card
-    with_report = not made.real_people if report is None else report
+    card = source.run.manifest.dataset.card
+    with_report = not card.real_people if report is None else report
     return LoggedRun(
         f"{source.run.model_name} on {source.run.dataset_name}",
         sentence(source),
@@ -66,8 +66,8 @@ def _counts(source: ReportSource) -> dict[str, float]:
     manifest = source.run.manifest
     counts = {"images": manifest.dataset.images, "failed images": manifest.failed}
     speed = {} if not manifest.images_per_second else {"images per second": manifest.images_per_second}
-    found = sum(finding.verdict == "disparity" for finding in source.audit.findings)
-    return {name: float(value) for name, value in (counts | speed | {"disparities": found}).items()}
+    disparities = sum(finding.verdict == "disparity" for finding in source.audit.findings)
+    return {name: float(value) for name, value in (counts | speed | {"disparities": disparities}).items()}
 
 
 def _parameters(source: ReportSource) -> dict[str, str]:

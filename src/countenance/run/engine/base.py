@@ -8,8 +8,8 @@ from countenance.data.fit_input import FitContext
 from countenance.models import ModelSpec
 from countenance.run.early_stop import Watch
 from countenance.run.plan import Piece
-from countenance.run.stale import Difference
-from countenance.run.withdrawn import NOBODY, Withdrawn
+from countenance.run.staleness import Difference
+from countenance.run.withdrawals import NOBODY, Withdrawn
 from countenance.tasks import Context
 from countenance.tasks.task import CONTEXT
 

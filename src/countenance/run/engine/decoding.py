@@ -25,9 +25,9 @@ from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
-from countenance.processes import child
 from countenance.run.engine.arena import Arena
 from countenance.run.feeding import Decoded, FedBatch, FedGroup, Outcome, ahead, decode_one, pixel_bytes
+from countenance.worker_process import child
 
 ARENA = 512 * 2**20
 """Bytes of pictures that may wait for the model."""
@@ -57,7 +57,7 @@ class _DecodeWork:
     start: int | None
     """Where its block of the shared memory begins; None: it is too large and was decoded here."""
     left: int
-    found: list[dict[str, Any]]
+    replies: list[dict[str, Any]]
     places: list[tuple[int, int]] = field(default_factory=list)
     """For each picture, where its part of the shared memory begins, and its size."""
 
@@ -72,9 +72,9 @@ class _Picture:
     room: int
     deaths: int = 0
 
-    def note(self, told: dict[str, Any]) -> None:
+    def note(self, reply: dict[str, Any]) -> None:
         """What a process said about it."""
-        self.work.found[self.index] = told
+        self.work.replies[self.index] = reply
         self.work.left -= 1
 
 
@@ -85,7 +85,7 @@ class _Process:
     popen: Any
     commands: int
     replies: Any
-    given: deque[list[_Picture]] = field(default_factory=deque)
+    orders: deque[list[_Picture]] = field(default_factory=deque)
     """Its orders, the one that it works on first."""
 
 
@@ -195,12 +195,12 @@ class Decoders:
     def _give(self) -> None:
         """Give pictures to the processes that have the least to do."""
         while self.todo:
-            process = min(self.processes, key=lambda one: len(one.given))
-            if len(process.given) >= AT_ONCE:
+            process = min(self.processes, key=lambda candidate: len(candidate.orders))
+            if len(process.orders) >= AT_ONCE:
                 return
             order = self._order(min(len(self.todo) // len(self.processes), MOST))
             if order:
-                process.given.append([picture for picture, _ in order])
+                process.orders.append([picture for picture, _ in order])
                 self._send(process, packed([(picture.start, picture.room, sample) for picture, sample in order]))
 
     def _order(self, most: int) -> list[tuple[_Picture, Sample]]:
@@ -230,66 +230,69 @@ class Decoders:
                 os.read(self.bell, 4096)
                 continue
             process: _Process = key.data
-            told = receive(process.replies)
-            if told is None:
+            message = receive(process.replies)
+            if message is None:
                 self._replace(process)
                 continue
-            for picture, one in zip(process.given.popleft(), told, strict=True):
-                picture.note(one)
+            for picture, reply in zip(process.orders.popleft(), message, strict=True):
+                picture.note(reply)
 
     def _replace(self, process: _Process) -> None:
         """Start another process in place of one that died; each picture of its order is tried once more, alone."""
         code = self._end(process)
         self.processes[self.processes.index(process)] = self._start()
-        if process.given:
-            for picture in process.given[0]:
+        if process.orders:
+            for picture in process.orders[0]:
                 picture.deaths += 1
-            if process.given[0][0].deaths > 1:  # it was alone
-                process.given.popleft()[0].note({"error": f"a decode process ended on this picture twice ({code})"})
-        self.todo.extendleft(reversed([picture for order in process.given for picture in order]))
+            if process.orders[0][0].deaths > 1:  # it was alone
+                process.orders.popleft()[0].note({"error": f"a decode process ended on this picture twice ({code})"})
+        self.todo.extendleft(reversed([picture for order in process.orders for picture in order]))
 
     def _read(self, work: _DecodeWork) -> "FileBatch":
         if work.start is None:
             return FileBatch(work.group, [read_file(sample) for sample in work.group.samples])
-        found: list[FileOutcome] = []
-        for sample, told, (start, _) in zip(work.group.samples, work.found, work.places, strict=True):
-            if "error" in told:
-                found.append(InputError(told["error"]))
-            elif "large" in told:
-                found.append(read_file(sample))
+        outcomes: list[FileOutcome] = []
+        for sample, reply, (start, _) in zip(work.group.samples, work.replies, work.places, strict=True):
+            if "error" in reply:
+                outcomes.append(InputError(reply["error"]))
+            elif "large" in reply:
+                outcomes.append(read_file(sample))
             else:
-                view = self.arena.view(start, (told["length"],))
-                found.append(EncodedFile(view, told["digest"], told["upright"]))
-        return FileBatch(work.group, found, self.arena.free)
+                view = self.arena.view(start, (reply["length"],))
+                outcomes.append(EncodedFile(view, reply["digest"], reply["upright"]))
+        return FileBatch(work.group, outcomes, self.arena.free)
 
     def _finished(self, work: _DecodeWork) -> FedBatch:
         samples = work.group.samples
         if work.start is None:
             return self._here(work.group)
         pictures: list[Outcome] = []
-        for sample, told, (start, _) in zip(samples, work.found, work.places, strict=True):
-            pictures.append(self._picture(sample, told, start))
+        for sample, reply, (start, _) in zip(samples, work.replies, work.places, strict=True):
+            pictures.append(self._picture(sample, reply, start))
         prepared = None
         if self.spec is not None:
             block = self.arena.view(work.start, (len(samples), *self.spec.shape()))
-            prepared = self._prepared(block, pictures, work.found)
+            prepared = self._prepared(block, pictures, work.replies)
         return FedBatch(work.group, pictures, prepared, self.arena.free)
 
-    def _picture(self, sample: Sample, told: dict[str, Any], start: int) -> Outcome:
-        if "error" in told:
-            return InputError(told["error"])
-        if "large" in told:
+    def _picture(self, sample: Sample, reply: dict[str, Any], start: int) -> Outcome:
+        if "error" in reply:
+            return InputError(reply["error"])
+        if "large" in reply:
             return decode_one(sample)
-        pixels = None if self.spec is not None else self.arena.view(start, (*told["shape"], 3))
-        return Decoded(pixels, told["digest"], told["conditions"])
+        pixels = None if self.spec is not None else self.arena.view(start, (*reply["shape"], 3))
+        return Decoded(pixels, reply["digest"], reply["conditions"])
 
     @staticmethod
-    def _prepared(block: Any, pictures: list[Outcome], found: list[dict[str, Any]]) -> Prepared:
+    def _prepared(block: Any, pictures: list[Outcome], replies: list[dict[str, Any]]) -> Prepared:
         fine = [i for i, picture in enumerate(pictures) if isinstance(picture, tuple)]
-        told = [found[i] for i in fine]
+        readable = [replies[i] for i in fine]
         pixels = block if len(fine) == len(pictures) else block[fine]
         return Prepared(
-            pixels, [one["scale"] for one in told], [one["offset"] for one in told], [one["shape"] for one in told]
+            pixels,
+            [reply["scale"] for reply in readable],
+            [reply["offset"] for reply in readable],
+            [reply["shape"] for reply in readable],
         )
 
     def _here(self, group: FedGroup) -> FedBatch:
@@ -297,13 +300,19 @@ class Decoders:
         pictures = [decode_one(sample) for sample in group.samples]
         if self.spec is None:
             return FedBatch(group, pictures)
-        fine = [one.pixels for one in pictures if isinstance(one, Decoded) and one.pixels is not None]
-        hidden: list[Outcome] = [one._replace(pixels=None) if isinstance(one, Decoded) else one for one in pictures]
-        made = [resized(pixels, self.spec) for pixels in fine]
-        pixels = np.stack([one.pixels for one in made]) if made else np.zeros((0, *self.spec.shape()), np.uint8)
-        shapes = [(int(one.shape[0]), int(one.shape[1])) for one in fine]
+        fine = [picture.pixels for picture in pictures if isinstance(picture, Decoded) and picture.pixels is not None]
+        hidden: list[Outcome] = [
+            picture._replace(pixels=None) if isinstance(picture, Decoded) else picture for picture in pictures
+        ]
+        inputs = [resized(pixels, self.spec) for pixels in fine]
+        pixels = (
+            np.stack([picture.pixels for picture in inputs]) if inputs else np.zeros((0, *self.spec.shape()), np.uint8)
+        )
+        shapes = [(int(picture.shape[0]), int(picture.shape[1])) for picture in fine]
         return FedBatch(
-            group, hidden, Prepared(pixels, [one.scale for one in made], [one.offset for one in made], shapes)
+            group,
+            hidden,
+            Prepared(pixels, [picture.scale for picture in inputs], [picture.offset for picture in inputs], shapes),
         )
 
     def _start(self) -> _Process:

@@ -8,16 +8,17 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.models.registry import default_threads
-from countenance.processes import Death, Order, Pool, WorkerDied
 from countenance.run.early_stop import GO_ON, Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.probing import probe
+from countenance.run.engine.processes import Death, Pool, WorkerDied
 from countenance.run.fitting import fitted
 from countenance.run.marker import Committed
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
-from countenance.run.stale import Difference
+from countenance.run.staleness import Difference
 from countenance.run.store import RunStore
+from countenance.worker_process import Order
 
 MOST_AT_ONCE = 8
 """Pieces that one of several workers gets at once."""
@@ -67,8 +68,8 @@ class InProcess:
                 )
             except Stop as stop:
                 raise InputError(f"stopped at the first failure (strict): {stop}") from None
-            kept = result.commit(self.store, piece.number, self.plan.task, self.columns)
-            if kept is Committed.DIFFERENT:
+            commit = result.commit(self.store, piece.number, self.plan.task, self.columns)
+            if commit is Committed.DIFFERENT:
                 self.watch.differed.add(piece.number)
 
     def rate(self, piece: Piece) -> Rate | None:
@@ -106,7 +107,7 @@ class Workers:
         ]
         supervisor = _Probes(orders)
         self.pool.run(supervisor)
-        return supervisor.found
+        return supervisor.difference
 
     def rate(self, piece: Piece) -> Rate | None:
         """How fast a few images are; the worker stays for the others, so that a large model is loaded once."""
@@ -193,8 +194,8 @@ class _Shards:
         if "asking" in message:
             work.asking = message["asking"]
             return
-        if "kept" in message:
-            self._complete(work, message["kept"])
+        if "commit" in message:
+            self._complete(work, message["commit"])
             return
         self.deaths = 0
         work.answered += message["answered"]
@@ -205,9 +206,9 @@ class _Shards:
             self.progress(work.answered - before)
         self.watch.saw(message["answered"] - len(message["failures"]), message["failures"])
 
-    def _complete(self, work: _Work, kept: str) -> None:
+    def _complete(self, work: _Work, commit: str) -> None:
         self.under_way.pop(work.piece.number)
-        if kept == Committed.DIFFERENT:
+        if commit == Committed.DIFFERENT:
             self.watch.differed.add(work.piece.number)
         self.left -= 1
 
@@ -280,12 +281,12 @@ class _Probes:
     """Supervises a probe; a worker that dies on it is a difference, unless the machine killed it once."""
 
     orders: list[Order]
-    found: Difference | None = None
+    difference: Difference | None = None
     over: bool = False
     killed: bool = False
 
     def finished(self) -> bool:
-        return self.over or self.found is not None
+        return self.over or self.difference is not None
 
     def next(self) -> Order | None:
         if not self.orders:
@@ -296,7 +297,7 @@ class _Probes:
         return
 
     def done(self, order: Order, result: Any) -> None:
-        self.found = Difference(**result["difference"]) if result["difference"] else None
+        self.difference = Difference(**result["difference"]) if result["difference"] else None
         self.over = not self.orders
 
     def died(self, order: Order, death: Death) -> None:
@@ -304,4 +305,4 @@ class _Probes:
             self.killed = True  # the machine may have run out of memory for another reason
             self.orders.insert(0, order)
         else:
-            self.found = Difference(order["probe"][0], repeatable=True)
+            self.difference = Difference(order["probe"][0], repeatable=True)

@@ -34,7 +34,7 @@ def import_decoder() -> Any:
     """torchvision's decoder; InputError, with the remedy, where it is not to be had."""
     torch = import_torch()
     try:
-        found = import_module("torchvision.io")
+        decoder = import_module("torchvision.io")
     except Exception as error:  # it is missing, or was built for another torch
         raise InputError(
             f"--decode gpu needs torchvision, built for torch {torch.__version__} ({error}); "
@@ -42,7 +42,7 @@ def import_decoder() -> Any:
         ) from None
     if not torch.cuda.is_available():
         raise InputError("--decode gpu needs an NVIDIA GPU that torch sees; leave it out: the processor decodes")
-    return found
+    return decoder
 
 
 def gpu_decoder() -> str:
@@ -91,16 +91,16 @@ class GpuDecoder:
     def _resize(self, group: FedGroup, decoded: Future[Decoded]) -> FedBatch:
         """The pictures of a batch as the network's input: complete, so that the larger ones may be overwritten."""
         files, tensors = decoded.result()
-        made: list[Any] = [tensor for tensor in tensors if not isinstance(tensor, Exception)]
-        shapes = [(int(tensor.shape[1]), int(tensor.shape[2])) for tensor in made]
+        readable: list[Any] = [tensor for tensor in tensors if not isinstance(tensor, Exception)]
+        shapes = [(int(tensor.shape[1]), int(tensor.shape[2])) for tensor in readable]
         with self.torch.inference_mode(), self.torch.cuda.stream(self.resizing):
-            pixels = self._resized(made)
+            pixels = self._resized(readable)
             self.resizing.synchronize()
-        found = iter(tensors)
+        remaining = iter(tensors)
         pictures: list[Outcome] = []
         for file in files:
             if isinstance(file, EncodedFile):
-                tensor = next(found)
+                tensor = next(remaining)
                 pictures.append(tensor if isinstance(tensor, Exception) else DecodedPicture(None, file.digest))
             else:
                 pictures.append(file)
@@ -110,7 +110,7 @@ class GpuDecoder:
 
     def _tensors(self, files: list[tuple[Sample, EncodedFile]]) -> list[Any]:
         """The pictures as tensors on the GPU (colours × height × width), or why one cannot be decoded."""
-        torch, found = self.torch, [None] * len(files)
+        torch, tensors = self.torch, [None] * len(files)
         fit = [i for i, (_, file) in enumerate(files) if file.upright]
         data = [torch.from_numpy(files[i][1].content) for i in fit]
         self.decoding.synchronize()
@@ -120,10 +120,10 @@ class GpuDecoder:
             there = [None] * len(fit)
         self.decoding.synchronize()
         for i, tensor in zip(fit, there, strict=True):
-            found[i] = tensor
+            tensors[i] = tensor
         return [
             self._here(files[i][0], files[i][1].content.tobytes()) if tensor is None else tensor
-            for i, tensor in enumerate(found)
+            for i, tensor in enumerate(tensors)
         ]
 
     def _here(self, sample: Sample, content: bytes) -> Any:
@@ -138,7 +138,7 @@ class GpuDecoder:
         torch = self.torch
         height, width, _ = self.spec.shape()
         out = torch.empty((len(pictures), height, width, 3), dtype=torch.uint8, device=self.device)
-        if pictures and self.spec.resize == "stretch" and len({tuple(one.shape) for one in pictures}) == 1:
+        if pictures and self.spec.resize == "stretch" and len({tuple(tensor.shape) for tensor in pictures}) == 1:
             out.copy_(self._scaled(torch.stack(pictures), (height, width)).permute(0, 2, 3, 1))
             return out
         for place, picture in zip(out, pictures, strict=True):
@@ -166,9 +166,9 @@ class GpuDecoder:
 
 def _ready(batch: FileBatch, future: Future[FedBatch]) -> FedBatch:
     """A batch that was decoded; the memory of its files is given back in the order of the batches."""
-    found = future.result()
+    fed = future.result()
     batch.free()
-    return found
+    return fed
 
 
 def _unread(group: FedGroup) -> FileBatch:

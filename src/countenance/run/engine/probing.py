@@ -5,7 +5,7 @@ from typing import Any
 
 from countenance.data import Sample
 from countenance.run.plan import Piece
-from countenance.run.stale import Difference, differs
+from countenance.run.staleness import Difference, differs
 from countenance.run.store import RunStore
 from countenance.tasks import Context, Task
 
@@ -21,10 +21,10 @@ def probe(
 ) -> Difference | None:
     """Predict the chosen samples again and compare with what is stored."""
     for piece in pieces:
-        wanted = set(chosen.get(piece.number, ()))
-        if wanted:
-            samples = [sample for sample in read(piece) if sample.id in wanted]
-            found = differs(task, model, samples, store.shard_answers(piece.number), context)
-            if found is not None:
-                return found
+        ids = set(chosen.get(piece.number, ()))
+        if ids:
+            samples = [sample for sample in read(piece) if sample.id in ids]
+            difference = differs(task, model, samples, store.shard_answers(piece.number), context)
+            if difference is not None:
+                return difference
     return None

@@ -22,7 +22,7 @@ from countenance.run.engine.search import Bisection
 from countenance.run.engine.worker import WRITING
 from countenance.run.marker import Committed
 from countenance.run.plan import Piece
-from countenance.run.stale import Difference
+from countenance.run.staleness import Difference
 
 IN_FLIGHT = 2
 """Shards that an actor has at once: one under way, one waiting, so that it never waits for the driver."""
@@ -64,7 +64,7 @@ class _RayWork:
             "known_failures": self.known_failures,
         }
         if self.search is not None:
-            order["only"] = list(self.search.wanted())
+            order["only"] = list(self.search.candidates())
         return order
 
 
@@ -80,7 +80,7 @@ class _Actor:
     flying: dict[Any, tuple[int, _RayWork]] = field(default_factory=dict)
     """Receipts that are expected, with order number and shard, in the order of the calls."""
     state: Any = None
-    asked: float = 0.0
+    polled_at: float = 0.0
     heard: float = 0.0
     last: dict[str, Any] = field(default_factory=dict)
 
@@ -122,18 +122,18 @@ class RayEngine:
             if piece.number in chosen:
                 order = {"piece": asdict(piece), "probe": list(chosen[piece.number])}
                 tries = (self._once(order) for _ in range(PROBE_TRIES))  # a node may be lost for its own reasons
-                found = next((one for one in tries if one is not None), None)
-                if found is None:  # a model that dies on what it predicted before is another one
+                result = next((attempt for attempt in tries if attempt is not None), None)
+                if result is None:  # a model that dies on what it predicted before is another one
                     return Difference(chosen[piece.number][0], repeatable=True)
-                if found["difference"]:
-                    return Difference(**found["difference"])
+                if result["difference"]:
+                    return Difference(**result["difference"])
         return None
 
     def rate(self, piece: Piece) -> Rate | None:
-        found = self._once({"piece": asdict(piece), "rate": True})
-        if not found or "images" not in found:
+        result = self._once({"piece": asdict(piece), "rate": True})
+        if not result or "images" not in result:
             return None
-        return Rate(int(found["images"]), float(found["seconds"]), workers=self.workers)
+        return Rate(int(result["images"]), float(result["seconds"]), workers=self.workers)
 
     def _once(self, order: dict[str, Any]) -> dict[str, Any] | None:
         """The result of one order; None when the actor died on it."""
@@ -141,8 +141,8 @@ class RayEngine:
         actor = self.start()
         try:
             _accept(ray.get(actor.hello, timeout=STARTING))
-            found = ray.get(actor.handle.work.remote({**order, "order": 0}), timeout=self.job.time_limit * 8 + WRITING)
-            return dict(_accept(found))
+            result = ray.get(actor.handle.work.remote({**order, "order": 0}), timeout=self.job.time_limit * 8 + WRITING)
+            return dict(_accept(result))
         except ray.exceptions.RayError:
             return None
         finally:
@@ -194,7 +194,7 @@ class _RayShards:
         refs = [ref for actor in self.actors for ref in self._refs(actor)]
         done, _ = self.ray.wait(refs, num_returns=1, timeout=BEAT)
         for ref in done:
-            actor = next((one for one in self.actors if ref in self._refs(one)), None)
+            actor = next((candidate for candidate in self.actors if ref in self._refs(candidate)), None)
             if actor is not None:
                 self._arrived(actor, ref)
         now = time.monotonic()
@@ -228,35 +228,35 @@ class _RayShards:
 
     def _arrived(self, actor: _Actor, ref: Any) -> None:
         try:
-            found = self.ray.get(ref)
+            reply = self.ray.get(ref)
         except self.ray.exceptions.RayError as error:
             self._died(actor, error)
             return
         if ref is actor.state or ref == actor.state:
             actor.state, actor.heard = None, time.monotonic()
-            self._heard(actor, found)
+            self._heard(actor, reply)
         elif ref == actor.hello:
-            self._greeted(actor, found)
+            self._greeted(actor, reply)
         else:
             _, work = actor.flying.pop(ref)
             actor.last, actor.heard = {}, time.monotonic()
-            self._done(actor, work, found)
+            self._done(actor, work, reply)
 
-    def _greeted(self, actor: _Actor, found: Mapping[str, Any]) -> None:
+    def _greeted(self, actor: _Actor, greeting: Mapping[str, Any]) -> None:
         from countenance.run.engine.actor import software
 
         here = software()
         for name, version in here.items():
-            if found["software"].get(name) != version:
+            if greeting["software"].get(name) != version:
                 raise InputError(
-                    f"node {found['host']} has {name} {found['software'].get(name)}, this machine has {version}; "
+                    f"node {greeting['host']} has {name} {greeting['software'].get(name)}, this machine has {version}; "
                     "install the same versions on every node"
                 )
-        if "trouble" in found:
-            self._retire(actor, found["trouble"])
+        if "trouble" in greeting:
+            self._retire(actor, greeting["trouble"])
             return
-        _accept(found)
-        actor.ready, actor.node, actor.heard = True, found["node"], time.monotonic()
+        _accept(greeting)
+        actor.ready, actor.node, actor.heard = True, greeting["node"], time.monotonic()
 
     def _heard(self, actor: _Actor, state: dict[str, Any]) -> None:
         """Progress, failures and the deadline of the batch under way."""
@@ -295,7 +295,7 @@ class _RayShards:
             self.waiting.appendleft(work)
             return
         self._report(work, receipt)
-        if receipt["kept"] == Committed.DIFFERENT:
+        if receipt["commit"] == Committed.DIFFERENT:
             self.engine.watch.differed.add(work.piece.number)
         self.left -= 1
 
@@ -303,8 +303,8 @@ class _RayShards:
         if actor.ready and actor.flying:
             if now - actor.heard > SILENT:
                 self._lost(actor, f"no sign of life for {SILENT:g} s", blamed=self._alive(actor.node))
-            elif actor.state is None and now - actor.asked >= BEAT:
-                actor.state, actor.asked = actor.handle.state.remote(), now
+            elif actor.state is None and now - actor.polled_at >= BEAT:
+                actor.state, actor.polled_at = actor.handle.state.remote(), now
 
     def _overdue(self, actor: _Actor, work: _RayWork, state: Mapping[str, Any], limit: float) -> None:
         reason, asking = f"no answer within {limit:g} s", state.get("asking") or []
@@ -356,9 +356,9 @@ class _RayShards:
         search = work.search
         assert search is not None
         search.tell(harmful)
-        if search.found is not None:
-            self._record(work, self._name(work, search.found), reason)
-        if search.found is not None or search.over:
+        if search.culprit is not None:
+            self._record(work, self._name(work, search.culprit), reason)
+        if search.culprit is not None or search.over:
             work.search, work.deaths = None, 0
 
     def _record(self, work: _RayWork, name: str, reason: str) -> None:
@@ -390,8 +390,11 @@ class _RayShards:
     def _alive(self, node: str) -> bool:
         """Whether a node is still there. Ray takes many seconds to notice that one is gone; its port tells at once."""
         for _ in range(4):
-            found = next((one for one in self.ray.nodes() if one["NodeID"] == node and one["Alive"]), None)
-            if found is None or not _listens(found["NodeManagerAddress"], found["NodeManagerPort"]):
+            entry = next(
+                (candidate for candidate in self.ray.nodes() if candidate["NodeID"] == node and candidate["Alive"]),
+                None,
+            )
+            if entry is None or not _listens(entry["NodeManagerAddress"], entry["NodeManagerPort"]):
                 return False
             time.sleep(0.5)
         return True

@@ -19,7 +19,6 @@ from countenance.data import Sample
 from countenance.data.manifest import SampleManifest, read_manifest
 from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
-from countenance.processes import child, die_with_parent
 from countenance.run.engine.base import Job
 from countenance.run.feeding import FedGroup
 from countenance.run.plan import Piece, read_piece
@@ -27,6 +26,7 @@ from countenance.run.shard import Failure, Predicted, ShardResult, Stop, grouped
 from countenance.run.store import RunStore
 from countenance.storage import open_storage
 from countenance.tasks import Task, load_task
+from countenance.worker_process import child, die_with_parent
 
 STORING = 4
 """Shards that are being stored, all at once, while the next one is scored: a store may be slow to answer."""
@@ -43,11 +43,11 @@ class Scoring(Protocol):
 
 
 @dataclass(frozen=True)
-class Told:
+class ScoringEvents:
     """What scoring reports; the first argument is always the shard's number."""
 
     answered: Callable[[int, int, Sequence[Failure]], None] = lambda number, done, failures: None
-    stored: Callable[[int, str], None] = lambda number, kept: None
+    stored: Callable[[int, str], None] = lambda number, commit: None
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Scores:
     """Scoring in this process; complete shards are stored by threads beside it."""
 
     shards: Shards
-    told: Told = field(default_factory=Told)
+    events: ScoringEvents = field(default_factory=ScoringEvents)
     store: bool = True
     """Whether shards are stored; not where only time is measured."""
     writer: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(STORING))
@@ -98,7 +98,7 @@ class Scores:
         result: ShardResult = group.owner
 
         def after(done: int, failures: Sequence[Failure]) -> None:
-            self.told.answered(result.number, done, failures)
+            self.events.answered(result.number, done, failures)
 
         settle(self.shards.task, group, predicted, strict=self.shards.job.strict, after=after)
         if group.last and self.store:
@@ -110,7 +110,7 @@ class Scores:
         self.writer.shutdown()
 
     def _store(self, result: ShardResult) -> None:
-        self.told.stored(result.number, self.shards.commit(result))
+        self.events.stored(result.number, self.shards.commit(result))
 
     def _wait(self, most: int) -> None:
         while len(self.storing) > most:
@@ -126,15 +126,15 @@ class ScoringProcess:
         self.popen = child(__name__, (orders, replies), {"CUDA_VISIBLE_DEVICES": ""})  # the model's process has the GPU
         os.close(orders)
         os.close(replies)
-        self.told = Told()
+        self.events = ScoringEvents()
         self.error: BaseException | None = None
         self.ended = threading.Event()
         self._send(job)
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def begin(self, pieces: Sequence[Piece], told: Told, store: bool = True) -> Scoring:
+    def begin(self, pieces: Sequence[Piece], events: ScoringEvents, store: bool = True) -> Scoring:
         """Expect the batches of these shards."""
-        self.told = told
+        self.events = events
         self.ended.clear()
         self._send((list(pieces), store))
         return self
@@ -173,9 +173,9 @@ class ScoringProcess:
 
     def _heard(self, kind: str, *values: Any) -> None:
         if kind == "answered":
-            self.told.answered(*values)
+            self.events.answered(*values)
         elif kind == "stored":
-            self.told.stored(*values)
+            self.events.stored(*values)
         elif kind == "finished":
             self.ended.set()
         else:
@@ -204,10 +204,10 @@ def main() -> None:
     job = receive(orders)
     try:
         shards = Shards.of(job)
-        told = Told(lambda *values: tell("answered", *values), lambda *values: tell("stored", *values))
+        events = ScoringEvents(lambda *values: tell("answered", *values), lambda *values: tell("stored", *values))
         while (order := receive(orders)) is not None:
             pieces, store = order
-            scores = Scores(shards, told, store)
+            scores = Scores(shards, events, store)
             for group in groups_of(shards.task, pieces, shards.read, job.batch):
                 predicted = receive(orders)
                 if predicted is None:

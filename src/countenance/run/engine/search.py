@@ -8,17 +8,17 @@ class Bisection:
     """Which part of a shard to try next; each try ends harmless or with a death.
 
     >>> search = Bisection(8)
-    >>> while search.found is None and not search.over:
-    ...     low, high = search.wanted()
+    >>> while search.culprit is None and not search.over:
+    ...     low, high = search.candidates()
     ...     search.tell(low <= 5 < high)
-    >>> search.found
+    >>> search.culprit
     5
     """
 
     images: int
     low: int = 0
     high: int = field(init=False)
-    found: int | None = None
+    culprit: int | None = None
     over: bool = False
     """No image alone is harmful: the deaths had another cause."""
 
@@ -26,7 +26,7 @@ class Bisection:
         self.high = self.images
         self.over = self.images == 0
 
-    def wanted(self) -> tuple[int, int]:
+    def candidates(self) -> tuple[int, int]:
         """The images to try: the first half of those that are suspected, or the last one left."""
         if self.high - self.low <= 1:
             return self.low, self.high
@@ -34,9 +34,9 @@ class Bisection:
 
     def tell(self, harmful: bool) -> None:
         """Take note of what became of the images wanted."""
-        low, high = self.wanted()
+        low, high = self.candidates()
         if high - low == 1 and self.high - self.low == 1:
-            self.found = low if harmful else None
+            self.culprit = low if harmful else None
             self.over = not harmful
         elif harmful:
             self.high = high

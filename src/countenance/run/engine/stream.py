@@ -17,7 +17,7 @@ from typing import Any
 
 from countenance.data import Sample
 from countenance.models.inputs import Prepared
-from countenance.models.model import told
+from countenance.models.model import attribute_of
 from countenance.run.engine.scoring import Scoring, groups_of
 from countenance.run.feeding import FedBatch, Feed
 from countenance.run.plan import Piece
@@ -68,9 +68,9 @@ class Stream:
         prepared = ready.prepared
         with self.lock:
             if prepared is None:
-                found = answers(self.model, readable_of(ready))
+                predictions = answers(self.model, readable_of(ready))
                 ready.drop_pixels()
-                return lambda: found
+                return lambda: predictions
             if not len(prepared):
                 return list
             try:
@@ -83,7 +83,7 @@ class Stream:
     @cached_property
     def _leaves_input(self) -> bool:
         """Whether the model says that it does not write on a batch, which is given to it again when it fails."""
-        return bool(told(self.model, "leaves_input", False))
+        return bool(attribute_of(self.model, "leaves_input", False))
 
     def _waited(self, prepared: Prepared, begun: Any) -> list[Any]:
         try:
@@ -94,18 +94,18 @@ class Stream:
 
     def _alone(self, prepared: Prepared) -> list[Any]:
         """Each image of a batch that failed, tried by itself."""
-        found: list[Any] = []
+        predictions: list[Any] = []
         with self.lock:
             for i in range(len(prepared)):
                 try:
-                    found += self.model.finish(self.model.begin(prepared.taken([i])))
+                    predictions += self.model.finish(self.model.begin(prepared.taken([i])))
                 except BaseException as error:
                     refuse_interrupt(error)
-                    found.append(FailedImage.of(error))
-        return found
+                    predictions.append(FailedImage.of(error))
+        return predictions
 
     def _finish(self, ready: FedBatch, wait: Callable[[], list[Any]], scoring: Scoring) -> None:
-        found = wait()
+        predictions = wait()
         if ready.prepared is not None:
             ready.drop_pixels()
-        scoring.add(ready.group, validated(self.task, ready, found, self.context))
+        scoring.add(ready.group, validated(self.task, ready, predictions, self.context))

@@ -10,14 +10,13 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.models.inputs import InputSpec
-from countenance.models.model import told
+from countenance.models.model import attribute_of
 from countenance.models.torch_model import TorchModel, import_torch
-from countenance.processes import Handler, Order, Tell
 from countenance.run.engine.base import Job
 from countenance.run.engine.decoding import Decoders
 from countenance.run.engine.nvjpeg import GpuDecoder
 from countenance.run.engine.probing import probe
-from countenance.run.engine.scoring import Scores, Scoring, ScoringProcess, Shards, Told
+from countenance.run.engine.scoring import Scores, Scoring, ScoringEvents, ScoringProcess, Shards
 from countenance.run.engine.stream import Stream
 from countenance.run.feeding import Feed
 from countenance.run.fitting import LONGEST, fitted
@@ -33,6 +32,7 @@ from countenance.run.shard import (
     takes_ids,
 )
 from countenance.text import kind_and_words, one_line
+from countenance.worker_process import Handler, Order, Tell
 
 WRITING = 300.0
 """Seconds that reading samples, decoding or writing a shard may take."""
@@ -81,40 +81,40 @@ class Worker:
         if "probe" in order:
             tell(limit=self.job.time_limit * 4 + WRITING)
             chosen = {piece.number: order["probe"]}
-            found = probe(
+            difference = probe(
                 self.shards.task, self.model, self.shards.store, [piece], chosen, self.shards.read, self.job.context
             )
-            return {"difference": None if found is None else asdict(found)}
+            return {"difference": None if difference is None else asdict(difference)}
         if "rate" in order:
             tell(limit=self.job.time_limit * 8 + WRITING)
             return self._measure(piece)
         return self._carefully(piece, order, tell) if order["careful"] else self._one(piece, tell)
 
-    def _scores(self, pieces: Sequence[Piece], told: Told, store: bool = True) -> Scoring:
+    def _scores(self, pieces: Sequence[Piece], events: ScoringEvents, store: bool = True) -> Scoring:
         """The last stage: in a process of its own where pictures come from processes too."""
         if self.scoring is not None:
-            return self.scoring.begin(pieces, told, store)
-        return Scores(self.shards, told, store)
+            return self.scoring.begin(pieces, events, store)
+        return Scores(self.shards, events, store)
 
     def _shards(self, pieces: Sequence[Piece], tell: Tell) -> Any:
         """Work off shards one after the other, the next one begun while the last one is stored."""
-        kept: dict[int, str] = {}
+        commits: dict[int, str] = {}
         deadline = _Deadlines(tell, self.job.time_limit)
 
         def stored(number: int, what: str) -> None:
-            kept[number] = what
-            deadline.tell(shard=number, kept=what)
+            commits[number] = what
+            deadline.tell(shard=number, commit=what)
 
         try:
-            self.stream.run(pieces, self._scores(pieces, Told(deadline.answered, stored)), deadline.asking)
+            self.stream.run(pieces, self._scores(pieces, ScoringEvents(deadline.answered, stored)), deadline.asking)
         except Stop as stop:
             return {"stop": str(stop)}
-        return {"kept": kept}
+        return {"commit": commits}
 
     def _one(self, piece: Piece, tell: Tell) -> Any:
         """Work off one shard for an engine that gives out single ones."""
         result = self._shards([piece], tell)
-        return result if "stop" in result else {"kept": result["kept"][piece.number]}
+        return result if "stop" in result else {"commit": result["commit"][piece.number]}
 
     def _carefully(self, piece: Piece, order: Order, tell: Tell) -> Any:
         """Image by image, with nothing beside it, so that the image that ends this process is known."""
@@ -147,9 +147,9 @@ class Worker:
         if "only" in order or "alone" in order:  # a search for the image that kills workers stores nothing
             return {}
         result.number = piece.number
-        kept = self.shards.commit(result)
-        tell(shard=piece.number, kept=kept, limit=WRITING)
-        return {"kept": kept}
+        commit = self.shards.commit(result)
+        tell(shard=piece.number, commit=commit, limit=WRITING)
+        return {"commit": commit}
 
     def _measure(self, piece: Piece) -> dict[str, Any] | None:
         """Images and seconds of a few batches, predicted and scored without being stored; the first one warms up."""
@@ -158,11 +158,11 @@ class Worker:
         if few.images < 2 * batch:
             return None
         done: list[int] = []
-        told = Told(lambda number, images, failures: done.append(images))
+        events = ScoringEvents(lambda number, images, failures: done.append(images))
         for part in (few.first(batch), few.after(batch)):
             done.clear()
             started = time.perf_counter()
-            self.stream.run([part], self._scores([part], told, store=False))
+            self.stream.run([part], self._scores([part], events, store=False))
         return {"images": sum(done), "seconds": time.perf_counter() - started}
 
 
@@ -172,20 +172,20 @@ class _Deadlines:
     def __init__(self, tell: Tell, limit: float) -> None:
         self._tell, self.limit = tell, limit
         self.lock = threading.Lock()
-        self.asked = 0
+        self.calls = 0
 
     def tell(self, **message: Any) -> None:
         with self.lock:
-            self._tell(**message, limit=self.limit if self.asked else WRITING)
+            self._tell(**message, limit=self.limit if self.calls else WRITING)
 
     def asking(self, shard: int, ids: Sequence[str]) -> None:
         with self.lock:
-            self.asked += 1
+            self.calls += 1
         self.tell(shard=shard, asking=list(ids))
 
     def answered(self, shard: int, done: int, failures: Sequence[Failure]) -> None:
         with self.lock:
-            self.asked -= 1
+            self.calls -= 1
         self.tell(shard=shard, answered=done, failures=_told(failures))
 
 
@@ -195,11 +195,15 @@ def _told(failures: Sequence[Failure]) -> list[dict[str, Any]]:
 
 def made_feed(job: Job, model: Any) -> Feed:
     """Where the model's batches come from: a GPU's decoder, decode processes, or a thread."""
-    takes = told(model, "input")
-    spec = takes if isinstance(takes, InputSpec) and told(model, "begin") is not None and not takes_ids(model) else None
+    takes = attribute_of(model, "input")
+    spec = (
+        takes
+        if isinstance(takes, InputSpec) and attribute_of(model, "begin") is not None and not takes_ids(model)
+        else None
+    )
     if not needs_pixels(model):
         return feed_for(model)
-    on_gpu = str(told(model, "device", "cpu")).startswith("cuda")
+    on_gpu = str(attribute_of(model, "device", "cpu")).startswith("cuda")
     if job.decode == "gpu":
         if spec is None or not on_gpu:
             raise InputError(

@@ -1,10 +1,11 @@
 """The leaderboard: every submission scored again from its answers, ranked by paired differences, public and private.
 
 Public: Score₁ on the test. Private: Score₂ on the holdout, from randomness and efficiency too. The organiser's machine
-decides: entries are run here on the holdout, and their own answers count. Answers that an entry does not give are
+decides: entries are run here on test and holdout, and their own answers count. Answers that an entry does not give are
 rejected, answers without an entry are unverified and win nothing, and what a submission says of its score or speed is
 never used. Ranks are by score; beside them stands what each entry shows against the first. Of a crew only the best
-entry is ranked, so that throw-away entries change nothing for others.
+entry is ranked, so that throw-away entries change nothing for others, and an entry that answers the holdout as an
+earlier one of another crew does is a copy of it, and is not ranked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +13,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from countenance.auditing.ranking import Pair, Ranking
-from countenance.data.adapters.bias_bounty_files import ClassTable, Truth
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, ClassTable, Truth
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.contest import Contest, counting
+from countenance.suites.bias_bounty.contest import Contest, counting, parse_time
+from countenance.suites.bias_bounty.counted_answers import counted_answers, run_splits, with_nonfaces
 from countenance.suites.bias_bounty.entry import KINDS
-from countenance.suites.bias_bounty.entry_runs import OTHERWISE, EntryLimits, EntryRun, counted_timings, run_entries
+from countenance.suites.bias_bounty.entry_runs import OTHERWISE, EntryLimits, EntryRun, counted_timings
 from countenance.suites.bias_bounty.inference_timing import PASSES
-from countenance.suites.bias_bounty.pairing import copied_labels, rank_predictions
+from countenance.suites.bias_bounty.pairing import rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award
 from countenance.suites.bias_bounty.rules import efficiency, score2
 from countenance.suites.bias_bounty.scoring import Draws, Score, score_tables
@@ -56,6 +60,8 @@ class BoardEntry:
     efficiency: float = 1.0
     verified: bool = False
     """Whether the answers on the holdout are those of the entry, run here."""
+    copy_of: str = ""
+    """An entry of another crew that was handed in before and answers the holdout alike."""
 
     @property
     def crew(self) -> str:
@@ -82,6 +88,7 @@ class BoardEntry:
             "kind": self.handed.kind,
             "crew": self.crew,
             "verified": self.verified,
+            "copy_of": self.copy_of,
             "labels_used": self.handed.labels_used,
             "submissions": len(self.history) + 1,
             "history": [submission.model_dump(include=facts) for submission in self.history],
@@ -199,18 +206,20 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_
         raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; --data is the challenge's folder")
     private = f"{board}/", ""  # where the organiser keeps the board is not for publication
     folders, rejected = _counting(board, contest, notes)
-    runs: dict[str, EntryRun] = {}
-    if "private" in splits:
-        entries = {name: place / ENTRY for name, place in folders.items() if (place / ENTRY).is_dir()}
-        holdout, limits = data / "holdout", rules.limits
-        runs = run_entries(board, entries, holdout, time=rules.time, passes=rules.passes, limits=limits, step=step)
+    entries = {name: place / ENTRY for name, place in folders.items() if (place / ENTRY).is_dir()}
+    there = [SPLITS[which] for which in splits]
+    limits, passes = rules.limits, rules.passes
+    runs = run_splits(board, data, entries, there, time=rules.time, passes=passes, limits=limits, step=step)
+    known = {which: with_nonfaces(truth, data, SPLITS[which]) for which, truth in splits.items()}
     standings = []
     for name, place in folders.items():
+        own = {which: runs[split][name] for which, split in SPLITS.items() if name in runs.get(split, {})}
         try:
-            standings.append(_standing(name, place, board / name, splits, rules, runs.get(name), notes))
+            standings.append(_standing(name, place, board / name, known, rules, own, notes, contest))
         except InputError as error:
             rejected[name] = str(error).replace(*private)
-    timings, stale = counted_timings({s.name: runs[s.name] for s in standings if s.verified})
+    standings = _with_copies(standings)
+    timings, stale = counted_timings({s.name: runs["holdout"][s.name] for s in standings if s.verified})
     ranked = _with_efficiency(standings, timings, rules.strict_rubric)
     rankings = {
         (which, group): ranking
@@ -246,7 +255,7 @@ def _with_efficiency(
     """Entries with their multipliers: the percentile of each among the best entries of the other crews."""
     best: dict[str, BoardEntry] = {}
     for standing in standings:
-        if standing.name in timings and standing.private is not None:
+        if standing.name in timings and standing.private is not None and not standing.copy_of:
             other = best.get(standing.crew)
             if other is None or _untimed(standing) > _untimed(other):
                 best[standing.crew] = standing
@@ -269,11 +278,11 @@ def _untimed(standing: BoardEntry) -> float:
 def _ranking(
     standings: Sequence[BoardEntry], which: str, kinds: Sequence[str], truth: Truth, rules: Rules
 ) -> Ranking | None:
-    """The ranking of one table: of each crew the entry with the best score."""
+    """The ranking of one table: of each crew the entry with the best score, of equal ones the first."""
     best: dict[str, BoardEntry] = {}
-    for standing in standings:
+    for standing in sorted(standings, key=_when):
         score = standing.score(which)
-        if score is None or standing.handed.kind not in kinds or which not in standing.answers:
+        if score is None or standing.copy_of or standing.handed.kind not in kinds or which not in standing.answers:
             continue
         other = best.get(standing.crew)
         if other is None or not score.value <= getattr(other.score(which), "value", float("nan")):
@@ -287,56 +296,69 @@ def _ranking(
 
 def submission_folders(board: Path) -> list[Path]:
     """The folders of a board's submissions; refused where there is none."""
-    found = sorted(path.parent for path in board.glob(f"*/{SUBMISSION}"))
-    if not found:
+    folders = sorted(path.parent for path in board.glob(f"*/{SUBMISSION}"))
+    if not folders:
         raise InputError(f"{board}: no submissions; `countenance bias-bounty submit` hands one in")
-    return found
+    return folders
 
 
 def _standing(
     name: str,
     folder: Path,
     latest: Path,
-    splits: Mapping[str, Truth],
+    known: Mapping[str, Truth],
     rules: Rules,
-    run: EntryRun | None,
+    runs: Mapping[str, EntryRun],
     notes: list[str],
+    contest: Contest,
 ) -> BoardEntry:
-    """An entry, scored: on the holdout by the answers that it gives here."""
+    """An entry, scored by the answers that it gives here."""
     handed, claimed = Handed.read(folder), None
-    answers = {"public": splits["public"].predictions(folder / "test.csv")}
-    if "private" in splits:
-        private = _holdout_answers(name, folder, splits["private"], run)
-        answers |= {} if private is None else {"private": private}
-    scores = {which: score_tables(splits[which], table, rules.draws) for which, table in answers.items()}
+    if why := contest.why_not(handed.crew or name, 0):
+        raise InputError(f"{name}: {why}")
+    answers: dict[str, ClassTable] = {}
+    for which, truth in known.items():
+        table = counted_answers(name, folder / f"{SPLITS[which]}.csv", truth, runs.get(which))
+        answers |= {} if table is None else {which: table}
+    # Randomness is scored on the holdout alone: the challenge does not tell the non-faces of the test.
+    truths = {which: truth if which == "private" else replace(truth, nonfaces=()) for which, truth in known.items()}
+    scores = {which: score_tables(truths[which], table, rules.draws) for which, table in answers.items()}
     if (folder / TIMING).exists():
         try:
             claimed = read_timing(folder / TIMING, folder / ENTRY if (folder / ENTRY).is_dir() else None)
         except InputError as error:
             notes.append(str(error))
+    if handed.entry_added and contest.why_closed(parse_time(handed.entry_added, f"{name}: entry_added")):
+        notes.append(f"{name}: its entry was added at {handed.entry_added}, after the contest closed")
     both = scores["public"], scores.get("private")
     history = earlier(latest)[: handed.number - 1]
-    verified = run is not None and "private" in answers
+    verified = "private" in runs and "private" in answers
     return BoardEntry(name, handed, *both, answers=answers, history=history, claimed=claimed, verified=verified)
 
 
-def _holdout_answers(name: str, folder: Path, truth: Truth, run: EntryRun | None) -> ClassTable | None:
-    """The answers on the holdout that count; InputError where they cannot be honest."""
-    file = folder / "holdout.csv"
-    predictions = truth.predictions(file) if file.exists() else None
-    if run is not None:
-        if run.problem:
-            raise InputError(f"{name}: its entry cannot be run on the holdout: {run.problem}")
-        differing = 0 if predictions is None else run.differing(predictions)
-        if differing > OTHERWISE * len(run.names):
-            raise InputError(
-                f"{name}: its entry answers {differing} of {len(run.names)} images of the holdout otherwise than the "
-                "predictions that were handed in"
-            )
-        predictions = run.table()
-    if predictions is not None and (why := copied_labels(truth, predictions)):
-        raise InputError(f"{name}: {why}")
-    return predictions
+def _when(standing: BoardEntry) -> tuple[str, str]:
+    return standing.handed.submitted, standing.name
+
+
+def _with_copies(standings: Sequence[BoardEntry]) -> list[BoardEntry]:
+    """Entries that answer the holdout as an earlier one of another crew does are marked as copies of it."""
+    result, originals = dict[str, BoardEntry](), list[BoardEntry]()
+    for standing in sorted(standings, key=_when):
+        copied = (entry.name for entry in originals if entry.crew != standing.crew and _same_answers(entry, standing))
+        result[standing.name] = replace(standing, copy_of=next(copied, ""))
+        originals += [] if result[standing.name].copy_of else [standing]
+    return [result[standing.name] for standing in standings]
+
+
+def _same_answers(first: BoardEntry, second: BoardEntry) -> bool:
+    """Whether two entries answer the holdout alike, but for what rounding changes."""
+    tables = first.answers.get("private"), second.answers.get("private")
+    if tables[0] is None or tables[1] is None:
+        return False
+    names = tables[0].names
+    rows = [table.rows(names) for table in tables if table is not None]
+    other = np.any([rows[0][name] != rows[1][name] for name in ATTRIBUTES], axis=0)
+    return int(other.sum()) <= OTHERWISE * len(names)
 
 
 def _notes(standings: Sequence[BoardEntry], rules: Rules) -> list[str]:
@@ -359,6 +381,11 @@ def _notes(standings: Sequence[BoardEntry], rules: Rules) -> list[str]:
         if claimed and claimed.milliseconds_per_image < measured / 2:
             claim = f"{name} claims {claimed.milliseconds_per_image:.3g} ms an image"
             notes.append(f"{claim}; {measured:.3g} ms were measured")
+    notes += [
+        f"{s.name} answers the holdout as {s.copy_of} of another crew, which was handed in before: a copy, not ranked"
+        for s in standings
+        if s.copy_of
+    ]
     without = [s.name for s in standings if s.private is None]
     if without:
         notes.append(f"no answers on the holdout, not in the private tables: {', '.join(without)}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from countenance.data.record import read_record
+from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import write_json
 
@@ -37,6 +38,10 @@ class Contest(BaseModel):
     title: str = ""
     opens: str | None = None
     closes: str | None = None
+    crews: tuple[str, ...] = ()
+    """Who may take part; empty: everybody."""
+    entries_per_crew: int | None = None
+    """How many entries a crew may have on the board; None: any number."""
 
     @classmethod
     def read(cls, board: Path) -> "Contest":
@@ -57,6 +62,18 @@ class Contest(BaseModel):
             return f"the contest opens at {self.opens}"
         if self.closes and when >= parse_time(self.closes, "closes"):
             return f"the contest closed at {self.closes}"
+        return ""
+
+    def why_not(self, crew: str, others: int) -> str:
+        """Why a crew may not hand in an entry beside `others` of its own; empty where it may.
+
+        >>> Contest(crews=("red",)).why_not("blue", 0), Contest(entries_per_crew=1).why_not("red", 1)
+        ("crew 'blue' is not registered; there are red", "crew 'red' has 1 of 1 entries on the board; replace one")
+        """
+        if self.crews and crew not in self.crews:
+            return f"crew {crew!r} is not registered; there are {', '.join(self.crews)}{near(crew, self.crews)}"
+        if self.entries_per_crew is not None and others >= self.entries_per_crew:
+            return f"crew {crew!r} has {others} of {self.entries_per_crew} entries on the board; replace one"
         return ""
 
 

@@ -67,16 +67,16 @@ def _names() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED.glob(f"*/{FILE}"))
 
 
-def entry_folder(given: str | Path) -> Path:
+def entry_folder(place: str | Path) -> Path:
     """A folder as it is, or the shipped entry of that name where there is no such folder.
 
     >>> entry_folder("better").name
     'better'
     """
-    shipped = SHIPPED / given
-    if not Path(given).exists() and shipped.parent == SHIPPED and (shipped / FILE).is_file():
+    shipped = SHIPPED / place
+    if not Path(place).exists() and shipped.parent == SHIPPED and (shipped / FILE).is_file():
         return shipped
-    return Path(given)
+    return Path(place)
 
 
 def entry_files(folder: Path) -> list[Path]:
@@ -119,10 +119,12 @@ class BountyEntry:
         folder = entry_folder(where)
         self.card = EntryCard.read(folder)
         self.name = self.card.name
-        given = [name for network in self.card.networks for name in network.outputs]
-        for wanted in (*ATTRIBUTES, *([self.card.face_output] if self.card.face_output else [])):
-            if given.count(wanted) != 1:
-                raise InputError(f"{folder / FILE}: output {wanted!r} comes {given.count(wanted)} times, expected once")
+        outputs = [name for network in self.card.networks for name in network.outputs]
+        for required in (*ATTRIBUTES, *([self.card.face_output] if self.card.face_output else [])):
+            if outputs.count(required) != 1:
+                raise InputError(
+                    f"{folder / FILE}: output {required!r} comes {outputs.count(required)} times, expected once"
+                )
         self.sessions = []
         for network in self.card.networks:
             path = inside(folder, network.file, f"{folder / FILE}: networks")
@@ -135,22 +137,27 @@ class BountyEntry:
 
     def outputs(self, images: Images) -> dict[str, NDArray[np.float32]]:
         """The networks' raw outputs: a row for each image."""
-        found: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
+        batches: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
         for network, session in self.sessions:
             for i in range(0, len(images), BATCH):
                 pixels = network_input(images[i : i + BATCH], network.size).astype(np.float32)
                 parts = session.run(list(network.outputs), {"images": pixels})
                 for name, part in zip(network.outputs, parts, strict=True):
-                    found[name].append(part)
-        return {name: np.concatenate(parts) for name, parts in found.items()}
+                    batches[name].append(part)
+        results = {name: np.concatenate(parts) for name, parts in batches.items()}
+        for name in ATTRIBUTES:
+            shape, expected = results[name].shape, (len(images), len(CLASSES[name]))
+            if shape != expected:
+                raise InputError(f"{self.name}: output {name!r} has the shape {shape}, expected {expected}")
+        return results
 
     def classes(self, images: Images) -> list[dict[str, int]]:
         """A class for each attribute of each image."""
         if not images:
             return []
-        found = self.outputs(images)
-        best = {name: found[name].argmax(axis=1) for name in ATTRIBUTES}
-        face = found[self.card.face_output].reshape(len(images), -1)[:, 0] if self.card.face_output else None
+        outputs = self.outputs(images)
+        best = {name: outputs[name].argmax(axis=1) for name in ATTRIBUTES}
+        face = outputs[self.card.face_output].reshape(len(images), -1)[:, 0] if self.card.face_output else None
         return [
             random_classes(image)
             if face is not None and float(face[i]) < self.card.face_threshold
@@ -186,10 +193,10 @@ def image_files(folder: Path) -> dict[str, Path]:
         return {name: inside(folder, name, str(table)) for name in read_labels(table).names}
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; give a folder of images")
-    found = pictures_below(folder)
-    if not found:
+    paths = pictures_below(folder)
+    if not paths:
         raise InputError(f"{folder}: no picture in it ({', '.join(IMAGE_SUFFIXES[:6])}, …)")
-    return {path.relative_to(folder).as_posix(): path for path in found}
+    return {path.relative_to(folder).as_posix(): path for path in paths}
 
 
 def predict_files(

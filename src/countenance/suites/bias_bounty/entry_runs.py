@@ -1,7 +1,8 @@
-"""Entries run by the organiser on the holdout: their answers decide, and only their speed here earns a multiplier.
+"""Entries run by the organiser: their answers decide, and only their speed on the holdout here earns a multiplier.
 
-BOARD/_runs.json keeps what each entry answered, with the hashes of the entry and of the images, so that a leaderboard
-that is made again runs only what has changed. Each entry runs in a process of its own with limits of time and memory.
+BOARD/_runs.json keeps what each entry answered on the holdout, BOARD/_test_runs.json on the test, with the hashes of
+the entry and of the images, so that a leaderboard that is made again runs only what has changed. Each entry runs in a
+process of its own with limits of time and memory.
 """
 
 import os
@@ -20,7 +21,7 @@ from countenance.suites.bias_bounty.entry import entry_hash
 from countenance.suites.bias_bounty.inference_timing import PASSES, machine_name
 from countenance.suites.bias_bounty.timing import Timing, images_hash, measure
 
-RUNS = "_runs.json"
+RUNS, TEST_RUNS = "_runs.json", "_test_runs.json"
 """Of a board; no submission's name begins with an underscore."""
 OTHERWISE = 0.01
 """Share of images that an entry may answer otherwise than what was handed in: processors round differently."""
@@ -35,7 +36,7 @@ class EntryLimits:
 
 
 class EntryRun(BaseModel):
-    """An entry on the holdout: its answers, or why there are none."""
+    """An entry on the pictures of a split: its answers, or why there are none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     entry_sha256: str
@@ -68,20 +69,23 @@ def run_entries(
     time: bool = False,
     passes: int = PASSES,
     limits: EntryLimits = EntryLimits(),
+    store: str = RUNS,
     step: Callable[..., None] = lambda *_: None,
 ) -> dict[str, EntryRun]:
     """Run the entries (name → folder) that have no run of the same files yet; with `time` all of them, timed."""
-    stored = _stored(board)
+    stored = _stored(board / store)
     shown = images_hash(images) if entries else ""
     runs: dict[str, EntryRun] = {}
+    run_here: dict[str, EntryRun] = {}  # the same entry under several names is run once
     for name, entry in entries.items():
-        known = stored.get(name)
-        if time or known is None or (known.entry_sha256, known.images_sha256) != (_hash(entry), shown):
-            known = _run(entry, images, shown, passes if time else 1, limits, timed=time)
+        known, digest = stored.get(name), _hash(entry)
+        if time or known is None or (known.entry_sha256, known.images_sha256) != (digest, shown):
+            known = run_here.get(digest) or _run(entry, images, shown, passes if time else 1, limits, timed=time)
+            run_here |= {digest: known} if digest else {}
         runs[name] = known
         step()
     if runs != stored:
-        write_json(board / RUNS, {name: run.model_dump() for name, run in runs.items()})
+        write_json(board / store, {name: run.model_dump() for name, run in runs.items()})
     return runs
 
 
@@ -118,8 +122,7 @@ def _run(entry: Path, images: Path, shown: str, passes: int, limits: EntryLimits
     return EntryRun(**hashes, names=tuple(answers), classes=classes, timing=timing if timed else None)
 
 
-def _stored(board: Path) -> dict[str, EntryRun]:
-    path = board / RUNS
+def _stored(path: Path) -> dict[str, EntryRun]:
     if not path.exists():
         return {}
     return read_record(_Runs, path, missing="", wrong="; not what `leaderboard` writes: remove it").root

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.models.registry import ModelSpec
-from countenance.processes import each
+from countenance.run.engine.processes import each
 
 PASSES = 5
 WARM_UP = 32
@@ -53,8 +53,8 @@ class ModelTiming(BaseModel):
     def warning(self, name: str) -> str:
         """What to do about a timing that waited for the processor; empty where it did not."""
         busy = self.seconds / max(self.cpu_seconds, 1e-9)
-        told = f"{name} took {busy:.1f} times its CPU time: the machine was busy with something else"
-        return f"{told}; time it again when it is idle" if busy > BUSY else ""
+        sentence = f"{name} took {busy:.1f} times its CPU time: the machine was busy with something else"
+        return f"{sentence}; time it again when it is idle" if busy > BUSY else ""
 
     def contradictions(self) -> list[str]:
         """Which numbers cannot come from one measurement."""
@@ -64,18 +64,18 @@ class ModelTiming(BaseModel):
         if not all(math.isfinite(t) and t > 0 for t in times):
             return ["a pass without a time above 0"]
         due = _rates(self.images, self.passes, self.cpu_passes)
-        found = [
+        problems = [
             f"{name} is {getattr(self, name):g}, its passes give {value:g}"
             for name, value in due.items()
             if not math.isclose(getattr(self, name), value, rel_tol=ROUNDING)
         ]
         if not 1 <= self.threads <= self.cores:
-            found.append(f"{self.threads} threads on {self.cores} cores")
+            problems.append(f"{self.threads} threads on {self.cores} cores")
         for wall, cpu in zip(self.passes, self.cpu_passes, strict=True):
             if cpu > 1.1 * wall * max(self.threads, 1) + 0.05:
-                found.append(f"a pass of {wall:g} s used {cpu:g} s of CPU with threads = {self.threads}")
+                problems.append(f"a pass of {wall:g} s used {cpu:g} s of CPU with threads = {self.threads}")
                 break
-        return found
+        return problems
 
     def lines(self, name: str) -> list[str]:
         """The timing in words."""

@@ -63,13 +63,13 @@ def _faces(people: Dataset, split: str) -> Iterator[ChallengePicture]:
             yield ChallengePicture(sample, None, {k: str(v) for k, v in labels.items()}, person.identity or sample.id)
 
 
-def _nonfaces(people: Dataset, split: str, wanted: int, rng: np.random.Generator) -> list[ChallengePicture]:
+def _nonfaces(people: Dataset, split: str, count: int, rng: np.random.Generator) -> list[ChallengePicture]:
     own = [sample for sample in people if sample.attributes.get("split") == split]
-    whole = [ChallengePicture(sample) for sample in own if sample.attributes.get("part") == "objects"][:wanted]
+    whole = [ChallengePicture(sample) for sample in own if sample.attributes.get("part") == "objects"][:count]
     scenes = [s for s in own if s.attributes.get("part") in ("bodies", "groups") and min(s.width, s.height) >= SIDE]
     cuttings: list[ChallengePicture] = []
-    for _ in range(50 * wanted):  # a crowded scene may have no place left; then the share is a little smaller
-        if len(whole) + len(cuttings) >= wanted or not scenes:
+    for _ in range(50 * count):  # a crowded scene may have no place left; then the share is a little smaller
+        if len(whole) + len(cuttings) >= count or not scenes:
             break
         scene = scenes[int(rng.integers(len(scenes)))]
         left, top = (GRID * int(rng.integers((side - SIDE) // GRID + 1)) for side in (scene.width, scene.height))
@@ -113,7 +113,7 @@ def _labels(pictures: Sequence[ChallengePicture], rng: np.random.Generator, unla
 def _identities(pictures: Sequence[ChallengePicture], rng: np.random.Generator) -> list[str]:
     """Whose picture each is; non-faces share made-up identities as large as those of persons."""
     sizes = list(Counter(picture.identity for picture in pictures if picture.identity).values())
-    found = [picture.identity for picture in pictures]
+    identities = [picture.identity for picture in pictures]
     others = [i for i, picture in enumerate(pictures) if not picture.identity]
     order, number = [others[i] for i in rng.permutation(len(others))], 0
     while order:
@@ -121,9 +121,9 @@ def _identities(pictures: Sequence[ChallengePicture], rng: np.random.Generator) 
         if len(order) - size < min(sizes):  # too few would be left for another identity
             size = len(order)
         for i in order[:size]:
-            found[i] = f"nobody {number}"
+            identities[i] = f"nobody {number}"
         order, number = order[size:], number + 1
-    return [hashlib.sha256(who.encode()).hexdigest()[:12] for who in found]
+    return [hashlib.sha256(who.encode()).hexdigest()[:12] for who in identities]
 
 
 def write_challenge(

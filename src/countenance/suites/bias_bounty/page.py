@@ -13,8 +13,8 @@ from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.errors import InputError
 from countenance.report import render
-from countenance.report.figures import forest
-from countenance.report.figures.scale import Scale
+from countenance.report.charts.scale import Scale
+from countenance.report.draw import svg
 from countenance.report.names import value_label
 from countenance.report.pictures import embedded, window
 from countenance.suites.bias_bounty.board import SPLITS, Board, BoardEntry
@@ -46,7 +46,7 @@ def write_pages(
     """
     card = read_challenge(data, "test", sizes=False).card
     shown = not card.real_people if pictures is None else pictures
-    known = {"card": card, "honest": f"{HONEST_PASS:.1%}", "titles": TITLES, "forest": forest}
+    known = {"card": card, "honest": f"{HONEST_PASS:.1%}", "titles": TITLES}
     folder = out.parent / f"{out.stem}-entries"
     links = {}
     for number, standing in enumerate(board.standings, 1):
@@ -88,7 +88,7 @@ def _section(board: Board, standing: BoardEntry, data: Path, which: str, picture
 def _bar(score: AttributeScore, word: str) -> Markup:
     """A bar from 0 to the class's accuracy, with its interval over it and the overall accuracy behind."""
     share = score.per_class[word]
-    drawn = forest.row(RATES, share, *score.class_interval(word), "none", score.accuracy.value)
+    drawn = svg.interval(RATES, share, *score.class_interval(word), "none", score.accuracy.value)
     if share != share:
         return drawn
     opened, rest = drawn.split(">", 1)
@@ -102,19 +102,19 @@ def _failures(truth: Truth, answers: ClassTable, pictures: Path | None) -> dict[
     Non-faces are left out where the board knows them (in the holdout): their labels are random.
     """
     tone, outside = CODES["skin_tone"], set(truth.nonfaces)
-    found = []
+    failures = []
     for i, name in enumerate(truth.labels.names):
-        true, said = truth.labels.words(i), answers.words(answers.index[name])
-        wrong = [a for a in true if true[a] != said[a]]
+        true, predicted = truth.labels.words(i), answers.words(answers.index[name])
+        wrong = [a for a in true if true[a] != predicted[a]]
         if wrong and name not in outside:
-            far = abs(tone[true["skin_tone"]] - tone[said["skin_tone"]]) if "skin_tone" in wrong else 0
-            told = [f"{TITLES[a]}: {value_label(a, true[a])}, called {value_label(a, said[a])}" for a in wrong]
-            found.append((-len(wrong), -far, name, told))
+            far = abs(tone[true["skin_tone"]] - tone[predicted["skin_tone"]]) if "skin_tone" in wrong else 0
+            mistakes = [f"{TITLES[a]}: {value_label(a, true[a])}, called {value_label(a, predicted[a])}" for a in wrong]
+            failures.append((-len(wrong), -far, name, mistakes))
     rows = [
-        {"name": name, "picture": _picture(pictures, name) if pictures else "", "wrong": told}
-        for *_, name, told in sorted(found)[:FAILURES]
+        {"name": name, "picture": _picture(pictures, name) if pictures else "", "wrong": mistakes}
+        for *_, name, mistakes in sorted(failures)[:FAILURES]
     ]
-    return {"rows": rows, "total": len(found)}
+    return {"rows": rows, "total": len(failures)}
 
 
 def _picture(folder: Path, name: str) -> Any:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from countenance.auditing.ranking import Ranking, numerical_bootstrap, rank_against_best
 from countenance.comparing import Change, Comparison
-from countenance.comparing.compare import compare
-from countenance.comparing.scores import change_of
+from countenance.comparing.comparison import compare
+from countenance.comparing.result import BETTER, CANNOT_TELL, WORSE
 from countenance.data.adapters.bias_bounty_files import CLASSES, ClassTable, Ints, Truth
 from countenance.suites.bias_bounty import rules
 from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom
@@ -23,11 +23,11 @@ SCORE1 = "Score₁"
 
 
 def rank_predictions(
-    truth: Truth, said: Mapping[str, ClassTable], draws: Draws, factors: Mapping[str, float] | None = None
+    truth: Truth, predictions: Mapping[str, ClassTable], draws: Draws, factors: Mapping[str, float] | None = None
 ) -> Ranking:
     """Rank entries by Score₁, or by Score₁ times the factor that each has earned."""
-    names, labels = list(said), truth.labels
-    predicted = [said[name].rows(labels.names) for name in names]
+    names, labels = list(predictions), truth.labels
+    predicted = [predictions[name].rows(labels.names) for name in names]
     sums = np.stack([rules.class_sums(labels.codes, rows, truth.clusters) for rows in predicted], axis=1)
     sums = sums[sums.any(axis=(1, 2))]
     earned = np.array([(factors or {}).get(name, 1.0) for name in names])
@@ -91,7 +91,7 @@ def compare_predictions(truth: Truth, pair: Mapping[str, ClassTable], seed: int 
     labelled = {name: codes for name, codes in truth.labels.codes.items() if (codes >= 0).any()}
     if not labelled:
         return None
-    after, before = (_rows(truth, said, labelled) for said in pair.values())
+    after, before = (_rows(truth, predictions, labelled) for predictions in pair.values())
     by = [name for name, codes in labelled.items() if len(np.unique(codes[codes >= 0])) > 1]
     return compare(
         before,
@@ -116,13 +116,50 @@ def against_json(change: Change, compared: Comparison | None) -> dict[str, Any]:
     }
 
 
-def _rows(truth: Truth, said: ClassTable, labelled: Mapping[str, Ints]) -> dict[str, Any]:
+def _rows(truth: Truth, predictions: ClassTable, labelled: Mapping[str, Ints]) -> dict[str, Any]:
     """The table of a comparison: a row for each picture, with its labels as groups and whether each was named."""
-    predicted = said.rows(truth.labels.names)
-    made: dict[str, Any] = {"sample": list(truth.labels.names)}
+    predicted = predictions.rows(truth.labels.names)
+    columns: dict[str, Any] = {"sample": list(truth.labels.names)}
     if truth.people is not None:
-        made["identity"] = truth.clusters
+        columns["identity"] = truth.clusters
     for name, codes in labelled.items():
-        made[name] = [CLASSES[name][code] if code >= 0 else None for code in codes.tolist()]
-        made[f"m.correct_{name}"] = np.where(codes >= 0, codes == predicted[name], np.nan).astype(float)
-    return made
+        columns[name] = [CLASSES[name][code] if code >= 0 else None for code in codes.tolist()]
+        columns[f"m.correct_{name}"] = np.where(codes >= 0, codes == predicted[name], np.nan).astype(float)
+    return columns
+
+
+def change_of(ranking: Ranking, metric: str, a: str, b: str, *, n: int, clusters: int) -> Change:
+    """How a score changed from `a` to `b`; higher is better, and differences are b - a whoever is ahead.
+
+    >>> import numpy as np
+    >>> from countenance.auditing.ranking import rank_paired
+    >>> draws = np.random.default_rng(0).normal(size=(500, 2))
+    >>> change = change_of(rank_paired(["x", "y"], np.array([5.0, 4.0]), draws), "points", "x", "y", n=9, clusters=9)
+    >>> change.difference, change.low < -1.0 < change.high, change.verdict
+    (-1.0, True, 'cannot tell')
+    """
+    pair = ranking.pair(a, b)
+    values = dict(zip(ranking.names, ranking.estimates, strict=True))
+    difference, low, high = pair.difference, pair.low, pair.high
+    if pair.better != b:
+        difference, low, high = -difference, -high, -low
+    way = BETTER if difference > 0 else WORSE if difference < 0 else ""
+    return Change(
+        metric=metric,
+        a=a,
+        b=b,
+        n=n,
+        clusters=clusters,
+        estimate_a=values[a],
+        estimate_b=values[b],
+        difference=difference,
+        low=low,
+        high=high,
+        p=pair.p,
+        p_adjusted=pair.adjusted,
+        verdict=way if pair.decided and way else CANNOT_TELL,
+        direction=way,
+        better="higher",
+        kind="score",
+        test="paired numerical bootstrap",
+    )

@@ -21,26 +21,26 @@ def number(value: float, digits: int = 3) -> str:
     return "no units" if value != value else f"{value:.{digits}f}"
 
 
-def _with_interval(one: Number, width: int = 0) -> str:
-    return f"{number(one.value, 4):>{width}} [{number(one.low)}, {number(one.high)}]"
+def _with_interval(estimate: Number, width: int = 0) -> str:
+    return f"{number(estimate.value, 4):>{width}} [{number(estimate.low)}, {number(estimate.high)}]"
 
 
 def score_lines(score: Score) -> list[str]:
     """The breakdown with intervals, the chance disparity, and the randomness tests."""
     every = list(score.attributes.values())
-    bare = [TITLES[one.name] for one in every if not one.accuracy.n]
-    told = f"{number(score.score1, 4)} of {MAXIMUM:.0f}   [{number(score.first.low)}, {number(score.first.high)}]"
+    bare = [TITLES[attribute.name] for attribute in every if not attribute.accuracy.n]
+    value = f"{number(score.score1, 4)} of {MAXIMUM:.0f}   [{number(score.first.low)}, {number(score.first.high)}]"
     if bare:
-        told = f"not measured: no row has a label of {', '.join(bare)}"
+        value = f"not measured: no row has a label of {', '.join(bare)}"
     over = "identities" if score.clustered else "rows"
     lines = [
-        f"Score₁     {told}   {score.first.n} rows, 95 % intervals over {score.clusters} {over}",
+        f"Score₁     {value}   {score.first.n} rows, 95 % intervals over {score.clusters} {over}",
         f"{'':10} {'accuracy':>26}   {'disparity':>26}   by chance, if fair (mean, 95 %)",
     ]
     lines += [
-        f"{TITLES[one.name]:10} {_with_interval(one.accuracy)} n={one.accuracy.n:<5}"
-        f"  {_with_interval(one.disparity, 8)}      {number(one.fair[0])}, {number(one.fair[1])}"
-        for one in every
+        f"{TITLES[attribute.name]:10} {_with_interval(attribute.accuracy)} n={attribute.accuracy.n:<5}"
+        f"  {_with_interval(attribute.disparity, 8)}      {number(attribute.fair[0])}, {number(attribute.fair[1])}"
+        for attribute in every
     ]
     lines += [f"left out   {TITLES[o.name]}: no truth rows of {', '.join(o.left_out)}" for o in every if o.left_out]
     lines += [f"note       {note}" for note in score.notes]
@@ -52,11 +52,11 @@ def score_lines(score: Score) -> list[str]:
         f"randomness multiplier {score.multiplier:.4g} over {score.nonfaces} non-faces "
         f"(an honest uniform guesser passes all three {HONEST_PASS:.1%} of the time)"
     )
-    for one in every:
-        test = one.randomness
+    for attribute in every:
+        test = attribute.randomness
         flag = "; too even to be random (p > .999)" if test.too_even else ""
         lines.append(
-            f"  {TITLES[one.name]:10} {'passed' if test.passed else 'failed'}, p {test.p:.4g} ({test.method}), "
+            f"  {TITLES[attribute.name]:10} {'passed' if test.passed else 'failed'}, p {test.p:.4g} ({test.method}), "
             f"×{test.multiplier:g}{flag}"
         )
     return lines
@@ -66,8 +66,10 @@ def against_lines(change: Change, compared: Comparison | None) -> list[str]:
     """How Score₁ and the accuracies changed, in words."""
     if change.difference != change.difference:
         return [f"difference not measured against {change.a}: an attribute has no labels"]
-    told = f"{change.difference:+.4f} [{change.low:+.3f}, {change.high:+.3f}], p {change.p:.2g}, paired"
-    lines = [f"difference {told}, against {change.estimate_a:.4f} of {change.a}: Score₁ {_VERDICTS[change.verdict]}"]
+    difference = f"{change.difference:+.4f} [{change.low:+.3f}, {change.high:+.3f}], p {change.p:.2g}, paired"
+    lines = [
+        f"difference {difference}, against {change.estimate_a:.4f} of {change.a}: Score₁ {_VERDICTS[change.verdict]}"
+    ]
     return lines + ([] if compared is None else [f"{'':10} {sentence}" for sentence in compared.decisions])
 
 

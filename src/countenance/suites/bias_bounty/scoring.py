@@ -94,25 +94,25 @@ class Score:
 
     @property
     def accuracy(self) -> dict[str, float]:
-        return self._each(lambda one: one.accuracy.value)
+        return self._each(lambda attribute: attribute.accuracy.value)
 
     @property
     def disparity(self) -> dict[str, float]:
-        return self._each(lambda one: one.disparity.value)
+        return self._each(lambda attribute: attribute.disparity.value)
 
     @property
     def multiplier(self) -> float:
         """The product of the multipliers of the randomness tests passed."""
-        return math.prod(one.randomness.multiplier for one in self.attributes.values())
+        return math.prod(attribute.randomness.multiplier for attribute in self.attributes.values())
 
     def _each(self, value: Callable[[AttributeScore], Any]) -> dict[str, Any]:
-        return {name: value(one) for name, one in self.attributes.items()}
+        return {name: value(attribute) for name, attribute in self.attributes.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The contract's shape; NaN becomes null when written."""
         method = "accuracy: Wilson on the effective size; disparity and score1: numerical bootstrap over"
         tests = {
-            field: self._each(lambda one, field=field: getattr(one.randomness, field))  # type: ignore[misc]
+            field: self._each(lambda attribute, field=field: getattr(attribute.randomness, field))  # type: ignore[misc]
             for field in ("p", "passed", "too_even", "statistic", "method")
         }
         return {
@@ -125,26 +125,28 @@ class Score:
                 "multiplier": self.multiplier,
                 "applicable": self.nonfaces > 0,
                 "nonfaces": self.nonfaces,
-                "counts": self._each(lambda one: dict(zip(CLASSES[one.name], one.randomness.counts, strict=True))),
+                "counts": self._each(
+                    lambda attribute: dict(zip(CLASSES[attribute.name], attribute.randomness.counts, strict=True))
+                ),
                 "honest_guesser_passes_all": rules.HONEST_PASS,
             },
             "intervals": {
-                "accuracy": self._each(lambda one: [one.accuracy.low, one.accuracy.high]),
-                "disparity": self._each(lambda one: [one.disparity.low, one.disparity.high]),
+                "accuracy": self._each(lambda attribute: [attribute.accuracy.low, attribute.accuracy.high]),
+                "disparity": self._each(lambda attribute: [attribute.disparity.low, attribute.disparity.high]),
                 "score1": [self.first.low, self.first.high],
                 "level": 0.95,
                 "method": f"{method} {'identities' if self.clustered else 'rows'}",
                 **self.draws.model_dump(),
             },
-            "fair_disparity": self._each(lambda one: dict(zip(("mean", "high95"), one.fair, strict=True))),
-            "design_effect": self._each(lambda one: one.design_effect),
-            "per_class": self._each(lambda one: one.per_class),
-            "class_rows": self._each(lambda one: one.class_rows),
-            "confusion": self._each(lambda one: one.confusion.counts),
-            "classes": self._each(lambda one: CLASSES[one.name]),
-            "classes_left_out": self._each(lambda one: one.left_out),
+            "fair_disparity": self._each(lambda attribute: dict(zip(("mean", "high95"), attribute.fair, strict=True))),
+            "design_effect": self._each(lambda attribute: attribute.design_effect),
+            "per_class": self._each(lambda attribute: attribute.per_class),
+            "class_rows": self._each(lambda attribute: attribute.class_rows),
+            "confusion": self._each(lambda attribute: attribute.confusion.counts),
+            "classes": self._each(lambda attribute: CLASSES[attribute.name]),
+            "classes_left_out": self._each(lambda attribute: attribute.left_out),
             "rows": self.first.n,
-            "labelled": self._each(lambda one: one.accuracy.n),
+            "labelled": self._each(lambda attribute: attribute.accuracy.n),
             "clusters": self.clusters,
             "notes": self.notes,
         }
@@ -161,21 +163,27 @@ class Score:
     def results(self) -> list[Result]:
         """Score₁, accuracies, disparities, randomness and confusions, as a run stores them."""
         every = list(self.attributes.values())
-        made: list[Result] = [self.first, *(one.accuracy for one in every), *(one.disparity for one in every)]
+        results: list[Result] = [
+            self.first,
+            *(attribute.accuracy for attribute in every),
+            *(attribute.disparity for attribute in every),
+        ]
         if self.nonfaces:
-            made.append(Number(name="randomness multiplier", value=self.multiplier, n=self.nonfaces, unit="non-faces"))
-            made += [
+            results.append(
+                Number(name="randomness multiplier", value=self.multiplier, n=self.nonfaces, unit="non-faces")
+            )
+            results += [
                 Number(
-                    name=f"randomness of {one.name}",
-                    value=one.randomness.p,
+                    name=f"randomness of {attribute.name}",
+                    value=attribute.randomness.p,
                     n=self.nonfaces,
                     unit="non-faces",
-                    meaning=f"p of the test that non-faces get random labels ({one.randomness.method})",
-                    note="passed" if one.randomness.passed else "failed",
+                    meaning=f"p of the test that non-faces get random labels ({attribute.randomness.method})",
+                    note="passed" if attribute.randomness.passed else "failed",
                 )
-                for one in every
+                for attribute in every
             ]
-        return made + [one.confusion for one in every]
+        return results + [attribute.confusion for attribute in every]
 
 
 def score_files(
@@ -196,18 +204,22 @@ def score_files(
     return score_tables(truth, truth.predictions(predictions), Draws(replicates=replicates, seed=seed))
 
 
-def score_tables(truth: Truth, said: ClassTable, draws: Draws = Draws()) -> Score:
+def score_tables(truth: Truth, predictions: ClassTable, draws: Draws = Draws()) -> Score:
     """Score checked tables."""
-    codes, predicted, outside = truth.labels.codes, said.rows(truth.labels.names), said.rows(truth.nonfaces)
+    codes, predicted, outside = (
+        truth.labels.codes,
+        predictions.rows(truth.labels.names),
+        predictions.rows(truth.nonfaces),
+    )
     sums = rules.class_sums(codes, predicted, truth.clusters)
     sums = sums[sums.any(axis=1)]  # a picture without any label tells nothing
     *spreads, (low, high) = score_intervals(sums, draws)
-    found = {}
+    attributes = {}
     for name, spread in zip(ATTRIBUTES, spreads, strict=True):
         test = rules.randomness(outside[name], name, len(CLASSES[name]), seed=draws.seed)
-        found[name] = _attribute(name, codes[name], predicted[name], truth.clusters, spread, test, draws.seed)
-    accuracy = {name: one.accuracy.value for name, one in found.items()}
-    first = rules.score1(accuracy, {name: one.disparity.value for name, one in found.items()})
+        attributes[name] = _attribute(name, codes[name], predicted[name], truth.clusters, spread, test, draws.seed)
+    accuracy = {name: attribute.accuracy.value for name, attribute in attributes.items()}
+    first = rules.score1(accuracy, {name: attribute.disparity.value for name, attribute in attributes.items()})
     return Score(
         Number(
             name="Score₁",
@@ -219,7 +231,7 @@ def score_tables(truth: Truth, said: ClassTable, draws: Draws = Draws()) -> Scor
             n=len(truth.labels),
             unit="rows",
         ),
-        found,
+        attributes,
         clusters=len(sums),
         nonfaces=len(truth.nonfaces),
         draws=draws,
@@ -230,14 +242,16 @@ def score_tables(truth: Truth, said: ClassTable, draws: Draws = Draws()) -> Scor
 
 
 def _attribute(
-    name: str, truth: Ints, said: Ints, clusters: Ints, spread: Interval, test: rules.Randomness, seed: int
+    name: str, truth: Ints, predicted: Ints, clusters: Ints, spread: Interval, test: rules.Randomness, seed: int
 ) -> AttributeScore:
     words, known = list(CLASSES[name]), truth >= 0
-    low, high, effect = interval(clustered((truth == said)[known].astype(np.float64), clusters[known]), "rate", ALPHA)
+    low, high, effect = interval(
+        clustered((truth == predicted)[known].astype(np.float64), clusters[known]), "rate", ALPHA
+    )
     effect = float(effect) if effect == effect else 1.0
-    counts = rules.confusion(truth, said, len(words))
+    counts = rules.confusion(truth, predicted, len(words))
     rows = counts.sum(axis=1, keepdims=True)
-    rate = rules.accuracy(truth, said)
+    rate = rules.accuracy(truth, predicted)
     mean, most = fair = rules.fair_disparity(rows[:, 0], rate, deff=effect, seed=seed)
     shares = np.divide(counts, rows, out=np.full(counts.shape, np.nan), where=rows > 0)
     labelled = {"n": int(rows.sum()), "unit": "labelled rows"}
@@ -297,8 +311,8 @@ def _faces_alone(truth: Truth, predicted: Mapping[str, Ints]) -> float:
     outside = set(truth.nonfaces)
     face = [name not in outside for name in truth.labels.names]
     codes = {name: truth.labels.codes[name][face] for name in ATTRIBUTES}
-    said = {name: predicted[name][face] for name in ATTRIBUTES}
-    return float(rules.scores_from_sums(rules.class_sums(codes, said).sum(axis=0, keepdims=True))[0, -1])
+    answers = {name: predicted[name][face] for name in ATTRIBUTES}
+    return float(rules.scores_from_sums(rules.class_sums(codes, answers).sum(axis=0, keepdims=True))[0, -1])
 
 
 def _notes(truth: Truth) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from countenance.errors import InputError
 from countenance.files import staged, write_json
 from countenance.models.model import code_sha256
 from countenance.suites.bias_bounty.contest import Contest
-from countenance.suites.bias_bounty.entry import KINDS, EntryCard, Kind, entry_files, entry_folder
+from countenance.suites.bias_bounty.entry import KINDS, EntryCard, Kind, entry_files, entry_folder, entry_hash
 from countenance.suites.bias_bounty.scoring import Score, score_files
 from countenance.suites.bias_bounty.timing import ENTRY, read_timing
 from countenance.tasks.results import NAN, Real
@@ -57,7 +57,7 @@ def checked_name(name: str) -> str:
 
 
 def code_hash(code: str | Path) -> str:
-    """The sha256 of an entry's code: of a file, of a folder, or as it is given.
+    """The sha256 of an entry's code: of a file, of a folder, or as it is submission.
 
     With it the organiser can tell later whether code that is handed over is the code that made the predictions.
     """
@@ -83,6 +83,8 @@ class Handed(BaseModel):
     """Score₁ on the public test, as it was computed then."""
     code_sha256: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
     labels_used: str = ""
+    entry_added: str = ""
+    """When the entry was added to a submission that had none; empty where it came with it."""
 
     @classmethod
     def read(cls, folder: Path) -> "Handed":
@@ -141,7 +143,7 @@ class BountySubmission:
 def hand_in(
     board: Path,
     data: Path,
-    given: BountySubmission,
+    submission: BountySubmission,
     *,
     replace: bool = False,
     now: datetime.datetime | None = None,
@@ -150,38 +152,50 @@ def hand_in(
 
     With `replace` an entry of the same name counts from now on; what was handed in before is kept in its history.
     Where the predictions of the test are the same ones, it stays the same submission, with the time that it had:
-    the organiser may add the entry or the holdout after the contest has closed.
+    the organiser may add the entry or the holdout after the contest has closed. An entry stays with its crew.
     """
-    place = board / checked_name(given.name)
+    place = board / checked_name(submission.name)
     now = now or datetime.datetime.now(datetime.UTC)
-    same = place.exists() and _same_predictions(place, given.test)
-    if not same and (why := Contest.read(board).why_closed(now)):
-        raise InputError(f"{given.name} is not handed in: {why}")
-    if given.crew:
-        checked_name(given.crew)
-    if given.kind not in KINDS:
-        raise InputError(f"kind {given.kind!r}: expected one of {', '.join(KINDS)}")
+    latest = Handed.read(place) if (place / SUBMISSION).exists() else None
+    same = place.exists() and _same_predictions(place, submission.test)
+    contest = Contest.read(board)
+    closed = contest.why_closed(now)
+    if closed and not same:
+        raise InputError(f"{submission.name} is not handed in: {closed}")
+    crew = _crew(submission, latest)
+    if why := contest.why_not(crew or submission.name, _entries_of(board, crew, submission.name)):
+        raise InputError(f"{submission.name} is not handed in: {why}")
+    if submission.kind not in KINDS:
+        raise InputError(f"kind {submission.kind!r}: expected one of {', '.join(KINDS)}")
     if board.is_file():
         raise InputError(f"{board}: a file; --board is a folder of submissions (it is made where there is none)")
     if place.exists() and not replace:
         raise InputError(f"{place}: an entry of this name is there; give --replace or another name")
-    score = score_files(data / "test" / "labels.csv", given.test)
-    if given.holdout is not None:
-        Truth.of_split(data, "holdout").predictions(given.holdout)
-    model = None if given.entry is None else entry_folder(given.entry)
+    score = score_files(data / "test" / "labels.csv", submission.test)
+    if submission.holdout is not None:
+        Truth.of_split(data, "holdout").predictions(submission.holdout)
+    model = None if submission.entry is None else entry_folder(submission.entry)
     files = {} if model is None else {f"{ENTRY}/{file}": model / file for file in entry_files(model)}
     card = None if model is None else EntryCard.read(model)
-    if card is not None and card.kind != given.kind:
-        raise InputError(f"--kind {given.kind}: {model}/entry.json says {card.kind}; hand it in as what it is")
-    files |= {f"{split}.csv": file for split in ("test", "holdout") if (file := getattr(given, split)) is not None}
-    timing = None if given.timing is None else read_timing(given.timing, model)
-    before = Handed.read(place) if same else None
+    if card is not None and card.kind != submission.kind:
+        raise InputError(f"--kind {submission.kind}: {model}/entry.json says {card.kind}; hand it in as what it is")
+    if closed and latest is not None:
+        _check_late(submission, latest, place, model, closed)
+    files |= {f"{split}.csv": file for split in ("test", "holdout") if (file := getattr(submission, split)) is not None}
+    timing = None if submission.timing is None else read_timing(submission.timing, model)
+    before = latest if same else None
+    added = before is not None and model is not None and not (place / ENTRY).is_dir()
     about = {
-        "kind": given.kind,
-        "crew": given.crew or (before.crew if before else ""),
+        "kind": submission.kind,
+        "crew": crew,
         "labels_used": card.labels_used if card else "",
         "submitted": before.submitted if before else now.isoformat(timespec="seconds"),
-        "code_sha256": code_hash(given.code) if given.code is not None else before.code_sha256 if before else None,
+        "entry_added": now.isoformat(timespec="seconds") if added else before.entry_added if before else "",
+        "code_sha256": code_hash(submission.code)
+        if submission.code is not None
+        else before.code_sha256
+        if before
+        else None,
     }
     with staged(place, replace=replace) as folder:
         number = _keep_history(place, folder, same=before)
@@ -192,6 +206,32 @@ def hand_in(
         if timing is not None:
             write_json(folder / TIMING, timing.model_dump())
     return score
+
+
+def _crew(submission: BountySubmission, latest: Handed | None) -> str:
+    """The crew of a submission; refused where the entry of this name is another crew's."""
+    if submission.crew:
+        checked_name(submission.crew)
+    if latest is not None and latest.crew and submission.crew and submission.crew != latest.crew:
+        raise InputError(
+            f"{submission.name}: the entry of this name belongs to crew {latest.crew!r}, not to {submission.crew!r}; "
+            "give another name"
+        )
+    return submission.crew or (latest.crew if latest else "")
+
+
+def _entries_of(board: Path, crew: str, name: str) -> int:
+    """How many other entries of a crew are on the board."""
+    others = (file.parent for file in board.glob(f"*/{SUBMISSION}") if file.parent.name != name)
+    return sum(Handed.read(folder).crew == crew for folder in others) if crew else 0
+
+
+def _check_late(submission: BountySubmission, latest: Handed, place: Path, model: Path | None, closed: str) -> None:
+    """After a contest has closed files may be added, not exchanged."""
+    if submission.kind != latest.kind:
+        raise InputError(f"{submission.name}: {closed}; it was handed in as {latest.kind}, not as {submission.kind}")
+    if model is not None and (place / ENTRY).is_dir() and entry_hash(model) != entry_hash(place / ENTRY):
+        raise InputError(f"{submission.name}: {closed}, and another entry was handed in with these predictions")
 
 
 def _same_predictions(place: Path, test: Path) -> bool:

@@ -65,11 +65,11 @@ def _finish(draws: Draws) -> Callable[[State, Whole], Reduced]:
         if not listed.any():
             raise InputError("no picture of this run has labels")
         truth = ClassTable(tuple(names[listed].tolist()), {name: state[TRUTH + name][listed] for name in ATTRIBUTES})
-        said = ClassTable(tuple(names.tolist()), {name: state[SAID + name] for name in ATTRIBUTES})
+        predictions = ClassTable(tuple(names.tolist()), {name: state[SAID + name] for name in ATTRIBUTES})
         people = tuple(who or None for who in state["person"][listed].tolist())
         known = Truth(truth, people if any(people) else None, tuple(names[state["nonface"]].tolist()))
-        found = score_tables(known, said, draws)
-        return Reduced(found.results(), notes=list(found.notes))
+        score = score_tables(known, predictions, draws)
+        return Reduced(score.results(), notes=list(score.notes))
 
     return finish
 

@@ -7,16 +7,21 @@
 
 from typing import TYPE_CHECKING, Any
 
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES, METRICS, TASKS
+from countenance.data.adapters.fhibe.words import ATTRIBUTES, TASKS
+from countenance.suites.fhibe.vocabulary import METRICS
 
 if TYPE_CHECKING:
-    from countenance.suites.fhibe.dataset import read_dataset
+    from countenance.data.adapters.fhibe import read_dataset
     from countenance.suites.fhibe.evaluate import evaluate_task
     from countenance.suites.fhibe.report import write_bias_report
 
 __all__ = ["ATTRIBUTES", "METRICS", "TASKS", "evaluate_task", "read_dataset", "write_bias_report"]
 
-_HOME = {"evaluate_task": "evaluate", "read_dataset": "dataset", "write_bias_report": "report"}
+_HOME = {
+    "evaluate_task": "countenance.suites.fhibe.evaluate",
+    "read_dataset": "countenance.data.adapters.fhibe",
+    "write_bias_report": "countenance.suites.fhibe.report",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -24,4 +29,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(_HOME[name]), name)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import LabelMap, Masks
-from countenance.answers.noisy import (
+from countenance.answers.noise import (
     noisy_boxes,
     noisy_embedding,
     noisy_keypoints,
@@ -20,18 +20,19 @@ from countenance.answers.noisy import (
     noisy_masks,
     noisy_parts,
 )
+from countenance.data.adapters.fhibe import truth as true
+from countenance.data.adapters.fhibe.table import FhibeTable, read_table
+from countenance.data.adapters.fhibe.words import BODY_TASKS, TASKS
 from countenance.data.reading.entries import write_entries
 from countenance.metrics.masks import fill
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO
-from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.evaluate import read
 from countenance.suites.fhibe.make_data import BODY, FACE
 from countenance.suites.fhibe.outputs import entry_of
 from countenance.suites.fhibe.outputs import write_outputs as write_answers
 from countenance.suites.fhibe.settings import FILE, FhibeSettings, model_folder
-from countenance.suites.fhibe.table import FhibeTable, read_table
-from countenance.suites.fhibe.vocabulary import BODY_TASKS, MODEL_CARD, TASKS
+from countenance.suites.fhibe.vocabulary import MODEL_CARD
 
 DARK_FACTOR = 2.0
 """How much stronger the demo's noise is for the two darkest of the six tones."""

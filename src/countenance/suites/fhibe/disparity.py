@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from countenance.data.adapters.fhibe.places import is_largest
 from countenance.data.reading.columns import literal
-from countenance.suites.fhibe.places import is_largest
 
 Statistic = Literal["U", "t"]
 

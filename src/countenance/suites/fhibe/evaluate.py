@@ -11,20 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from countenance.data.adapters.fhibe import FhibeDataset, read_dataset
+from countenance.data.adapters.fhibe.words import DEFAULT_ATTRIBUTES
 from countenance.data.record import read_record
 from countenance.errors import InputError
 from countenance.models import ModelCard, ModelSpec, card_of_callable
-from countenance.models.saved import card_of_predictions
+from countenance.models.saved_predictions import card_of_predictions
 from countenance.run.evaluator import evaluate
+from countenance.run.file_names import MANIFEST
 from countenance.run.manifest import Manifest
 from countenance.run.run import Run
-from countenance.run.store import MANIFEST
-from countenance.suites.fhibe.dataset import FhibeDataset, read_dataset
 from countenance.suites.fhibe.outputs import read_outputs, reading_notes, write_outputs
 from countenance.suites.fhibe.pictures import task_of
 from countenance.suites.fhibe.published import write_published
 from countenance.suites.fhibe.settings import RUNS, FhibeSettings
-from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, MODEL_CARD
+from countenance.suites.fhibe.vocabulary import MODEL_CARD
 from countenance.suites.fhibe.wrapper import BATCH, FhibeWrapper, is_wrapper
 from countenance.tasks.thresholds import EXACT
 

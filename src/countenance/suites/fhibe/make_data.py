@@ -15,9 +15,9 @@ from countenance.data import Dataset, Sample, Subject
 from countenance.data.card import AttributeCard
 from countenance.data.layout import FolderWriter, copy_image, face_crop
 from countenance.data.reading.label_maps import outlines
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.tasks.face_parsing import true_classes, without_ears
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 BODY, FACE = "fhibe_downsampled", "fhibe_face_crop_align"
 ATTRIBUTES = ("pronoun", "age", "apparent_skin_color", "lighting")

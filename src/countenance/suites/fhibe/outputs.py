@@ -13,18 +13,18 @@ from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Pa
 from countenance.answers.formats import Predictions, Wanted, read_predictions
 from countenance.answers.formats.fhibe import MISSING, NOT_THERE
 from countenance.data import Sample
+from countenance.data.adapters.fhibe import FhibeDataset
 from countenance.data.image import encode_png
 from countenance.data.names import ImageNames
 from countenance.data.reading.entries import write_entries
 from countenance.data.run_lengths import rle_of
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.files import write_atomically, write_text
 from countenance.run.stages import Notes
-from countenance.suites.fhibe.dataset import FhibeDataset
 from countenance.suites.fhibe.settings import ENCODINGS, FILE, FhibeSettings
 from countenance.tasks import Context, Task
 from countenance.tasks.box_notes import FACES, PEOPLE, Readings
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.task import CONTEXT
 
 REMEDY = "write detections as [x0, y0, x1, y1] in pixels"

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.adapters.fhibe.words import UNKNOWN
 from countenance.report import numbers
 from countenance.report.names import Names, attribute_label
 from countenance.report.source import ReportSource
-from countenance.suites.fhibe.vocabulary import UNKNOWN
 
 FEWEST = 20
 """Groups with fewer scores are in no pair, as published."""

@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Embedding
+from countenance.data.adapters.fhibe import FhibeDataset
+from countenance.data.adapters.fhibe.attributes import AttributeLabels, label
+from countenance.data.adapters.fhibe.table import FhibeTable
 from countenance.data.names import ImageNames
 from countenance.data.reading.entries import read_entries
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.run.run import Run
-from countenance.suites.fhibe.dataset import FhibeDataset
-from countenance.suites.fhibe.groups import AttributeLabels, all_groups, label
+from countenance.suites.fhibe.groups import all_groups
 from countenance.suites.fhibe.outputs import write_json
 from countenance.suites.fhibe.settings import FILE, FhibeSettings
-from countenance.suites.fhibe.table import FhibeTable
 from countenance.tasks.body_parts_detection import FORMULAS, part_scores
-from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.keypoint_estimation import at_threshold
 from countenance.tasks.validation_rate import Pictures
 

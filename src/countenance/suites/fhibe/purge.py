@@ -7,18 +7,18 @@ A model's default and strict runs share their outputs, so both are purged togeth
 from collections.abc import Sequence
 from pathlib import Path
 
+from countenance.data.adapters.fhibe.table import read_table
 from countenance.data.names import ImageNames
 from countenance.data.reading.entries import read_entries, write_entries
 from countenance.errors import InputError
 from countenance.run.auditing import audit_again, read_audit, store_audit
+from countenance.run.file_names import AUDIT, MANIFEST, REPORT
 from countenance.run.purge import reduce_again
 from countenance.run.run import Run
-from countenance.run.store import AUDIT, MANIFEST, REPORT
 from countenance.suites.fhibe.evaluate import ABOUT, read
 from countenance.suites.fhibe.published import write_published
 from countenance.suites.fhibe.report import PDF, ReportedRun, write_pages
 from countenance.suites.fhibe.settings import ENCODINGS, FILE, RUNS, FhibeSettings
-from countenance.suites.fhibe.table import read_table
 from countenance.suites.fhibe.vocabulary import MODEL_CARD
 
 
@@ -101,7 +101,7 @@ def _clean_outputs(folder: Path, names: ImageNames, gone: set[str]) -> list[str]
 
 def files_again(run: Run, names: Sequence[str]) -> list[str]:
     """The pages of a run again: with the regions and the gallery that they had."""
-    from countenance.report.plots.style import is_installed
+    from countenance.report.draw.mpl.style import is_installed
 
     # A PDF was removed with the person; without the extra `plots` it is not written again.
     pages = [name for name in (REPORT, PDF) if name in names and (name != PDF or is_installed(pdf=True))]

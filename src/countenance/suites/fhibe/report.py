@@ -8,23 +8,24 @@ from markupsafe import Markup
 
 from countenance.auditing import Finding
 from countenance.auditing.groups import CROSS
+from countenance.data.adapters.fhibe.places import LARGEST, is_largest, offered
+from countenance.data.adapters.fhibe.words import MEANINGS, MULTIPLE, UNKNOWN
+from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.report import numbers, render, write_pdf
+from countenance.report.draw.mpl.style import check_installed
 from countenance.report.findings import by_size, finding_words
 from countenance.report.names import REST, Names, tone_colour, value_label
 from countenance.report.page import context, write_page
-from countenance.report.plots.style import check_installed
 from countenance.report.source import ReportSource
 from countenance.report.words import DISPARITY
+from countenance.run.file_names import REPORT
 from countenance.run.run import Run
-from countenance.run.store import REPORT
 from countenance.run.suite import Section
 from countenance.suites.fhibe.evaluate import amended
 from countenance.suites.fhibe.pairs import published_pairs
-from countenance.suites.fhibe.places import LARGEST, is_largest
-from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, MEANINGS, MULTIPLE, UNKNOWN
+from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED
 from countenance.tasks import Metric
-from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.results import Number, Result, Table
 from countenance.tasks.validation_rate import RATES
 
@@ -154,7 +155,7 @@ def write_pages(run: Run, path: Path, *, gallery: str, pdf: bool, show_significa
         write_page(source, path, gallery, page)
     if pdf or only_pdf:
         beside = path if only_pdf else path.with_suffix(".pdf")
-        write_pdf(source, beside, said=page, verdicts=show_significance)
+        write_pdf(source, beside, content=page, verdicts=show_significance)
         if beside.parent.resolve() == run.path.resolve():
             run.store.seal([beside.name])  # it is the run's, so a purge removes it
 
@@ -224,14 +225,17 @@ def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
     """An attribute with what it means, who said it, and its values in this run; skin tones with their colours."""
     known = card.attributes.get(name)  # it may say another meaning than FHIBE's (rendered people)
     meaning = known.meaning if known is not None and known.meaning else MEANINGS.get(name, "")
+    here = [value_label(name, value) for value in names.levels.get(name, ())]
     return {
         "name": name,
         "meaning": meaning,
         "assigned": "" if known is None else known.assigned_by,
         "several": name in MULTIPLE,
         "options": [
-            {"label": value_label(name, value), "colour": tone_colour(value)} for value in names.levels.get(name, ())
+            {"label": label, "colour": tone_colour(value)}
+            for label, value in zip(here, names.levels.get(name, ()), strict=True)
         ],
+        "further": [option for option in offered(name) if option not in here] if card.real_people else [],
     }
 
 

@@ -6,13 +6,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from countenance.data.adapters.fhibe.attributes import check_attributes
+from countenance.data.adapters.fhibe.table import dataset_folder
+from countenance.data.adapters.fhibe.words import DEFAULT_ATTRIBUTES, FACE_TASKS
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.fhibe.groups import check_attributes
-from countenance.suites.fhibe.table import dataset_folder
-from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS, METRICS
+from countenance.settings.data import Compat
+from countenance.suites.fhibe.vocabulary import METRICS
 from countenance.tasks import Task, load_task
-from countenance.tasks.thresholds import Array, Compat, ThresholdOptions, asked_metrics
+from countenance.tasks.thresholds import Array, ThresholdOptions, asked_metrics
 
 FILE = "model_outputs.json"
 ENCODINGS = "face_encodings"

@@ -1,10 +1,10 @@
 """FHIBE as a value: its datasets, its nine tasks, its section of the report, its files."""
 
+from countenance.data.adapters.fhibe import CITATION, CONSENT, LICENCE
+from countenance.data.adapters.fhibe.words import TASKS
 from countenance.run.suite import Suite, SuiteTask
-from countenance.suites.fhibe.dataset import CITATION, CONSENT, LICENCE
 from countenance.suites.fhibe.purge import files_again, related, rescore
 from countenance.suites.fhibe.report import sections, write_bias_report
-from countenance.suites.fhibe.vocabulary import TASKS
 
 FHIBE = Suite(
     name="fhibe",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from countenance.data.adapters.happyfaces_layout import HappyFaces, Photos
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.files import write_text
-from countenance.suites.happyfaces.dataset import HappyFaces, Photos
 from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.formulas.two_views import disagreement
 from countenance.suites.happyfaces.interface import Floats, Heads, Pictures

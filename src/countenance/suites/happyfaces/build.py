@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from countenance.data.adapters.happyfaces_layout import ARCHIVES, LIST, SETS, read_photo
 from countenance.data.image import decode
 from countenance.data.paths import inside
 from countenance.data.tables import read_text
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.happyfaces.dataset import ARCHIVES, LIST, SETS, read_photo
 from countenance.suites.happyfaces.interface import Floats, Pictures
 
 RED = np.array([255, 0, 0], np.float64)

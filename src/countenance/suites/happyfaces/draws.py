@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from countenance.data.adapters.happyfaces_layout import CROSS, TAGS, HappyFaces
 from countenance.errors import InputError
 from countenance.files import write_text
-from countenance.suites.happyfaces.dataset import CROSS, TAGS, HappyFaces
 from countenance.suites.happyfaces.interface import Labels, Pictures
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from countenance.errors import CannotAnswer, InputError
 from countenance.files import to_json
-from countenance.processes import Pool, WorkerDied
+from countenance.run.engine.processes import Pool, WorkerDied
 from countenance.scratch import scratch_folder
 from countenance.suites.happyfaces.interface import Floats, Heads, Pictures
 from countenance.suites.happyfaces.methods import make_method, method_name

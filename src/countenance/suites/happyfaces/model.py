@@ -14,8 +14,9 @@ import numpy as np
 import countenance
 from countenance.answers import Scalars
 from countenance.data.fit_input import FitContext
+from countenance.files import file_hash
 from countenance.models import ModelCard
-from countenance.models.model import Images, file_hash
+from countenance.models.model import Images
 from countenance.suites.happyfaces.host import Host, MethodCall, MethodInProgram, MethodProcess
 from countenance.suites.happyfaces.methods import is_code, method_name
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from countenance.data import Sample, load_dataset
+from countenance.data.adapters.happyfaces_layout import CARD, SETS
 from countenance.data.layout import FolderWriter
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged
 from countenance.suites.happyfaces.build import print_word
-from countenance.suites.happyfaces.dataset import CARD, SETS
 from countenance.suites.happyfaces.interface import Pictures
 
 SHARES = {"labelled": 0.36, "unlabelled": 0.42, "validation": 0.22}

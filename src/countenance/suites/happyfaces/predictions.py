@@ -5,15 +5,15 @@ from pathlib import Path
 
 from countenance.answers.formats.base import Predictions, Wanted
 from countenance.answers.formats.table import read_table
-from countenance.answers.types import Scalars
+from countenance.answers.values import Scalars
+from countenance.data.adapters.happyfaces import SET_OF, HappyFacesDataset
+from countenance.data.adapters.happyfaces_layout import HappyFaces
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
-from countenance.models.saved import card_of_predictions
+from countenance.models.saved_predictions import card_of_predictions
 from countenance.run.evaluator import evaluate
 from countenance.run.run import Run
-from countenance.suites.happyfaces.dataset import HappyFaces
 from countenance.suites.happyfaces.draws import draw
-from countenance.suites.happyfaces.runs import SET_OF, HappyFacesDataset
 from countenance.suites.happyfaces.task import HAPPYFACES_TASK, to_heads
 
 SHOWN = 3

@@ -10,18 +10,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from countenance.data.adapters.happyfaces import HappyFacesDataset, source_of
+from countenance.data.adapters.happyfaces_layout import HappyFaces, read_happyfaces
 from countenance.errors import InputError
-from countenance.processes import each
+from countenance.run.engine.processes import each
 from countenance.run.evaluator import evaluate
 from countenance.run.run import Run
 from countenance.settings.engine import Say, silent
-from countenance.suites.happyfaces.dataset import HappyFaces, read_happyfaces
 from countenance.suites.happyfaces.draws import draw as draw
 from countenance.suites.happyfaces.draws import method_input as method_input
 from countenance.suites.happyfaces.host import Host, MethodProcess
 from countenance.suites.happyfaces.methods import is_code, method_name
 from countenance.suites.happyfaces.model import MethodModel, method_card, published_name
-from countenance.suites.happyfaces.runs import HappyFacesDataset, record_of, source_of
+from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.scores import Record
 from countenance.suites.happyfaces.task import HAPPYFACES_TASK
 

@@ -11,15 +11,16 @@ import numpy as np
 from scipy import ndimage
 
 from countenance.data import load_dataset
+from countenance.data.adapters.happyfaces import CITATIONS
+from countenance.data.adapters.happyfaces_layout import TAGS, HappyFaces, read_happyfaces
 from countenance.decoding import regular_file
 from countenance.errors import InputError
 from countenance.report import render
-from countenance.report.figures.curves import Chart, GroupLine, drawn, styled
+from countenance.report.charts.curves import CurveChart, GroupLine, styled
+from countenance.report.draw.svg import drawn
 from countenance.report.numbers import plural
-from countenance.report.pictures import made as picture_of
+from countenance.report.pictures import whole_picture as picture_of
 from countenance.run.run import Run
-from countenance.suites.happyfaces.citations import CITATIONS
-from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, read_happyfaces
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures
 from countenance.suites.happyfaces.methods.spatial import discover
 from countenance.suites.happyfaces.people import usable
@@ -173,9 +174,10 @@ def _figure(
     """A drawing with its legend; an axis of shares ends at a round one."""
     end = max(x for line in lines for x in line.x)
     limits = limits or ((0.0, 1.0) if 0.3 < end < 1 else None, None)
-    chart = Chart(axes, lines if lines[0].colour else styled(lines), limits=limits, title=title)
+    lines = lines if lines[0].colour else styled(lines)
+    chart = CurveChart(axes, lines, limits=limits, title=title, lowest=lowest)
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
-    return drawn(chart, key, lowest=lowest, wide=True, further="; the values are in the table")
+    return drawn(chart, key, wide=True, further="; the values are in the table")
 
 
 def _curves(tables: list[Record], floor: float | None = None) -> dict[str, Any]:

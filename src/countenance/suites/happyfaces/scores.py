@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.suites.happyfaces.dataset import Photos
+from countenance.data.adapters.happyfaces_layout import Photos
 from countenance.suites.happyfaces.formulas.two_views import assign_heads
 from countenance.suites.happyfaces.formulas.two_views import worst_head as worst_head
 from countenance.suites.happyfaces.interface import Floats

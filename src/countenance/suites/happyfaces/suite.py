@@ -5,11 +5,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from countenance.data.adapters.happyfaces import CITATION, CONSENT, LICENCE, HappyFacesDataset
 from countenance.errors import InputError
 from countenance.run.suite import Section, Suite, SuiteRequest, SuiteTask
-from countenance.suites.happyfaces.citations import CITATION, CONSENT, LICENCE
 from countenance.suites.happyfaces.model import MethodModel, method_card, published_name
-from countenance.suites.happyfaces.runs import HappyFacesDataset, record_of
+from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.task import QUESTION, HappyFacesOptions
 
 

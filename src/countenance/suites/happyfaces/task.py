@@ -10,9 +10,9 @@ from pydantic import Field
 
 from countenance.answers import Scalars
 from countenance.data import Dataset, Sample
+from countenance.data.adapters.happyfaces_layout import HappyFaces
 from countenance.data.fit_input import FitContext, FitInput
 from countenance.errors import InputError
-from countenance.suites.happyfaces.dataset import HappyFaces
 from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.formulas.two_views import assign_heads
 from countenance.suites.happyfaces.model import ALONE, HEADS

@@ -7,7 +7,7 @@ from typing import Any
 from countenance.data.adapters.mask_fairness import MaskData
 from countenance.errors import InputError
 from countenance.run import Run, read_audit
-from countenance.run.store import MANIFEST
+from countenance.run.file_names import MANIFEST
 from countenance.settings.engine import Say
 from countenance.suites.mask_fairness.assessment import (
     METRICS,
@@ -79,11 +79,11 @@ def summary_lines(run: Run, assessment: Assessment) -> list[str]:
         else:
             k, n = int(sum(values)), len(values)
             lines.append(f"{TITLES[metric]:19} {k} of {n} ({k / n:.4f})")
-    said = assessment.tally()
-    published = f"{said['published']} significant, {said['severe']} of them severe"
-    lines.append(f"published rule      {published}, in {said['tested']} tests")
+    tally = assessment.tally()
+    published = f"{tally['published']} significant, {tally['severe']} of them severe"
+    lines.append(f"published rule      {published}, in {tally['tested']} tests")
     twice = " (an attribute with two values counts from both sides)" if _two(assessment.rows) else ""
-    lines.append(f"audit               {said['ours']} significant{twice}: {assessment.audit.reason}")
+    lines.append(f"audit               {tally['ours']} significant{twice}: {assessment.audit.reason}")
     for row in assessment.significant()[:12]:
         rules = "both" if row.seed.significant and row.ours else "published" if row.seed.significant else "audit"
         lines.append(
@@ -97,5 +97,5 @@ def summary_lines(run: Run, assessment: Assessment) -> list[str]:
 
 def _two(rows: list[Row]) -> bool:
     """Whether one disparity is listed twice, once for each of two groups."""
-    found = [(row.metric, {row.finding.group, row.finding.versus}) for row in rows if row.ours and row.finding]
-    return any(found.count(one) > 1 for one in found)
+    disparities = [(row.metric, {row.finding.group, row.finding.versus}) for row in rows if row.ours and row.finding]
+    return any(disparities.count(disparity) > 1 for disparity in disparities)

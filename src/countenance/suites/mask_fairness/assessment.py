@@ -10,10 +10,10 @@ from countenance.auditing import Audit, Finding
 from countenance.data import tables
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
+from countenance.run.file_names import AUDIT
 from countenance.run.run import Run
-from countenance.run.store import AUDIT
+from countenance.suites.mask_fairness.causes import why
 from countenance.suites.mask_fairness.seed_rule import ALPHA, SeedRow, seed_columns, seed_table
-from countenance.suites.mask_fairness.why import why
 
 METRICS = {"localization": "localised", "true_positive": "true_positive", "true_negative": "true_negative"}
 """The names that files bear, and the columns of the score table."""
@@ -68,24 +68,8 @@ class Assessment:
 
     def significant(self) -> list[Row]:
         """Every finding that either rule calls significant, the clearest first."""
-        found = [row for row in self.rows if row.seed.significant or row.ours]
-        return sorted(found, key=lambda row: (not row.ours, row.seed.p if row.seed.tested else 1.0))
-
-
-SIDES = ("n", "clusters", "estimate", "low", "high", "deff")
-"""What a finding has of each side: of the other one under `NAME_versus`."""
-
-
-def mirrored(finding: Finding) -> Finding:
-    """The same comparison seen from the other group (an attribute with two values is compared once)."""
-    f = finding
-    update: dict[str, Any] = {"group": f.versus, "versus": f.group, "difference": -f.difference, "z": -f.z}
-    update |= {"diff_low": -f.diff_high, "diff_high": -f.diff_low, "effect": -f.effect}
-    update |= {"effect_low": -f.effect_high, "effect_high": -f.effect_low}
-    update["direction"] = {"worse": "better", "better": "worse"}.get(f.direction, f.direction)
-    for name in SIDES:
-        update |= {name: getattr(f, f"{name}_versus"), f"{name}_versus": getattr(f, name)}
-    return f.model_copy(update=update)
+        rows = [row for row in self.rows if row.seed.significant or row.ours]
+        return sorted(rows, key=lambda row: (not row.ours, row.seed.p if row.seed.tested else 1.0))
 
 
 def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: str) -> Finding | None:
@@ -94,7 +78,7 @@ def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: st
             if finding.group == group:
                 return finding
             if finding.versus == group:
-                return mirrored(finding)
+                return finding.mirrored()
     return None
 
 
@@ -106,10 +90,10 @@ def assessable_metrics(run: Run) -> list[str]:
     return [column for metric, column in METRICS.items() if metric not in absent]
 
 
-def assessment_of(run: Run, found: Audit) -> Assessment:
+def assessment_of(run: Run, audit: Audit) -> Assessment:
     """Both rules side by side, the audit's findings as they are stored; attributes in bins are the audit's alone."""
     scores = run.scores()
-    by = [name for name in found.settings["by"] if f"attr.{name}" in scores.column_names]
+    by = [name for name in audit.settings["by"] if f"attr.{name}" in scores.column_names]
     absent = _absent(run)
     rows = []
     for attribute in by:
@@ -121,10 +105,10 @@ def assessment_of(run: Run, found: Audit) -> Assessment:
                 elif seed.group == UNKNOWN:
                     finding, cause, sentence = None, "not testable", "unknown values are shown, not tested"
                 else:
-                    finding = _finding(found.findings, metric, attribute, seed.group)
+                    finding = _finding(audit.findings, metric, attribute, seed.group)
                     cause, sentence = why(seed, finding)
                 rows.append(Row(metric, attribute, seed, finding, cause, sentence))
-    return Assessment(rows, absent, found, by)
+    return Assessment(rows, absent, audit, by)
 
 
 def _absent(run: Run) -> dict[str, str]:
@@ -138,10 +122,10 @@ def _why_not(run: Run, metric: str) -> str:
     if metric == "localization":
         return "no face in the data"
     scores = run.scores()
-    wanted = "yes" if metric == "true_positive" else "no"
+    worn_value = "yes" if metric == "true_positive" else "no"
     worn = scores.column("attr.masked").to_pylist() if "attr.masked" in scores.column_names else []
-    if wanted not in worn:
-        which = "masked" if wanted == "yes" else "unmasked"
+    if worn_value not in worn:
+        which = "masked" if worn_value == "yes" else "unmasked"
         return f"not assessable: {run.dataset_name} has no {which} faces"
     boxes = [answer for answer in run.answers().values() if isinstance(answer, Boxes) and len(answer)]
     if boxes and all(answer.labels is None for answer in boxes):
@@ -218,22 +202,22 @@ FINDING_COLUMNS = (
 
 def tables_of(assessment: Assessment) -> dict[str, str]:
     """`assessment_<attribute>_<metric>.csv` for every attribute and metric, and `assessment_findings.csv`."""
-    made = {}
+    tables = {}
     for attribute in assessment.by:
         for metric in METRICS:
             rows = [csv_columns(row) for row in assessment.table(attribute, metric)]
-            made[f"assessment_{attribute}_{metric}.csv"] = csv_text(rows, list(rows[0]))
+            tables[f"assessment_{attribute}_{metric}.csv"] = csv_text(rows, list(rows[0]))
     rows = [{"metric": row.metric, "attribute": row.attribute, **csv_columns(row)} for row in assessment.significant()]
-    return made | {"assessment_findings.csv": csv_text(rows, FINDING_COLUMNS)}
+    return tables | {"assessment_findings.csv": csv_text(rows, FINDING_COLUMNS)}
 
 
 def store_tables(run: Run, assessment: Assessment) -> list[str]:
     """Write the tables into the run and name them."""
-    made = tables_of(assessment)
-    with run.store.replacing(*made):
-        for name, text in made.items():
+    tables = tables_of(assessment)
+    with run.store.replacing(*tables):
+        for name, text in tables.items():
             run.store.storage.write(name, text.encode())
-    return list(made)
+    return list(tables)
 
 
 def tables_again(run: Run, names: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from countenance.auditing import Finding
 from countenance.comparing.changes import paired_findings
-from countenance.comparing.compare import Asked
+from countenance.comparing.comparison import ComparisonQuestion
 from countenance.comparing.entries import entries_of
 from countenance.errors import InputError
 from countenance.run import Run
@@ -45,27 +45,27 @@ def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) 
     The pictures and the rule must be the same; a face that only one of them localised has no true rate to pair. Every
     line is adjusted for all others.
     """
-    one, two = open_run(first), open_run(second)
-    names = (one.model_name, two.model_name)
+    first_run, second_run = open_run(first), open_run(second)
+    names = (first_run.model_name, second_run.model_name)
     if names[0] == names[1]:
         names = (f"{names[0]} ({first.name})", f"{names[1]} ({second.name})")
-    entries = entries_of([two, one], names[::-1])  # differences are the first's less the second's
-    known = [name.removeprefix("attr.") for name in one.scores().column_names if name.startswith("attr.")]
+    entries = entries_of([second_run, first_run], names[::-1])  # differences are the first's less the second's
+    known = [name.removeprefix("attr.") for name in first_run.scores().column_names if name.startswith("attr.")]
     check_names(str(first), by, known)
     skipped: dict[str, str] = {}
     for metric, column in METRICS.items():
-        rates = [run.scores().column(f"m.{column}") for run in (one, two)]
+        rates = [run.scores().column(f"m.{column}") for run in (first_run, second_run)]
         if any(rate.null_count == len(rate) for rate in rates):
             skipped[metric] = "one of the two has no such rate"
     columns = {column: metric for metric, column in METRICS.items() if metric not in skipped}
     if not columns:
         raise InputError(f"{first} and {second} have no rate in common")
-    asked = Asked.of(entries, list(by), list(columns), **settings)
-    sides, grouped = asked.sides(0, 1)
-    found = paired_findings(sides, grouped)
+    question = ComparisonQuestion.of(entries, list(by), list(columns), **settings)
+    sides, grouped = question.sides(0, 1)
+    findings = paired_findings(sides, grouped)
     differences = [
         RateDifference(columns[finding.metric], attribute or "all", group or "all", finding)
-        for attribute, group, finding in sorted(found, key=lambda one: list(columns).index(one[2].metric))
+        for attribute, group, finding in sorted(findings, key=lambda entry: list(columns).index(entry[2].metric))
     ]
     return DetectorComparison(names, differences, skipped)
 

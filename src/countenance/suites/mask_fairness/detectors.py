@@ -109,7 +109,7 @@ def weights_and_settings(model: Any, weights: Path | None) -> tuple[Path | None,
     """
     if model != OWN or weights is None:
         return weights, {}
-    from countenance.models.model import file_hash
+    from countenance.files import file_hash
 
     if not weights.is_file():
         raise InputError(f"{weights}: no such file; `countenance mask-fairness train` writes one")

@@ -23,10 +23,10 @@ def assessment_notes(data: MaskData, model: Any) -> Any:
     """The notes of an assessment of this model on these data, as `evaluate` takes them."""
 
     def notes(samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
-        told = _inverted(data, model, samples, answers)
+        sentences = _inverted(data, model, samples, answers)
         if data.task == BOXES:  # without true boxes any box will do
-            told += LOCALISED_FACES.notes_on(samples, answers, _given(data, context.reading))
-        return told
+            sentences += LOCALISED_FACES.notes_on(samples, answers, _given(data, context.reading))
+        return sentences
 
     return notes
 
@@ -48,11 +48,11 @@ def _rates(data: MaskData, samples: Sequence[Sample], answers: Mapping[str, Boxe
     """True positives and true negatives, each with the faces they are a share of."""
     task = load_task(data.task)
     rows = [row for sample in samples for row in task.score(sample, answers[sample.id])]
-    found = {}
+    rates = {}
     for metric in ("true_positive", "true_negative"):
         values = [row[f"m.{metric}"] for row in rows if row[f"m.{metric}"] is not None]
-        found[metric] = (int(sum(values)), len(values))
-    return found
+        rates[metric] = (int(sum(values)), len(values))
+    return rates
 
 
 def _inverted(data: MaskData, model: Any, samples: Sequence[Sample], answers: Mapping[str, Boxes]) -> list[str]:

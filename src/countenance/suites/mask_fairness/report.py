@@ -10,7 +10,7 @@ from countenance.errors import InputError
 from countenance.report import numbers, render, words
 from countenance.report.source import ReportSource
 from countenance.run import Run, read_audit
-from countenance.run.store import AUDIT
+from countenance.run.file_names import AUDIT
 from countenance.run.suite import Section
 from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
 from countenance.suites.mask_fairness.citation import CITATION
@@ -24,13 +24,13 @@ def sections(source: ReportSource) -> list[Section]:
     """The table of every finding that either rule calls significant; nothing where none of the metrics was audited."""
     if not {metric.name for metric in source.metrics} & set(METRICS.values()):
         return []
-    found = assessment_of(source.run, source.audit)
-    disparities = sum(finding.verdict == "disparity" for finding in found.audit.findings)
+    assessment = assessment_of(source.run, source.audit)
+    disparities = sum(finding.verdict == "disparity" for finding in assessment.audit.findings)
     text = render.template(TEMPLATES, "rules.html.j2").render(
-        rows=[(row, TITLES[row.metric], cells(row)) for row in found.significant()],
-        not_assessable=[(TITLES[metric], reason) for metric, reason in found.not_assessable.items()],
+        rows=[(row, TITLES[row.metric], cells(row)) for row in assessment.significant()],
+        not_assessable=[(TITLES[metric], reason) for metric, reason in assessment.not_assessable.items()],
         disparities=numbers.plural(disparities, "disparity", "disparities"),
-        **found.tally(),
+        **assessment.tally(),
     )
     return [("two-rules", "Two rules, side by side", Markup(text))]  # noqa: S704 - an autoescaped template
 
@@ -68,16 +68,16 @@ def write_overview(paths: Sequence[Path], out: Path) -> Path:
     """Write the page of several assessments, a section for each dataset and a column for each detector."""
     datasets: dict[tuple[str, str], list[tuple[Run, Assessment]]] = {}
     for path in paths:
-        run, found = read_assessed(path)
-        datasets.setdefault((run.dataset_name, run.manifest.dataset.fingerprint), []).append((run, found))
+        run, assessment = read_assessed(path)
+        datasets.setdefault((run.dataset_name, run.manifest.dataset.fingerprint), []).append((run, assessment))
     shown = [
         {
             "name": name,
             "images": max(run.manifest.dataset.images for run, _ in assessed),
             "citation": assessed[0][0].manifest.dataset.card.citation,
             "real": assessed[0][0].manifest.dataset.card.real_people,
-            "detectors": [_detector(run, found) for run, found in assessed],
-            "tables": [_table(metric, [found for _, found in assessed]) for metric in METRICS],
+            "detectors": [_detector(run, assessment) for run, assessment in assessed],
+            "tables": [_table(metric, [assessment for _, assessment in assessed]) for metric in METRICS],
         }
         for (name, _), assessed in datasets.items()
     ]
@@ -85,21 +85,21 @@ def write_overview(paths: Sequence[Path], out: Path) -> Path:
     return render.write(out, render.page(page, datasets=shown, alpha=ALPHA, citation=CITATION))
 
 
-def _detector(run: Run, found: Assessment) -> dict[str, Any]:
-    return found.tally() | {
+def _detector(run: Run, assessment: Assessment) -> dict[str, Any]:
+    return assessment.tally() | {
         "name": run.model_name,
         "failed": run.manifest.failed,
-        "not_assessable": [f"{TITLES[metric]}: {why}" for metric, why in found.not_assessable.items()],
-        "verdict": found.audit.verdict,
+        "not_assessable": [f"{TITLES[metric]}: {why}" for metric, why in assessment.not_assessable.items()],
+        "verdict": assessment.audit.verdict,
     }
 
 
 def _table(metric: str, assessed: Sequence[Assessment]) -> dict[str, Any]:
     """The groups of one metric: of each the cells of every detector, dashes where it has none."""
     rows: dict[tuple[str, str], dict[int, Row]] = {}
-    for i, found in enumerate(assessed):
-        for row in found.rows:
-            if row.metric == metric and metric not in found.not_assessable:
+    for i, assessment in enumerate(assessed):
+        for row in assessment.rows:
+            if row.metric == metric and metric not in assessment.not_assessable:
                 rows.setdefault((row.attribute, row.seed.group), {})[i] = row
     shown = [(*key, [cells(own.get(i)) for i in range(len(assessed))]) for key, own in rows.items()]
     return {"title": TITLES[metric], "rows": shown}

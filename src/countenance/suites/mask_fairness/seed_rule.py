@@ -47,8 +47,8 @@ class SeedRow:
     @property
     def verdict(self) -> str:
         """The rule in a word."""
-        said = "severe" if self.severe else "significant" if self.significant else "not significant"
-        return said if self.tested else "–"
+        word = "severe" if self.severe else "significant" if self.significant else "not significant"
+        return word if self.tested else "–"
 
 
 def seed_row(group: str, k: int, n: int, k_other: int, n_other: int) -> SeedRow:

@@ -15,7 +15,7 @@ from countenance.data import Dataset, load_dataset
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.run import Run, evaluate
-from countenance.suites.mask_fairness.assessment import csv_text, mirrored
+from countenance.suites.mask_fairness.assessment import csv_text
 from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.tasks.mask_detection import MASK_DETECTION, TRUTH, best_boxes
 
@@ -80,15 +80,15 @@ def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
         varied = [name for name in metrics if (question, name) not in constant]
         if not varied:
             continue
-        found = audit(table, by=[condition], metrics=varied, comparison="paired", pair="base", **settings)
-        effects += [Effect(question, _in_order(condition, finding)) for finding in found.findings]
+        answer = audit(table, by=[condition], metrics=varied, comparison="paired", pair="base", **settings)
+        effects += [Effect(question, _in_order(condition, finding)) for finding in answer.findings]
     return Effects(effects, constant)
 
 
 def _in_order(condition: str, finding: Finding) -> Finding:
     """The finding with its conditions in their natural order: lighter before darker, no mask before a mask."""
     first = in_order(condition, [finding.group, finding.versus])[0]
-    return finding if finding.group == first else mirrored(finding)
+    return finding if finding.group == first else finding.mirrored()
 
 
 def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:
@@ -149,8 +149,8 @@ def effect_lines(effects: Effects) -> list[str]:
         if rest:
             widest = max(max(abs(f.diff_low), abs(f.diff_high)) for f in rest)
             lines.append(f"  otherwise the share of faces found changes by less than {widest:.3f} (95 % interval)")
-        for (asked, name), (value, count) in effects.constant.items():
-            if asked == question:
+        for (other_question, name), (value, count) in effects.constant.items():
+            if other_question == question:
                 lines.append(f"  {METRICS[name]}: {value:g} in each of the {count} pictures, whatever was changed")
     return lines
 

@@ -1,6 +1,6 @@
-"""Choosing a threshold for an open set: the wanted number of false identifications, and how far it can be trusted."""
+"""Choosing a threshold for an open set: so many false identifications, and how far it can be trusted."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,29 +10,30 @@ from countenance.auditing.sums import clustered
 from countenance.errors import InputError
 from countenance.metrics.curves.threshold_choice import ROUNDS, ThresholdChoice, choose_threshold
 from countenance.suites.uccs.evaluation import UccsEvaluation
+from countenance.suites.uccs.operating import json_fields
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreCalibration(ThresholdChoice):
     """A threshold for so many false alarms over all images, its stability, and whom it finds."""
 
-    wanted: float
-    found: int
+    allowed: float
+    hits: int
     total: int
     rate_low: float
     rate_high: float
 
     def sentences(self, what: str = "false identifications") -> list[str]:
         """The calibration in words."""
-        rate = self.found / self.total
+        rate = self.hits / self.total
         trust = (
             "The threshold is stable."
             if self.stable
             else "The threshold is not stable: ask for more false alarms, or calibrate on more images."
         )
         return [
-            f"Threshold {self.threshold:.6g}: {self.false_alarms} {what} here ({self.wanted:g} were allowed), "
-            f"{self.found} of {self.total} found ({rate:.3f}; "
+            f"Threshold {self.threshold:.6g}: {self.false_alarms} {what} here ({self.allowed:g} were allowed), "
+            f"{self.hits} of {self.total} found ({rate:.3f}; "
             f"95 % interval {self.rate_low:.3f} to {self.rate_high:.3f}).",
             "Drawing the images again moves the threshold between "
             f"{self.threshold_low:.6g} and {self.threshold_high:.6g}.",
@@ -42,22 +43,28 @@ class ScoreCalibration(ThresholdChoice):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"stable": self.stable}
+        """The JSON of `countenance uccs calibrate`."""
+        return json_fields(self) | {"stable": self.stable}
 
 
-def calibrate(evaluation: UccsEvaluation, wanted: float, *, rounds: int = ROUNDS, seed: int = 0) -> ScoreCalibration:
-    """The threshold for a wanted number of false alarms over all images, with its stability."""
+def calibrate(evaluation: UccsEvaluation, allowed: float, *, rounds: int = ROUNDS, seed: int = 0) -> ScoreCalibration:
+    """The threshold for a number of false alarms over all images, with its stability."""
     n, images = len(evaluation.negatives), len(evaluation.protocol.images)
-    if not 0 < wanted <= max(n, 1):
+    if not 0 < allowed <= max(n, 1):
         raise InputError(
-            f"{wanted:g} false identifications asked for, expected more than 0 and at most {n} (all there are)"
+            f"{allowed:g} false identifications asked for, expected more than 0 and at most {n} (all there are)"
         )
     if n == 0:
         raise InputError(f"{evaluation.label}: no false alarm at all, so no threshold can be chosen by their number")
     negatives, image = evaluation.negatives, evaluation.negative_image
-    chosen = choose_threshold(negatives, image, images, wanted, rounds=rounds, seed=seed)
+    chosen = choose_threshold(negatives, image, images, allowed, rounds=rounds, seed=seed)
     hit = evaluation.hit(chosen.threshold)
     low, high, _ = interval(clustered(hit.astype(np.float64), evaluation.unit_image), "rate")
     return ScoreCalibration(
-        **vars(chosen), wanted=float(wanted), found=int(hit.sum()), total=evaluation.total, rate_low=low, rate_high=high
+        **vars(chosen),
+        allowed=float(allowed),
+        hits=int(hit.sum()),
+        total=evaluation.total,
+        rate_low=low,
+        rate_high=high,
     )

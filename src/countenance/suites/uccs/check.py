@@ -34,20 +34,20 @@ class Check:
 def check_file(path: Path, *, data: Path | None = None, which: str = "validation", version: int | None = None) -> Check:
     """Check a score file; with a data directory also against the protocol's images and gallery."""
     version = version or file_version(path)
-    found = Check(path, version)
+    check = Check(path, version)
     try:
         scores = read_scores(path, version, top=1)
     except InputError as error:
-        found.problems = _problems(path, version) or [str(error)]
-        found.more_problems = len(found.problems) > MOST_PROBLEMS
-        del found.problems[MOST_PROBLEMS:]
-        return found
-    found.notices += scores.warnings
-    found.summary = _summary(scores)
-    _suspicions(scores, found)
+        check.problems = _problems(path, version) or [str(error)]
+        check.more_problems = len(check.problems) > MOST_PROBLEMS
+        del check.problems[MOST_PROBLEMS:]
+        return check
+    check.notices += scores.warnings
+    check.summary = _summary(scores)
+    _suspicions(scores, check)
     if data is not None:
-        _against_protocol(scores, data, which, found)
-    return found
+        _against_protocol(scores, data, which, check)
+    return check
 
 
 def _problems(path: Path, version: int) -> list[str]:
@@ -93,17 +93,17 @@ def _summary(scores: ScoreFile) -> dict[str, str]:
     return summary
 
 
-def _suspicions(scores: ScoreFile, found: Check) -> None:
+def _suspicions(scores: ScoreFile, check: Check) -> None:
     """What is allowed and still looks like a mistake."""
     path = scores.path
     if len(scores) > 1 and scores.score.min() == scores.score.max():
-        found.notices.append(f"{path}: every detection score is {scores.score[0]:g}; the curve will be a single step")
+        check.notices.append(f"{path}: every detection score is {scores.score[0]:g}; the curve will be a single step")
     rows_ = np.column_stack([scores.image, scores.box, scores.score])
     order = np.lexsort(rows_.T)
     same = np.flatnonzero((rows_[order[1:]] == rows_[order[:-1]]).all(axis=1))
     if same.size:
         line = max(scores.line[order[same[0]]], scores.line[order[same[0] + 1]])
-        found.notices.append(
+        check.notices.append(
             f"{path} line {line}: the same box and score as an earlier line ({same.size} such lines); "
             "all but one of each are false alarms"
         )
@@ -113,22 +113,22 @@ def _suspicions(scores: ScoreFile, found: Check) -> None:
     odd = np.flatnonzero((labels.identity < -1) | (labels.identity == 0))
     if odd.size:
         row = int(np.searchsorted(labels.start, odd[0], side="right")) - 1
-        found.notices.append(
+        check.notices.append(
             f"{path} line {scores.line[row]}: SUBJECT_ID {labels.identity[odd[0]]} ({odd.size} such labels); "
             "subjects are numbered from 1, and -1 is the unknown"
         )
     several = labels.count > 1
     if several.any() and not (labels.identity == -1).any():
-        found.notices.append(
+        check.notices.append(
             f"{path}: no label is -1; every label on a background region is a false identification, "
             "so mark what is nobody's face with -1"
         )
 
 
-def _against_protocol(scores: ScoreFile, data: Path, which: str, found: Check) -> None:
+def _against_protocol(scores: ScoreFile, data: Path, which: str, check: Check) -> None:
     if not protocol_path(data, which, scores.version).is_file():
         other = detect_version(data, which)
-        found.problems.append(
+        check.problems.append(
             f"{scores.path} is a version {scores.version} file, but {data} holds a version {other} protocol only"
         )
         return
@@ -136,25 +136,25 @@ def _against_protocol(scores: ScoreFile, data: Path, which: str, found: Check) -
     try:
         image, warnings = on_protocol(scores, protocol.images, protocol.path.name)
     except InputError as error:
-        found.problems.append(str(error))
+        check.problems.append(str(error))
         return
-    found.notices += warnings
+    check.notices += warnings
     if protocol.truth:
-        found.notices += reading_warnings(Submission("", protocol, scores, image, CurveSettings()), data)
+        check.notices += reading_warnings(Submission("", protocol, scores, image, CurveSettings()), data)
     covered = len(np.unique(image[image >= 0]))
-    found.summary["protocol"] = f"{covered:,} of the {len(protocol.images):,} images of {protocol.path}"
+    check.summary["protocol"] = f"{covered:,} of the {len(protocol.images):,} images of {protocol.path}"
     if covered < len(protocol.images):
         seen = set(image.tolist())
         absent = next(name for k, name in enumerate(protocol.images) if k not in seen)
-        found.notices.append(
+        check.notices.append(
             f"{scores.path}: {len(protocol.images) - covered} images of the protocol have no detection "
             f"({absent!r} is the first); their faces count as missed"
         )
     if len(scores.subjects) and (data / "gallery.csv").is_file():
-        wanted = {entry.subject for entry in read_gallery(data)}
-        missing = sorted(wanted - set(scores.subjects.tolist()))
+        enrolled = {entry.subject for entry in read_gallery(data)}
+        missing = sorted(enrolled - set(scores.subjects.tolist()))
         if missing:
-            found.problems.append(
+            check.problems.append(
                 f"{scores.path} line 1: no similarity column for gallery subject {missing[0]} "
                 f"({len(missing)} missing); write one column S_{missing[0]:04d} for each subject of gallery.csv"
             )

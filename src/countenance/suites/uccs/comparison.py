@@ -12,7 +12,7 @@ from countenance.auditing.ranking import Ranking, effective_df, rank_paired
 from countenance.data.adapters.uccs_protocol import real_people
 from countenance.metrics.curves import resampled_rates
 from countenance.report import render
-from countenance.report.figures.curves import drawn
+from countenance.report.draw.svg.curves import drawn
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.operating import default_targets, operating_points
 from countenance.suites.uccs.plot import chart_of
@@ -24,7 +24,7 @@ ROUNDS = 500
 class SubmissionComparison:
     """Submissions ranked at one operating point."""
 
-    wanted: float
+    target: float
     """False alarms over all images, the same for every submission; each has its own threshold for them."""
     ranking: Ranking
     rounds: int = ROUNDS
@@ -46,11 +46,11 @@ class SubmissionComparison:
 
     @property
     def what(self) -> str:
-        return "1 false alarm" if self.wanted == 1 else f"{self.wanted:g} false alarms"
+        return "1 false alarm" if self.target == 1 else f"{self.target:g} false alarms"
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "false_alarms": self.wanted,
+            "false_alarms": self.target,
             "ranks": dict(zip(self.ranking.names, self.ranking.ranks, strict=True)),
             "rates": dict(zip(self.ranking.names, self.ranking.estimates, strict=True)),
             "pairs": [
@@ -69,64 +69,75 @@ class SubmissionComparison:
         ]
 
 
-def names_of(found: Sequence[UccsEvaluation]) -> list[str]:
+def names_of(evaluations: Sequence[UccsEvaluation]) -> list[str]:
     """The labels, told apart where two are the same."""
-    labels = [one.label for one in found]
+    labels = [evaluation.label for evaluation in evaluations]
     return [f"{label} ({k + 1})" if labels.count(label) > 1 else label for k, label in enumerate(labels)]
 
 
 def compare(
-    found: Sequence[UccsEvaluation], wanted: Sequence[float] | None = None, *, rounds: int = ROUNDS, seed: int = 0
+    evaluations: Sequence[UccsEvaluation],
+    targets: Sequence[float] | None = None,
+    *,
+    rounds: int = ROUNDS,
+    seed: int = 0,
 ) -> list[SubmissionComparison]:
     """Submissions compared at the same numbers of false alarms (default: powers of ten that all of them reach).
 
     Images are drawn again, the same ones for every submission, and every draw chooses its own thresholds: so the
     intervals also say how uncertain the thresholds are.
     """
-    if wanted is None:
-        fewest = min(found, key=lambda one: len(one.negatives))
-        wanted = [round(target * fewest.scale, 6) for target in default_targets(fewest) if target > 0]
-    images = len(found[0].protocol.images)
-    df = effective_df(np.bincount(found[0].unit_image, minlength=images))
+    if targets is None:
+        fewest = min(evaluations, key=lambda evaluation: len(evaluation.negatives))
+        targets = [round(target * fewest.scale, 6) for target in default_targets(fewest) if target > 0]
+    images = len(evaluations[0].protocol.images)
+    df = effective_df(np.bincount(evaluations[0].unit_image, minlength=images))
     drawn = [
         resampled_rates(
-            one.units,
-            one.unit_image,
-            one.negatives,
-            one.negative_image,
+            evaluation.units,
+            evaluation.unit_image,
+            evaluation.negatives,
+            evaluation.negative_image,
             images=images,
-            targets=np.array(wanted, dtype=np.float64),
+            targets=np.array(targets, dtype=np.float64),
             rounds=rounds,
             seed=seed,
         )
-        for one in found
+        for evaluation in evaluations
     ]
-    made = []
-    for k, target in enumerate(wanted):
-        rates = np.array([operating_points(one, (), [target / one.scale])[0].rate for one in found])
-        ranking = rank_paired(names_of(found), rates, np.column_stack([rates[:, k] for rates in drawn]), df=df)
-        made.append(SubmissionComparison(float(target), ranking, rounds))
-    return made
+    comparisons = []
+    for k, target in enumerate(targets):
+        rates = np.array(
+            [operating_points(evaluation, (), [target / evaluation.scale])[0].rate for evaluation in evaluations]
+        )
+        ranking = rank_paired(names_of(evaluations), rates, np.column_stack([rates[:, k] for rates in drawn]), df=df)
+        comparisons.append(SubmissionComparison(float(target), ranking, rounds))
+    return comparisons
 
 
 def write_comparison(
-    found: Sequence[UccsEvaluation],
+    evaluations: Sequence[UccsEvaluation],
     compared: Sequence[SubmissionComparison],
     pages: Sequence[Path],
     data: Path,
     path: Path,
 ) -> None:
     """Write the page that shows all submissions together and leads to the page of each."""
-    first = found[0]
+    first = evaluations[0]
     content = render.page(
         render.template(Path(__file__).parent, "comparison.html.j2"),
-        title=f"{first.kind} of {len(found)} submissions",
+        title=f"{first.kind} of {len(evaluations)} submissions",
         real=real_people(data),
-        plot=drawn(chart_of(found, band=first.settings.bootstrap > 0), "curve"),
-        entries=list(zip(names_of(found), found, [page.name for page in pages], strict=True)),
+        plot=drawn(chart_of(evaluations, band=first.settings.bootstrap > 0), "curve"),
+        entries=list(zip(names_of(evaluations), evaluations, [page.name for page in pages], strict=True)),
         compared=[
-            (one, list(zip(one.ranking.names, one.ranking.ranks, one.ranking.estimates, strict=True)))
-            for one in compared
+            (
+                comparison,
+                list(
+                    zip(comparison.ranking.names, comparison.ranking.ranks, comparison.ranking.estimates, strict=True)
+                ),
+            )
+            for comparison in compared
         ],
         rounds=ROUNDS,
         version=countenance.__version__,

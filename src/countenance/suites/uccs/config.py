@@ -51,7 +51,7 @@ _DEFAULTS: Mapping[str, Any] = {
 class Config(SettingsFile):
     """The settings of a script of version 3.
 
-    >>> Config.made({"data_directory": "uccs"}, {"which_set": "test"})["image_directory"]
+    >>> Config.from_values({"data_directory": "uccs"}, {"which_set": "test"})["image_directory"]
     'uccs/test_images'
     """
 

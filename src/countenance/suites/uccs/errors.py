@@ -25,7 +25,7 @@ class Mistake:
     name: str
     box: Floats
     score: float | None
-    said: str
+    reason: str
     cost: str
 
 
@@ -34,12 +34,14 @@ def worst_false_alarms(evaluation: UccsEvaluation, most: int = MOST) -> list[Mis
 
     A false alarm costs what keeping it out would cost: all faces whose score does not exceed its own.
     """
-    found = evaluation.units[evaluation.units > MISSED]
+    detected = evaluation.units[evaluation.units > MISSED]
     mistakes = []
     for k in np.argsort(-evaluation.negatives, kind="stable")[:most]:
         score, row = float(evaluation.negatives[k]), int(evaluation.negative_row[k])
-        lost = int(np.count_nonzero(found <= score))
-        cost = f"To keep it out, the threshold must exceed {score:.4g}; that loses {lost} of {len(found)} found faces."
+        lost = int(np.count_nonzero(detected <= score))
+        cost = (
+            f"To keep it out, the threshold must exceed {score:.4g}; that loses {lost} of {len(detected)} found faces."
+        )
         image = int(evaluation.row_image[row])
         name, box = evaluation.protocol.images[image], evaluation.scores.box[row]
         mistakes.append(Mistake("false alarm", image, name, box, score, _named(evaluation, row), cost))
@@ -64,9 +66,9 @@ def missed_faces(evaluation: UccsEvaluation, most: int = MOST) -> list[Mistake]:
     cost = f"Costs 1 of {evaluation.total}, at every threshold."
     mistakes: list[tuple[float, Mistake]] = []
     for face in evaluation.unit_face[~(evaluation.units > MISSED)].tolist():
-        said, gap = _reason(evaluation, face, int(row[face]))
+        reason, gap = _reason(evaluation, face, int(row[face]))
         image = int(protocol.image[face])
-        mistakes.append((gap, Mistake("miss", image, protocol.images[image], protocol.box[face], None, said, cost)))
+        mistakes.append((gap, Mistake("miss", image, protocol.images[image], protocol.box[face], None, reason, cost)))
     return [mistake for _, mistake in sorted(mistakes, key=lambda item: item[0])[:most]]
 
 
@@ -98,5 +100,5 @@ def picture(sample: Sample, evaluation: UccsEvaluation, mistake: Mistake, mode: 
     corners = [(np.concatenate([box[:2], box[:2] + box[2:]]).tolist(), kind) for box, kind in kinds]
     shown = pictures.window(pixels.shape[1], pixels.shape[0], corners[-1][0], margin=3.0)
     drawn = Markup("").join(drawing.box(box, kind) for box, kind in corners)
-    alt = f"{mistake.kind} in {mistake.name}: {mistake.said}"
+    alt = f"{mistake.kind} in {mistake.name}: {mistake.reason}"
     return pictures.embedded(pixels, shown, blurred=mode == "blurred"), drawing.overlay(drawn, shown.view_box, alt)

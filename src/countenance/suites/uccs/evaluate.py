@@ -63,7 +63,7 @@ def evaluate(
             f"{protocol.path}: names images only, so there is no truth to compare with; "
             "evaluate on --which-set validation (the test set's truth stays with the organisers)"
         )
-    found = []
+    evaluations = []
     for path, label in zip(files, labels, strict=True):
         scores = read_scores(path, version, top=settings.rank + 1 if recognition else 0)
         if recognition and scores.kind == "detection":
@@ -74,10 +74,10 @@ def evaluate(
                 f"{path}: detections only; a recognition curve needs {what} (use evaluate-detector for this file)"
             )
         image, warnings = on_protocol(scores, protocol.images, protocol.path.name)
-        made = evaluated(Submission(label, protocol, scores, image, settings), recognition=recognition)
-        warnings += reading_warnings(made, data)
-        found.append(replace(made, warnings=(*protocol.warnings, *scores.warnings, *warnings)))
-    return found
+        evaluation = evaluated(Submission(label, protocol, scores, image, settings), recognition=recognition)
+        warnings += reading_warnings(evaluation, data)
+        evaluations.append(replace(evaluation, warnings=(*protocol.warnings, *scores.warnings, *warnings)))
+    return evaluations
 
 
 evaluate_detector = partial(evaluate, recognition=False)

@@ -56,7 +56,7 @@ class UccsEvaluation(Outcomes, Submission):
     warnings: tuple[str, ...] = ()
 
     @property
-    def found(self) -> int:
+    def hits(self) -> int:
         return int(np.count_nonzero(self.units > MISSED))
 
     @property
@@ -97,7 +97,7 @@ class UccsEvaluation(Outcomes, Submission):
             "label": self.label,
             "images": self.images,
             self.unit: self.total,
-            "found": self.found,
+            "found": self.hits,
             "false_alarms": len(self.negatives),
             "detections": len(self.scores),
             "warnings": list(self.warnings),

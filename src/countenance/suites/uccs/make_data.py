@@ -56,7 +56,7 @@ HEADER = (*COLUMNS, *(name.upper() for name in ATTRIBUTES), "FACE_SIZE")
 
 
 @dataclass
-class Made:
+class WrittenData:
     """What was written, in numbers."""
 
     folder: Path
@@ -75,7 +75,7 @@ class Made:
             yield f"  {'gallery':12} {self.gallery:5} pictures"
 
 
-def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[Sample] = ()) -> Made:
+def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[Sample] = ()) -> WrittenData:
     """Write group scenes in the layout of version 2 or 3 into a new folder, all of it or nothing.
 
     `portraits` are further pictures of the watch list, for the gallery of version 3 and the training of version 2.
@@ -89,19 +89,22 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
     numbers = subject_numbers(dataset)
     if not numbers:
         raise InputError(f"dataset {dataset.name!r} has nobody on the watch list (attribute role is 'known')")
-    made = Made(out, version, len(numbers))
+    summary = WrittenData(out, version, len(numbers))
     with staged(out) as folder:
         known = [s for s in portraits if s.subjects and s.subjects[0].identity in numbers]
-        (_write_v2 if version == 2 else _write_v3)(FolderWriter(folder), scenes, known, numbers, made)
+        (_write_v2 if version == 2 else _write_v3)(FolderWriter(folder), scenes, known, numbers, summary)
         about = {"made_from": dataset.name, "real_people": dataset.card.real_people}
         (folder / CARD).write_text(json.dumps(about) + "\n")
-    return made
+    return summary
 
 
 def subject_numbers(dataset: Dataset) -> dict[str, int]:
     """A number from 1 for each identity on the watch list."""
     people = [person for sample in dataset for person in sample.subjects if person.attributes.get("role") == "known"]
-    return {name: k for k, name in enumerate(sorted({one.identity for one in people if one.identity is not None}), 1)}
+    return {
+        name: k
+        for k, name in enumerate(sorted({subject.identity for subject in people if subject.identity is not None}), 1)
+    }
 
 
 def _faces(samples: Sequence[Sample], numbers: dict[str, int], first: int = 1) -> list[RenderedFace]:
@@ -122,36 +125,36 @@ def file_name(sample: Sample) -> str:
 
 
 def _write_v2(
-    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made
+    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], summary: WrittenData
 ) -> None:
     sets = {**scenes, "training": [*scenes["training"], *portraits]}
     sets["sample"] = sets["training"][:5]
     first = 1
     for which, samples in sets.items():
         faces = _faces(samples, numbers, first)
-        _write_set(layout, "protocol/", which, which, samples, faces, made)
+        _write_set(layout, "protocol/", which, which, samples, faces, summary)
         first += len(faces)
 
 
 def _write_v3(
-    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made
+    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], summary: WrittenData
 ) -> None:
     validation = _faces(scenes["validation"], numbers)
     test = _faces(scenes["test"], numbers, len(validation) + 1)
     for which, faces in (("validation", validation), ("test", test)):
-        _write_set(layout, "", f"{which}_images", which, scenes[which], faces, made)
+        _write_set(layout, "", f"{which}_images", which, scenes[which], faces, summary)
     sources = _faces([*portraits, *scenes["training"]], numbers)
     excluded, lines = [], []
     for subject in sorted(numbers.values()):
-        mine = [one for one in sources if one.subject_id == subject and _clear(one.face)][:GALLERY_MOST]
+        mine = [face for face in sources if face.subject_id == subject and _clear(face.face)][:GALLERY_MOST]
         if not mine:  # as in the challenge, somebody's only picture may be one of the images searched
-            mine = [one for one in validation if one.subject_id == subject and _clear(one.face)][:1]
-            excluded += [one.face_id for one in mine]
-        for k, one in enumerate(mine):
+            mine = [face for face in validation if face.subject_id == subject and _clear(face.face)][:1]
+            excluded += [face.face_id for face in mine]
+        for k, face in enumerate(mine):
             file = f"{subject:04d}_{k}.png"
-            points = _gallery_picture(layout, f"gallery_images/{subject:04d}/{file}", one.face)
+            points = _gallery_picture(layout, f"gallery_images/{subject:04d}/{file}", face.face)
             lines.append(",".join([file, str(subject), *(f"{value:.1f}" for value in points.ravel())]))
-    made.gallery = len(lines)
+    summary.gallery = len(lines)
     layout.text("gallery.csv", [",".join(["FILE", "SUBJECT_ID", *LANDMARKS]), *lines])
     layout.text("exclude_gallery_validation.txt", map(str, excluded))
 
@@ -171,7 +174,7 @@ def _write_set(
     which: str,
     samples: Sequence[Sample],
     faces: list[RenderedFace],
-    made: Made,
+    summary: WrittenData,
 ) -> None:
     """The pictures and the protocol of one set."""
     for sample in samples:
@@ -179,9 +182,9 @@ def _write_set(
     lines = [",".join(HEADER), *(",".join(face.cells()) for face in faces)]
     if which == "test":  # participants get the names alone; the truth lies beside them for the organiser
         layout.text(f"{protocols}test_truth.csv", lines)
-        lines = ["FILE", *dict.fromkeys(one.face.file for one in faces)]
+        lines = ["FILE", *dict.fromkeys(placed.face.file for placed in faces)]
     layout.text(f"{protocols}{which}.csv", lines)
-    made.counts[which] = len(samples), len(faces)
+    summary.counts[which] = len(samples), len(faces)
 
 
 def _gallery_picture(layout: FolderWriter, name: str, face: ListedFace) -> Floats:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from countenance.metrics.curves import MISSED, RateCurve, thresholds_at
 from countenance.suites.uccs.evaluation import UccsEvaluation
 
 EVERYBODY = "all"
+JSON_NAMES = {"target": "wanted", "allowed": "wanted", "hits": "found"}
 FEW = 5
 """Groups with fewer faces have no curve: it would be a drawing of chance."""
 
@@ -25,16 +27,21 @@ class Point:
 
     attribute: str
     group: str
-    wanted: float
+    target: float
     """The number of false alarms asked for (per image in version 3)."""
     threshold: float
     false_alarms: float
     """What the threshold really lets through, in the same unit."""
     n: int
-    found: int
+    hits: int
     rate: float
     low: float
     high: float
+
+
+def json_fields(value: Any) -> dict[str, Any]:
+    """The fields of a point or of a calibration under the names that they have in JSON."""
+    return {JSON_NAMES.get(name, name): field for name, field in vars(value).items()}
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ def groups_of(evaluation: UccsEvaluation, by: Sequence[str]) -> dict[str, NDArra
     For a probe that is in an image twice, its first face decides.
     """
     known = {name.lower(): values for name, values in evaluation.protocol.attributes.items()}
-    found = {}
+    groups = {}
     for name in by:
         if name.lower() not in known:
             there = ", ".join(known) or "none"
@@ -61,8 +68,8 @@ def groups_of(evaluation: UccsEvaluation, by: Sequence[str]) -> dict[str, NDArra
                 f"{evaluation.protocol.path}: no column {name!r}{near(name.lower(), list(known))} to group by; "
                 f"further columns here: {there}"
             )
-        found[name.lower()] = np.array(known[name.lower()])[evaluation.unit_face]
-    return found
+        groups[name.lower()] = np.array(known[name.lower()])[evaluation.unit_face]
+    return groups
 
 
 def unlike_groups(evaluation: UccsEvaluation, by: Sequence[str]) -> list[str]:
@@ -72,7 +79,7 @@ def unlike_groups(evaluation: UccsEvaluation, by: Sequence[str]) -> list[str]:
     """
     if evaluation.kind == "FROC" or evaluation.version != 2:
         return []
-    protocol, found = evaluation.protocol, []
+    protocol, notices = evaluation.protocol, []
     key = np.stack([protocol.image, protocol.subject], axis=1)[protocol.subject > 0]
     _, probe = np.unique(key, axis=0, return_inverse=True)
     known = {name.lower(): np.array(values) for name, values in protocol.attributes.items()}
@@ -83,13 +90,13 @@ def unlike_groups(evaluation: UccsEvaluation, by: Sequence[str]) -> list[str]:
         if several:
             probes = "1 subject is" if several == 1 else f"{several} subjects are"
             about = f"{probes} twice in an image, in two groups of {name.lower()}"
-            found.append(f"{about}: one probe, counted in the group of the first face")
-    return found
+            notices.append(f"{about}: one probe, counted in the group of the first face")
+    return notices
 
 
 def group_curves(evaluation: UccsEvaluation, by: Sequence[str], *, least: int = FEW) -> list[GroupCurve]:
     """A curve for every group of at least `least` units, at the thresholds of the whole curve."""
-    curve, found = evaluation.curve, []
+    curve, curves = evaluation.curve, []
     nothing = curve.y == 0
     for attribute, values in groups_of(evaluation, by).items():
         for group in in_order(attribute, values.tolist()):
@@ -99,8 +106,8 @@ def group_curves(evaluation: UccsEvaluation, by: Sequence[str], *, least: int = 
             y = (len(units) - np.searchsorted(units, curve.thresholds)) / len(units)
             y = np.where(nothing, 0, y)  # as on the whole curve: version 2 has targets that cannot be kept
             y = np.where(np.isneginf(curve.thresholds), (units > MISSED).mean(), y)
-            found.append(GroupCurve(attribute, group, len(units), RateCurve(curve.x, y, curve.thresholds)))
-    return found
+            curves.append(GroupCurve(attribute, group, len(units), RateCurve(curve.x, y, curve.thresholds)))
+    return curves
 
 
 def default_targets(evaluation: UccsEvaluation) -> list[float]:
@@ -121,12 +128,12 @@ def operating_points(
 
     Intervals are Wilson's, with faces of the same image not taken as independent.
     """
-    wanted = list(targets) if targets is not None else default_targets(evaluation)
-    thresholds = thresholds_at(evaluation.negatives, np.array(wanted) * evaluation.scale)
+    rates = list(targets) if targets is not None else default_targets(evaluation)
+    thresholds = thresholds_at(evaluation.negatives, np.array(rates) * evaluation.scale)
     groups: dict[str, NDArray[np.str_]] = {EVERYBODY: np.full(len(evaluation.units), EVERYBODY)}
     groups |= groups_of(evaluation, by)
-    found = []
-    for target, threshold in zip(wanted, thresholds.tolist(), strict=True):
+    points = []
+    for target, threshold in zip(rates, thresholds.tolist(), strict=True):
         hit = evaluation.hit(threshold)
         passed = float(np.count_nonzero(evaluation.negatives >= threshold)) / evaluation.scale
         for attribute, values in groups.items():
@@ -135,8 +142,8 @@ def operating_points(
                 side = clustered(hit[mine].astype(float), evaluation.unit_image[mine])
                 low, high, _ = interval(side, "rate")
                 counts = (int(mine.sum()), int(hit[mine].sum()))
-                found.append(Point(attribute, group, target, threshold, passed, *counts, side.mean, low, high))
-    return found
+                points.append(Point(attribute, group, target, threshold, passed, *counts, side.mean, low, high))
+    return points
 
 
 def table_lines(points: Sequence[Point]) -> list[str]:
@@ -144,9 +151,9 @@ def table_lines(points: Sequence[Point]) -> list[str]:
     lines = [f"{'group':28} {'wanted':>9} {'threshold':>10} {'passed':>9} {'found':>12} {'rate':>7}  95 % interval"]
     for point in points:
         name = point.group if point.attribute == EVERYBODY else f"{point.attribute} {point.group}"
-        share = f"{point.found}/{point.n}"
+        share = f"{point.hits}/{point.n}"
         lines.append(
-            f"{name:28.28} {point.wanted:9.4g} {point.threshold:10.5g} {point.false_alarms:9.4g} {share:>12} "
+            f"{name:28.28} {point.target:9.4g} {point.threshold:10.5g} {point.false_alarms:9.4g} {share:>12} "
             f"{point.rate:7.3f}  {point.low:.3f} to {point.high:.3f}"
         )
     return lines

@@ -19,9 +19,9 @@ AS_WRITTEN = Reading("xywh", "px")
 REMEDY = "write BB_X, BB_Y, BB_WIDTH, BB_HEIGHT as the top-left corner and the size in pixels"
 
 
-def reading_warnings(given: Submission, data: Path) -> tuple[str, ...]:
+def reading_warnings(submission: Submission, data: Path) -> tuple[str, ...]:
     """A sentence when the boxes of a score file look as if they were given in another reading."""
-    protocol, scores = given.protocol, given.scores
+    protocol, scores = submission.protocol, submission.scores
     folder = image_folder(data, protocol.path.stem, protocol.version)
 
     def size(number: int) -> tuple[float, float] | None:
@@ -30,24 +30,24 @@ def reading_warnings(given: Submission, data: Path) -> tuple[str, ...]:
         except InputError:
             return None
 
-    told = file_note(
+    note = file_note(
         FileBoxes(protocol.box, protocol.image, AS_WRITTEN),
-        FileBoxes(scores.box, given.row_image, AS_WRITTEN),
+        FileBoxes(scores.box, submission.row_image, AS_WRITTEN),
         size=size,
         remedy=REMEDY,
-        found=_found(given.version, given.settings.overlap),
+        localises=_localises(submission.version, submission.settings.overlap),
     )
-    return () if told is None else (f"{scores.path}: {told}",)
+    return () if note is None else (f"{scores.path}: {note}",)
 
 
-def _found(version: int, overlap: float) -> Found:
+def _localises(version: int, overlap: float) -> Found:
     """When a face counts as found: some detection overlaps it enough, by the version's own measure."""
     measure = challenge_overlap if version == 2 else intersection_over_union
 
-    def found(truth: Floats, predicted: Floats) -> NDArray[np.bool_]:
+    def localises(truth: Floats, predicted: Floats) -> NDArray[np.bool_]:
         sizes = np.ones((1, 2))
         faces, boxes = AS_WRITTEN.numbers(truth, sizes), AS_WRITTEN.numbers(predicted, sizes)
         each = measure(np.repeat(faces, len(boxes), axis=0), np.tile(boxes, (len(faces), 1)))
         return np.asarray(each.reshape(len(faces), len(boxes)).max(axis=1) >= overlap)
 
-    return found
+    return localises

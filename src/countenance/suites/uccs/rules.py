@@ -10,13 +10,13 @@ from countenance.metrics.curves.open_set import RULES, OpenSet
 from countenance.suites.uccs.evaluation import Submission, UccsEvaluation
 
 
-def evaluated(given: Submission, *, recognition: bool) -> UccsEvaluation:
+def evaluated(submission: Submission, *, recognition: bool) -> UccsEvaluation:
     """A submission under the rule of its version: outcomes, curve, and a band where one is asked for."""
-    protocol, scores, settings = given.protocol, given.scores, given.settings
+    protocol, scores, settings = submission.protocol, submission.scores, submission.settings
     present = np.full(len(protocol.images), not settings.only_present)
-    present[given.row_image[given.row_image >= 0]] = True
+    present[submission.row_image[submission.row_image >= 0]] = True
     images = int(present.sum())
-    out = RULES[given.version, recognition](
+    out = RULES[submission.version, recognition](
         OpenSet(
             protocol.box,
             protocol.image,
@@ -24,7 +24,7 @@ def evaluated(given: Submission, *, recognition: bool) -> UccsEvaluation:
             protocol.excluded,
             present,
             scores.box,
-            given.row_image,
+            submission.row_image,
             scores.score,
             scores.labels,
             settings.overlap,
@@ -34,27 +34,27 @@ def evaluated(given: Submission, *, recognition: bool) -> UccsEvaluation:
     if recognition and out.total <= 0:
         known = "no face of a known subject (SUBJECT_ID > 0) is left to recognise"
         raise InputError(f"{protocol.path}: {known}, so there is no rate")
-    if given.version == 2:
+    if submission.version == 2:
         draw = dir_curve if recognition else froc_curve
         curve = draw(out.units, out.negatives, out.total, log=settings.log, numbers=settings.numbers)
     else:
         curve = per_image_curve(out.units, out.negatives, out.total, images, numbers=settings.numbers)
-    found = UccsEvaluation(**vars(given), **vars(out), curve=curve, images=images)
-    return with_band(found) if settings.bootstrap else found
+    evaluation = UccsEvaluation(**vars(submission), **vars(out), curve=curve, images=images)
+    return with_band(evaluation) if settings.bootstrap else evaluation
 
 
-def with_band(found: UccsEvaluation) -> UccsEvaluation:
+def with_band(evaluation: UccsEvaluation) -> UccsEvaluation:
     """The same with a bootstrap band over images."""
     band = bootstrap_band(
-        found.units,
-        found.unit_image,
-        found.negatives,
-        found.negative_image,
-        images=len(found.protocol.images),
-        targets=found.curve.x * found.scale,
-        rounds=found.settings.bootstrap,
-        seed=found.settings.seed,
-        strict=found.version == 2 and found.kind == "FROC",
+        evaluation.units,
+        evaluation.unit_image,
+        evaluation.negatives,
+        evaluation.negative_image,
+        images=len(evaluation.protocol.images),
+        targets=evaluation.curve.x * evaluation.scale,
+        rounds=evaluation.settings.bootstrap,
+        seed=evaluation.settings.seed,
+        strict=evaluation.version == 2 and evaluation.kind == "FROC",
     )
-    scale = found.total if found.settings.numbers else 1
-    return replace(found, band=Band(found.curve.x, band.low * scale, band.high * scale))
+    scale = evaluation.total if evaluation.settings.numbers else 1
+    return replace(evaluation, band=Band(evaluation.curve.x, band.low * scale, band.high * scale))

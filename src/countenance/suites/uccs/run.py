@@ -7,8 +7,8 @@ from unicodedata import normalize
 
 from countenance.data.adapters.uccs import read_dataset, source_of
 from countenance.errors import InputError
+from countenance.files import file_hash
 from countenance.models import ModelCard
-from countenance.models.model import file_hash
 from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
 from countenance.suites.uccs.evaluation import UccsEvaluation
@@ -40,36 +40,39 @@ def check_places(out: Path, labels: Sequence[str]) -> None:
 
 
 def write_runs(
-    found: Sequence[UccsEvaluation],
+    evaluations: Sequence[UccsEvaluation],
     data: Path,
     folders: Sequence[Path],
     by: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> list[Run]:
     """A run for each evaluation; the same evaluation again leaves a finished run as it is."""
-    first = found[0]
+    first = evaluations[0]
     which, version = first.protocol.path.stem, first.version
     dataset = read_dataset(data, which, version, pictures=False, exclude=first.settings.exclude)
-    made = []
-    for one, place in zip(found, folders, strict=True):
-        own = {name: value for name, value in vars(one.settings).items() if name in CurveOptions.model_fields}
-        made.append(
+    runs = []
+    for evaluation, place in zip(evaluations, folders, strict=True):
+        own = {name: value for name, value in vars(evaluation.settings).items() if name in CurveOptions.model_fields}
+        runs.append(
             evaluate(
-                f"predictions:{one.scores.path}",
-                DETECTION if one.kind == "FROC" else RECOGNITION,
+                f"predictions:{evaluation.scores.path}",
+                DETECTION if evaluation.kind == "FROC" else RECOGNITION,
                 dataset,
                 out=place,
                 options={"version": version, **own},
-                settings={"format": "uccs", "top": str(one.settings.rank + 1), "version": str(version)},
+                settings={"format": "uccs", "top": str(evaluation.settings.rank + 1), "version": str(version)},
                 card=ModelCard(
-                    name=one.label, description="score file", content=file_hash(one.scores.path), hashed=True
+                    name=evaluation.label,
+                    description="score file",
+                    content=file_hash(evaluation.scores.path),
+                    hashed=True,
                 ),
                 source=source_of(data, which, version, first.settings.exclude),
                 suite="uccs",
                 by=[name.lower() for name in by] or None,
-                notes=lambda *_, one=one: list(reading_warnings(one, data)),
-                about={"kind": one.kind, "protocol_version": version, "which_set": which},
+                notes=lambda *_, evaluation=evaluation: list(reading_warnings(evaluation, data)),
+                about={"kind": evaluation.kind, "protocol_version": version, "which_set": which},
                 say=say,
             )
         )
-    return made
+    return runs

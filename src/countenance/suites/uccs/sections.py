@@ -8,11 +8,11 @@ from markupsafe import Markup
 from countenance.data import Dataset
 from countenance.errors import InputError
 from countenance.report import gallery, render
-from countenance.report.figures.curves import drawn
+from countenance.report.draw.svg.curves import drawn
 from countenance.report.source import ReportSource
 from countenance.run import Run
 from countenance.run.suite import Section
-from countenance.run.whole import stored
+from countenance.run.whole_run import stored
 from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
 from countenance.suites.uccs.evaluation import UccsEvaluation
@@ -27,39 +27,44 @@ TEMPLATES = Path(__file__).parent
 def sections(source: ReportSource) -> list[Section]:
     """The sections; a dataset that is gone costs them, not the report."""
     try:
-        found, dataset = evaluation_again(source.run)
+        evaluation, dataset = evaluation_again(source.run)
     except (InputError, OSError) as error:
         return [("challenge", "Operating points and errors", f"<p>Not shown: {Markup.escape(error)}.</p>")]
-    by = [name for name in source.audit.settings.get("by", []) if _divides(found, name)]
+    by = [name for name in source.audit.settings.get("by", []) if _divides(evaluation, name)]
     mode = gallery.mode_for(source.gallery, dataset.card.real_people)
     errors = {
-        "False alarms with the highest scores": worst_false_alarms(found),
-        "Faces missed, the closest first": missed_faces(found),
+        "False alarms with the highest scores": worst_false_alarms(evaluation),
+        "Faces missed, the closest first": missed_faces(evaluation),
     }
     samples = {sample.id: sample for sample in dataset}
-    charts = group_charts(found, by)
+    charts = group_charts(evaluation, by)
     template = render.template(TEMPLATES, "sections.html.j2").module
-    said = {
+    content = {
         "operating": template.operating(
-            found,
-            operating_points(found, by),
+            evaluation,
+            operating_points(evaluation, by),
             FEW,
             [{"name": name, **drawn(chart, f"by-{k}")} for k, (name, chart) in enumerate(charts.items())],
-            unlike_groups(found, by),
+            unlike_groups(evaluation, by),
         ),
         "threshold": template.threshold(
-            calibrate(found, middle(found)).sentences(found.alarms) if len(found.negatives) else []
+            calibrate(evaluation, middle(evaluation)).sentences(evaluation.alarms) if len(evaluation.negatives) else []
         ),
         "errors": template.errors(
             gallery.why_off(source.gallery) if mode == "off" and source.gallery == "auto" else "",
             {
-                name: [(one, None if mode == "off" else picture(samples[one.name], found, one, mode)) for one in some]
+                name: [
+                    (mistake, None if mode == "off" else picture(samples[mistake.name], evaluation, mistake, mode))
+                    for mistake in some
+                ]
                 for name, some in errors.items()
             },
         ),
     }
     titles = ("Operating points", "Choosing a threshold", "What the errors cost")
-    return [(f"challenge-{key}", title, said[key]) for key, title in zip(said, titles, strict=True) if said[key]]
+    return [
+        (f"challenge-{key}", title, content[key]) for key, title in zip(content, titles, strict=True) if content[key]
+    ]
 
 
 def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
@@ -70,15 +75,17 @@ def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
     if state is None:
         raise InputError(f"{run.place}: the run has no stored predictions")
     recognition = run.manifest.task == RECOGNITION.name
-    found = evaluation_of(state, CurveOptions(**run.manifest.options), recognition=recognition)
+    evaluation = evaluation_of(state, CurveOptions(**run.manifest.options), recognition=recognition)
     faces = {sample.id: sample.subjects for sample in dataset}
-    told = [face.attributes for name in found.protocol.images for face in faces[name]]
-    names = dict.fromkeys(name for one in told for name in one)
-    attributes = {name: [str(one.get(name) or "") for one in told] for name in names}
-    return replace(found, label=run.model_name, protocol=replace(found.protocol, attributes=attributes)), dataset
+    attributes_of_faces = [face.attributes for name in evaluation.protocol.images for face in faces[name]]
+    names = dict.fromkeys(name for values in attributes_of_faces for name in values)
+    attributes = {name: [str(values.get(name) or "") for values in attributes_of_faces] for name in names}
+    return replace(
+        evaluation, label=run.model_name, protocol=replace(evaluation.protocol, attributes=attributes)
+    ), dataset
 
 
-def _divides(found: UccsEvaluation, name: str) -> bool:
+def _divides(evaluation: UccsEvaluation, name: str) -> bool:
     """Whether an attribute makes two groups or more of what can be found."""
-    values = found.protocol.attributes.get(name, [])
-    return bool(values) and len({values[face] for face in found.unit_face.tolist()}) > 1
+    values = evaluation.protocol.attributes.get(name, [])
+    return bool(values) and len({values[face] for face in evaluation.unit_face.tolist()}) > 1

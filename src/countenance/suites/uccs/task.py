@@ -69,7 +69,7 @@ def partial(shard: Shard) -> State:
     """Faces and detections of a shard as arrays; images are numbered within the shard."""
     pairs = list(shard.answered())
     faces = [(k, face) for k, (sample, _) in enumerate(pairs) for face in sample.subjects]
-    said = [answer for _, answer in pairs]
+    answers = [answer for _, answer in pairs]
     return {
         "images": np.array([sample.id for sample, _ in pairs], dtype=np.str_),
         "face_image": np.array([k for k, _ in faces], dtype=np.int64),
@@ -77,20 +77,20 @@ def partial(shard: Shard) -> State:
         "face_subject": np.array([_number(face) for _, face in faces], dtype=np.int64),
         "face_excluded": np.array([getattr(face, "excluded", False) for _, face in faces], dtype=bool),
         "version": np.array([getattr(face, "version", 3) for _, face in faces], dtype=np.int64),
-        "image": np.repeat(np.arange(len(said)), [len(one) for one in said]),
-        "box": np.concatenate([np.zeros((0, 4)), *(one.xywh for one in said)]),
-        "score": np.concatenate([np.zeros(0), *(one.scores for one in said)]),
-        "count": np.concatenate([np.zeros(0, np.int64), *(one.count for one in said)]),
-        "identity": np.concatenate([np.zeros(0, np.int64), *(one.identity for one in said)]),
-        "similarity": np.concatenate([np.zeros(0), *(one.similarity for one in said)]),
+        "image": np.repeat(np.arange(len(answers)), [len(detections) for detections in answers]),
+        "box": np.concatenate([np.zeros((0, 4)), *(detections.xywh for detections in answers)]),
+        "score": np.concatenate([np.zeros(0), *(detections.scores for detections in answers)]),
+        "count": np.concatenate([np.zeros(0, np.int64), *(detections.count for detections in answers)]),
+        "identity": np.concatenate([np.zeros(0, np.int64), *(detections.identity for detections in answers)]),
+        "similarity": np.concatenate([np.zeros(0), *(detections.similarity for detections in answers)]),
     }
 
 
-def merge(one: State, two: State) -> State:
+def merge(first: State, second: State) -> State:
     """Both states; the second one's images are numbered on from the first one's."""
-    shift = len(one["images"])
-    moved = {name: two[name] + shift for name in ("image", "face_image")}
-    return {name: np.concatenate([one[name], moved.get(name, two[name])]) for name in one}
+    shift = len(first["images"])
+    moved = {name: second[name] + shift for name in ("image", "face_image")}
+    return {name: np.concatenate([first[name], moved.get(name, second[name])]) for name in first}
 
 
 def _published(face: Subject) -> Floats:
@@ -144,20 +144,20 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
             raise InputError("no image of this run has a face, so there is nothing to find")
         if recognition and not state["count"].any():
             raise InputError("detections only: recognition needs identities with similarities for each detection")
-        found = evaluation_of(state, rules, recognition=recognition)
-        wanted = rules.false_alarms or middle(found)
-        point = operating_points(found, (), [wanted / found.scale])[0]
-        columns = _columns(found, point.threshold, recognition, state)
-        return Reduced(_results(found, point, wanted), columns, _twice(found, recognition))
+        evaluation = evaluation_of(state, rules, recognition=recognition)
+        allowed = rules.false_alarms or middle(evaluation)
+        point = operating_points(evaluation, (), [allowed / evaluation.scale])[0]
+        columns = _columns(evaluation, point.threshold, recognition, state)
+        return Reduced(_results(evaluation, point, allowed), columns, _twice(evaluation, recognition))
 
     return finish
 
 
-def _twice(found: UccsEvaluation, recognition: bool) -> list[str]:
+def _twice(evaluation: UccsEvaluation, recognition: bool) -> list[str]:
     """What to say of known subjects who are in an image twice: version 2 counts them once, in their first row."""
-    known = found.protocol.subject > 0
-    faces, probes = int(np.count_nonzero(known)), len(found.unit_face)
-    if not recognition or found.version != 2 or faces == probes:
+    known = evaluation.protocol.subject > 0
+    faces, probes = int(np.count_nonzero(known)), len(evaluation.unit_face)
+    if not recognition or evaluation.version != 2 or faces == probes:
         return []
     again = faces - probes
     which = "1 face shows" if again == 1 else f"{again} faces show"
@@ -166,7 +166,7 @@ def _twice(found: UccsEvaluation, recognition: bool) -> list[str]:
     ]
 
 
-def _columns(found: UccsEvaluation, threshold: float, recognition: bool, state: State) -> dict[str, Floats]:
+def _columns(evaluation: UccsEvaluation, threshold: float, recognition: bool, state: State) -> dict[str, Floats]:
     """The metrics of every row: faces in their order, and after those of an image the image itself."""
     faces, images = len(state["face_image"]), len(state["images"])
     face_row = np.arange(faces) + state["face_image"]
@@ -177,34 +177,34 @@ def _columns(found: UccsEvaluation, threshold: float, recognition: bool, state: 
         full[rows] = values
         return full
 
-    passed = found.negative_row[found.negatives >= threshold]
-    alarms = column(image_row, np.bincount(found.row_image[passed], minlength=images))
-    units = face_row[found.unit_face]
-    hit = column(units, found.hit(threshold))
-    ever = column(units, found.units > MISSED)
+    passed = evaluation.negative_row[evaluation.negatives >= threshold]
+    alarms = column(image_row, np.bincount(evaluation.row_image[passed], minlength=images))
+    units = face_row[evaluation.unit_face]
+    hit = column(units, evaluation.hit(threshold))
+    ever = column(units, evaluation.units > MISSED)
     if not recognition:
         return {"found": hit, "found_at_all": ever, "false_alarms": alarms}
     unknown = np.flatnonzero((state["face_subject"] < 0) & ~state["face_excluded"])
-    assert found.stranger is not None
-    rejected = column(face_row[unknown], found.stranger[unknown] < threshold)
+    assert evaluation.stranger is not None
+    rejected = column(face_row[unknown], evaluation.stranger[unknown] < threshold)
     return {"identified": hit, "identified_at_all": ever, "rejected": rejected, "false_identifications": alarms}
 
 
-def _results(found: UccsEvaluation, point: Point, wanted: float) -> list[Result]:
+def _results(evaluation: UccsEvaluation, point: Point, allowed: float) -> list[Result]:
     """The curve, and the operating point that the rows are read at."""
-    per_image = " per image" if found.version == 3 else ""
-    what, units = found.alarms, found.unit
+    per_image = " per image" if evaluation.version == 3 else ""
+    what, units = evaluation.alarms, evaluation.unit
     curve = Curve(
-        name=found.kind,
-        meaning=f"share of {units} {'found' if found.kind == 'FROC' else 'identified'} over {what}{per_image}",
-        x=Axis(label=f"{what}{per_image}", log=found.settings.log or found.version == 3),
+        name=evaluation.kind,
+        meaning=f"share of {units} {'found' if evaluation.kind == 'FROC' else 'identified'} over {what}{per_image}",
+        x=Axis(label=f"{what}{per_image}", log=evaluation.settings.log or evaluation.version == 3),
         y=Axis(label=f"share of {units}"),
-        lines=[Line(**found.to_dict())],
+        lines=[Line(**evaluation.to_dict())],
         marks=[point.false_alarms],
     )
     rate = Number(
-        name=f"{found.kind}: rate at the operating point",
-        meaning=f"{wanted:g} {what} over all images: threshold {point.threshold:.6g}; the rows are read at it",
+        name=f"{evaluation.kind}: rate at the operating point",
+        meaning=f"{allowed:g} {what} over all images: threshold {point.threshold:.6g}; the rows are read at it",
         value=point.rate,
         low=point.low,
         high=point.high,
@@ -212,22 +212,22 @@ def _results(found: UccsEvaluation, point: Point, wanted: float) -> list[Result]
         unit=units,
         better="higher",
     )
-    low, high, _ = interval(clustered((found.units > MISSED).astype(np.float64), found.unit_image), "rate")
+    low, high, _ = interval(clustered((evaluation.units > MISSED).astype(np.float64), evaluation.unit_image), "rate")
     lowest = Number(
-        name=f"{found.kind}: rate at the lowest threshold",
-        meaning=f"with {len(found.negatives)} {what}",
-        value=found.found / found.total,
+        name=f"{evaluation.kind}: rate at the lowest threshold",
+        meaning=f"with {len(evaluation.negatives)} {what}",
+        value=evaluation.hits / evaluation.total,
         low=low,
         high=high,
-        n=found.total,
+        n=evaluation.total,
         unit=units,
         better="higher",
     )
     threshold = Number(
         name="threshold",
-        meaning=f"lets {wanted:g} {what} pass over all images",
+        meaning=f"lets {allowed:g} {what} pass over all images",
         value=point.threshold,
-        n=len(found.negatives),
+        n=len(evaluation.negatives),
         unit=what,
     )
     return [rate, lowest, threshold, curve]

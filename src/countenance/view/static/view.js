@@ -74,12 +74,12 @@
     fetch(body.getAttribute("data-stream")).then(function (answer) {
       var reader = answer.body.getReader(), decoder = new TextDecoder(), rest = "", ended = false;
       function line(text) {
-        var said = JSON.parse(text);
-        if (said.error) { ended = true; failed(said.error); reader.cancel(); }
-        else if (said.total) {
-          bar.max = said.total; bar.value = said.done;
-          words.textContent = said.done.toLocaleString("en") + " of " + said.total.toLocaleString("en") + " permutations of the labels are done; estimates are below.";
-        } else if (said.verdict !== undefined) { ended = true; reader.cancel(); show(); }
+        var event = JSON.parse(text);
+        if (event.error) { ended = true; failed(event.error); reader.cancel(); }
+        else if (event.total) {
+          bar.max = event.total; bar.value = event.done;
+          words.textContent = event.done.toLocaleString("en") + " of " + event.total.toLocaleString("en") + " permutations of the labels are done; estimates are below.";
+        } else if (event.verdict !== undefined) { ended = true; reader.cancel(); show(); }
       }
       (function next() {
         reader.read().then(function (got) {

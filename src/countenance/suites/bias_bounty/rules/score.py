@@ -19,11 +19,11 @@ UNLABELLED = -1
 
 
 def _labelled(truth: ArrayLike, predicted: ArrayLike) -> tuple[Ints, Ints]:
-    true, said = np.asarray(truth, dtype=np.int64), np.asarray(predicted, dtype=np.int64)
-    if true.shape != said.shape:
-        raise ValueError(f"{true.size} true classes and {said.size} predicted ones; expected as many")
+    true, answer = np.asarray(truth, dtype=np.int64), np.asarray(predicted, dtype=np.int64)
+    if true.shape != answer.shape:
+        raise ValueError(f"{true.size} true classes and {answer.size} predicted ones; expected as many")
     known = true != UNLABELLED
-    return true[known], said[known]
+    return true[known], answer[known]
 
 
 def accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
@@ -32,8 +32,8 @@ def accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
     >>> accuracy([0, 1, 1, -1], [0, 1, 0, 0])
     0.6666666666666666
     """
-    true, said = _labelled(truth, predicted)
-    return float(np.count_nonzero(true == said) / true.size) if true.size else float("nan")
+    true, answer = _labelled(truth, predicted)
+    return float(np.count_nonzero(true == answer) / true.size) if true.size else float("nan")
 
 
 def confusion(truth: ArrayLike, predicted: ArrayLike, classes: int) -> Ints:
@@ -43,8 +43,8 @@ def confusion(truth: ArrayLike, predicted: ArrayLike, classes: int) -> Ints:
     array([[1, 0],
            [1, 1]])
     """
-    true, said = _labelled(truth, predicted)
-    return np.bincount(true * classes + said, minlength=classes * classes).reshape(classes, classes)
+    true, answer = _labelled(truth, predicted)
+    return np.bincount(true * classes + answer, minlength=classes * classes).reshape(classes, classes)
 
 
 def per_class_accuracy(truth: ArrayLike, predicted: ArrayLike, classes: int) -> Array:
@@ -64,9 +64,9 @@ def disparity(per_class: ArrayLike) -> float:
     >>> disparity([0.9, float("nan"), 0.5])
     0.4
     """
-    found = np.asarray(per_class, dtype=np.float64)
-    found = found[~np.isnan(found)]
-    return float(found.max() - found.min()) if found.size else float("nan")
+    rates = np.asarray(per_class, dtype=np.float64)
+    rates = rates[~np.isnan(rates)]
+    return float(rates.max() - rates.min()) if rates.size else float("nan")
 
 
 def score1(accuracies: Mapping[str, float], disparities: Mapping[str, float]) -> float:
@@ -145,8 +145,8 @@ def fair_disparity(
     >>> round(mean, 2), round(high, 2)
     (0.01, 0.03)
     """
-    given = np.asarray(class_rows, dtype=np.float64)
-    rows: Ints = np.maximum(np.round(given[given > 0] / deff), 1).astype(np.int64)
+    counts = np.asarray(class_rows, dtype=np.float64)
+    rows: Ints = np.maximum(np.round(counts[counts > 0] / deff), 1).astype(np.int64)
     if rows.size == 0 or np.isnan(rate):
         return float("nan"), float("nan")
     shares = np.random.default_rng(seed).binomial(rows, rate, size=(replicates, rows.size)) / rows

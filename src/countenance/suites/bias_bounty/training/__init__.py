@@ -72,7 +72,7 @@ def train_entry(
             "cpu_seconds": time.process_time() - cpu,
             "loading_seconds": loading,
         }
-        made = card.model_dump() | {"training": card.training | known}
-        write_json(folder / FILE, made)
+        content = card.model_dump() | {"training": card.training | known}
+        write_json(folder / FILE, content)
         write_json(folder / TRAINING, took)
-    return {**made, "took": took}
+    return {**content, "took": took}

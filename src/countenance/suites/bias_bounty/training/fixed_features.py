@@ -122,14 +122,14 @@ def trimmed_whitening(values: Tensor, share: float, rounds: int = 20) -> tuple[T
     rows = values.double()
     off = (rows - rows.median(dim=0).values).abs()
     away = (off / (off.median(dim=0).values + 1e-6)).norm(dim=1)  # a start that a group of outliers does not move
-    kept = away <= torch.quantile(away, share)
+    central = away <= torch.quantile(away, share)
     for _ in range(rounds):
-        centre = rows[kept].mean(dim=0)
-        covariance = torch.cov(rows[kept].T)
+        centre = rows[central].mean(dim=0)
+        covariance = torch.cov(rows[central].T)
         covariance = covariance + 1e-3 * torch.diag(covariance.diag() + 1e-6)  # invertible with few rows too
         whitening = torch.linalg.cholesky(torch.linalg.inv(covariance))
         away = ((rows - centre) @ whitening).norm(dim=1)
-        kept = away <= torch.quantile(away, share)
+        central = away <= torch.quantile(away, share)
     return centre.to(values.dtype), whitening.to(values.dtype)
 
 

@@ -67,9 +67,9 @@ def label_evidence(
             if not bool(fitted.any()) or not bool(left.any()):
                 continue
             slopes, level = _classifier(values[fitted], codes[fitted], classes[name], weights[fitted])
-            told = F.log_softmax(values[left] @ slopes + level, dim=1)
+            likelihood = F.log_softmax(values[left] @ slopes + level, dim=1)
             own = codes[left]
-            evidence[left] += told.gather(1, own[:, None])[:, 0] - usual[own]
+            evidence[left] += likelihood.gather(1, own[:, None])[:, 0] - usual[own]
     return evidence
 
 

@@ -74,8 +74,8 @@ class Shared(nn.Module):  # type: ignore[misc]
         self.where = nn.ModuleList([nn.Conv2d(width, maps, 1) for width in widths])
         self.seen = nn.Sequential(nn.Linear(d + c, 96), nn.ReLU(), nn.Dropout(dropout))
         self.fixed = Colours(size // 2)
-        given = maps * 4 + SKIN + AROUND
-        self.colours = nn.Sequential(nn.BatchNorm1d(given), nn.Linear(given, 96), nn.ReLU(), nn.Dropout(dropout / 3))
+        inputs = maps * 4 + SKIN + AROUND
+        self.colours = nn.Sequential(nn.BatchNorm1d(inputs), nn.Linear(inputs, 96), nn.ReLU(), nn.Dropout(dropout / 3))
         self.heads = nn.ModuleDict({name: nn.Linear(192, len(CLASSES[name])) for name in ATTRIBUTES})
         self.face = nn.Linear(96, 1)
 

@@ -11,10 +11,10 @@ is run with `python -m countenance.suites.fhibe.original SCRIPT [ARGS]` as it is
 import sys
 from types import ModuleType
 
+from countenance.data.adapters.fhibe.places import country
+from countenance.data.vocabulary import FACE_LABELS
 from countenance.suites.fhibe.disparity import process_pair, significant_pairs
-from countenance.suites.fhibe.original import constants, helpers, measures, published
-from countenance.suites.fhibe.places import country
-from countenance.tasks.face_parsing import FACE_LABELS
+from countenance.suites.fhibe.original import constants, helpers, measures, preparation, published
 
 NAME, MARK = "fhibe_eval_api", "__names_of_the_original__"
 MODULES: dict[str, dict[str, object]] = {
@@ -31,8 +31,12 @@ MODULES: dict[str, dict[str, object]] = {
     "metrics.face_parsing": {},
     "metrics.face_parsing.utils": {"CELEBA_MASK_LABELS": list(FACE_LABELS)},
     "datasets": {},
-    "datasets.fhibe": constants.DATASET_NAMES,
-    "datasets.fhibe_face": {},
+    "datasets.fhibe": constants.DATASET_NAMES
+    | {
+        "FHIBEPublicEval": preparation.FHIBEPublicEval,
+        "validate_custom_keypoints": preparation.validate_custom_keypoints,
+    },
+    "datasets.fhibe_face": {"FHIBEFacePublicEval": preparation.FHIBEFacePublicEval},
     "datasets.utils": {"fix_location_country": country},
     "reporting.utils": {"process_pair": process_pair, "find_significant_pairs": significant_pairs},
     "common": {},

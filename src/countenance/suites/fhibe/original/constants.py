@@ -1,22 +1,19 @@
 """Names and values of the original's constants, made from the vocabularies of this package."""
 
-from countenance.data.vocabulary import FITZPATRICK
-from countenance.suites.fhibe.places import REGIONS
-from countenance.suites.fhibe.settings import FILE
-from countenance.suites.fhibe.table import MINI_SEED
-from countenance.suites.fhibe.vocabulary import (
+from countenance.data.adapters.fhibe.places import REGIONS
+from countenance.data.adapters.fhibe.table import MINI_SEED
+from countenance.data.adapters.fhibe.words import (
     ATTRIBUTES,
     BODY_TASKS,
-    DATASET_TEXTS,
     DATASETS,
-    EXPLAINED,
     FACE_TASKS,
     MEANINGS,
-    METRICS,
     MULTIPLE,
     NOT_ON_FACES,
 )
-from countenance.tasks.keypoint_estimation import KEYPOINTS
+from countenance.data.vocabulary import FITZPATRICK, KEYPOINTS
+from countenance.suites.fhibe.settings import FILE
+from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, METRICS
 from countenance.tasks.thresholds import PUBLISHED
 
 EVALUATE: dict[str, object] = {

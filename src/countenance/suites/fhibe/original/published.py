@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from countenance.data.adapters.fhibe.attributes import check_attributes
+from countenance.data.adapters.fhibe.places import is_largest
+from countenance.data.adapters.fhibe.table import dataset_folder
 from countenance.data.reading.columns import literal
 from countenance.errors import InputError
 from countenance.report.names import value_label
@@ -15,12 +18,10 @@ from countenance.run.run import Run
 from countenance.suites.fhibe.disparity import calculate_disparity
 from countenance.suites.fhibe.evaluate import amended
 from countenance.suites.fhibe.evaluate import evaluate_task as evaluate
-from countenance.suites.fhibe.groups import check_attributes
+from countenance.suites.fhibe.original.figures import Figures
 from countenance.suites.fhibe.original.helpers import LOG, get_project_root
-from countenance.suites.fhibe.places import is_largest
 from countenance.suites.fhibe.report import write_bias_report
 from countenance.suites.fhibe.settings import RUNS, model_folder
-from countenance.suites.fhibe.table import dataset_folder
 from countenance.suites.fhibe.vocabulary import METRICS
 from countenance.tasks.thresholds import PUBLISHED
 
@@ -65,7 +66,7 @@ def _progress(task: str) -> Callable[[int], None]:
     return step
 
 
-class BiasReport:
+class BiasReport(Figures):
     """The results of one model and task, of which a report can be made.
 
     Results that the original wrote, without a run of ours, serve too: the run is made from the stored outputs when the
@@ -77,9 +78,9 @@ class BiasReport:
         model_name: str,
         task_name: str,
         data_rootdir: str,
-        dataset_version: str,
-        results_base_dir: str,
-        dataset_name: str,
+        dataset_version: str = "",
+        results_base_dir: str = "results",
+        dataset_name: str = "fhibe",
         results_dir: str | None = None,
         downsampled: bool = False,
         use_mini_dataset: bool = False,
@@ -111,7 +112,7 @@ class BiasReport:
     @property
     def evaluated_body_parts(self) -> list[str]:
         """The body parts that were evaluated."""
-        first = next(iter(self._grouped("AR_DET").values()))
+        first = next(iter(self._grouped_results("AR_DET").values()))
         return [name for name in next(iter(first.values())) if name != "All"]
 
     def validate_metric(self, metric_name: str) -> str:
@@ -189,9 +190,9 @@ class BiasReport:
     def run(self) -> Run:
         """The run that reports are made from; of results without one it is made from the stored outputs."""
         if self._run is None:
-            keys = next(iter(self._grouped(self.get_available_metrics()[0])), "[]")
-            attributes = {name for key in self._grouped(self.get_available_metrics()[0]) for name in _listed(key)}
-            LOG.info("no run in %s: making one from the stored outputs (%s)", self.results_dir, keys)
+            grouped = self._grouped_results(self.get_available_metrics()[0])
+            attributes = {name for key in grouped for name in _listed(key)}
+            LOG.info("no run in %s: making one from the stored outputs", self.results_dir)
             self._run = evaluate(
                 self.data_rootdir,
                 self.dataset_name,
@@ -210,7 +211,7 @@ class BiasReport:
 
     def _drawn(self) -> int:
         """How many rows the mini dataset had: as many as the largest group of the results."""
-        grouped = self._grouped(self.get_available_metrics()[0])
+        grouped = self._grouped_results(self.get_available_metrics()[0])
         sizes = [sum(entry.get("Class_Size", 0) for entry in groups.values()) for groups in grouped.values() if groups]
         return min((size for size in sizes if size), default=50)
 
@@ -232,7 +233,7 @@ class BiasReport:
             self.run,
             path,
             by=list(attributes),
-            dataset_version=self.dataset_version,
+            dataset_version=self.dataset_version or None,
             group_largest_regions=group_largest_regions,
             show_significance=show_significance_on_plots,
         )

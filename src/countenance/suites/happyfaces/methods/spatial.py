@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from countenance.data.remembered import Remembered
+from countenance.data.picture_cache import PictureCache
 from countenance.suites.happyfaces.formulas import hog, two_views
 from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures, Singles
 from countenance.suites.happyfaces.spatial.assumption import Separation, separation
@@ -28,7 +28,7 @@ class Discovery:
     separation: Separation
 
     def __post_init__(self) -> None:
-        self._seen = Remembered(self._features, batch=100)
+        self._seen = PictureCache(self._features, batch=100)
 
     def _features(self, pictures: Pictures) -> Iterable[tuple[Singles, ...]]:
         fine = hog.fine_votes(pictures)

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from countenance.data.remembered import Remembered
+from countenance.data.picture_cache import PictureCache
 from countenance.learning.efficientnet import efficientnet_weights, pretrained_network, shrunk
 from countenance.learning.training import need_torch, training_device
 from countenance.suites.happyfaces.interface import Pictures
@@ -22,7 +22,7 @@ class Trunk:
         self.torch, self.blocks, self.size, self.device = need_torch(), blocks, size, device
         self.form = {"memory_format": self.torch.channels_last}
         self.network = pretrained_network("a pretrained network", device, **self.form)
-        self._maps = Remembered(self._compute, _BATCH.get(device, 250))
+        self._maps = PictureCache(self._compute, _BATCH.get(device, 250))
 
     def __call__(self, pictures: Pictures) -> Any:
         return self.torch.stack(self._maps(pictures)).float()

@@ -28,14 +28,14 @@ def small_resnet() -> Any:
     class Block(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self, inward: int, outward: int) -> None:
             super().__init__()
-            self.one = nn.Conv2d(inward, outward, 3, 2, 1, bias=False)
-            self.two = nn.Conv2d(outward, outward, 3, 1, 1, bias=False)
+            self.first = nn.Conv2d(inward, outward, 3, 2, 1, bias=False)
+            self.second = nn.Conv2d(outward, outward, 3, 1, 1, bias=False)
             self.skip = nn.Conv2d(inward, outward, 1, 2, bias=False)
             self.norms = nn.ModuleList(nn.GroupNorm(8, outward) for _ in range(3))
 
         def forward(self, x: Any) -> Any:
-            y = functional.relu(self.norms[0](self.one(x)))
-            return functional.relu(self.norms[1](self.two(y)) + self.norms[2](self.skip(x)))
+            y = functional.relu(self.norms[0](self.first(x)))
+            return functional.relu(self.norms[1](self.second(y)) + self.norms[2](self.skip(x)))
 
     stem = nn.Sequential(nn.Conv2d(3, 32, 5, 2, 2, bias=False), nn.GroupNorm(8, 32), nn.ReLU())
     return nn.Sequential(stem, Block(32, 64), Block(64, 128), Block(128, 256), nn.Conv2d(256, 1, 1))

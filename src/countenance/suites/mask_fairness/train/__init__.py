@@ -89,12 +89,12 @@ def train(
         [{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}], lr=RATE
     )
     say(f"{sum(p.numel() for p in network.parameters()):,} weights")
-    start, told = time.monotonic(), time.monotonic()
+    start, reported = time.monotonic(), time.monotonic()
     seeds = np.random.SeedSequence(seed).spawn(steps)
     with ThreadPoolExecutor(1) as pool:
         coming = [pool.submit(_batch, pictures, scenes, batch, seeds[i]) for i in range(min(3, steps))]
         for step in range(steps):
-            pixels, wanted = coming.pop(0).result()
+            pixels, target = coming.pop(0).result()
             if step + 3 < steps:
                 coming.append(pool.submit(_batch, pictures, scenes, batch, seeds[step + 3]))
             done = max(step / steps, (time.monotonic() - start) / 60 / minutes)
@@ -104,13 +104,13 @@ def train(
             for group in optimiser.param_groups:
                 group["lr"] = RATE * min(1.0, (step + 1) / 40) * (0.01 + 0.99 * (1 + math.cos(math.pi * done)) / 2)
             output = network(torch.from_numpy(pixels).to(device, memory_format=torch.channels_last))
-            total, parts = loss(output, torch.from_numpy(wanted).to(device))
+            total, parts = loss(output, torch.from_numpy(target).to(device))
             descend(optimiser, total, clip=5.0)
             average.update_parameters(network)
-            if time.monotonic() - told > 15 or step == steps - 1:
-                told = time.monotonic()
+            if time.monotonic() - reported > 15 or step == steps - 1:
+                reported = time.monotonic()
                 shown = ", ".join(f"{name} {value:.3f}" for name, value in parts.items())
-                say(f"step {step + 1}/{steps}, {told - start:.0f} s: loss {float(total.detach()):.3f} ({shown})")
+                say(f"step {step + 1}/{steps}, {reported - start:.0f} s: loss {float(total.detach()):.3f} ({shown})")
         for future in coming:
             future.cancel()
     # An average of weights has other activations than the weights it is the average of: measure them again.
@@ -126,7 +126,7 @@ def _batch(pictures: Sequence[Any], scenes: Sequence[Any], size: int, seed: np.r
     from countenance.suites.mask_fairness.train.loss import targets
 
     random = np.random.default_rng(seed)
-    pixels, wanted = [], []
+    pixels, labels = [], []
     for _ in range(size):
         if scenes and random.random() < WITHOUT_FACES:
             scene, boxes, _ = random_window(scenes[int(random.integers(len(scenes)))], np.zeros((0, 4)), random, SIDE)
@@ -134,5 +134,5 @@ def _batch(pictures: Sequence[Any], scenes: Sequence[Any], size: int, seed: np.r
         else:
             image, boxes, masked = augmented(pictures[int(random.integers(len(pictures)))], list(scenes), random)
         pixels.append(image.transpose(2, 0, 1).astype(np.float32) / 255)
-        wanted.append(targets(boxes, masked))
-    return np.stack(pixels), np.stack(wanted)
+        labels.append(targets(boxes, masked))
+    return np.stack(pixels), np.stack(labels)

@@ -38,8 +38,8 @@ def augmented(picture: TrainingPicture, scenes: list[Pixels], random: Random) ->
             masked[i] = 1
         elif masked[i] == 0 and random.random() < 0.25:
             draw_distraction(pixels, picture.boxes[i], picture.landmarks[i], random)
-    pixels, boxes, kept = random_window(pixels, picture.boxes, random, SIDE, scenes)
-    return recolour(pixels, random), boxes, masked[kept]
+    pixels, boxes, shown = random_window(pixels, picture.boxes, random, SIDE, scenes)
+    return recolour(pixels, random), boxes, masked[shown]
 
 
 def draw_mask(pixels: Pixels, box: Floats, landmarks: Floats, random: Random) -> None:

@@ -41,29 +41,29 @@ def targets(boxes: NDArray[np.float64], masked: NDArray[np.float64]) -> Array:
     return out
 
 
-def loss(output: Any, wanted: Any) -> tuple[Any, dict[str, float]]:
+def loss(output: Any, target: Any) -> tuple[Any, dict[str, float]]:
     """The loss of a batch and its three parts."""
     import torch
     from torch.nn import functional
 
     face, mask = output[:, 0], output[:, 1]
-    cared, there = wanted[:, 0] >= 0, wanted[:, 0] > 0
+    cared, there = target[:, 0] >= 0, target[:, 0] > 0
     share = torch.sigmoid(face)
     cross = functional.binary_cross_entropy_with_logits(face, there.float(), reduction="none")
     distance = torch.where(there, 1 - share, share)
     weight = torch.where(there, 0.4, 0.6) * distance.pow(2)
     count = there.sum().clamp(min=1).float()
     faces = (weight * cross)[cared].sum() / count
-    known = there & (wanted[:, 1] >= 0)
+    known = there & (target[:, 1] >= 0)
     masks = (
-        functional.binary_cross_entropy_with_logits(mask[known], wanted[:, 1][known]) if known.any() else face.sum() * 0
+        functional.binary_cross_entropy_with_logits(mask[known], target[:, 1][known]) if known.any() else face.sum() * 0
     )
-    boxes = _box_loss(output, wanted, there)
+    boxes = _box_loss(output, target, there)
     total = 2 * faces + masks + 1.5 * boxes
     return total, {"faces": float(faces.detach()), "masks": float(masks.detach()), "boxes": float(boxes.detach())}
 
 
-def _box_loss(output: Any, wanted: Any, there: Any) -> Any:
+def _box_loss(output: Any, target: Any, there: Any) -> Any:
     """One minus the generalised overlap, over the cells that answer for a face."""
     import torch
 
@@ -72,10 +72,10 @@ def _box_loss(output: Any, wanted: Any, there: Any) -> Any:
     at = (torch.arange(CELLS, device=output.device) + 0.5) * STRIDE
     grid = torch.stack(torch.meshgrid(at, at, indexing="xy"), dim=-1).expand(len(output), -1, -1, -1)[there]
     reach = torch.exp(output[:, 2:].permute(0, 2, 3, 1)[there].clamp(max=4)) * STRIDE
-    found = torch.cat([grid - reach[:, :2], grid + reach[:, 2:]], dim=1)
-    truth = wanted[:, 2:6].permute(0, 2, 3, 1)[there]
-    low, high = torch.maximum(found[:, :2], truth[:, :2]), torch.minimum(found[:, 2:], truth[:, 2:])
+    predicted = torch.cat([grid - reach[:, :2], grid + reach[:, 2:]], dim=1)
+    truth = target[:, 2:6].permute(0, 2, 3, 1)[there]
+    low, high = torch.maximum(predicted[:, :2], truth[:, :2]), torch.minimum(predicted[:, 2:], truth[:, 2:])
     both = (high - low).clamp(min=0).prod(dim=1)
-    union = (found[:, 2:] - found[:, :2]).prod(dim=1) + (truth[:, 2:] - truth[:, :2]).prod(dim=1) - both
-    hull = (torch.maximum(found[:, 2:], truth[:, 2:]) - torch.minimum(found[:, :2], truth[:, :2])).prod(dim=1)
+    union = (predicted[:, 2:] - predicted[:, :2]).prod(dim=1) + (truth[:, 2:] - truth[:, :2]).prod(dim=1) - both
+    hull = (torch.maximum(predicted[:, 2:], truth[:, 2:]) - torch.minimum(predicted[:, :2], truth[:, :2])).prod(dim=1)
     return (1 - both / union + (hull - union) / hull).mean()

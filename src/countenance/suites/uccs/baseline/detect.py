@@ -87,7 +87,11 @@ class Detections:
     protocol: Protocol
     folder: Path
     images: tuple[str, ...]
-    found: list[Arrays]
+    faces: list[Arrays]
+
+    @property
+    def count(self) -> int:
+        return sum(len(faces["score"]) for faces in self.faces)
 
     def path(self, name: str) -> Path:
         return inside(self.folder, name, f"{self.protocol.path}: FILE")
@@ -102,51 +106,56 @@ def default_result_file(which: str, version: int, task: str) -> Path:
     return Path("results") / f"UCCS-v{version}-{task}-baseline-{which}.txt"
 
 
-def find_faces(asked: Baseline, which: str, how: How, *, debug: int | None = None) -> Detections:
+def find_faces(baseline: Baseline, which: str, how: How, *, debug: int | None = None) -> Detections:
     """Detect the faces of a set's images (the first `debug` of them)."""
-    version = asked.of_version()
-    protocol = read_protocol(asked.data, which, version)
-    found = Detections(protocol, asked.images or image_folder(asked.data, which, version), protocol.images[:debug], [])
-    paths = [found.path(name) for name in found.images]
+    version = baseline.of_version()
+    protocol = read_protocol(baseline.data, which, version)
+    detections = Detections(
+        protocol, baseline.images or image_folder(baseline.data, which, version), protocol.images[:debug], []
+    )
+    paths = [detections.path(name) for name in detections.images]
     if not any(path.is_file() for path in paths):
-        where = f"{found.folder}: no image that {protocol.path} names is there"
+        where = f"{detections.folder}: no image that {protocol.path} names is there"
         raise InputError(f"{where}; extract the {which} images there")
-    made = run_jobs(DETECT, asked.face_detector(how), [ImageJob(path) for path in paths], how)
-    most = asked.most or MOST[version]
-    found.found.extend({name: array[:most] for name, array in one.items()} for one in made)
-    return found
+    faces = run_jobs(DETECT, baseline.face_detector(how), [ImageJob(path) for path in paths], how)
+    most = baseline.most or MOST[version]
+    detections.faces.extend({name: array[:most] for name, array in arrays.items()} for arrays in faces)
+    return detections
 
 
-def detect(asked: Baseline, how: How) -> tuple[Path, Detections]:
+def detect(baseline: Baseline, how: How) -> tuple[Path, Detections]:
     """Detect faces and write them as a score file."""
-    out = asked.out("detection")
-    check(how, asked.face_detector(how))
-    found = find_faces(asked, asked.which, how, debug=asked.debug)
-    pairs = list(zip(found.images, found.found, strict=True))
-    if asked.of_version() == 2:
+    out = baseline.out("detection")
+    check(how, baseline.face_detector(how))
+    detections = find_faces(baseline, baseline.which, how, debug=baseline.debug)
+    pairs = list(zip(detections.images, detections.faces, strict=True))
+    if baseline.of_version() == 2:
         rows = [
-            (name, list(zip(one["box"].tolist(), one["score"].tolist(), [()] * len(one["box"]), strict=True)))
-            for name, one in pairs
+            (name, list(zip(faces["box"].tolist(), faces["score"].tolist(), [()] * len(faces["box"]), strict=True)))
+            for name, faces in pairs
         ]
         write_v2(out, rows, recognition=False)
     else:
-        tables = [(name, np.column_stack([one["score"], one["box"], one["landmarks"]]).tolist()) for name, one in pairs]
+        tables = [
+            (name, np.column_stack([faces["score"], faces["box"], faces["landmarks"]]).tolist())
+            for name, faces in pairs
+        ]
         write_detections(out, tables)
-    show(asked, found)
-    return out, found
+    show(baseline, detections)
+    return out, detections
 
 
-def show(asked: Baseline, found: Detections) -> None:
+def show(baseline: Baseline, detections: Detections) -> None:
     """Write annotated pictures where they are asked for: detections green, and over them truth red."""
-    if asked.display is None:
+    if baseline.display is None:
         return
-    protocol = found.protocol
-    for k, (name, one) in enumerate(zip(found.images, found.found, strict=True)):
+    protocol = detections.protocol
+    for k, (name, faces) in enumerate(zip(detections.images, detections.faces, strict=True)):
         try:
-            pixels = LazyImage(found.path(name)).load()
+            pixels = LazyImage(detections.path(name)).load()
         except InputError:
             continue  # it was told when it was to be detected
-        boxes = [(box, GREEN, f"{score:.2f}") for box, score in zip(one["box"], one["score"], strict=True)]
+        boxes = [(box, GREEN, f"{score:.2f}") for box, score in zip(faces["box"], faces["score"], strict=True)]
         boxes += [(box, RED, "") for box in protocol.box[protocol.image == k]]
-        path = inside(asked.display, f"{name.rsplit('.', 1)[0]}.png", "FILE")
+        path = inside(baseline.display, f"{name.rsplit('.', 1)[0]}.png", "FILE")
         write_atomically(path, partial(annotated(pixels, boxes).save, format="PNG"))

@@ -68,17 +68,17 @@ def _of_images(folder: Path) -> Arrays:
 
 
 def _files(folder: Path) -> list[Path]:
-    found = sorted(folder.rglob("*.pth"))
-    if not found:
+    files = sorted(folder.rglob("*.pth"))
+    if not files:
         raise InputError(f"{folder}: holds no .pth file; expected one for each subject (gallery) or image (probes)")
-    return found
+    return files
 
 
 def _stacked(rows: list[NDArray[Any]], folder: Path) -> NDArray[Any]:
     sizes = {len(row) for row in rows}
     if len(sizes) != 1:
-        told = ", ".join(map(str, sorted(sizes)))
-        raise InputError(f"{folder}: embeddings of {told} numbers; make all with one model")
+        lengths = ", ".join(map(str, sorted(sizes)))
+        raise InputError(f"{folder}: embeddings of {lengths} numbers; make all with one model")
     return np.array(rows, dtype=np.float64)
 
 
@@ -102,9 +102,9 @@ def write_embeddings(place: Path, arrays: Arrays) -> None:
         )
     )
     with staged(place, replace=True) as folder:
-        for one in np.unique(arrays[key]):
-            mine = arrays[key] == one
-            name = f"{one:04d}" if key == "subject" else str(one).rsplit(".", 1)[0]
+        for value in np.unique(arrays[key]):
+            mine = arrays[key] == value
+            name = f"{value:04d}" if key == "subject" else str(value).rsplit(".", 1)[0]
             path = folder / f"{name}.pth"
             path.parent.mkdir(parents=True, exist_ok=True)
             torch.save({stored[column]: torch.as_tensor(arrays[column][mine]) for column in columns}, path)

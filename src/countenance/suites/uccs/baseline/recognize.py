@@ -34,14 +34,14 @@ def named(templates: Templates, probes: NDArray[np.float32], most: int = MOST_LA
     if not len(probes):
         return []
     index, cosine = cosine_top_k(probes, templates.embedding, most)
-    found = []
+    labels = []
     for row, values in zip(templates.subject[index].tolist(), cosine.tolist(), strict=True):
         stop = row.index(UNKNOWN) + 1 if UNKNOWN in row else len(row)
-        found.append(list(zip(row[:stop], values[:stop], strict=True)))
-    return found
+        labels.append(list(zip(row[:stop], values[:stop], strict=True)))
+    return labels
 
 
-class Kept(NamedTuple):
+class EmbeddingFiles(NamedTuple):
     """Where version 3's scripts keep what passes between them: two folders of embeddings, and a detection file."""
 
     gallery: Path
@@ -51,96 +51,102 @@ class Kept(NamedTuple):
     """Leave the gallery's embeddings as they are, and write no scores."""
 
 
-def _from_file(asked: Baseline, path: Path) -> Detections:
+def _from_file(baseline: Baseline, path: Path) -> Detections:
     """The detections of a version 3 file instead of a detector's."""
-    protocol, scores = read_protocol(asked.data, asked.which, 3), read_scores(path, 3)
+    protocol, scores = read_protocol(baseline.data, baseline.which, 3), read_scores(path, 3)
     image, _ = on_protocol(scores, protocol.images, protocol.path.name)
     order = np.argsort(image, kind="stable")
     ends = np.searchsorted(image[order], np.arange(len(protocol.images) + 1))
     rows = [order[start:end] for start, end in pairwise(ends.tolist())]
-    found: list[Arrays] = [{"box": scores.box[own], "score": scores.score[own]} for own in rows]
-    return Detections(protocol, asked.images or image_folder(asked.data, asked.which, 3), protocol.images, found)
+    faces: list[Arrays] = [{"box": scores.box[own], "score": scores.score[own]} for own in rows]
+    return Detections(
+        protocol, baseline.images or image_folder(baseline.data, baseline.which, 3), protocol.images, faces
+    )
 
 
-def recognize(asked: Baseline, how: How, kept: Kept | None = None) -> Path:
+def recognize(baseline: Baseline, how: How, files: EmbeddingFiles | None = None) -> Path:
     """Enrol, compare, and write a recognition file (version 2) or a scoring file (version 3)."""
-    version = asked.of_version()
-    out = asked.out("recognition" if version == 2 else "scoring")
-    check(how, asked.face_detector(how), asked.face_embedding(how))
-    only_probes = kept is not None and kept.only_probes
+    version = baseline.of_version()
+    out = baseline.out("recognition" if version == 2 else "scoring")
+    check(how, baseline.face_detector(how), baseline.face_embedding(how))
+    only_probes = files is not None and files.only_probes
     enrolment = _templates_of_training if version == 2 else _templates_of_gallery
-    templates = Templates(np.empty(0, np.int64), np.empty((0, 0), np.float32)) if only_probes else enrolment(asked, how)
-    detections = _from_file(asked, kept.detections) if kept else find_faces(asked, asked.which, how)
-    counts = [len(one["box"]) for one in detections.found]
+    templates = (
+        Templates(np.empty(0, np.int64), np.empty((0, 0), np.float32)) if only_probes else enrolment(baseline, how)
+    )
+    detections = _from_file(baseline, files.detections) if files else find_faces(baseline, baseline.which, how)
+    counts = [len(faces["box"]) for faces in detections.faces]
     jobs = [
-        ImageJob(detections.path(name), one["box"])
-        for name, one in zip(detections.images, detections.found, strict=True)
-        if len(one["box"])
+        ImageJob(detections.path(name), faces["box"])
+        for name, faces in zip(detections.images, detections.faces, strict=True)
+        if len(faces["box"])
     ]
-    made = [one["embedding"] for one in run_jobs(EMBED, asked.face_embedding(how), jobs, how)]
-    probes = np.concatenate(made) if made else np.empty((0, 0), np.float32)
-    boxes, scores = (np.concatenate([one[name] for one in detections.found]) for name in ("box", "score"))
+    embeddings = [faces["embedding"] for faces in run_jobs(EMBED, baseline.face_embedding(how), jobs, how)]
+    probes = np.concatenate(embeddings) if embeddings else np.empty((0, 0), np.float32)
+    boxes, scores = (np.concatenate([faces[name] for faces in detections.faces]) for name in ("box", "score"))
     if version == 2:
-        rows = list(zip(boxes.tolist(), scores.tolist(), named(templates, probes, asked.labels), strict=True))
+        rows = list(zip(boxes.tolist(), scores.tolist(), named(templates, probes, baseline.labels), strict=True))
         ends = [0, *np.cumsum(counts).tolist()]
         parts = [rows[start:end] for start, end in pairwise(ends)]
         write_v2(out, zip(detections.images, parts, strict=True), recognition=True)
     else:
         names = np.repeat(np.array(detections.images, dtype=np.str_), counts)
         table: Arrays = {"image": names, "box": boxes, "score": scores, "embedding": probes}
-        folder, suffix = how.cache.folder, asked.suffix
-        write_embeddings(kept.probes if kept else probe_file(folder, asked.which, suffix), table)
+        folder, suffix = how.cache.folder, baseline.suffix
+        write_embeddings(files.probes if files else probe_file(folder, baseline.which, suffix), table)
         if not only_probes:
-            write_embeddings(kept.gallery if kept else gallery_file(folder, suffix), templates._asdict())
+            write_embeddings(files.gallery if files else gallery_file(folder, suffix), templates._asdict())
             write_scores(templates._asdict(), table, out)
-    show(asked, detections)
+    show(baseline, detections)
     return out
 
 
-def _templates_of_training(asked: Baseline, how: How) -> Templates:
+def _templates_of_training(baseline: Baseline, how: How) -> Templates:
     """Of each training face the detection that overlaps it most; faces that were not detected are not enrolled."""
-    training = protocol_path(asked.data, "training", 2)
+    training = protocol_path(baseline.data, "training", 2)
     if not training.is_file():
         raise InputError(f"{training}: missing; the subjects are enrolled from the training set")
-    found = find_faces(asked, "training", how)
-    protocol = found.protocol
-    box = np.concatenate([one["box"] for one in found.found])
-    image = np.repeat(np.arange(len(found.images)), [len(one["box"]) for one in found.found])
+    detections = find_faces(baseline, "training", how)
+    protocol = detections.protocol
+    box = np.concatenate([faces["box"] for faces in detections.faces])
+    image = np.repeat(np.arange(len(detections.images)), [len(faces["box"]) for faces in detections.faces])
     row, _ = best_detection(protocol.box, protocol.image, box, image)
     use = (row >= 0) & (protocol.subject != 0)
-    if asked.debug is not None:
-        first = np.unique(protocol.subject[protocol.subject > 0])[: asked.debug]
+    if baseline.debug is not None:
+        first = np.unique(protocol.subject[protocol.subject > 0])[: baseline.debug]
         use &= np.isin(protocol.subject, [*first, UNKNOWN])
     if not use.any():
         raise InputError(f"{protocol.path}: none of its faces was detected, so nobody can be enrolled")
-    wanted = np.flatnonzero(use)
-    parts = [wanted[protocol.image[wanted] == k] for k in np.unique(protocol.image[wanted])]
-    jobs = [ImageJob(found.path(protocol.images[protocol.image[own[0]]]), box[row[own]]) for own in parts]
-    return _enrolled(asked, how, jobs, protocol.subject[np.concatenate(parts)], "training faces")
+    enrolled = np.flatnonzero(use)
+    parts = [enrolled[protocol.image[enrolled] == k] for k in np.unique(protocol.image[enrolled])]
+    jobs = [ImageJob(detections.path(protocol.images[protocol.image[own[0]]]), box[row[own]]) for own in parts]
+    return _enrolled(baseline, how, jobs, protocol.subject[np.concatenate(parts)], "training faces")
 
 
-def _templates_of_gallery(asked: Baseline, how: How) -> Templates:
+def _templates_of_gallery(baseline: Baseline, how: How) -> Templates:
     """Gallery pictures are cropped faces already: the landmarks say where the face lies in them."""
-    entries = read_gallery(asked.data)
-    if asked.debug is not None:
-        first = sorted({entry.subject for entry in entries})[: asked.debug]
+    entries = read_gallery(baseline.data)
+    if baseline.debug is not None:
+        first = sorted({entry.subject for entry in entries})[: baseline.debug]
         entries = [entry for entry in entries if entry.subject in first]
     jobs = []
     for entry in entries:
-        path = gallery_picture(asked.data, entry.file, f"{asked.data / 'gallery.csv'} line {entry.line}")
+        path = gallery_picture(baseline.data, entry.file, f"{baseline.data / 'gallery.csv'} line {entry.line}")
         jobs.append(ImageJob(path, box_of_landmarks(entry.landmarks.reshape(5, 2))[None]))
-    return _enrolled(asked, how, jobs, np.array([entry.subject for entry in entries], dtype=np.int64), "gallery faces")
+    return _enrolled(
+        baseline, how, jobs, np.array([entry.subject for entry in entries], dtype=np.int64), "gallery faces"
+    )
 
 
-def _enrolled(asked: Baseline, how: How, jobs: list[ImageJob], subject: Ints, label: str) -> Templates:
-    made = run_jobs(EMBED, asked.face_embedding(how), jobs, how, label)
-    embedding = np.concatenate([one["embedding"] for one in made])
+def _enrolled(baseline: Baseline, how: How, jobs: list[ImageJob], subject: Ints, label: str) -> Templates:
+    faces = run_jobs(EMBED, baseline.face_embedding(how), jobs, how, label)
+    embedding = np.concatenate([arrays["embedding"] for arrays in faces])
     key = digest("enrolled", subject, embedding)
-    kept = how.cache.get("enrolled", key)
-    if kept is None:
-        kept = enroll(np.maximum(subject, UNKNOWN), embedding)._asdict()
-        how.cache.put("enrolled", key, kept)
-    return Templates(**kept)
+    templates = how.cache.get("enrolled", key)
+    if templates is None:
+        templates = enroll(np.maximum(subject, UNKNOWN), embedding)._asdict()
+        how.cache.put("enrolled", key, templates)
+    return Templates(**templates)
 
 
 def gallery_picture(data: Path, file: str, place: str) -> Path:

@@ -29,7 +29,7 @@ def enroll(subject: NDArray[np.int64], embedding: NDArray[np.float32]) -> Templa
     array([[0. , 1. ], [0.71, 0.71]], dtype=float32)
     """
     subjects = np.unique(subject)
-    means = np.array([embedding[subject == one].mean(axis=0) for one in subjects], dtype=np.float32)
+    means = np.array([embedding[subject == name].mean(axis=0) for name in subjects], dtype=np.float32)
     return Templates(subjects, unit_rows(means))
 
 

@@ -1,0 +1,66 @@
+"""What measuring a picture's conditions (`img.*`) costs beside decoding it, in one run on the same pictures.
+
+`python benchmarks/conditions.py` takes rendered people as they are stored, and as JPEG and WebP files of three sizes,
+and prints the processor time of decoding, of measuring right after it as a run does, and their ratio: of each picture
+the least of several rounds, since other work on the machine only adds to it.
+"""
+
+import argparse
+import io
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image
+
+from countenance.data import Sample, load_dataset
+from countenance.data.conditions import measured
+from countenance.data.image import decode
+
+SIZES = (256, 512, 1024)
+FORMATS = (("JPEG", 90), ("WEBP", 85))
+
+
+def encoded(sample: Sample, size: int, form: str, quality: int) -> bytes:
+    """A sample's picture as a file of another size."""
+    buffer = io.BytesIO()
+    picture = Image.fromarray(sample.load()).resize((size, size), Image.Resampling.LANCZOS)
+    picture.save(buffer, form, quality=quality)
+    return buffer.getvalue()
+
+
+def line(name: str, files: Sequence[bytes], samples: Sequence[Sample], rounds: int) -> str:
+    """One line of the table."""
+    times = np.full((2, len(files)), np.inf)
+    for _ in range(rounds):
+        for k, (content, sample) in enumerate(zip(files, samples, strict=True)):
+            start = time.thread_time_ns()
+            pixels = decode(content, name)
+            decoded = time.thread_time_ns()
+            measured(pixels, sample.subjects, content)
+            end = time.thread_time_ns()
+            times[:, k] = np.minimum(times[:, k], [decoded - start, end - decoded])
+    decoding, measuring = times.mean(axis=1) / 1e9
+    return f"| {name} | {1e6 * decoding:,.0f} | {1e6 * measuring:.1f} | {100 * measuring / decoding:.1f} % |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pictures", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args()
+    print("| pictures | decoding, µs | measuring, µs | share |\n|---|---|---|---|")
+    for source in ("people:portraits", "people:twins", "people:bodies"):
+        samples = list(load_dataset(source))[: options.pictures]
+        files = [sample.read_checked()[0] for sample in samples]
+        print(line(f"{source} as stored", files, samples, options.rounds), flush=True)
+    samples = list(load_dataset("people:portraits"))[: options.pictures]
+    for size in SIZES:
+        for form, quality in FORMATS:
+            files = [encoded(sample, size, form, quality) for sample in samples]
+            print(line(f"portraits, {form} {size} × {size}", files, samples, options.rounds), flush=True)
+
+
+if __name__ == "__main__":
+    main()

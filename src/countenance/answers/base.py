@@ -1,0 +1,58 @@
+"""What all answers share: each type has its stored form and says what is wrong with an answer.
+
+Every type has `to_row()` (plain values for a table), `from_row()` and `problem(width, height)`, which says what
+is wrong with an answer in one phrase, or None. Shapes are checked by the types, meaning by the task.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+class Answer(Protocol):
+    """What every answer type can do."""
+
+    def to_row(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self: ...
+    def problem(self, width: int, height: int) -> str | None: ...
+
+
+def real(values: Any) -> Array:
+    """Numbers as an array; complex ones are a ValueError, not cut to their real part.
+
+    >>> real([1, 2])
+    array([1., 2.])
+    """
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+        raise ValueError("complex numbers, expected real ones")
+    if hasattr(values, "detach"):  # a tensor, perhaps with gradients or on a GPU
+        values = values.detach().cpu()
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError("an array with masked numbers, expected all of them")
+    return np.asarray(values, dtype=np.float64)
+
+
+def no_text(words: Iterable[str]) -> str | None:
+    """What to say where a word cannot be stored as text (half of a surrogate pair)."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            return f"the word {word!a}, which is no text"
+    return None
+
+
+def table_rows(values: ArrayLike, columns: int, what: str) -> Array:
+    array = real(values)
+    if array.size == 0:
+        return np.zeros((0, columns))
+    if array.ndim == 1 and array.size == columns:
+        array = array[None]
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise ValueError(f"{what} of shape {array.shape}, expected N × {columns}")
+    return array

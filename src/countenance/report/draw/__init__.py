@@ -1,0 +1,1 @@
+"""The renderers of the chart values of `report.charts`: SVG for pages, matplotlib for files, plotly for one page."""

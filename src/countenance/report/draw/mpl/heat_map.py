@@ -1,0 +1,75 @@
+"""Heat maps for files: the page's table of tinted cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from countenance.report.charts.heat_maps import HeatMap, HeatmapCell
+from countenance.report.draw.mpl.style import MILLIMETRE, drawing, mark, shortened
+from countenance.report.draw.palette import GRID, INK, SOFT, TINTS
+from countenance.report.names import clean
+from countenance.report.words import MINOR, SEVERE
+
+WIDTH = 178 * MILLIMETRE
+ROW = 8.5 * MILLIMETRE
+HEAD, FOOT = 13 * MILLIMETRE, 3 * MILLIMETRE
+NAMES = 0.22
+"""The share of the width that the names of the rows take."""
+MOST_ROWS = 24
+"""More rows than these are drawn on a further figure."""
+WIDEST = 30 * MILLIMETRE
+BRIGHT = 6
+"""From this tint on the text is white."""
+
+
+def heat_figures_of(heat_map: HeatMap) -> list[Any]:
+    """A heat map on as many figures as its rows need."""
+    starts = range(0, max(1, len(heat_map.rows)), MOST_ROWS)
+    return [_figure(replace(heat_map, rows=heat_map.rows[start : start + MOST_ROWS])) for start in starts]
+
+
+def _figure(heat_map: HeatMap) -> Any:
+    """A cell has its number and its count, and the mark of a group that is served worse."""
+    columns, rows = max(1, len(heat_map.columns)), len(heat_map.rows)
+    height = HEAD + FOOT + ROW * rows
+    with drawing() as Figure:
+        figure = Figure(figsize=(WIDTH, height))
+        across = min((1 - NAMES) * WIDTH, columns * WIDEST) / WIDTH
+        size = min(7.5, across * WIDTH / MILLIMETRE / columns / 1.27)
+        axes = figure.add_axes((NAMES, FOOT / height, across, ROW * rows / height))
+        axes.set_xlim(0, columns)
+        axes.set_ylim(rows, 0)
+        axes.set_axis_off()
+        title = " · ".join(part for part in (heat_map.title, heat_map.corner) if part)
+        figure.text(0.01, 1 - 4 * MILLIMETRE / height, shortened(clean(title), 110), fontsize=8.5)
+        room = max(6, int(84 * across / columns))
+        for place, name in enumerate(heat_map.columns):
+            text = shortened(clean(name), room)
+            axes.text(place + 0.5, -0.12, text, ha="center", va="bottom", fontsize=min(6.5, size), color=SOFT)
+        for down, (label, cells) in enumerate(heat_map.rows):
+            axes.text(-0.02 * columns, down + 0.5, shortened(clean(label), 26), ha="right", va="center")
+            for place, cell in enumerate(cells):
+                _cell(axes, place, down, cell, size)
+    return figure
+
+
+def _cell(axes: Any, place: int, down: int, cell: HeatmapCell, size: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    tint = "white" if cell.step is None else TINTS[cell.step]
+    ink = "white" if cell.step is not None and cell.step >= BRIGHT else INK
+    axes.add_patch(Rectangle((place, down), 1, 1, facecolor=tint, edgecolor=GRID, linewidth=0.6))
+    axes.text(
+        place + 0.5,
+        down + (0.4 if cell.size else 0.5),
+        clean(cell.text),
+        ha="center",
+        va="center",
+        color=ink,
+        fontsize=size,
+    )
+    axes.text(place + 0.5, down + 0.76, cell.size, ha="center", va="center", color=ink, fontsize=0.73 * size)
+    if cell.mark in (SEVERE, MINOR):
+        look = mark(cell.mark, 3.6)
+        axes.plot([place + 0.9], [down + 0.2], **(look | {"markeredgecolor": ink, "markeredgewidth": 0.6}))

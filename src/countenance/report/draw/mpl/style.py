@@ -1,0 +1,127 @@
+"""One look for all figures: the report's colours, shapes for verdicts, fonts that every machine has."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from countenance.errors import InputError, MissingExtra
+from countenance.files import write_atomically
+from countenance.report.charts.forest import UNMARKED
+from countenance.report.draw.palette import COLOURS, GRID, INK, LINE, SOFT
+from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
+
+SHAPES: dict[str, Mapping[str, Any]] = {
+    SEVERE: {"marker": "D", "fill": True},
+    MINOR: {"marker": "D", "fill": False},
+    FAVOURED: {"marker": "^", "fill": False},
+    NONE: {"marker": "o", "fill": True},
+    UNSURE: {"marker": "o", "fill": False},
+    UNTESTED: {"marker": "x", "fill": True},
+    UNMARKED: {"marker": "s", "fill": True},
+}
+ENDINGS = (".pdf", ".svg", ".png")
+MILLIMETRE = 1 / 25.4
+LOCK = threading.RLock()
+"""matplotlib's settings are those of the whole process; a server draws in several threads."""
+RULES = {
+    "font.family": "DejaVu Sans",
+    "font.size": 7.5,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": SOFT,
+    "ytick.color": INK,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "countenance",
+    "pdf.fonttype": 42,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.parse_math": False,
+}
+
+
+def is_installed(*, pdf: bool = False) -> bool:
+    """Whether figures (and, with `pdf`, reports as PDF) can be written here."""
+    return all(find_spec(name) is not None for name in ("matplotlib", *(["fpdf"] if pdf else [])))
+
+
+def check_installed(what: str = "drawing figures for files", *, pdf: bool = False) -> None:
+    """Say which extra is missing, before any work is done."""
+    if not is_installed(pdf=pdf):
+        raise MissingExtra(what, "plots")
+
+
+@contextmanager
+def drawing() -> Iterator[Any]:
+    """matplotlib's `Figure`, with our look; the user's own settings stay as they are."""
+    check_installed()
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with LOCK, matplotlib.rc_context(RULES):
+        yield Figure
+
+
+def mark(kind: str, size: float = 4.6) -> dict[str, Any]:
+    """The look of a verdict's mark, for `Axes.plot`."""
+    shape, colour = SHAPES[kind], COLOURS[kind]
+    return {
+        "marker": shape["marker"],
+        "markersize": size,
+        "markeredgecolor": colour,
+        "markeredgewidth": 1.1,
+        "markerfacecolor": colour if shape["fill"] else "white",
+        "linestyle": "none",
+        "color": colour,
+    }
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters: the middle is left out, because names differ at their ends.
+
+    >>> shortened("results-of-monday-a.txt", 11)
+    'resul…a.txt'
+    """
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-((most - 1) // 2) :]}"
+
+
+def content_of(figure: Any, ending: str, about: str = "") -> bytes:
+    """A figure as the content of a PDF, SVG or PNG file, the same bytes every time; `about` goes into its metadata."""
+    words = {
+        ".pdf": {"CreationDate": None, "Subject": about},
+        ".svg": {"Date": None, "Description": about},
+        ".png": {"Description": about},
+    }
+    buffer = io.BytesIO()
+    with drawing():
+        figure.savefig(buffer, format=ending[1:], dpi=200, metadata=words[ending])
+    content = buffer.getvalue()
+    return content[content.index(b"<svg") :] if ending == ".svg" else content  # no reference to a DTD elsewhere
+
+
+def save(figure: Any, path: Path, about: str = "") -> Path:
+    """Write a figure as PDF, SVG or PNG, whole or not at all; `about` goes into its metadata."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(f"{path}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    content = content_of(figure, ending, about)
+    write_atomically(path, lambda part: part.write_bytes(content) and None)
+    return path
+
+
+def svg_of(figure: Any) -> bytes:
+    """A figure as SVG with its text as outlines, the same bytes every time."""
+    buffer = io.BytesIO()
+    with drawing():
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return buffer.getvalue()

@@ -1,0 +1,285 @@
+"""The first screen: whom the model fails, how sure that is, and the people themselves.
+
+It is built once as a value; the page, the first page of the PDF, the notebook and the viewer render it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from countenance.auditing.headline import failing
+from countenance.report import numbers, words
+from countenance.report.album import Album
+from countenance.report.charts.forest import Forest, ForestBlock, ForestRow, bounds
+from countenance.report.charts.scale import Scale
+from countenance.report.harms import TWINS, Harm, HarmSide, everyone, harms, metric_words
+from countenance.report.ladder import Ladder, ladders
+from countenance.report.members import GroupRows
+from countenance.report.names import model_label
+from countenance.report.sentences import finding_sentence, harm_sentence, in_sentences, sentence, unconfirmed_line
+from countenance.report.source import Audited
+from countenance.report.tiles import Failures, failures
+from countenance.tasks import Metric
+
+MOST_LINES, WORST = 4, 3
+NOT_SHOWN = {
+    True: "So few may be chance: this change alone is not shown to matter.",
+    False: "Nobody in these twins is lost by this change alone.",
+}
+
+
+@dataclass(frozen=True)
+class HarmLine:
+    """A line of the lists *Who* and *When*."""
+
+    label: str
+    text: str
+    more: str
+    swatch: Markup
+    mark: str
+    key: tuple[str, str, str] | None
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """Everything above the fold."""
+
+    mark: str
+    sentence: str
+    second: str
+    who: list[HarmLine]
+    when: list[HarmLine]
+    more_who: int
+    more_when: int
+    forest: Forest | None
+    """The three worst confirmed groups and everyone, on one scale; its note counts the others."""
+    failures: Failures
+    ladders: list[Ladder]
+    how_sure: str
+    unconfirmed: str
+    counted: str
+
+    @property
+    def ladder(self) -> Ladder | None:
+        """The ladder that opens the report of a run on twins."""
+        return self.ladders[0] if self.ladders else None
+
+
+def first_screen(
+    source: Audited, model: str, album: Album | None = None, *, too_many_failed: bool = False
+) -> FirstScreen:
+    """The first screen of an audit; without an album the people are dots."""
+    album = Album("off") if album is None else album
+    ordered = harms(source)
+    members = GroupRows(source)
+    model = model_label(model)
+    rungs = ladders(source, album)
+    lead, second = _lead(source, model, ordered, rungs, too_many_failed)
+    who, when = [h for h in ordered if h.is_person], [h for h in ordered if not h.is_person]
+    return FirstScreen(
+        overall_mark(source, ordered),
+        lead,
+        second,
+        [_line(h) for h in who[:MOST_LINES]],
+        [_line(h) for h in when[:MOST_LINES]],
+        max(0, len(who) - MOST_LINES),
+        max(0, len(when) - MOST_LINES),
+        _forest(source, ordered),
+        failures(source, ordered, Album("off") if rungs else album, members),
+        rungs,
+        _how_sure(source, ordered, rungs),
+        unconfirmed_line(source),
+        _counted(source),
+    )
+
+
+def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False) -> str:
+    """What the first screen says first, as a terminal prints it: sentences of at most three numbers."""
+    ordered = harms(source)
+    rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
+    lead, _ = _lead(source, model_label(model), ordered, rungs, too_many_failed)
+    differing = sum(f.verdict == words.DISPARITY for f in source.audit.findings)
+    led = bool(ordered) and not rungs and lead.endswith(harm_sentence(model_label(model), ordered[0]))
+    if led:
+        lead = in_sentences(lead, ordered[0].words.verb)
+    if rungs and not rungs[0].confirmed:
+        lead = f"{lead} {NOT_SHOWN[bool(rungs[0].decided)]}"
+        return f"{lead} {numbers.plural(differing, 'comparison differs', 'comparisons differ')}." if differing else lead
+    more = differing - 1 if led or rungs else 0
+    return f"{lead} {numbers.plural(more, 'more comparison differs', 'more comparisons differ')}." if more > 0 else lead
+
+
+def _lead(
+    source: Audited, model: str, ordered: Sequence[Harm], rungs: Sequence[Ladder], too_many_failed: bool
+) -> tuple[str, str]:
+    """The sentence, and the one below it."""
+    first = sentence(source, model, ordered, too_many_failed=too_many_failed)
+    if too_many_failed or failing(source.audit) is not None:
+        return first, rungs[0].sentence if rungs else finding_sentence(source, model, ordered)
+    if rungs:
+        return rungs[0].sentence, rungs[0].about
+    second = _wider(ordered)
+    return first, harm_sentence(model, second) if second else ""
+
+
+def _how_sure(source: Audited, ordered: Sequence[Harm], rungs: Sequence[Ladder]) -> str:
+    """How sure what leads is: the change of the ladder, else the largest harm."""
+    leading = [h for h in ordered if rungs and h.finding.kind == TWINS and h.finding.attribute == rungs[0].attribute]
+    if rungs and not leading:
+        return f"{NOT_SHOWN[bool(rungs[0].decided)]} {words.summary(source.audit) if not ordered else ''}".strip()
+    chosen = leading or ordered
+    return words.how_sure(chosen[0].finding, source.audit.settings) if chosen else words.summary(source.audit)
+
+
+def _wider(ordered: Sequence[Harm]) -> Harm | None:
+    """After an intersection, the largest harm of a single attribute; else the next on the other list."""
+    if not ordered:
+        return None
+    lead = ordered[0]
+    if lead.finding.depth > 1:
+        return next((h for h in ordered[1:] if h.finding.depth == 1 and h.losing.failed is not None), None)
+    return next((h for h in ordered[1:] if h.is_person != lead.is_person and h.losing.failed is not None), None)
+
+
+def overall_mark(source: Audited, ordered: Sequence[Harm]) -> str:
+    """The mark of the whole: severe as soon as one harm is, favoured where nobody is failed."""
+    if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
+        return words.FAVOURED
+    severe = any(f.severity == words.SEVERE for f in source.audit.findings)
+    return words.mark(source.audit.verdict, words.SEVERE if severe else words.MINOR)
+
+
+def _line(harm: Harm) -> HarmLine:
+    label = harm.losing.label
+    if harm.finding.kind == TWINS:
+        label = f"{harm.finding.attribute.replace('_', ' ')}: {label}"
+    return HarmLine(
+        label, harm.text, harm.more, harm.swatch, _mark(harm), harm.key if harm.finding.kind == "group" else None
+    )
+
+
+def _mark(harm: Harm) -> str:
+    return words.mark(harm.finding.verdict, harm.finding.severity)
+
+
+def _counted(source: Audited) -> str:
+    """What was looked at: pictures of people."""
+    whole = next(iter(source.overall.values()), None)
+    if whole is None:
+        return ""
+    noun, nouns = words.cluster_noun(source.audit.settings)
+    if whole.clusters and whole.clusters != whole.n:
+        unit = "picture" if "person" in noun and "unnamed" not in noun else "row"
+        return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
+    return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
+
+
+def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
+    """The worst confirmed groups of the metric that leads; where none is confirmed, the largest groups' own numbers."""
+    metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
+    if metric is None:
+        return None
+    own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
+    whole = everyone(source, metric)
+    kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
+    chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
+    if not own:
+        chosen = [(side, None) for side in _lowest(source, metric)]
+    rows = [_row(side, harm, kind, metric, source) for side, harm in chosen]
+    if whole:
+        rows.append(_row(whole, None, kind, metric, source, "everyone"))
+    if not rows:
+        return None
+    return Forest(
+        metric.name,
+        metric.name,
+        Scale.around(bounds(rows), kind),
+        (ForestBlock("", tuple(rows)),),
+        whole.estimate if whole else None,
+        better=metric.better,
+        noun=metric_words(source, metric.name)[1].noun,
+        note=rest_words(source, metric),
+    )
+
+
+def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
+    """Without a confirmed harm: the groups with the lowest numbers that were tested, as they were seen."""
+    tested = {
+        (f.attribute, g) for f in source.audit.findings if f.verdict != words.UNTESTABLE for g in (f.group, f.versus)
+    }
+    groups = [
+        e
+        for e in source.audit.groups
+        if e.metric == metric.name and e.depth == 1 and e.n and (e.attribute, e.group) in tested
+    ]
+    sign = -1.0 if metric.better == "lower" else 1.0
+    worst = sorted(groups, key=lambda e: sign * e.estimate)[:WORST]
+    rate = metric.better is not None
+    lowest = []
+    for e in worst:
+        share = e.estimate if metric.better == "lower" else 1 - e.estimate
+        failed = round(share * e.n) if rate and e.metric_kind == "rate" else None
+        label = source.names.who(e.attribute, e.group)
+        lowest.append(
+            HarmSide(
+                e.attribute,
+                e.group,
+                label,
+                label,
+                e.n,
+                e.clusters,
+                e.estimate,
+                e.low,
+                e.high,
+                failed,
+                e.n != e.clusters,
+            )
+        )
+    return lowest
+
+
+def _row(
+    side: HarmSide, harm: Harm | None, kind: str, metric: Metric, source: Audited, everybody: str = ""
+) -> ForestRow:
+    """A group that is served worse, one that is not confirmed, or everybody under that name."""
+    grouped = not everybody and (harm is None or harm.finding.kind == "group")
+    return ForestRow(
+        everybody or side.label,
+        side.estimate,
+        side.low,
+        side.high,
+        numbers.percent(side.estimate, kind),
+        numbers.likely(side.low, side.high, kind),
+        _right(side, metric),
+        _mark(harm) if harm else words.NONE if everybody else words.UNSURE,
+        "served worse" if harm else "" if everybody else "not confirmed",
+        side.n,
+        side.clusters,
+        colours=() if everybody else source.names.colours(side.attribute, side.group),
+        key=(metric.name, side.attribute, side.group) if grouped else (metric.name, "", ""),
+    )
+
+
+def _right(side: HarmSide, metric: Metric) -> str:
+    """How many of how many, the way the rate counts."""
+    if side.failed is None or not math.isfinite(side.estimate):
+        return f"n {numbers.count(side.n)}"
+    counted = side.failed if metric.better == "lower" else side.n - side.failed
+    return f"{numbers.count(counted)} of {numbers.count(side.n)}"
+
+
+def rest_words(source: Audited, metric: Metric) -> str:
+    """How the other comparisons of a metric ended, as counts of groups."""
+    own = [f for f in source.audit.findings if f.metric == metric.name and f.kind in ("group", TWINS)]
+    marks = [words.mark(f.verdict, f.severity) for f in own]
+    counts = (
+        (sum(m in (words.SEVERE, words.MINOR) for m in marks), "gap confirmed", "gaps confirmed"),
+        (marks.count(words.NONE), "group cleared", "groups cleared"),
+        (marks.count(words.UNSURE), "not enough people", "not enough people"),
+        (marks.count(words.UNTESTED), "too few to test", "too few to test"),
+    )
+    return " · ".join(numbers.plural(n, noun, nouns) for n, noun, nouns in counts if n)

@@ -1,0 +1,188 @@
+"""The first page of the PDF: the first screen on paper."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from countenance.report.charts.forest import Forest, ForestRow
+from countenance.report.charts.scale import Scale
+from countenance.report.draw.palette import COLOURS, INK, LINE, SOFT
+from countenance.report.first_screen import FirstScreen, HarmLine
+from countenance.report.ladder import FIRST_ROWS, Ladder
+from countenance.report.names import clean
+from countenance.report.paper import MARGIN, WIDTH, Paper, rgb
+from countenance.report.tiles import Failures
+
+INSIDE = WIDTH - 2 * MARGIN
+RIGHT = "#155f8c"
+TILE, RUNG = 17.0, 16.5
+GAP = 2.0
+
+
+def put_first(paper: Paper, first: FirstScreen, notes: Sequence[str], *, faces: bool) -> None:
+    """Put the sentence, the lists, the short forest plot, the people and how sure it is on a page.
+
+    Without `faces` (real people) no picture of anybody is on paper: their frames are.
+    """
+    pdf = paper.pdf
+    top = pdf.get_y()
+    pdf.set_left_margin(MARGIN + 4)
+    pdf.set_x(MARGIN + 4)
+    paper.text(first.sentence, 15, bold=True, gap=1)
+    pdf.set_fill_color(*rgb(COLOURS[first.mark]))
+    pdf.rect(MARGIN, top, 1.6, pdf.get_y() - top, style="F")
+    pdf.set_left_margin(MARGIN)
+    pdf.set_x(MARGIN)
+    if first.second:
+        paper.text(first.second, 10, gap=2)
+    _lists(paper, first)
+    if first.forest is not None:
+        _forest(paper, first.forest)
+    if first.ladder is not None:
+        _ladder(paper, first.ladder, faces)
+    else:
+        _failures(paper, first.failures, faces)
+    paper.text(f"How sure: {first.how_sure}", 8.5, gap=1)
+    for text in (first.unconfirmed, *notes):
+        if text:
+            paper.text(text if text.endswith(".") else f"{text}.", 8, soft=True, gap=0.6)
+
+
+def _lists(paper: Paper, first: FirstScreen) -> None:
+    """Who and When beside each other."""
+    pdf, top, half = paper.pdf, paper.pdf.get_y(), INSIDE / 2
+    ends = [
+        _list(pdf, MARGIN, top, half - 4, "Who", first.who, first.more_who),
+        _list(pdf, MARGIN + half, top, half - 4, "When", first.when, first.more_when),
+    ]
+    pdf.set_xy(MARGIN, max(ends) + 2)
+
+
+def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequence[HarmLine], more: int) -> float:
+    _write(pdf, x, y, width, title, 10, bold=True)
+    y += 5.5
+    if not lines:
+        _write(pdf, x, y, width, "No confirmed gap.", 8, soft=True)
+        return y + 4.5
+    for line in lines:
+        _mark(pdf, x + 1.4, y + 2.1, line.mark)
+        _write(pdf, x + 4, y, width - 4, line.label, 8.5, bold=True)
+        _write(pdf, x + 4, y + 3.9, width - 4, line.text, 7.5)
+        y += 8.4
+    if more:
+        _write(pdf, x, y, width, f"and {more} more", 7.5, soft=True)
+        y += 4
+    return y
+
+
+def _write(
+    pdf: Any, x: float, y: float, width: float, text: str, size: float, *, bold: bool = False, soft: bool = False
+) -> None:
+    """One line that is cut where it does not fit."""
+    pdf.set_xy(x, y)
+    pdf.set_font("sans", "B" if bold else "", size)
+    pdf.set_text_color(*rgb(SOFT if soft else INK))
+    shown = clean(text)
+    while shown and pdf.get_string_width(shown) > width:
+        shown = shown[:-2].rstrip() + "…"
+    pdf.cell(width, size * 0.48, shown)
+
+
+def _mark(pdf: Any, x: float, y: float, kind: str) -> None:
+    pdf.set_fill_color(*rgb(COLOURS[kind]))
+    pdf.set_draw_color(*rgb(COLOURS[kind]))
+    size = 1.3
+    pdf.polygon([(x, y - size), (x + size, y), (x, y + size), (x - size, y)], style="DF")
+
+
+def _forest(paper: Paper, forest: Forest) -> None:
+    pdf = paper.pdf
+    _write(pdf, MARGIN, pdf.get_y(), INSIDE, f"{forest.noun[:1].upper()}{forest.noun[1:]}", 8.5, bold=True)
+    y = pdf.get_y() + 5
+    left, width = MARGIN + 92, 52.0
+    for row in forest.rows:
+        _row(pdf, forest.scale, row, y, left, width)
+        y += 6
+    for tick, label in forest.scale.labelled:
+        _write(pdf, left + width * forest.scale.at(tick) / 100 - 4, y, 9, label, 6, soft=True)
+    _write(pdf, MARGIN, y + 4, INSIDE, forest.note, 7.5, soft=True)
+    pdf.set_xy(MARGIN, y + 9.5)
+
+
+def _row(pdf: Any, scale: Scale, row: ForestRow, y: float, left: float, width: float) -> None:
+    _write(pdf, MARGIN, y, 42, row.label, 8, bold=True)
+    _write(pdf, MARGIN + 43, y, 48, f"{row.value}  {row.size}, {row.interval}", 7.5)
+    middle = y + 2
+    pdf.set_draw_color(*rgb(LINE))
+    pdf.line(left, middle, left + width, middle)
+    if all(math.isfinite(value) for value in (row.low, row.high, row.estimate)):
+        low, high, at = (left + width * scale.at(value) / 100 for value in (row.low, row.high, row.estimate))
+        pdf.set_draw_color(*rgb(COLOURS[row.mark]))
+        pdf.set_line_width(0.5)
+        pdf.line(low, middle, high, middle)
+        _mark(pdf, at, middle, row.mark)
+        pdf.set_line_width(0.15)
+    _write(pdf, left + width + 4, y, INSIDE - 92 - width - 4, row.verdict, 7.5, soft=True)
+
+
+def _failures(paper: Paper, failures: Failures, faces: bool) -> None:
+    pdf = paper.pdf
+    for row in failures.rows if faces else ():
+        y = pdf.get_y()
+        _write(pdf, MARGIN, y, INSIDE, f"{row.label}  {row.counts}", 8.5, bold=True)
+        x, y = MARGIN, y + 4.6
+        for pair in row.pairs:
+            for tile in pair:
+                if tile is not None:
+                    _picture(pdf, tile.picture, x, y, TILE, tile.failed, tile.word, tile.about)
+                    x += TILE + 1
+            x += GAP
+            if x + 2 * TILE > WIDTH - MARGIN:
+                break
+        pdf.set_xy(MARGIN, y + TILE + 5)
+    for dots in failures.dots:
+        _write(pdf, MARGIN, pdf.get_y(), INSIDE, f"{dots.label}  {dots.counts}", 8.5, bold=True)
+        pdf.set_xy(MARGIN, pdf.get_y() + 5.5)
+    if failures.sentence:
+        paper.text(failures.sentence, 8, soft=True)
+
+
+def _ladder(paper: Paper, ladder: Ladder, faces: bool) -> None:
+    pdf, side = paper.pdf, min(RUNG, (INSIDE - 24) / max(1, len(ladder.columns)) - 2)
+    x0, y = MARGIN + 24, pdf.get_y()
+    for place, (_, name) in enumerate(ladder.columns):
+        _write(pdf, x0 + place * (side + 2), y, side + 2, name, 7.5)
+    y += 4.4
+    for person, rungs in ladder.rows[:FIRST_ROWS]:
+        _write(pdf, MARGIN, y + side / 2, 23, person, 7, soft=True)
+        for place, rung in enumerate(rungs):
+            if rung.state != "nothing":
+                x = x0 + place * (side + 2)
+                _picture(
+                    pdf, rung.picture if faces else None, x, y, side, rung.state == "failed", rung.word, rung.about
+                )
+        y += side + 4.4
+    _write(pdf, MARGIN, y, 23, f"{ladder.word}, of {ladder.people}", 7, soft=True)
+    for place, (failed, _) in enumerate(ladder.totals):
+        _write(pdf, x0 + place * (side + 2) + side / 2 - 2, y, side, str(failed), 8, bold=True)
+    pdf.set_xy(MARGIN, y + 6)
+
+
+def _picture(pdf: Any, picture: Any, x: float, y: float, side: float, failed: bool, word: str, alt: str) -> None:
+    """A face in a frame of its colour with its word below; without a picture, the frame alone."""
+    if picture is not None:
+        content = base64.b64decode(str(picture).partition(",")[2])
+        pdf.image(io.BytesIO(content), x=x, y=y, w=side, h=side, alt_text=clean(alt))
+    colour = COLOURS["severe"] if failed else RIGHT
+    pdf.set_draw_color(*rgb(colour))
+    pdf.set_line_width(0.7)
+    pdf.rect(x, y, side, side)
+    pdf.set_line_width(0.15)
+    pdf.set_xy(x, y + side + 0.3)
+    pdf.set_font("sans", "B", 5.6)
+    pdf.set_text_color(*rgb(colour))
+    pdf.cell(side, 2.6, clean(f"{'✕' if failed else '●'} {word}"), align="C")

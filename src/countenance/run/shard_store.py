@@ -1,0 +1,297 @@
+"""Files of a run as they are read and written: shards with their markers, and tables.
+
+A shard counts when its marker exists and the files that it names have the hashes that it names.
+"""
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from countenance.answers.store import answers_from_table, answers_table
+from countenance.arrow_memory import arrow_reader
+from countenance.decoding import read_parquet
+from countenance.errors import InputError
+from countenance.run.file_names import (
+    ANSWERS,
+    COMPLETED,
+    MANY_SCORES,
+    SHARDS,
+    STATE,
+    WORK,
+    answers_name,
+    is_own,
+    is_sealable,
+    is_table,
+    marker_name,
+    remedy_of,
+    work_rows,
+    work_state,
+)
+from countenance.run.hashes import FileHashes, digest
+from countenance.run.marker import Committed, Marker
+from countenance.storage import Missing, Storage, open_storage
+from countenance.storage.local import LocalStorage
+from countenance.tasks.states import State, state_from_bytes
+
+Parsed = TypeVar("Parsed")
+AT_ONCE = 16
+"""Requests to the storage that are under way together."""
+
+
+class ShardStore:
+    """The files of a run in its storage."""
+
+    def __init__(self, place: Any, *, patient: bool = False, verified: bool = False) -> None:
+        self.storage: Storage = open_storage(place, patient=patient)
+        self.hashes = FileHashes(self.storage)
+        self.verified = verified
+        """Whether files of a finished run are refused whose content is not what was written."""
+        self._finished: bool | None = None
+        """Whether the manifest says so; None until it was read."""
+        self._parsed: dict[str, tuple[Any, Any]] = {}
+        """What was read last of a file, with the stamp of the file."""
+
+    @property
+    def place(self) -> str:
+        return self.storage.place
+
+    def read(self, name: str) -> bytes:
+        """The content of a file of the run, checked where the store is verified; `Missing` when there is none."""
+        content = self.storage.read(name)
+        if self._checks(name):
+            self.hashes.check(name, content, remedy_of(name))
+        return content
+
+    def _checks(self, name: str) -> bool:
+        """Whether a file is compared with its hash; a result of a run that has no hashes yet is refused."""
+        if self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
+            raise InputError(
+                f"{self.place}: the run did not finish, so nothing says that {name} is what was written; the same "
+                "`countenance run` command goes on (--unverified reads it all the same)"
+            )
+        return bool(self.verified and self._finished and is_sealable(name))
+
+    def _once(self, name: str, parse: Callable[[], Parsed]) -> Parsed:
+        """What `parse` makes of a file; read again only where the file is another one, or cannot be told from it."""
+        stamp = self.storage.stamp(name) if isinstance(self.storage, LocalStorage) else None
+        if stamp is None:
+            return parse()
+        stamp = (*stamp, bool(self.verified and self._finished))
+        if self._parsed.get(name, (None, None))[0] != stamp:
+            self._parsed[name] = (stamp, parse())
+        parsed: Parsed = self._parsed[name][1]
+        return parsed
+
+    # tables
+
+    def table(self, name: str, expected: str | None = None, columns: Sequence[str] | None = None) -> Any:
+        """A Parquet file, or the columns named that it has, as an Arrow table; its hash must be the one expected."""
+
+        try:
+            content = self.read(name)
+        except Missing:
+            raise InputError(f"{self.place}/{name}: missing; {remedy_of(name)}") from None
+        if expected is not None and digest(content) != expected:
+            raise InputError(f"{self.place}/{name}: its content is not what was written; {remedy_of(name)}")
+        table = read_parquet(arrow_reader(content), f"{self.place}/{name}", columns, f"; {remedy_of(name)}")
+        if len(set(table.column_names)) < table.num_columns:
+            raise InputError(f"{self.place}/{name}: two columns of one name; {remedy_of(name)}")
+        return table
+
+    def write_table(self, name: str, table: Any) -> None:
+        self.storage.write(name, parquet_bytes(table))
+
+    # shards
+
+    def commit(
+        self,
+        number: int,
+        kind: type[Any],
+        answers: Sequence[tuple[str, Any]],
+        rows: Any,
+        failures: list[dict[str, Any]],
+        skipped: int = 0,
+        pictures: str = "",
+        state: bytes | None = None,
+    ) -> Committed:
+        """Store a shard; the marker comes last, and of several writers the first one counts.
+
+        No writer touches a file of another: where a name is taken by other content, the file gets a name of its own,
+        and the marker says which files are the shard's.
+        """
+        files, sizes, own = {}, {}, []
+        contents = {
+            answers_name(number): parquet_bytes(answers_table(kind, answers)),
+            work_rows(number): parquet_bytes(rows),
+        }
+        if state is not None:
+            contents[work_state(number)] = state
+        for name, content in contents.items():
+            stored_name = self._keep(name, content)
+            files[stored_name], sizes[stored_name] = digest(content), len(content)
+            own += [stored_name] if stored_name != name else []
+        marker = Marker(number, len(answers), failures, files, skipped, sizes, pictures)
+        if self.storage.create(marker_name(number), marker.to_bytes()):
+            return Committed.FIRST
+        first = self._marker(number)
+        if first is None:  # cut off or damaged
+            self.storage.write(marker_name(number), marker.to_bytes())
+            return Committed.FIRST
+        for name in own:
+            if name not in first.files:
+                self.storage.delete(name)
+        return Committed.SAME if first.same(marker) else Committed.DIFFERENT
+
+    def _keep(self, name: str, content: bytes) -> str:
+        """Store a file unless there is one; the name that it has in the end."""
+        if self.storage.create(name, content):
+            return name
+        try:
+            if self.storage.read(name) == content:
+                return name
+        except Missing:  # removed in between
+            pass
+        stem, _, ending = name.rpartition(".")
+        other = f"{stem}-{digest(content)[:12]}.{ending}"
+        self.storage.write(other, content)
+        return other
+
+    def _marker(self, number: int) -> Marker | None:
+        try:
+            return Marker.read(self.read(marker_name(number)))
+        except Missing:
+            return None
+
+    def committed(self, *, rows: bool = True) -> dict[int, Marker]:
+        """The shards that count: their marker is there, and so are their files as the marker describes them.
+
+        With `rows=False` only the answers must be intact: rows can be scored again from them. Where the place itself
+        guards content (an object store), sizes from a listing are enough; the hashes are compared when files are read.
+        """
+        there = {entry.name: entry.size for entry in self.storage.entries()}
+        names = [name for name in there if name.startswith(SHARDS)]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            markers = dict(zip(names, pool.map(self._read_marker, names), strict=True))
+        return {
+            marker.number: marker
+            for name, marker in markers.items()
+            if marker is not None and marker_name(marker.number) == name and self._intact(marker, there, rows)
+        }
+
+    def _read_marker(self, name: str) -> Marker | None:
+        """A marker without its failures, which may be many."""
+        try:
+            marker = Marker.read(self.storage.read(name))
+        except Missing:  # removed since the listing
+            return None
+        return None if marker is None else replace(marker, failures=[])
+
+    def _intact(self, marker: Marker, there: Mapping[str, int], rows: bool) -> bool:
+        for name, expected in marker.files.items():
+            if not rows and name.startswith(WORK):
+                continue
+            if name not in there:
+                return False
+            if self.storage.guarded:
+                if there[name] != marker.sizes.get(name):
+                    return False
+            elif digest(self.storage.read(name)) != expected:
+                return False
+        return True
+
+    def sweep(self, markers: Mapping[int, Marker]) -> None:
+        """Remove files of shards that no marker names: those of writers that were killed or came second."""
+        named = {name for marker in markers.values() for name in marker.files}
+        for folder in (ANSWERS, WORK):
+            for entry in self.storage.entries(folder):
+                if entry.name not in named and is_own(entry.name):
+                    self.storage.delete(entry.name)
+
+    def forget_shard(self, number: int) -> None:
+        """Take back a shard that is damaged."""
+        self.storage.delete(marker_name(number))
+
+    def shard_answers(self, number: int, ids: set[str] | None = None) -> dict[str, Any]:
+        """The predictions of a shard by sample id, or those of the samples wanted."""
+        name, table = self._shard_table(number, ANSWERS, answers_name(number))
+        if ids is not None:
+            table = table.filter(self.of_samples(table, ids, name))
+        return answers_from_table(table, f"{self.place}/{name}")
+
+    def shard_answer_table(self, number: int) -> Any:
+        """The predictions of a shard as an Arrow table, of which single rows can be decoded."""
+        return self._shard_table(number, ANSWERS, answers_name(number))[1]
+
+    def shard_rows(self, number: int, columns: Sequence[str] | None = None) -> Any:
+        """The score rows of a shard, or the columns named."""
+        return self._shard_table(number, WORK, work_rows(number), columns)[1]
+
+    def shard_state(self, number: int) -> State | None:
+        """What the task's reducer keeps of a shard; None where the worker stored nothing that can be used."""
+        marker = self._marker(number)
+        name = None if marker is None else marker.file(WORK, STATE)
+        try:
+            content = None if name is None else self.storage.read(name)
+            if marker is None or name is None or content is None or digest(content) != marker.files[name]:
+                return None
+            return state_from_bytes(content)
+        except (Missing, ValueError):
+            return None
+
+    def _shard_table(
+        self, number: int, folder: str, usual: str, columns: Sequence[str] | None = None
+    ) -> tuple[str, Any]:
+        """A file of a shard, with its name; its content must be what the marker says."""
+        marker = self._marker(number)
+        name = (None if marker is None else marker.file(folder)) or usual
+        return name, self.table(name, None if marker is None else marker.files.get(name), columns)
+
+    def shard_failures(self, number: int) -> list[dict[str, Any]]:
+        """The images of a shard that failed."""
+        marker = self._marker(number)
+        return [] if marker is None else marker.failures
+
+    def answer_files(self) -> list[str]:
+        return [entry.name for entry in self.storage.entries(ANSWERS) if is_table(entry.name)]
+
+    def answers(self, ids: set[str] | None = None) -> Iterator[tuple[str, Any]]:
+        """Every stored prediction with its sample id, or those of the samples wanted."""
+        for name in self.answer_files():
+            table = self.table(name)
+            if ids is not None:
+                table = table.filter(self.of_samples(table, ids, name))
+            yield from answers_from_table(table, f"{self.place}/{name}").items()
+
+    def of_samples(self, table: Any, ids: set[str], name: str) -> Any:
+        """Which rows of a table (its file is named in messages) belong to some samples."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return pc.is_in(self._samples(table, name), pa.array(sorted(ids), pa.string()))
+
+    def _samples(self, table: Any, name: str) -> Any:
+        """The column that says whose rows these are."""
+        import pyarrow as pa
+
+        if "sample" not in table.column_names or not pa.types.is_string(table["sample"].type):
+            raise InputError(
+                f"{self.place}/{name}: no column sample with names, so it cannot be told whose rows these are; "
+                f"{remedy_of(name)}"
+            )
+        return table["sample"]
+
+    def answered(self) -> set[str]:
+        """The ids of the samples with a stored prediction."""
+        tables = ((self.table(name, columns=["sample"]), name) for name in self.answer_files())
+        return {sample for table, name in tables for sample in self._samples(table, name).to_pylist()}
+
+
+def parquet_bytes(table: Any) -> bytes:
+    """A table as the content of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()

@@ -1,0 +1,97 @@
+"""What can be set of an audit: what is compared, how it is judged, and what counts as a difference that matters."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import SkipValidation
+
+from countenance.settings.base import SettingsModel, setting
+
+Words = SkipValidation[Mapping[str, str] | None]
+"""A word for each of some names; `countenance.auditing.settings` checks them."""
+
+
+class AuditFields(SettingsModel):
+    """The audit."""
+
+    cluster: SkipValidation[str | Sequence[str] | None] = setting(
+        "auto",
+        "Column(s) of rows that are not independent, such as identity or identity,scene (default: a column of people "
+        "and one of pictures where they are, else one whose rows are alike); 'none'.",
+    )
+    comparison: str = setting("rest", "How groups are compared: rest, pairs, reference, spread or paired.")
+    reference: Any = setting(None, "The group to compare with: its name, 'best' or 'largest'.")
+    depth: SkipValidation[int | None] = setting(
+        None, "Intersections of up to so many attributes (default: 2 where attributes are named, 1 in a comparison)."
+    )
+    alpha: SkipValidation[float] = setting(0.05, "Level of the tests.")
+    delta: SkipValidation[float | Mapping[str, float] | str | None] = setting(
+        None,
+        "Smallest difference that matters: .05 for rates and metrics between 0 and 1; by metric: "
+        "correct=.01,latency_ms=5.",
+    )
+    better: SkipValidation[Mapping[str, str | None] | str | None] = setting(
+        None,
+        "Which way metrics are better: higher, lower, or by metric latency_ms=lower,size=none (default: as a word of "
+        "the name says: error, wer, missed … lower; correct, found, recall … higher; else not known).",
+    )
+    h0: SkipValidation[float] = setting(0.2, "Effect (Cohen's h) above which a disparity of rates is severe.")
+    r0: SkipValidation[float] = setting(
+        0.2, "Effect of a metric that is no rate, above which a disparity is severe.", python_only=True
+    )
+    min_n: SkipValidation[int] = setting(20, "Fewest people (images, rows) a side must have.")
+    adjust: str = setting("minp", "Adjustment for many comparisons: minp, holm or bh.")
+    families: Any = setting(
+        None, "Smaller families: metric, attribute, depth, or safety=recall,missed;speed=latency_ms."
+    )
+    seed: SkipValidation[int] = setting(0, "Seed of everything random.")
+    replicates: SkipValidation[int] = setting(2000, "Permutations of a min-p adjustment.", python_only=True)
+    pair: SkipValidation[str | Sequence[str] | None] = setting(
+        None, "Column(s) that tell which rows belong together (default in a comparison of runs: sample,subject)."
+    )
+    denominators: Words = setting(
+        None,
+        "The 0/1 column that says which rows a metric is about: true_positive=masked (may be repeated).",
+        flag="--denominator",
+        repeated=True,
+    )
+    answered: Words = setting(
+        None,
+        "By metric, the 0/1 column that is 0 where a row has no score although it should have one; other rows without "
+        "a score are outside the metric's denominator (an empty name: all are). For a metric that is not named, every "
+        "row of its denominator without a score is missing.",
+        python_only=True,
+    )
+    ordered: SkipValidation[Mapping[str, Sequence[str]] | None] = setting(
+        None, "An ordered attribute with its values: size=small,medium,large (may be repeated).", repeated=True
+    )
+    roles: Words = setting(
+        None,
+        "By attribute, person or condition; where nothing is named, the attribute's name says it.",
+        python_only=True,
+    )
+    paired_by: Words = setting(
+        None,
+        "The columns base and change of twins: pictures that differ from their base in one thing.",
+        python_only=True,
+    )
+    poor: SkipValidation[float] = setting(0.2, "Share of failures above which the summary begins with it.")
+    where: Any = setting(None, "Only rows with these values: change=none,mask (may be repeated).", repeated=True)
+    given: SkipValidation[str | Sequence[str] | None] = setting(
+        None,
+        "Conditions to hold equal, with commas, at most six: light,img.size_px:quantiles4,masked. Is the gap still "
+        "there between rows in which they are the same?",
+    )
+    max_groups: SkipValidation[int] = setting(1000, "The most groups of an attribute.", python_only=True)
+    power: SkipValidation[float] = setting(0.8, "Power of the minimum detectable effect.")
+    kinds: Words = setting(
+        None, "What metrics are that are differences of two scores: change, bounded or mean.", python_only=True
+    )
+    filled: Words = setting(
+        None,
+        "For metrics that are differences of two scores, the column in which missing scores count as wrong.",
+        python_only=True,
+    )
+    progress: SkipValidation[Callable[[int, int], None] | None] = setting(
+        None, "Called with the steps done and their number; not stored.", python_only=True
+    )

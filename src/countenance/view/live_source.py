@@ -1,0 +1,115 @@
+"""A run as the report's sections take it, with an audit that was computed for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from countenance.auditing import Audit, Estimate, Finding
+from countenance.auditing.attributes import choose
+from countenance.auditing.comparisons import REST
+from countenance.auditing.groups import SPLIT
+from countenance.auditing.table import flat
+from countenance.report.names import CROSS, Names
+from countenance.report.source import ReportSource
+from countenance.report.words import failed_side, only_favoured, strongest
+from countenance.tasks import Metric
+from countenance.view.open_run import OpenRun
+from countenance.view.question import Question
+from countenance.view.rows import Selection
+
+
+@dataclass(frozen=True)
+class Live(ReportSource):
+    """An audited run whose rows are already in memory."""
+
+    opened: OpenRun
+    question: Question
+
+    @classmethod
+    def tested(cls, opened: OpenRun, question: Question, audit: Audit) -> Live:
+        """With the verdicts of an audit."""
+        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, question=question)
+
+    @classmethod
+    def untested(cls, opened: OpenRun, question: Question, groups: Sequence[Estimate]) -> Live:
+        """With estimates alone: what is shown before the tests are done."""
+        settings = dict(question.stored) | {
+            "by": list(question.by),
+            "metrics": list(question.metrics),
+            "levels": {},
+            "bins": {},
+        }
+        settings |= {"where": dict(question.where), "alpha": question.alpha, "notes": [], "crosses": []}
+        audit = Audit(verdict="", reason="", findings=[], excluded=[], settings=settings, groups=list(groups))
+        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, question=question)
+
+    @cached_property
+    def names(self) -> Names:
+        """The names of the groups."""
+        return Names.of(self.audit) if self.audit.verdict else self.opened.names(self.audit.groups)
+
+    @cached_property
+    def scores(self) -> Any:
+        """The columns that the figures need, of the rows that the question is about."""
+        import pyarrow as pa
+
+        rows = self.opened.rows(self.question)
+        columns = {
+            f"attr.{choice.name}": choice.column for choice in choose(list(self.question.by), rows, []).attributes
+        }
+        columns |= {choice.column: choice.column for choice in choose(list(self.question.by), rows, []).attributes}
+        finer = [self.task.curve_of] if self.task and self.task.curve_of else []
+        metrics = [name for name in (*self.question.metrics, *finer) if name in rows.metrics]
+        columns |= {f"m.{name}": f"m.{name}" for name in metrics}
+        who = ("subject", "sample", "identity")
+        columns |= {name: name for name in who if name in rows.names}
+        return pa.table({name: flat(rows.read([column], [])[column]) for name, column in columns.items()})
+
+    @cached_property
+    def overall(self) -> dict[str, Estimate]:
+        """Each metric over everybody, by the audit's own arithmetic."""
+        return self.opened.overall(self.question)
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """The metrics asked for, with their meaning where the task gives one."""
+        known = {metric.name: metric for metric in self.opened.metrics}
+        return [known[name] for name in self.question.metrics if name in known]
+
+    def failed(self) -> list[Finding]:
+        """The disparities that put somebody behind, the strongest first; none where groups are only favoured."""
+        if only_favoured(self.audit):
+            return []
+        findings = strongest(self.audit.findings, self.names)
+        return [f for f in findings if f.direction != "better" or f.versus != REST]
+
+    def pictures(self, finding: Finding) -> str:
+        """The address of the pictures of those whom a disparity puts behind."""
+        address = self.link("failed", "samples")
+        return address(finding.metric, finding.attribute, failed_side(finding))
+
+    def link(self, show: str = "all", page: str = "rows") -> Callable[..., str]:
+        """From a number (its metric, attribute and group; `rest` for everyone else) to the address of its rows."""
+        rows = self.opened.rows(self.question)
+        written = {}
+        for text in self.question.by:
+            chosen = choose([text], rows, [])
+            for choice, part in zip(chosen.attributes, text.split("*") if chosen.crosses else [text], strict=True):
+                written[choice.name] = part.strip()
+
+        splits = {(f.attribute, side) for f in self.audit.findings if f.kind == SPLIT for side in (f.group, f.versus)}
+
+        @cache
+        def address(metric: str, attribute: str, group: str, side: str = "") -> str:
+            if (attribute, group) in splits:  # several groups together: all rows of the metric
+                everybody = Selection(self.opened, self.question, metric, "", "", show)
+                return f"/runs/{self.opened.id}/{page}?{everybody.query()}"
+            parts = [attribute] if attribute in written else attribute.split(CROSS)
+            by = "*".join(written.get(part, part) for part in parts)
+            chosen = Selection(self.opened, self.question, metric, by, group, show, side=side)
+            return f"/runs/{self.opened.id}/{page}?{chosen.query()}"
+
+        return address
