@@ -37,7 +37,7 @@ class GapLimits:
 def at_level(work: Work, alpha: float) -> Work:
     """The same computation with another level: what was read and summed is shared."""
     other = copy.copy(work)
-    other.settings = replace(work.settings, alpha=alpha)
+    other.settings = work.settings.model_copy(update={"alpha": alpha})
     return other
 
 

@@ -167,7 +167,7 @@ def work_of_run(
     with complete_rows(run, source, columns) as (rows, answered):
         options = _of_card(run, rows.names) | {"answered": answered}
         options |= {name: value for name, value in settings.items() if value is not None or name not in options}
-        chosen = AuditSettings.of(where=where, **options if twins else options | {"paired_by": None})
+        chosen = AuditSettings(where=where, **options if twins else options | {"paired_by": None})
         yield work_of(rows, by, columns, chosen, equity=equity, computed=computed)
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from countenance.data.adapters.fhibe.attributes import check_attributes
 from countenance.data.reading.columns import literal
 from countenance.data.vocabulary import FITZPATRICK
+from countenance.report.draw.mpl.style import drawing
+from countenance.report.draw.palette import PLAIN
 from countenance.report.names import attribute_label, value_label
 from countenance.report.numbers import probability
-from countenance.report.plots.style import PLAIN, drawing
 
 ROWS = 50
 """The longest published table."""
