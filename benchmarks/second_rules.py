@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from countenance.auditing.computed import ComputedGroups
 from rules import ALPHA, ATMOST, Rng, Row, Table, any_alarm, counted
 
 from countenance.auditing import audit, plan
+from countenance.auditing.computed_groups import ComputedGroups
 from countenance.comparing import compare
 from countenance.gating import gate
 

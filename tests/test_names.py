@@ -14,10 +14,10 @@ PUBLIC_GIVEN = {
     "api.py": ("audit",),
     "auditing/finding.py": ("Audit",),
     "auditing/given_finding.py": ("GivenFinding",),
-    "auditing/settings.py": ("AuditSettings",),
     "cli/auditing.py": ("audit",),
     "cli/evaluating.py": ("run",),
     "gating/kinds.py": ("GapRule", "VerdictRule"),
+    "settings/audit.py": ("AuditFields",),
     "view/question.py": ("Question",),
 }
 """Where `given` is public: the option `ct.audit(…, given=…)` and `--given`, what an audit holds, what a rule says."""

@@ -9,10 +9,13 @@ from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.predictions import computed_groups, prediction_columns
 from countenance.auditing.source import Source
 from countenance.data.labels.text_files import read_text_table
+from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.person_columns import person_column
 from countenance.words import is_missing, is_number, number_of
 
+MOST_NAMED = 12
+"""So many columns are named where one is not there."""
 MOST_VALUES = 30
 """Columns of text with more different values are no groups, unless they are named."""
 
@@ -57,7 +60,7 @@ def prediction_table(
     """
     columns = _columns(source)
     known = Source(columns, label=str(source) if isinstance(source, str | Path) else "table")
-    roles = {role: known.resolve(name) for role, name in (("truth", truth), ("pred", pred), ("score", score)) if name}
+    roles = _roles(known, {"truth": truth, "pred": pred, "score": score}, [by] if isinstance(by, str) else by or ())
     rates = prediction_columns(
         *(_cells(columns, roles.get(role)) for role in ("truth", "pred", "score")), positive=positive
     )
@@ -91,6 +94,23 @@ def prediction_table(
         chosen,
         rates.notes,
     )
+
+
+def _roles(source: Source, columns: Mapping[str, str | None], by: Sequence[str]) -> dict[str, str]:
+    """The column of each role; every name that no column has is refused at once, those of groups included."""
+    roles: dict[str, str] = {}
+    problems: list[str] = []
+    for role, name in columns.items():
+        try:
+            roles |= {role: source.resolve(name)} if name else {}
+        except InputError as error:
+            problems.append(str(error).removeprefix(f"{source.label}: "))
+    groups = [name.partition(":")[0] for name in by if problems]
+    known = {*source.names, *(name.removeprefix("attr.") for name in source.names)}
+    problems += [f"no column {name!r}{near(name, source.names)}" for name in groups if name not in known]
+    if problems:
+        raise InputError(f"{source.label}: {'; '.join(problems)}; there are {', '.join(source.names[:MOST_NAMED])}")
+    return roles
 
 
 def _better(own: Mapping[str, str | None], stated: Any) -> Any:

@@ -27,7 +27,64 @@ def written(tmp_path, text, name="p.csv"):
     return tmp_path / name
 
 
+# JSON by image, and folders of text files
+
+BOX = [1, 2, 5, 8]
+SIZED = {"x": 1, "y": 2, "width": 4, "height": 6}
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        ({"1.jpg": [{"box": BOX, "score": 0.5, "label": "face"}], "2.jpg": []}, "xyxy"),
+        ({"1.jpg": [{"bbox": SIZED, "confidence": 0.5, "class": "face"}], "2.jpg": []}, "xywh"),
+        ({"1.jpg": {"boxes": [BOX], "scores": [0.5], "labels": ["face"]}, "2.jpg": {"boxes": []}}, "xyxy"),
+        ([{"image": "/x/a/1.jpg", "detections": [{"xyxy": BOX, "conf": 0.5, "class_name": "face"}]}], "xyxy"),
+        ([{"file_name": "1.jpg", "faces": [{"left": 1, "top": 2, "right": 5, "bottom": 8, "score": 0.5}]}], "xyxy"),
+        ({"1.jpg": [[*BOX, 0.5]]}, "xyxy"),
+        ({"results": [{"image": "1.jpg", "boxes": [BOX], "scores": [0.5]}], "model": "net"}, "xyxy"),
+    ],
+)
+def test_boxes_of_json_by_image(tmp_path, content, form):
+    result = read(written(tmp_path, json.dumps(content), "p.json"), Boxes)
+    numbers = [1, 2, 4, 6] if form == "xywh" else BOX
+    assert (result.format, result.reading.form) == ("table", form)
+    assert result.by_id["a/1.jpg"].xyxy.tolist() == [numbers] and result.by_id["a/1.jpg"].scores.tolist() == [0.5]
+    if isinstance(content, list):
+        lines = written(tmp_path, "\n".join(map(json.dumps, content)), "p.jsonl")
+        assert read(lines, Boxes).by_id["a/1.jpg"].xyxy.tolist() == [numbers]
+
+
+def test_json_without_boxes_by_image_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"p\.jsonl: not JSON"):
+        read(written(tmp_path, "x", "p.jsonl"), Boxes)
+    with pytest.raises(InputError, match="expected boxes by image, such as"):
+        read(written(tmp_path, '["box"]', "p.json"), Boxes)
+    with pytest.raises(InputError, match=r"no column that names the image"):
+        read(written(tmp_path, '[{"box": [1, 2, 3, 4]}]', "p.json"), Boxes)
+
+
+def test_a_folder_of_text_files_as_yolo_saves_them(tmp_path):
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    written(folder, "0 0.5 0.5 0.2 0.4 0.9\n\n0 0.1 0.1 0.1 0.1\n", "1.txt")
+    written(folder, "", "3.txt")
+    result = read(folder, Boxes)
+    assert (result.reading.form, result.reading.units) == ("cxcywh", "rel")
+    assert result.by_id["a/1.jpg"].scores.tolist() == [0.9, 1.0] and len(result.by_id["b/3.jpg"]) == 0
+    assert "1 of 3 images have no file" in (result.absent or "")
+    written(folder, "0 0.5 0.5\n", "2.txt")
+    with pytest.raises(InputError, match=r"2\.txt line 1: 3 fields, expected class cx cy w h score"):
+        read(folder, Boxes)
+
+
 # plain tables
+
+
+def test_a_table_as_a_spreadsheet_saves_it(tmp_path):
+    path = written(tmp_path, "Image Name;X1;Y1;X2;Y2;Conf\n1;1,5;2;3;4;0,25\n")
+    boxes = read(path, Boxes).by_id["a/1.jpg"]
+    assert boxes.xyxy.tolist() == [[1.5, 2, 3, 4]] and boxes.scores.tolist() == [0.25]
 
 
 @pytest.mark.parametrize("header", ["x0,y0,x1,y1", "X0, Y0 ,x1,Y1", "xmin,ymin,xmax,ymax"])

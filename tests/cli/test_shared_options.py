@@ -26,6 +26,7 @@ DIFFERENT: dict[str, tuple[str, tuple[str, ...]]] = {
     "--box-format": (ORIGINAL, ("mask-fairness",)),
     "--boxes": (ORIGINAL, ("mask-fairness",)),
     "--by": (ORIGINAL, ("uccs", "mask-fairness")),
+    "--crew": ("a contest names all its crews", ("bias-bounty open",)),
     "--data": (PLACE, ("report", "purge", "view", "fhibe", "plan", "compare", "bias-bounty")),
     "--data-directory": (ORIGINAL, ("uccs", "mask-fairness", "happyfaces")),
     "--dataset": (ORIGINAL, ("fhibe", "uccs", "mask-fairness")),

@@ -88,7 +88,7 @@ def test_a_policy_of_every_kind_of_rule_reads_the_scores_once_and_makes_an_audit
 
 def test_a_verdict_of_named_attributes_is_the_stored_one_where_that_was_asked(made: Made, counts: Counter[str]) -> None:
     run = made(columns())
-    run.audit(by=["tone"], metrics=["ok"], adjust="holm")
+    run.audit(by=["tone"], metrics=["ok"])
     rule = {"verdict": {"forbid": "disparity", "by": "tone", "metric": "ok"}, "insufficient": "warn"}
     counts.clear()
     ct.gate(run, {"rules": [rule]})
@@ -96,6 +96,11 @@ def test_a_verdict_of_named_attributes_is_the_stored_one_where_that_was_asked(ma
     ct.gate(run, {"rules": [rule], "alpha": 0.01})
     ct.gate(run, {"rules": [rule | {"verdict": rule["verdict"] | {"metric": "latency"}}]})
     assert counts["audits"] == 2, "another level and another metric are other questions"
+    for chosen in ({"delta": 0.5}, {"adjust": "holm"}, {"min_n": 200}):
+        run.audit(by=["tone"], metrics=["ok"], **chosen)
+        counts.clear()
+        ct.gate(run, {"rules": [rule]})
+        assert counts["audits"] == 1, f"a stored audit with {chosen} answers another question"
 
 
 def test_numbers_alone_ask_nothing_of_the_ledger(made: Made, counts: Counter[str]) -> None:
@@ -125,7 +130,7 @@ def rows_of(kind: str, seed: int) -> dict[str, Any]:
 def test_intervals_at_another_level_are_those_of_an_audit_at_that_level(kind: str, comparison: str) -> None:
     table = rows_of(kind, 3)
     options: dict[str, Any] = {"comparison": comparison, "adjust": "holm", "better": "higher"}
-    work = work_of(table, ["tone"], ["ok"], AuditSettings.of(**options))
+    work = work_of(table, ["tone"], ["ok"], AuditSettings(**options))
     audited(work)
     for alpha in (0.05, 0.02, 0.001):
         naive = audit(table, ["tone"], ["ok"], alpha=alpha, **options)
@@ -140,3 +145,18 @@ def test_intervals_at_another_level_are_those_of_an_audit_at_that_level(kind: st
             )
         for own, expected in zip(estimates_at(work, alpha), naive.groups, strict=True):
             assert own.model_dump() == pytest.approx(expected.model_dump(), nan_ok=True)
+
+
+def test_a_number_has_the_interval_that_the_stored_audit_shows(made: Made) -> None:
+    run = made(columns())
+    audit = run.audit(adjust="holm")
+    rules = [
+        {"estimate": {"metric": "ok", "by": "tone", "at_least": 0.1}, "insufficient": "warn"},
+        {"gap": {"metric": "ok", "by": "tone", "at_most": 0.9}, "insufficient": "warn"},
+    ]
+    numbers, gaps = ct.gate(run, {"rules": rules}).rules
+    groups = {e.group: (e.estimate, e.low, e.high) for e in audit.groups if (e.metric, e.attribute) == ("ok", "tone")}
+    assert {check.group: (check.value, check.low, check.high) for check in numbers.checks} == groups
+    found = [f for f in audit.findings if (f.metric, f.attribute, f.kind) == ("ok", "tone", "group")]
+    expected = {f.group: (f.difference, f.diff_low, f.diff_high) for f in found if f.comparison == "rest"}
+    assert {check.group: (check.value, check.low, check.high) for check in gaps.checks} == expected

@@ -170,3 +170,11 @@ def test_a_score_alone_gives_the_scoring_rate_and_its_impact_ratio(tmp_path: Pat
     result = CliRunner().invoke(app, ["audit", str(path), "--score", "score", "--by", "sex", "-q"])
     assert result.exit_code == 0, result.output
     assert "scoring_rate" in result.output and "impact_ratio" in result.output
+
+
+def test_every_column_that_is_not_there_is_named_at_once() -> None:
+    rows = {"id": range(60), "grp": ["x", "y"] * 30, "y": [0, 1] * 30, "p": [1, 0] * 30}
+    with pytest.raises(ct.InputError) as refusal:
+        ct.audit(rows, by=["group"], truth="Y1", pred="q")
+    message = str(refusal.value)
+    assert all(name in message for name in ("no column 'Y1'", "no column 'q'", "no column 'group' (did you mean grp?)"))

@@ -155,6 +155,8 @@ class ComparisonQuestion:
             "places": [entry.source.label for entry in self.entries],
             "dates": [entry.date for entry in self.entries],
             "suite": next((entry.suite for entry in self.entries if entry.suite), ""),
+            "task": self.entries[0].task,
+            "metric_nouns": self.entries[0].nouns,
             "licences": {what: licence for entry in self.entries for what, licence in entry.licences.items()},
         }
 

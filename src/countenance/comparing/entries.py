@@ -58,6 +58,17 @@ class ComparedModel:
         return "" if self.run is None else self.run.manifest.suite or ""
 
     @property
+    def task(self) -> str:
+        """The task of a run; empty for a table."""
+        return "" if self.run is None else self.run.manifest.task
+
+    @property
+    def nouns(self) -> dict[str, str]:
+        """What a run's task calls its metrics, where it gives them names of its own."""
+        known = metrics_of(self.run) if self.run is not None else ()
+        return {metric.name: metric.noun for metric in known if metric.noun}
+
+    @property
     def failed(self) -> set[str]:
         """The samples of a run that have no prediction."""
         if self.run is None or not self.run.manifest.failed:

@@ -79,10 +79,10 @@ def _of_scores(names: Sequence[str]) -> list[str]:
     """A sentence on columns of 0 and 1 in which nothing was searched."""
     if not names:
         return []
-    one = len(names) == 1
-    listed = f"{', '.join(names)} {'is' if one else 'are'} taken for {'a score' if one else 'scores'}"
+    single = len(names) == 1
+    listed = f"{', '.join(names)} {'is' if single else 'are'} taken for {'a score' if single else 'scores'}"
     return [
-        f"{listed} (0 and 1 in a table without attr.); call {'it' if one else 'one'} attr.{names[0]} to search in it"
+        f"{listed} (0 and 1 in a table without attr.); call {'it' if single else 'one'} attr.{names[0]} to search in it"
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,14 @@ from countenance.auditing.directions import inferred
 from countenance.auditing.finding import Audit, Estimate
 from countenance.auditing.levels import estimates_at
 from countenance.auditing.missing_scores import TOLERATED
+from countenance.auditing.settings import DELTA, AuditSettings
 from countenance.auditing.source import Source
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
 from countenance.gating.bounds import Lacking, Measurement
 from countenance.gating.outcome import RuleCheck
-from countenance.gating.questions import AnsweredQuestion, Question, questions_of
+from countenance.gating.questions import AnsweredQuestion, RuleQuestion, questions_of
 from countenance.run.auditing import (
     WHOLE,
     audit_run,
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
     from countenance.gating.policy import Policy
 
 
+USUAL = ("comparison", "reference", "cluster", "min_n", "h0", "r0", "families", "pair", "max_groups")
+"""Settings of an audit that change its verdict and that no rule names."""
+
+
 @dataclass(frozen=True)
 class RunEvidence:
     """A run as a policy sees it."""
@@ -52,7 +57,7 @@ class RunEvidence:
     run: Run
     policy: Policy
     baseline: Run | None = None
-    _answered: dict[Question, AnsweredQuestion] = field(default_factory=dict, compare=False)
+    _answered: dict[RuleQuestion, AnsweredQuestion] = field(default_factory=dict, compare=False)
     _audits: dict[str, Audit] = field(default_factory=dict, compare=False)
 
     @property
@@ -153,10 +158,10 @@ class RunEvidence:
 
     def nouns(self, metric: str, by: str | None) -> tuple[str, str]:
         """What the units of a metric are called."""
-        return self.answer(Question(by, (metric,))).work.nouns
+        return self.answer(RuleQuestion(by, (metric,))).work.nouns
 
     def _groups(self, metric: str, by: str | None, alpha: float) -> list[Estimate]:
-        work = self.answer(Question(by, (metric,))).work
+        work = self.answer(RuleQuestion(by, (metric,))).work
         return [e for e in estimates_at(work, alpha) if e.metric == metric]
 
     def _of_results(self, name: str, by: str | None, group: str | None) -> list[Measurement]:
@@ -191,7 +196,7 @@ class RunEvidence:
     # audits
 
     @cached_property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[RuleQuestion]:
         """What the rules of the policy ask of the rows."""
         return questions_of(self.policy, self.metrics, twins=self._twins)
 
@@ -199,17 +204,16 @@ class RunEvidence:
     def _twins(self) -> bool:
         return bool(self.run.manifest.dataset.card.paired_by)
 
-    def answer(self, question: Question) -> AnsweredQuestion:
+    def answer(self, question: RuleQuestion) -> AnsweredQuestion:
         """The answer to a question of a rule: one computation for all rules that ask the same."""
-        every = (
-            self.questions if question.compares or not self._twins else [q for q in self.questions if not q.compares]
-        )
+        apart = self._twins and not question.compares
+        every = [other for other in self.questions if not (apart and other.compares)]
         planned = next((other for other in every if other.answers(question)), question)
         if planned not in self._answered:
             self._answered[planned] = self._compute(planned)
         return self._answered[planned]
 
-    def _compute(self, question: Question) -> AnsweredQuestion:
+    def _compute(self, question: RuleQuestion) -> AnsweredQuestion:
         if question.by is not None:
             self.need_attribute(question.by)
         options: dict[str, Any] = {"comparison": question.comparison, "equity": question.equity, "depth": 1}
@@ -222,7 +226,7 @@ class RunEvidence:
             if not question.compares:
                 work.estimates()
                 return AnsweredQuestion(work)
-            return AnsweredQuestion(work, self._note(audited_run(self.run, source, work, equity=question.equity)))
+            return AnsweredQuestion(work, noted(self.run, audited_run(self.run, source, work, equity=question.equity)))
 
     def audit(self, by: Sequence[str] | None, metrics: Sequence[str] | None, **settings: Any) -> Audit:
         """An audit of the run at the policy's level: the stored one where it answers the same question."""
@@ -230,8 +234,8 @@ class RunEvidence:
         if key not in self._audits:
             stored = None if settings else self._stored(by, metrics)
             settings = {"alpha": self.alpha, "seed": int(self.run.manifest["seed"])} | settings
-            self._audits[key] = stored or self._note(
-                audit_run(self.run, by, metrics, self.policy.where or None, **settings)
+            self._audits[key] = stored or noted(
+                self.run, audit_run(self.run, by, metrics, self.policy.where or None, **settings)
             )
         return self._audits[key].without_given()
 
@@ -242,13 +246,19 @@ class RunEvidence:
         stored = read_audit(self.run)
         settings = stored.settings
         same = settings.get("alpha", 0.05) == self.alpha and (settings.get("where") or {}) == self.policy.where
-        same = same and (by is None or list(by) == settings["by"])
-        same = same and (metrics is None or own_names(self.run, metrics) == settings["metrics"])
+        if by is not None or metrics is not None:  # a rule that names something means it with the usual settings
+            same = same and (by is None or list(by) == settings["by"]) and self._is_usual(settings)
+            same = same and (metrics is None or own_names(self.run, metrics) == settings["metrics"])
         return stored if same else None
 
-    def _note(self, audit: Audit) -> Audit:
-        """Count the question in the ledger of the run."""
-        return noted(self.run, audit)
+    def _is_usual(self, settings: Mapping[str, Any]) -> bool:
+        """Whether nobody chose how groups are compared, or what size of difference matters."""
+        usual = AuditSettings()
+        chosen = [name for name in USUAL if settings.get(name) != getattr(usual, name)]
+        own = {metric.name: metric.delta for metric in metrics_of(self.run) if metric.delta}
+        deltas = settings["delta"].items()
+        named = [name for name, delta in deltas if delta is not None and delta != own.get(name, DELTA)]
+        return not chosen and not named and settings.get("adjust_asked") == usual.adjust
 
     # people
 

@@ -122,7 +122,7 @@ class Gate(BaseModel):
 
     def _repr_html_(self) -> str:
         """The outcome as a notebook shows it."""
-        from countenance.gating.page import gate_html
+        from countenance.gating.output import gate_html
 
         return gate_html(self)
 

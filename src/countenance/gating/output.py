@@ -11,7 +11,9 @@ from countenance.auditing.verdict import shown
 from countenance.files import write_text
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Gate, RuleCheck, RuleOutcome
 from countenance.gating.sample_sizes import TOO_MANY, needed_words
+from countenance.report import words
 from countenance.report.cards.tables import cell
+from countenance.report.fragments import fragment
 from countenance.report.groups import label, others
 from countenance.run.licences import in_words
 
@@ -223,3 +225,24 @@ def write_summary(gate: Gate, path: Path | None) -> None:
     if summary:
         with Path(summary).open("a", encoding="utf-8") as stream:
             stream.write(text)
+
+
+def gate_html(gate: Gate) -> str:
+    """The outcome in one box of a notebook: failed rules first with the worst group, then the undecided.
+
+    Passed rules are counted.
+
+    >>> from countenance.gating.outcome import RuleCheck, RuleOutcome
+    >>> check = RuleCheck(about="ok", evidence="fail", reason="0.5; wanted at least 0.9")
+    >>> rule = RuleOutcome.of("ok at least 0.9", "estimate", "fail", [check])
+    >>> "may not ship" in gate_html(Gate(passed=False, run="r", model="m", dataset="d", alpha=0.05, rules=[rule]))
+    True
+    """
+    marks = {FAIL: (words.SEVERE, "failed"), WARN: (words.UNSURE, "undecided")}
+    rows = [
+        (*marks[rule.outcome], rule.name, check_line(rule.worst) if rule.worst else "")
+        for rule in [*gate.failed, *gate.warnings]
+    ]
+    passed = sum(rule.outcome == PASS for rule in gate.rules)
+    mark = words.SEVERE if gate.failed else words.UNSURE if gate.warnings else words.NONE
+    return fragment("gate.html.j2", tables=True, gate=gate, mark=mark, rows=rows, passed=passed, tally=tally(gate))

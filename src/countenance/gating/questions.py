@@ -18,7 +18,7 @@ RATES = ("FMR", "FNMR", "FMR and FNMR")
 
 
 @dataclass(frozen=True)
-class Question:
+class RuleQuestion:
     """Metrics of everybody or of the groups of an attribute, and whether the groups are compared."""
 
     by: str | None
@@ -27,11 +27,12 @@ class Question:
     compares: bool = False
     equity: bool = False
 
-    def answers(self, other: Question) -> bool:
+    def answers(self, other: RuleQuestion) -> bool:
         """Whether an answer to this question holds one to another.
 
-        >>> both = Question("sex", ("fmr", "fnmr"), compares=True, equity=True)
-        >>> both.answers(Question("sex", ("fmr",))), both.answers(Question("sex", ("fmr",), "pairs", compares=True))
+        >>> both = RuleQuestion("sex", ("fmr", "fnmr"), compares=True, equity=True)
+        >>> pairs = RuleQuestion("sex", ("fmr",), "pairs", compares=True)
+        >>> both.answers(RuleQuestion("sex", ("fmr",))), both.answers(pairs)
         (True, False)
         """
         if self.by != other.by or not set(other.metrics) <= set(self.metrics) or other.equity > self.equity:
@@ -58,13 +59,13 @@ def equity_metrics(metric: str | None, known: Sequence[str]) -> list[str] | None
     return [metric] if metric in known else None
 
 
-def questions_of(policy: Policy, known: Sequence[str], *, twins: bool = False) -> list[Question]:
+def questions_of(policy: Policy, known: Sequence[str], *, twins: bool = False) -> list[RuleQuestion]:
     """The questions of a policy about the metrics that rows have, none of which answers another.
 
     With `twins`, versions of one picture are compared in pairs, and groups that are not compared are other rows.
     """
     every = list(_of_rules(policy, known))
-    questions: list[Question] = []
+    questions: list[RuleQuestion] = []
     for question in sorted(every, key=lambda q: (-len(q.metrics), not q.equity, not q.compares)):
         if not any(
             other.answers(question) and (question.compares or not (twins and other.compares)) for other in questions
@@ -73,16 +74,16 @@ def questions_of(policy: Policy, known: Sequence[str], *, twins: bool = False) -
     return questions
 
 
-def _of_rules(policy: Policy, known: Sequence[str]) -> Iterator[Question]:
+def _of_rules(policy: Policy, known: Sequence[str]) -> Iterator[RuleQuestion]:
     for rule in policy.rules:
         wants = rule.wants
         if isinstance(wants, kinds.EquityRule):
             metrics = equity_metrics(wants.metric, known)
             if metrics is not None:
-                yield Question(wants.by, tuple(metrics), compares=True, equity=True)
+                yield RuleQuestion(wants.by, tuple(metrics), compares=True, equity=True)
         elif policy.any_time:
             continue
         elif isinstance(wants, kinds.GapRule) and not wants.given and wants.metric in known:
-            yield Question(wants.by, (wants.metric,), wants.comparison, compares=True)
+            yield RuleQuestion(wants.by, (wants.metric,), wants.comparison, compares=True)
         elif isinstance(wants, kinds.EstimateRule) and wants.metric in known:
-            yield Question(wants.by, (wants.metric,))
+            yield RuleQuestion(wants.by, (wants.metric,))

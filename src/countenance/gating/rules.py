@@ -23,7 +23,7 @@ from countenance.gating.any_time_bounds import any_time_estimates, any_time_gaps
 from countenance.gating.bounds import Lacking, Limits, Measurement
 from countenance.gating.evidence import RunEvidence, missing, too_many_missing
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
-from countenance.gating.questions import RATES, AnsweredQuestion, Question, equity_metrics
+from countenance.gating.questions import RATES, AnsweredQuestion, RuleQuestion, equity_metrics
 from countenance.gating.sample_sizes import units_for_distance
 
 LATENCIES = ("latency", "latency_ms", "latency_s")
@@ -62,7 +62,7 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
         checks = [each.check(limits, evidence.alpha, words) for each in looked]
         return checks or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
 
-    answer = evidence.answer(Question(rule.by, (rule.metric,), rule.comparison, compares=True))
+    answer = evidence.answer(RuleQuestion(rule.by, (rule.metric,), rule.comparison, compares=True))
     findings = _of_rule(rule, answer)
     shared = gaps_at(answer.work, evidence.alpha / max(len(findings), 1))
     cautious = gaps_at(answer.work, evidence.alpha / 2)  # with missing scores as wrong; these intervals are 1 - 2·level
@@ -200,7 +200,7 @@ def equity(rule: kinds.EquityRule, evidence: RunEvidence) -> list[RuleCheck]:
     if metrics is None:
         evidence.need_metric(metric)
     metrics = metrics or [metric]
-    audit = evidence.answer(Question(rule.by, tuple(metrics), compares=True, equity=True)).audit
+    audit = evidence.answer(RuleQuestion(rule.by, tuple(metrics), compares=True, equity=True)).audit
     measures = audit.equity if audit is not None else []
     about = f"{rule.measure} of {metric} by {rule.by}"
     measure = next((e for e in measures if e.measure == rule.measure and e.metric == metric), None)

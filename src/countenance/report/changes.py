@@ -13,6 +13,7 @@ from countenance.comparing.pairing import Paired, pair_entries
 from countenance.errors import InputError
 from countenance.report.drawing import answer_words
 from countenance.report.gallery import MOST_ROWS, Failure, choose, failure, loaded, mode_for, why_off
+from countenance.report.metric_words import noun_in, outcome_in
 from countenance.report.source import ReportSource
 from countenance.run import Run
 
@@ -102,9 +103,19 @@ def _shown(
             if (words := answer_words(answers.get(sample.id)))
         ]
         first, second = row["_scores"]
-        pictures.append(replace(picture, words="; ".join(both), scores=[(album.metric, f"{first:.3g} → {second:.3g}")]))
+        score = _score_words(album.metric, (first, second), settings)
+        pictures.append(replace(picture, words="; ".join(both), scores=[score]))
     sentence = "" if pictures else "The pictures cannot be read again."
     return replace(album, failures=pictures, sentence=sentence)
+
+
+def _score_words(metric: str, scores: tuple[float, float], settings: dict[str, Any]) -> tuple[str, str]:
+    """A row's two scores: in the task's words where they are right and wrong, else as numbers."""
+    first, second = scores
+    outcomes = outcome_in(metric, settings)
+    if outcomes and {first, second} == {0.0, 1.0}:
+        return "", f"{outcomes[int(first)]} → {outcomes[int(second)]}"
+    return noun_in(metric, settings), f"{first:.3g} → {second:.3g}"
 
 
 def _column(paired: Paired, name: str) -> str:

@@ -14,6 +14,7 @@ from countenance.report.comparison import badge_of, change_plots, gap_plots
 from countenance.report.comparison_words import lead
 from countenance.report.draw.mpl import forest_figures
 from countenance.report.leaderboard import board_badge, board_pages, moved_gaps
+from countenance.report.metric_words import noun_in
 from countenance.report.names import attribute_label
 from countenance.report.paper import Paper, pdf_path
 from countenance.run.licences import in_words
@@ -43,7 +44,7 @@ def write_comparison_pdf(comparison: Comparison, out: Path | str) -> Path:
         if plots:
             paper.heading(heading, need=70)
         for plot in plots:
-            _put_plot(paper, plot, names)
+            _put_plot(paper, plot, names, noun_in(plot.metric, comparison.settings))
     _left_out(paper, comparison)
     return _ended(paper, comparison, path)
 
@@ -119,17 +120,17 @@ def _decision(paper: Paper, result: Comparison | Leaderboard, mark: str, badge: 
     paper.box(mark, badge, sentences[0], [], [*after, f"Unit: {result.settings['unit']}."])
 
 
-def _put_plot(paper: Paper, forest: Forest, names: tuple[str, str]) -> None:
+def _put_plot(paper: Paper, forest: Forest, names: tuple[str, str], noun: str) -> None:
     """The forest plot of one metric and the numbers beside it."""
     better = f"{forest.better.capitalize()} is better. " if forest.better else "Which way is better was not said. "
-    paper.heading(forest.metric, 9.5, need=70)
+    paper.heading(noun, 9.5, need=70)
     paper.text(
         f"{better}Lines are intervals; all groups share one scale; left of the dashed line is a loss"
         f"{' (right, since lower is better)' if forest.better == 'lower' else ''}.",
         soft=True,
     )
     for figure in forest_figures(forest):
-        paper.figure(figure, f"changes of {forest.metric}")
+        paper.figure(figure, f"changes of {noun}")
     cells: list[Sequence[str]] = []
     for block in forest.blocks:
         cells += [(block.label,)] if block.label else []

@@ -124,7 +124,7 @@ def _row(f: Finding, names: Names) -> FindingRow:
         f.attribute,
         words.mark(f.verdict, f.severity),
         verdict,
-        f.reason,
+        names.reason(f),
         cells,
     )
 

@@ -5,7 +5,9 @@ A task of another package gives its metrics these words itself (`Metric.noun` an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from countenance.tasks import Metric, Task
 
@@ -93,6 +95,32 @@ _OF_METRIC = {
 }
 
 
+def _known(metric: str, task: str) -> MetricWords | None:
+    return _OF_TASK.get((task, metric)) or _OF_METRIC.get(metric)
+
+
+def noun_in(metric: str, settings: Mapping[str, Any]) -> str:
+    """What a comparison's page calls a metric: the noun of its task; of a table, the column's name.
+
+    >>> noun_in("recall@0.5", {"task": "face_localization"}), noun_in("correct", {"task": ""})
+    ('Faces found', 'correct')
+    """
+    own = settings.get("metric_nouns", {}).get(metric)
+    known = _known(metric, settings["task"]) if settings.get("task") else None
+    noun = own or (known.noun if known else "")
+    return f"{noun[:1].upper()}{noun[1:]}" if noun else metric
+
+
+def outcome_in(metric: str, settings: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What became of a row that failed and of one that did not, of a task's 0/1 metric; None where it has no words.
+
+    >>> outcome_in("recall@0.5", {"task": "face_localization"})
+    ('missed', 'found')
+    """
+    known = _known(metric, settings["task"]) if settings.get("task") else None
+    return (known.failed, known.right) if known and known.failed != "failed" else None
+
+
 def words_of(metric: Metric, task: Task | None) -> MetricWords:
     """The words of a metric: its own, those that we give it, or its name.
 
@@ -106,7 +134,7 @@ def words_of(metric: Metric, task: Task | None) -> MetricWords:
         return MetricWords(
             metric.noun, metric.verb or plain.verb, metric.failed or plain.failed, metric.right or plain.right
         )
-    if task is not None and (known := _OF_TASK.get((task.name, metric.name)) or _OF_METRIC.get(metric.name)):
+    if task is not None and (known := _known(metric.name, task.name)):
         return known
     name = metric.name.replace("_", " ")
     if metric.better == "higher":

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from markupsafe import Markup, escape
 
-from countenance.auditing import Audit
+from countenance.auditing import Audit, Finding
 from countenance.auditing.ordering import PERSON, role_of
 from countenance.data.vocabulary import in_order
 from countenance.report.people_words import ValueWords, people_phrase, value_words
@@ -201,6 +201,13 @@ class Names:
         'Monk 3'
         """
         return CROSS.join(value_label(name, value) for name, value in self.parts(attribute, group))
+
+    def reason(self, finding: Finding) -> str:
+        """The reason of a verdict, its groups in words: the audit names them as the data does."""
+        text = finding.reason
+        for group in sorted({finding.group, finding.versus}, key=len, reverse=True):
+            text = text.replace(f" in {group},", f" in {self.group(finding.attribute, group)},")
+        return text
 
     def place(self, attribute: str, group: str) -> tuple[int, ...]:
         """Where a group comes among those of its attribute: a key to sort by.

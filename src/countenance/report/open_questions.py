@@ -99,7 +99,7 @@ def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -
                 f"{numbers.value(f.estimate, f.metric_kind)} ({numbers.span(f.low, f.high, f.metric_kind)})",
                 numbers.change(gap, f.metric_kind, sign=False) if numbers.is_number(gap) else "none",
                 words.more_needed(f, settings) if f.verdict != words.UNTESTABLE else words.what_is_missing(f, settings),
-                f.reason,
+                names.reason(f),
                 (f.metric, f.attribute, f.group),
             )
         )

@@ -24,7 +24,8 @@ MONK = (
 )
 """The ten colours of the Monk skin tone scale."""
 ENDS = {1: "lightest", 10: "darkest"}
-RANGE = "–"
+RANGE, TO = "–", " to "
+"""Between the ends of a range, as `derived_groupings` writes it."""
 _WHOLE = {
     ("masked", "yes"): ("masked", BEFORE),
     ("masked", "no"): ("unmasked", BEFORE),
@@ -75,6 +76,7 @@ _PATTERNS = {
     "background": "before a {} background",
 }
 _NUMBERED = re.compile(r"\d+\. (\D.*)")
+_OPTION = re.compile(r"\d+\. ?\D")
 _CODED_TONE = re.compile(r"(\d+)\.\s*\[\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\]")
 _MONK = re.compile(r"monk[_ ]?(\d+)", re.IGNORECASE)
 _YEARS = re.compile(r"(\d+)[_–-](\d+)")
@@ -103,6 +105,8 @@ def value_words(attribute: str, value: str) -> ValueWords:
     ('VI dark', 'lit from the side')
     >>> value_words("pronoun", "0. She/her/hers").label
     'She/her/hers'
+    >>> value_words("skin_tone", "0. [102, 78, 65] to 1. [136, 105, 81]").label
+    'VI dark to V brown'
     """
     if value == UNKNOWN:
         name = attribute.replace("_", " ")
@@ -111,7 +115,7 @@ def value_words(attribute: str, value: str) -> ValueWords:
     if known in _WHOLE:
         label, place = _WHOLE[known]
         return ValueWords(label, place, after=_NOUNS.get(label, ""))
-    if tone := _tone(value):
+    if tone := _tone(value) or _numbered_range(attribute, value):
         return tone
     if numbered := _NUMBERED.fullmatch(value):  # FHIBE numbers its options
         return value_words(attribute, numbered[1])
@@ -127,6 +131,18 @@ def value_words(attribute: str, value: str) -> ValueWords:
     if value in ("yes", "no"):
         return ValueWords(f"{name}: {value}", AFTER, after=f"with {name}: {value}")
     return ValueWords(plain, AFTER, after=f"with {name} {plain}", alone=False)
+
+
+def _numbered_range(attribute: str, value: str) -> ValueWords | None:
+    """Several numbered options that follow each other, by their first and last."""
+    ends = value.split(TO)
+    if len(ends) != 2 or not all(_OPTION.match(end) for end in ends):
+        return None
+    first, last = (value_words(attribute, end) for end in ends)
+    label = f"{first.label}{TO}{last.label}"
+    tones = (*first.swatches, *last.swatches)
+    after = f"with {label} skin" if tones else f"with {attribute.replace('_', ' ')} {label}"
+    return ValueWords(label, AFTER, tones, after, alone=first.alone and last.alone)
 
 
 def _short(value: str) -> str:

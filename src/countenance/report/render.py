@@ -13,6 +13,7 @@ from countenance.auditing.table import UNKNOWN
 from countenance.files import write_atomically
 from countenance.report import numbers
 from countenance.report.draw import svg
+from countenance.report.metric_words import noun_in
 from countenance.report.names import attribute_label, clean, swatches, value_label
 
 HERE = Path(__file__).parent
@@ -35,7 +36,12 @@ def environment() -> Environment:
         finalize=_finalize,
     )
     templates.globals |= {"icon": svg.icon, "numbers": numbers, "draw": svg, "swatches": swatches, "UNKNOWN": UNKNOWN}
-    templates.filters |= {"attribute": attribute_label, "value_label": value_label, "count": numbers.count}
+    templates.filters |= {
+        "attribute": attribute_label,
+        "value_label": value_label,
+        "count": numbers.count,
+        "noun": noun_in,
+    }
     return templates
 
 

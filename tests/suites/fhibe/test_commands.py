@@ -108,7 +108,7 @@ def test_the_thresholds_that_were_used_are_the_ones_that_are_named(tree):
     )
     assert "0.3, 0.425" in page[page.index("Better Thresholds") :]
     recorded = {metric.name: metric.meaning for metric in Run(run.path).manifest.metrics or ()}
-    assert "0.3, 0.425" in recorded["AR_IOU"]
+    assert "0.3, 0.425" in recorded["average_recall"]
 
 
 @pytest.mark.parametrize(

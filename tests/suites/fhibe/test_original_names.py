@@ -1,6 +1,7 @@
 """Names of the original that people's scripts import, and results that the original wrote without a run of ours."""
 
 import json
+import re
 from importlib import import_module
 
 import numpy as np
@@ -145,6 +146,9 @@ def test_tones_have_names_and_swatches_and_a_mirror_is_said(tmp_path):
     assert ">AP@0.5<" in page  # the published name of average_precision@0.5
     section = page[page.index("Disparities by size") : page.index("Pairs of groups")]
     assert "it mirrors VI dark" in section
+    numbered = r"\b\d+\. ?(\[\d+, |She/|He/)"
+    said = re.sub(r"<dt>Verdict of the audit</dt><dd>.*?</dd>|<script.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(numbered, re.sub(r"<[^>]*>", " ", said))  # the audit's own sentence names values exactly
     meanings = page[page.index("What the attributes mean") :]
     assert "Also offered: II light; IV tan; V brown." in meanings  # three of the six are in this run
 

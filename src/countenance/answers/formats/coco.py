@@ -12,6 +12,7 @@ from countenance.answers.base import Answer
 from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
 from countenance.answers.formats.fhibe import is_outputs
+from countenance.answers.formats.records import is_records
 from countenance.answers.notes import unlabelled_note
 from countenance.answers.shapes import Keypoints, Masks
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
@@ -185,11 +186,16 @@ def _shapes(name: str, answer: Masks | Keypoints) -> list[dict[str, Any]]:
     return rows
 
 
+def _is_results(path: Path) -> bool:
+    """Whether a file is JSON of no other format."""
+    return path.suffix.lower() == ".json" and path.is_file() and not is_outputs(path) and not is_records(path)
+
+
 COCO = Format(
     name="coco",
     meaning="COCO results JSON",
     kinds=(Boxes, Masks, Keypoints),
-    detects=lambda path: path.suffix.lower() == ".json" and path.is_file() and not is_outputs(path),
+    detects=_is_results,
     read=read_coco_results,
     write=write_coco_results,
     options=("classes",),

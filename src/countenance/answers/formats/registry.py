@@ -16,6 +16,8 @@ _HOME = {
     "coco": "countenance.answers.formats.coco:COCO",
     "fhibe": "countenance.answers.formats.fhibe:OUTPUTS",
     "pictures": "countenance.answers.formats.fhibe:PICTURES",
+    "records": "countenance.answers.formats.records:RECORDS",
+    "yolo": "countenance.answers.formats.yolo_texts:YOLO_TEXTS",
     "table": "countenance.answers.formats.table:TABLE",
 }
 GENERAL = "table"

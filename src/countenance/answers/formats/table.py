@@ -22,7 +22,8 @@ from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Row, TableRows, Wanted, absence, by_image
 from countenance.answers.notes import unlabelled_note, unscored_note
 from countenance.answers.values import Age, Embedding, Labels, Scalars
-from countenance.data.tables import finite_number, near, read_csv
+from countenance.data.labels.text_files import read_text_table
+from countenance.data.tables import finite_number, near, read_csv, read_text
 from countenance.decoding import decoding, read_parquet
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS
@@ -40,13 +41,16 @@ IMAGE_COLUMNS = (
     "id",
     "photo",
 )
-SCORE_COLUMNS = ("score", "confidence", "probability")
+SCORE_COLUMNS = ("score", "confidence", "probability", "conf")
 AGE_COLUMNS = ("age", "years", "estimated_age", "predicted_age")
-LABEL_COLUMNS = ("label", "class", "category")
+LABEL_COLUMNS = ("label", "class", "category", "class_name", "category_name")
 CORNERS, SIZES = ("x0", "y0", "x1", "y1"), ("x", "y", "w", "h")
-OTHER_CORNERS = ("xmin", "ymin", "xmax", "ymax")
-OTHER_SIZES = ("x", "y", "width", "height")
-SIZED = (SIZES, OTHER_SIZES)
+OTHER_CORNERS = (
+    ("xmin", "ymin", "xmax", "ymax"),
+    ("x1", "y1", "x2", "y2"),
+    ("left", "top", "right", "bottom"),
+)
+SIZED = (SIZES, ("x", "y", "width", "height"), ("left", "top", "width", "height"))
 
 
 def read_table(path: Path, request: Wanted) -> Predictions:
@@ -62,8 +66,24 @@ def rows_of_file(path: Path) -> TableRows:
         table = read_parquet(path, path)
         with decoding(path, "Parquet file"):
             return TableRows(str(path), table.column_names, list(enumerate(table.to_pylist(), 1)))
-    header, rows = read_csv(path)
-    return TableRows(str(path), header, rows, "line")
+    text = read_text(path)
+    first = text.lstrip("\n\r").partition("\n")[0]
+    if "," in first or not (";" in first or "\t" in first):
+        header, rows = read_csv(path)
+        return TableRows(str(path), header, rows, "line")
+    return _other_signs(path)
+
+
+def _other_signs(path: Path) -> TableRows:
+    """The rows of a table as spreadsheet programs save it where 12,5 is a number: separated by semicolons or tabs."""
+    table = read_text_table(path, lambda cell: False)
+    table.problems.refuse()
+    columns = {
+        name: [cell.replace(",", ".") if re.fullmatch(r"-?\d+,\d+", cell) else cell for cell in cells]
+        for name, cells in table.columns.items()
+    }
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    return TableRows(str(path), list(columns), list(zip(table.lines, rows, strict=True)), "line")
 
 
 def rows_of_columns(source: Any) -> TableRows:
@@ -126,14 +146,23 @@ def read_rows(table: TableRows, request: Wanted) -> Predictions:
 
 
 def _column(header: Sequence[str], names: Sequence[str]) -> str | None:
-    lower = {name.strip().lower(): name for name in reversed(header)}
+    lower = {_plain(name): name for name in reversed(header)}
     return next((lower[name] for name in names if name in lower), None)
+
+
+def _plain(name: str) -> str:
+    """A column's name in small letters, its words joined by underscores.
+
+    >>> _plain(" Image Name"), _plain("X1")
+    ('image_name', 'x1')
+    """
+    return re.sub(r"[\s\-]+", "_", name.strip()).lower()
 
 
 def _box_columns(header: Sequence[str]) -> tuple[str, ...] | None:
     """The columns that hold the boxes, or None."""
-    lower = {name.strip().lower() for name in header}
-    sets = (CORNERS, OTHER_CORNERS, *SIZED)
+    lower = {_plain(name) for name in header}
+    sets = (CORNERS, *OTHER_CORNERS, *SIZED)
     return next((names for names in sets if all(name in lower for name in names)), None)
 
 
@@ -150,7 +179,7 @@ def _only(rows: Sequence[tuple[int, Row]], image: str, place: str) -> tuple[str,
 
 
 def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Boxes:
-    lower = {name.strip().lower(): name for name in header}
+    lower = {_plain(name): name for name in header}
     result = _box_columns(header)
     if result is None:
         raise InputError(

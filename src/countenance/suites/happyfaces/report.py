@@ -100,7 +100,8 @@ def _checked(table: Record) -> Record:
         open_ = [row[name] for name in ("worst_head_std", "not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean")]
         if not all(isinstance(value, int | float) for value in (*values, *(v for v in open_ if v is not None))):
             raise ValueError("not a number")
-    return table
+    declined = {f"{row['mix_rate']:g}": n for row in table["mix_rates"] if (n := row["runs"] - row["answered"])}
+    return {"uses_batch": False, "declined": declined} | table  # tables of earlier versions do not say it
 
 
 def write_report(

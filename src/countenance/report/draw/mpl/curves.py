@@ -8,8 +8,9 @@ import numpy as np
 
 from countenance.report.charts.curves import CurveChart, GroupLine
 from countenance.report.draw.mpl.style import MILLIMETRE, drawing, shortened
-from countenance.report.draw.palette import LINE, SOFT, colour_of
+from countenance.report.draw.palette import COLOURS, LINE, SOFT, colour_of
 from countenance.report.names import clean
+from countenance.report.words import SEVERE
 
 WIDTH, HEIGHT = 178 * MILLIMETRE, 74 * MILLIMETRE
 MARGIN = 0.02
@@ -38,8 +39,9 @@ def curve_figure(chart: CurveChart, height: float = HEIGHT) -> Any:
             place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             axes.annotate(label, (x, 1), xytext=(0, 2), ha="center", color=SOFT, fontsize=6.5, **place)
         for x, y, label in chart.points:
-            axes.plot([x], [y], marker="o", markersize=5, color=LINE, markeredgecolor=SOFT)
-            axes.annotate(clean(label), (x, y), xytext=(5, 5), textcoords="offset points", fontsize=6.5)
+            axes.plot([x], [y], marker="o", markersize=5.5, color=COLOURS[SEVERE], markeredgecolor="white", zorder=5)
+            look = {"color": COLOURS[SEVERE], "weight": "bold", "fontsize": 6.5, "textcoords": "offset points"}
+            axes.annotate(clean(label), (x, y), xytext=(5, -9), **look)
         axes.set_title(shortened(clean(chart.title), 90), fontsize=8.5, loc="left")
         axes.grid(True)
         if any(line.label for line in chart.lines):

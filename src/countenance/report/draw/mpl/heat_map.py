@@ -19,6 +19,8 @@ NAMES = 0.22
 MOST_ROWS = 24
 """More rows than these are drawn on a further figure."""
 WIDEST = 30 * MILLIMETRE
+LETTER = 0.21
+"""Millimetres that a letter takes for each point of its size."""
 BRIGHT = 6
 """From this tint on the text is white."""
 
@@ -36,17 +38,19 @@ def _figure(heat_map: HeatMap) -> Any:
     with drawing() as Figure:
         figure = Figure(figsize=(WIDTH, height))
         across = min((1 - NAMES) * WIDTH, columns * WIDEST) / WIDTH
-        size = min(7.5, across * WIDTH / MILLIMETRE / columns / 1.27)
+        wide = across * WIDTH / MILLIMETRE / columns
+        size = min(7.5, wide / (6 * LETTER))
         axes = figure.add_axes((NAMES, FOOT / height, across, ROW * rows / height))
         axes.set_xlim(0, columns)
         axes.set_ylim(rows, 0)
         axes.set_axis_off()
         title = " · ".join(part for part in (heat_map.title, heat_map.corner) if part)
         figure.text(0.01, 1 - 4 * MILLIMETRE / height, shortened(clean(title), 110), fontsize=8.5)
-        room = max(6, int(84 * across / columns))
+        head = min(6.5, size)
+        room = max(6, int(wide / (head * LETTER)))
         for place, name in enumerate(heat_map.columns):
             text = shortened(clean(name), room)
-            axes.text(place + 0.5, -0.12, text, ha="center", va="bottom", fontsize=min(6.5, size), color=SOFT)
+            axes.text(place + 0.5, -0.12, text, ha="center", va="bottom", fontsize=head, color=SOFT)
         for down, (label, cells) in enumerate(heat_map.rows):
             axes.text(-0.02 * columns, down + 0.5, shortened(clean(label), 26), ha="right", va="center")
             for place, cell in enumerate(cells):
