@@ -218,7 +218,7 @@ def change_parquet(path: Path, draw: random.Random) -> str:
         note = draw.choice(list(columns))
         table = table.set_column(place, name, columns[note]())
     elif kind == "drop":
-        table = table.drop_columns([name])
+        table = table.remove_column(place)
     elif kind == "rename":
         other = draw.choice((*NAMES, table.column_names[0]))
         table = table.rename_columns([other if number == place else n for number, n in enumerate(table.column_names)])
@@ -238,9 +238,9 @@ def change_parquet(path: Path, draw: random.Random) -> str:
     elif kind == "none":
         table = table.slice(0, 0)
     elif table.num_rows:
-        cells = table[name].to_pylist()
+        cells = table.column(place).to_pylist()
         cells[draw.randrange(len(cells))] = None
-        table = table.set_column(place, name, pa.array(cells, table[name].type))
+        table = table.set_column(place, name, pa.array(cells, table.column(place).type))
     pq.write_table(table, path)
     return f"{name} {note}"
 

@@ -2,8 +2,8 @@
 
     python tools/fuzz_viewer.py [--seed 0] [--cases 3000]
 
-Every route with drawn ids, places and parameters, several at once and repeated. A finding is a status of 500 or above,
-an answer that takes more than 30 s, or a closed connection.
+Every route with drawn ids, places and parameters, several at once and repeated; those that take forms get drawn ones.
+A finding is a status of 500 or above, an answer that takes more than 30 s of computing, or a closed connection.
 """
 
 import argparse
@@ -24,13 +24,19 @@ from tests.view import conftest as served  # noqa: E402
 from tests.view.test_strangers import NAMES, VALUES  # noqa: E402
 
 SECONDS = 30
+MORE = ("given", "cluster", "change", "q", "task", "model", "dataset", "runs", "run", "a", "b", "sort", "token")
+"""Parameters of single pages."""
+FORMS = ("name", "address", "next", "")
 WORDS = ("gender", "skin_tone", "age", "recall@0.5", "female", "monk_1", "holm", "1", "2", "0.05", "worst", "csv", "")
 
 
-def routes(app: Any) -> list[str]:
-    """The pattern of every address that the viewer has."""
+def routes(app: Any) -> list[tuple[str, str]]:
+    """The pattern of every address that the viewer has, with how it is asked for."""
     routers = [getattr(route, "original_router", None) for route in app.routes]
-    return sorted({route.path for router in routers if router for route in router.routes})
+    known = {
+        (route.path, method) for router in routers if router for route in router.routes for method in route.methods
+    }
+    return sorted(known)
 
 
 def value(draw: random.Random) -> str:
@@ -51,8 +57,15 @@ def address(pattern: str, ids: list[str], draw: random.Random) -> str:
         return sensible if draw.random() < 0.7 else quote(value(draw), safe="")
 
     path = re.sub(r"\{(\w+)[^}]*\}", fill, pattern)
-    names = [draw.choice((*NAMES, "runs", "a", "b", "sort", "token")) for _ in range(draw.randrange(4))]
+    names = [draw.choice((*NAMES, *MORE)) for _ in range(draw.randrange(4))]
     return path + ("?" if names else "") + "&".join(f"{name}={quote(value(draw), safe='')}" for name in names)
+
+
+def form(draw: random.Random) -> str:
+    """The body of a form, or noise."""
+    if draw.random() < 0.2:
+        return value(draw) * draw.choice((1, 3000))
+    return "&".join(f"{draw.choice(FORMS)}={quote(value(draw), safe='')}" for _ in range(draw.randrange(5)))
 
 
 def main() -> None:
@@ -70,15 +83,19 @@ def main() -> None:
         ids = [summary.id for summary in viewer.library.summaries()]
         patterns = routes(viewer.server.config.app.app)
         for _ in range(chosen.cases):
-            asked = address(draw.choice(patterns), ids, draw)
-            start = time.monotonic()
+            pattern, method = draw.choice(patterns)
+            asked = address(pattern, ids, draw)
+            how = {"method": method}
+            if method != "GET":
+                how |= {"Origin": viewer.url, "body": form(draw).encode("utf-8", "replace").decode("latin-1")}
+            start = time.process_time()  # of the viewer too, which is a thread of this process
             try:
-                status = viewer.ask(asked).status
+                status = viewer.ask(asked, **how).status
             except OSError as error:
                 findings.append({"address": asked, "what": repr(error)})
                 continue
             statuses[status] = statuses.get(status, 0) + 1
-            seconds = time.monotonic() - start
+            seconds = time.process_time() - start
             if status >= 500 or seconds > SECONDS:
                 findings.append({"address": asked, "what": f"{status} after {seconds:.1f} s"})
         viewer.close()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
+from countenance.text import kind_of, words_of
 
 MEMORY = 4 << 30
 """Bytes that one table may take; the setting COUNTENANCE_MAX_MEMORY changes it."""
@@ -60,13 +61,13 @@ def first_line(error: BaseException) -> str:
     ('bad magic', 'EOFError', "KeyError: 'a'")
     """
     try:
-        text = (getattr(error, "strerror", None) or str(error)).strip()
+        text = (getattr(error, "strerror", None) or words_of(error)).strip()
     except Exception:  # an exception of a library may fail even at this
         text = ""
     line = text.splitlines()[0][:300] if text else ""
     if not line:
-        return type(error).__name__
-    return f"{type(error).__name__}: {line}" if isinstance(error, LookupError) else line
+        return kind_of(error)
+    return f"{kind_of(error)}: {line}" if isinstance(error, LookupError) else line
 
 
 def setting(name: str, usual: int) -> int:

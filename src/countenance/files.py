@@ -165,6 +165,11 @@ def staged(out: Path, *, replace: bool = False) -> Iterator[Path]:
             if out.exists():
                 out.rename(holder / "old")
             (holder / "made").rename(out)
+        except OSError as error:  # a full disk says no name, and a name in the holder is known to nobody
+            if isinstance(error.filename, str) and not Path(error.filename).is_relative_to(holder):
+                raise
+            inside = Path(error.filename or holder).relative_to(holder).parts[1:]
+            raise _told(error, out.joinpath(*inside)) from None
         finally:
             shutil.rmtree(holder, ignore_errors=True)
 

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from countenance.errors import InputError
+from countenance.text import kind_and_words
 
 
 def plugins(kind: str) -> dict[str, EntryPoint]:
@@ -87,8 +88,7 @@ def load_code(kind: str, name: str, *, here: bool = True, folder: str | None = N
     except ModuleNotFoundError as error:
         raise InputError(f"{kind} {name!r}: no module {error.name!r}; run from its folder or install it") from None
     except (Exception, SystemExit) as error:
-        problem = f"{type(error).__name__}: {error}"
-        raise InputError(f"{kind} {name!r}: importing {module_name} failed ({problem})") from error
+        raise InputError(f"{kind} {name!r}: importing {module_name} failed ({kind_and_words(error)})") from error
     target: Any = module
     for part in attribute.split("."):
         if not hasattr(target, part):

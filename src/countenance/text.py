@@ -11,6 +11,8 @@ SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 SHORTEST_SECRET = 16
 """A shorter value may be a word of its own, such as a server's default password in a test."""
 HIDDEN = "…"
+LONGEST_WORDS = 10_000
+"""Signs of what an exception says that are looked at."""
 # A password may hold slashes, so a colon that no port follows hides everything up to the last @ of the word. The
 # lengths are limited because a hostile text would otherwise take time that grows with its square. A URL that was taken
 # for a path has one slash.
@@ -90,3 +92,35 @@ def one_line(text: str, longest: int = 200) -> str:
     """
     plain = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
     return printable(plain if len(plain) <= longest else plain[: longest - 1] + "…")
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says. One of a foreign class may fail at this, in any way: then its kind.
+
+    >>> words_of(ValueError("bad magic"))
+    'bad magic'
+    """
+    try:
+        return str.__getitem__(str(error), slice(LONGEST_WORDS))  # plain text, whatever class of text it was
+    except BaseException:
+        return kind_of(error)
+
+
+def kind_of(error: BaseException) -> str:
+    """The name of an exception's class, which a foreign one cannot replace.
+
+    >>> kind_of(ValueError("bad magic"))
+    'ValueError'
+    """
+    name: str = type.__dict__["__name__"].__get__(type(error))
+    return name
+
+
+def kind_and_words(error: BaseException) -> str:
+    """An exception's kind and what it says, or its kind alone.
+
+    >>> kind_and_words(ValueError("bad magic")), kind_and_words(EOFError())
+    ('ValueError: bad magic', 'EOFError')
+    """
+    kind, words = kind_of(error), words_of(error)
+    return f"{kind}: {words}" if words and words != kind else kind

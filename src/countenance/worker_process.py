@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from countenance.errors import InputError
 from countenance.files import explained
+from countenance.text import kind_of, words_of
 
 Order = dict[str, Any]
 Tell = Callable[..., None]
@@ -111,7 +112,7 @@ def _serve(target: str, job: Any, commands: IO[bytes], replies: IO[str]) -> None
         try:
             return True, work()
         except InputError as error:
-            send(event="refused", reason=str(error))
+            send(event="refused", reason=words_of(error))
         except OSError as error:
             send(event="refused", reason=explained(error))
         except (RecursionError, MemoryError):
@@ -119,7 +120,7 @@ def _serve(target: str, job: Any, commands: IO[bytes], replies: IO[str]) -> None
         except Exception:
             send(event="broken", reason=traceback.format_exc())
         except BaseException as error:  # a model that raises such things raises them anywhere
-            print(f"{type(error).__name__} ends the process", file=sys.stderr)
+            print(f"{kind_of(error)} ends the process", file=sys.stderr)
             os._exit(1)
         return False, None
 

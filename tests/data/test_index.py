@@ -290,3 +290,24 @@ def test_a_damaged_partition_is_refused_by_name(discs: Dataset, tmp_path: Path, 
     pq.write_table(damage(pq.read_table(place)), place)
     with pytest.raises(InputError, match=message):
         list(read_manifest(tmp_path / "m"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": 10**29}, "dataset.json: damaged .a partition named 1000"),
+        ({"name": None}, "dataset.json: damaged .a partition named None"),
+        ({"sha256": ["x"]}, "dataset.json: damaged .a partition named"),
+        ({"name": "../outside.parquet"}, "leads out of it"),
+    ],
+)
+def test_a_partition_is_named_by_text_that_stays_in_the_folder(
+    discs: Dataset, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    ManifestWriter(tmp_path / "set", discs.card, embed=True).write(list(discs)[:12])
+    place = tmp_path / "set" / "dataset.json"
+    index = json.loads(place.read_text())
+    index["partitions"][0] |= change
+    place.write_text(json.dumps(index))
+    with pytest.raises(InputError, match=message):
+        read_manifest(tmp_path / "set")

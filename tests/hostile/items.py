@@ -17,6 +17,7 @@ from tests.hostile.making import (
     Make,
     acting,
     as_dataset,
+    column,
     deep,
     edit,
     filled,
@@ -128,6 +129,8 @@ def runs() -> list[Item]:
             table("run/answers/00000.parquet", lambda: {"x": [1]}),
             ("export", "view"),
         ),
+        Item("column-of-views", RUN, column("img.people", "string_view", "x"), ("gate",)),
+        Item("column-of-flags", RUN, column("img.sharpness", "bool_", True), ("leaderboard", "compare")),
         Item("acting-names", RUN, edit("run.json", acting), ("report", "card", "export", "view")),
         Item("key-is-a-path", RUN, edit("run.json", lambda m: m | {"key": "../../outside"}), ("run",)),
         Item(

@@ -228,6 +228,22 @@ def table_edited(folder: Path) -> None:
     pq.write_table(found.set_column(place, "m.recall@0.5", pa.array([1.0] * found.num_rows)), path)
 
 
+def column(name: str, kind: str, value: Any) -> Make:
+    """One value of another kind in a whole column of the score table."""
+
+    def make(folder: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = folder / "run" / "scores.parquet"
+        rows = pq.read_table(path)
+        values = pa.array([value] * rows.num_rows, getattr(pa, kind)())
+        pq.write_table(rows.set_column(rows.column_names.index(name), name, values), path)
+        resealed(folder / "run")
+
+    return make
+
+
 def unfinished_and_edited(folder: Path) -> None:
     """An edited table in a run that says that it did not finish, so that it has no hashes yet."""
     table_edited(folder)

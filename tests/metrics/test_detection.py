@@ -14,6 +14,7 @@ from tests.naive import average_precision, precision_recall
 from countenance.metrics import boxes, detection
 from countenance.metrics.detection import (
     RankedDetections,
+    _running,
     average_precisions,
 )
 from countenance.metrics.localization import best_overlaps, expand, hits, iou_rows
@@ -199,3 +200,48 @@ def test_accuracy_and_recall_of_a_part_agree_where_it_is_there(chance, present):
     else:
         assert np.isnan(recall)
         assert accuracy == pytest.approx(1 - passed_share(p, levels)[0])
+
+
+def flooded(boxes_per_image: int, images: int = 8) -> RankedDetections:
+    """One hit in each image among very many false positives, in drawn order; two groups that share an image."""
+    generator = np.random.default_rng(boxes_per_image)
+    image = generator.permutation(np.repeat(np.arange(images), boxes_per_image))
+    kind = -2 - image % 3  # alone, alone, or both together
+    kind[image == images - 1] = -1  # nobody is in the last image
+    for one in range(images - 1):
+        kind[np.argmax(image == one)] = one % 2
+    truths = (np.arange(images - 1), np.arange(images - 1) % 2)
+    shares = np.array([[0, 1, 1, 1], [0, 1, 0, 0.3], [0, 0, 1, 0.7]])
+    members = np.array([[True, True], [True, False], [False, True]])
+    return RankedDetections(images, in_blocks(10_000, image, kind), lambda: iter([truths]), members, shares)
+
+
+def test_a_flood_of_false_positives_costs_no_more_sums_than_a_few(monkeypatch) -> None:
+    """200,000 boxes in every image took minutes: each was added up in each resample of each group."""
+    added = {}
+    for boxes_per_image in (100, 1000, 4000):
+        sizes: list[int] = []
+        monkeypatch.setattr(
+            detection, "_running", lambda values, s=sizes, f=_running: (s.append(len(values)), f(values))[1]
+        )
+        estimates = average_precisions(flooded(boxes_per_image), replicates=20)
+        assert 0 < estimates[0].value < 1 and estimates[0].low < estimates[0].high
+        added[boxes_per_image] = sum(sizes)
+    blocks = 8 * 4000 / 10_000
+    assert added[4000] < 21 * 4 * 8 * (7 + blocks)  # resamples x groups x images x (hits and ends of blocks)
+    assert added[4000] < 3 * added[100]  # for 40 times as many boxes
+
+
+@pytest.mark.parametrize("boxes_per_image", [1, 5, 60])
+def test_sums_of_false_positives_give_the_numbers_of_single_ones(boxes_per_image, monkeypatch) -> None:
+    found = flooded(boxes_per_image)
+    estimates = average_precisions(found, replicates=15, seed=2)
+    every = staticmethod(
+        lambda chosen, gap, image, kind: detection._Alarms(
+            *(column[chosen] for column in (gap, image, kind, np.ones(len(kind))))
+        )
+    )
+    monkeypatch.setattr(detection._Alarms, "of", every)
+    singly = average_precisions(found, replicates=15, seed=2)
+    for one, other in zip(estimates, singly, strict=True):
+        np.testing.assert_allclose(astuple(one), astuple(other), rtol=1e-12)

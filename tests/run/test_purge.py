@@ -308,8 +308,10 @@ def test_a_journal_or_a_marker_that_leaves_the_run_deletes_nothing(tmp_path: Pat
     (run.path / "notes.txt").write_text("theirs")
     journal = {"samples": ["s00001.png"], "files": ["../victim.txt", "notes.txt", "/etc/hostname"]}
     (run.path / "purge.json").write_text(json.dumps(journal))
-    purge(run.path, ["id0003"])
+    done = purge(run.path, ["id0003"])
     assert (tmp_path / "victim.txt").read_text() == (run.path / "notes.txt").read_text() == "theirs"
+    assert not {"../victim.txt", "notes.txt", "/etc/hostname"} & {*done.removed, *done.made_again}  # nor is it claimed
+    assert done.left == (f"{run.path}/notes.txt",) and done.runs == (str(run.path),)
     path = run.path / "shards" / "00000.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"files": {"../victim.txt": "0"}}))
     purge(run.path, ["id0004"])

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from countenance.run import Run, evaluate
-from countenance.testing import write_small_dataset
+from countenance.run.verify import verify
+from countenance.testing import DiscDetector, write_small_dataset
 
 SCRIPT = """
 import sys
@@ -44,3 +45,21 @@ def test_killed_at_random_moments_and_resumed_the_scores_are_byte_identical(
     assert kills == expected and resumed.complete
     assert (whole.path / "scores.parquet").read_bytes() == (resumed.path / "scores.parquet").read_bytes()
     assert not (resumed.path / "work").exists()
+
+
+@pytest.mark.parametrize("name", ["shards/00000.json", "answers/00000.parquet", "scores.parquet", ".lock"])
+def test_a_folder_in_place_of_a_file_is_healed_and_what_a_user_put_there_stays(tmp_path: Path, name: str) -> None:
+    data = write_small_dataset(tmp_path / "set", n=12, size=16)
+    first = evaluate(DiscDetector(), "face_localization", data, out=tmp_path / "run", shard=6)
+    scores, folder = first.scores(), first.path
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    (folder / name / "mine.txt").write_text("mine")
+    for place in ("shards", "work", "answers"):
+        (folder / place).mkdir(exist_ok=True)
+        (folder / place / "notes.txt").write_text("mine too")
+    again = evaluate(DiscDetector(), "face_localization", data, out=tmp_path / "run", shard=6)
+    assert again.scores().equals(scores) and verify(again.store).problems == []
+    assert (folder / name).is_file()
+    assert [path.read_text() for path in folder.rglob("mine.txt")] == ["mine"]
+    assert len(list(folder.rglob("notes.txt"))) == 3

@@ -173,6 +173,23 @@ def test_ranges_as_text_and_as_numbers_are_the_same_task() -> None:
     assert text == numbers and text != load_task("person_localization")
 
 
+def test_what_comes_after_one_false_positive_an_image_is_not_read() -> None:
+    """200,000 boxes in every image: the curve ends at one false positive an image."""
+    read = []
+
+    def ranked():
+        for number in range(1000):
+            read.append(number)
+            yield np.arange(10), np.full(10, -1 if number else 0)
+
+    found = RankedDetections(
+        10, ranked, lambda: iter([(np.arange(10), np.zeros(10, np.int64))]), np.ones((1, 1), bool), np.ones((1, 1))
+    )
+    (rate,) = log_average_miss_rates(found, replicates=10)
+    assert rate.n == 10 and rate.curve[-1] == 0
+    assert max(read) < 10
+
+
 def coco_of(scenes, folder) -> Path:
     """The scenes as a COCO file whose ignore regions are crowds, with an empty picture for each."""
     images, annotations = [], []

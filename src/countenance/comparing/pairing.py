@@ -15,6 +15,7 @@ from countenance.auditing.table import Array, Attribute, metric, text_of
 from countenance.auditing.units import columns_of
 from countenance.comparing.entries import ComparedModel, common_metrics, key_columns
 from countenance.comparing.result import Absent
+from countenance.decoding import first_line
 from countenance.errors import InputError
 from countenance.run.auditing import metrics_of
 
@@ -138,7 +139,11 @@ def _columns(
     if len(parts) == 1:
         return parts[0]
     shared = [name for name in parts[0].column_names if all(name in part.column_names for part in parts)]
-    together = pa.concat_tables([part.select(shared) for part in parts], promote_options="permissive")
+    try:
+        together = pa.concat_tables([part.select(shared) for part in parts], promote_options="permissive")
+    except pa.ArrowException as error:
+        labels = ", ".join(entry.source.label for entry in entries)
+        raise InputError(f"{labels}: their columns do not fit together ({first_line(error)})") from None
     return together.take(pa.array(np.argsort(np.concatenate(order)))).combine_chunks()
 
 

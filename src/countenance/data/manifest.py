@@ -26,6 +26,7 @@ from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.scratch import temporary_file
 from countenance.storage import Missing, Storage, is_url, open_storage
+from countenance.storage.base import checked_name
 
 Pixels = NDArray[np.uint8]
 INDEX = "dataset.json"
@@ -441,6 +442,14 @@ def attribute_kinds(samples: Sequence[Sample]) -> dict[str, str]:
     return settled(kinds)
 
 
+def _partition(entry: Mapping[str, Any], place: str) -> Partition:
+    """What a manifest says of one partition."""
+    name, sha256 = entry["name"], entry["sha256"]
+    if not isinstance(name, str) or not isinstance(sha256, str):
+        raise ValueError(f"a partition named {name!r:.40} with the hash {sha256!r:.40}, expected text")
+    return Partition(checked_name(name, place), int(entry["rows"]), sha256)
+
+
 def read_manifest(place: str | Path | Storage) -> SampleManifest:
     """Open a manifest; a damaged or newer one is refused by name."""
     storage = open_storage(place)
@@ -450,7 +459,7 @@ def read_manifest(place: str | Path | Storage) -> SampleManifest:
         if index["format"] > FORMAT:
             raise InputError(f"{where}: made by a newer version (format {index['format']}); update countenance")
         card = DatasetCard.model_validate(index["card"])
-        partitions = tuple(Partition(p["name"], int(p["rows"]), p["sha256"]) for p in index["partitions"])
+        partitions = tuple(_partition(entry, storage.place) for entry in index["partitions"])
         kinds = {str(name): str(kind) for name, kind in index["attributes"].items()}
         if any(partition.rows < 0 for partition in partitions) or sum(p.rows for p in partitions) > MOST_SAMPLES:
             raise InputError(f"{where}: damaged (numbers of rows that cannot be right); make the manifest again")

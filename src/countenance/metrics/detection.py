@@ -56,7 +56,8 @@ def average_precisions(
     in its image, without people by the group's share of all people, so that groups which are found equally well have
     equal values whatever their sizes. People in one image stand or fall together, and all groups share the resamples.
     No truth: NaN. Memory: a byte an image and resample, for as many resamples at once as `MOST_WEIGHTS` allows, and
-    the blocks.
+    the blocks. Time: false positives of one image between two hits are added up once, before images are resampled, so a
+    model that answers 200,000 boxes for every image costs little more than one that answers a few.
 
     >>> ranked, truths = (np.array([0, 1]), np.array([0, -1])), (np.array([0, 1]), np.array([0, 0]))
     >>> shares = np.ones((1, 1))
@@ -102,13 +103,12 @@ def _weighted(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple
     hits_before, alarms_before = np.zeros((2, len(weights), groups))
     empty_before = np.zeros(len(weights))
     for image, kind in detections.ranked():
-        empty = kind == -1
+        block = _Block.of(image, kind)
         own = [
-            _Own.of(image, kind, member, share)
-            for member, share in zip(detections.members, detections.shares, strict=True)
+            _Own.of(block, member, share) for member, share in zip(detections.members, detections.shares, strict=True)
         ]
         for r, weight in enumerate(weights):
-            without_people = empty_before[r] + _running(weight[image[empty]])
+            without_people = empty_before[r] + _running(weight[block.empty.image] * block.empty.count)
             empty_before[r] = without_people[-1]
             for g in np.flatnonzero(truths[r] > 0):
                 group = own[g]
@@ -129,6 +129,41 @@ def _weighted(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple
 
 
 @dataclass(frozen=True)
+class _Alarms:
+    """False positives of a block, added up by image between each hit and the next."""
+
+    gap: Ints
+    """The number of hits, of whomever, before them; never falling."""
+    image: Ints
+    kind: Ints
+    count: Array
+
+    @classmethod
+    def of(cls, chosen: Bools, gap: Ints, image: Ints, kind: Ints) -> "_Alarms":
+        gap, image, kind = gap[chosen], image[chosen], kind[chosen]
+        key = gap.astype(np.int64) * (int(image.max(initial=0)) + 1) + image
+        _, first, count = np.unique(key, return_index=True, return_counts=True)
+        return cls(gap[first], image[first], kind[first], count.astype(np.float64))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block of predicted boxes: those that find somebody, and false positives beside people and without any."""
+
+    hit_image: Ints
+    hit_kind: Ints
+    beside: _Alarms
+    empty: _Alarms
+
+    @classmethod
+    def of(cls, image: Ints, kind: Ints) -> "_Block":
+        hit = kind >= 0
+        gap = np.cumsum(hit)
+        beside, empty = (_Alarms.of(chosen, gap, image, kind) for chosen in (kind < -1, kind == -1))
+        return cls(image[hit], kind[hit], beside, empty)
+
+
+@dataclass(frozen=True)
 class _Own:
     """What counts for one group in a block of predicted boxes."""
 
@@ -141,15 +176,16 @@ class _Own:
     alarms_before: Ints
     """For each hit, the number of these before it."""
     empty_before: Ints
-    """For each hit, the number of false positives in images without people before it."""
+    """For each hit, the number of sums of false positives in images without people before it."""
 
     @classmethod
-    def of(cls, image: Ints, kind: Ints, member: Bools, share: Array) -> "_Own":
-        hit, alarm = np.flatnonzero(kind >= 0), np.flatnonzero(kind < -1)
-        hit, counted = hit[member[kind[hit]]], share[-1 - kind[alarm]]
-        alarm, counted = alarm[counted > 0], counted[counted > 0]
-        empty = np.searchsorted(np.flatnonzero(kind == -1), hit)
-        return cls(image[hit], image[alarm], counted, np.searchsorted(alarm, hit), empty)
+    def of(cls, block: _Block, member: Bools, share: Array) -> "_Own":
+        hit = np.flatnonzero(member[block.hit_kind])
+        counted = share[-1 - block.beside.kind] * block.beside.count
+        own = counted > 0
+        alarms_before = np.searchsorted(block.beside.gap[own], hit, side="right")
+        empty_before = np.searchsorted(block.empty.gap, hit, side="right")
+        return cls(block.hit_image[hit], block.beside.image[own], counted[own], alarms_before, empty_before)
 
 
 def _running(values: NDArray[Any]) -> Array:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from countenance.answers.raw import described
 from countenance.errors import InputError
+from countenance.text import kind_of, words_of
 
 _END = object()
 
@@ -84,7 +85,8 @@ def blamed(image: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(str(error) if str(error).startswith(image) else f"{image}: {error}") from error.__cause__
+        text = words_of(error)
+        raise InputError(text if text.startswith(image) else f"{image}: {text}") from error.__cause__
     except (Exception, SystemExit) as error:
-        first = (str(error).strip().splitlines() or [""])[0]
-        raise InputError(f"{image}: the model raised {type(error).__name__}: {first}") from error
+        first = (words_of(error).strip().splitlines() or [""])[0]
+        raise InputError(f"{image}: the model raised {kind_of(error)}: {first}") from error

@@ -17,7 +17,7 @@ from countenance.run.chosen_model import ChosenModel
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
-from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT
+from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, is_own, marker_name
 from countenance.run.manifest import DamagedManifest, Manifest, Place
 from countenance.run.marker import Marker
 from countenance.run.pictures import changed_picture
@@ -221,9 +221,9 @@ class Evaluation:
         for number, marker in again.items():
             score(self.plan, self.store, pieces[number], marker, conditions)
         markers = self.store.committed()
+        counts = {marker_name(number) for number in markers}
         for entry in self.store.storage.entries("shards/"):
-            stem = Path(entry.name).stem
-            if not stem.isdigit() or int(stem) not in markers:
+            if is_own(entry.name) and entry.name not in counts:  # what a user put there stays
                 self.store.storage.delete(entry.name)
         return markers
 

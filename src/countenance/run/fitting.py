@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 from countenance.data.fit_input import FitContext
 from countenance.errors import CannotAnswer, InputError
 from countenance.models.model import attribute_of
-from countenance.run.shard import refuse_interrupt, words
+from countenance.run.shard import refuse_interrupt
 from countenance.run.store import RunStore
-from countenance.text import one_line
+from countenance.text import kind_and_words, one_line, words_of
 
 LONGEST = 86400.0
 """Seconds that fitting may take: a network may learn for hours."""
@@ -42,12 +42,12 @@ def fitted(model: Any, context: FitContext | None, store: RunStore) -> Any:
     try:
         notes = fit(context.copied())
     except CannotAnswer as reason:
-        return Declined(words(reason))
+        return Declined(words_of(reason))
     except InputError:
         raise
     except BaseException as error:
         refuse_interrupt(error)
-        first = one_line(f"{type(error).__name__}: {words(error)}")
+        first = one_line(kind_and_words(error))
         raise InputError(f"the model could not be fitted ({first})") from error
     seconds = round(time.perf_counter() - started, 3)
     store.write_fit_notes({"seconds": seconds} | (dict(notes) if isinstance(notes, Mapping) else {}))

@@ -23,6 +23,7 @@ from countenance.models.registry import default_threads
 from countenance.run.early_stop import Watch
 from countenance.run.engine.processes import each
 from countenance.settings.engine import ProgressMaker
+from countenance.text import kind_and_words
 
 Step = Callable[[Any, NDArray[np.uint8], NDArray[np.float64] | None], Arrays]
 """The model, an image and the boxes of its job in; arrays out."""
@@ -173,7 +174,7 @@ def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | No
         except InputError:
             raise
         except Exception as error:
-            return f"the model failed ({' '.join(f'{type(error).__name__}: {error}'.split())})"
+            return f"the model failed ({' '.join(kind_and_words(error).split())})"
         cache.put(job["kind"], order["key"], arrays)
         return None
 

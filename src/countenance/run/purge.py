@@ -146,7 +146,7 @@ def _purge_one(store: RunStore, ids: set[str], settings: PurgeSettings, dry_run:
 
 def _together(matched: set[str], unknown: tuple[str, ...], done: Sequence[tuple[RunStore, Purged]]) -> Purged:
     def all_of(name: str) -> tuple[str, ...]:
-        return tuple(value for _, purged in done for value in getattr(purged, name))
+        return tuple(dict.fromkeys(value for _, purged in done for value in getattr(purged, name)))
 
     return Purged(
         people=max(len(matched), max((purged.people for _, purged in done), default=0)),
@@ -156,7 +156,7 @@ def _together(matched: set[str], unknown: tuple[str, ...], done: Sequence[tuple[
         made_again=all_of("made_again"),
         removed=all_of("removed"),
         left=all_of("left"),
-        runs=tuple(store.place for store, _ in done),
+        runs=tuple(dict.fromkeys(store.place for store, _ in done)),
         files=all_of("files"),
     )
 
@@ -189,7 +189,9 @@ def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged
     """Every step leads to the same end when it is done twice."""
     gone = set(journal.samples)
     ours = set(made_again_of(store))  # a journal that somebody else wrote names what it likes
-    for name in (*(name for name in journal.files if name in ours), AUDIT, FINDINGS, RESULTS):
+    computed = [*(name for name in journal.files if name in ours), AUDIT, FINDINGS, RESULTS]
+    deleted = [name for name in dict.fromkeys(computed) if store.storage.has(name)]
+    for name in computed:
         store.storage.delete(name)  # computed from everybody, or shows somebody
     _delete_thumbnails(store, gone)
     before = _filter_shards(store, gone)
@@ -218,7 +220,7 @@ def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged
         store.seal()
     store.storage.delete(JOURNAL)
     there = {entry.name for entry in store.storage.entries()}
-    lost = tuple(name for name in journal.files if name not in there and name != PAGES)
+    lost = tuple(name for name in deleted if name not in there and name != PAGES)
     return Purged(journal.people, len(gone), journal.rows, (), tuple(rewritten), lost, foreign_in(store))
 
 

@@ -91,11 +91,9 @@ def check_scores(table: Any, place: str) -> None:
             good, expected = text, "text"
         elif column.name.startswith("m."):
             good, expected = number, "numbers"
-        elif column.name.startswith("attr."):
+        else:
             several = types.is_list(kind) and types.is_string(kind.value_type)
             good, expected = number or text or several, "text, numbers or lists of text"
-        else:
-            continue
         if not good and not types.is_null(kind):
             raise InputError(f"{place}: {column.name} holds {kind}, expected {expected}; evaluate again to repair")
 

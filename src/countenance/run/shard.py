@@ -8,7 +8,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from countenance.run.store import RunStore
 from countenance.tasks import Context, Row, Shard, Task
 from countenance.tasks.states import state_to_bytes
 from countenance.tasks.task import CONTEXT, Refused
+from countenance.text import kind_and_words, words_of
 from countenance.worker_process import in_worker
 
 Failure = Mapping[str, Any]
@@ -168,12 +169,11 @@ class FailedImage:
 
     @classmethod
     def of(cls, error: BaseException) -> "FailedImage":
-        message = words(error)
-        if isinstance(error, CannotAnswer):
-            return cls(DECLINED, message)
-        kind = "answer" if isinstance(error, InputError) else "model"
-        name = type(error).__name__
-        return cls(kind, message if kind == "answer" else f"{name}: {message}" if message and message != name else name)
+        if issubclass(type(error), CannotAnswer):  # isinstance asks the exception itself, which is foreign
+            return cls(DECLINED, words_of(error))
+        if issubclass(type(error), InputError):
+            return cls("answer", words_of(error))
+        return cls("model", kind_and_words(error))
 
 
 def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
@@ -191,7 +191,7 @@ def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[A
 
 def refuse_interrupt(error: BaseException) -> None:
     """Raise Ctrl-C again; whatever else a model raises is its own failure, and in a worker process that is one too."""
-    if isinstance(error, KeyboardInterrupt) and not in_worker():
+    if issubclass(type(error), KeyboardInterrupt) and not in_worker():
         raise error
 
 
@@ -235,9 +235,9 @@ def valid(task: Task, sample: Sample, raw: Any, context: Context = CONTEXT) -> A
         return task.check(raw, sample, context)
     except BaseException as error:  # a prediction is foreign: whatever it does when it is looked at, it is not valid
         refuse_interrupt(error)
-        answer = error.answer if isinstance(error, Refused) else None
+        answer = cast(Refused, error).answer if issubclass(type(error), Refused) else None
         boxes = answer.xyxy.tolist() if isinstance(answer, Boxes) and _usual(answer.xyxy) else None
-        return FailedImage("answer", words(error), boxes)
+        return FailedImage("answer", words_of(error), boxes)
 
 
 def settle(
@@ -295,10 +295,10 @@ def score_valid(
         with limited_time(limit):
             rows = task.score(sample, answer)
     except ValueError as error:  # a valid answer that does not fit this image; anything else is a bug
-        result.fail(sample, "answer", words(error))
+        result.fail(sample, "answer", words_of(error))
         return
     except (TooSlow, MemoryError) as error:
-        result.fail(sample, "answer", f"scoring {words(error) or 'took more memory than there is'}")
+        result.fail(sample, "answer", f"scoring {words_of(error) or 'took more memory than there is'}")
         return
     unscored = {subject.id for subject in sample.subjects if not subject.scored}
     rows = [row for row in rows if row.get("subject") not in unscored] if unscored else rows
@@ -309,14 +309,6 @@ def score_valid(
 def _usual(numbers: NDArray[np.float64]) -> bool:
     """Whether these could be boxes of a picture in some reading."""
     return bool(np.isfinite(numbers).all() and (np.abs(numbers) < LARGEST_COORDINATE).all())
-
-
-def words(error: BaseException) -> str:
-    """An exception's text; a foreign exception class may fail even at this."""
-    try:
-        return str(error)
-    except Exception:
-        return type(error).__name__
 
 
 def predictions(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:

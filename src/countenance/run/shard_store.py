@@ -60,14 +60,18 @@ class ShardStore:
     def read(self, name: str) -> bytes:
         """The content of a file of the run, checked where the store is verified; `Missing` when there is none."""
         content = self.storage.read(name)
-        if self.verified and self._finished and is_sealable(name):
+        if self._checks(name):
             self.hashes.check(name, content, remedy_of(name))
-        elif self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
+        return content
+
+    def _checks(self, name: str) -> bool:
+        """Whether a file is compared with its hash; a result of a run that has no hashes yet is refused."""
+        if self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
             raise InputError(
                 f"{self.place}: the run did not finish, so nothing says that {name} is what was written; the same "
                 "`countenance run` command goes on (--unverified reads it all the same)"
             )
-        return content
+        return bool(self.verified and self._finished and is_sealable(name))
 
     def _once(self, name: str, parse: Callable[[], Parsed]) -> Parsed:
         """What `parse` makes of a file; read again only where the file is another one, or cannot be told from it."""

@@ -13,7 +13,7 @@ from countenance.data import Sample
 from countenance.data.conditions import Conditions, measured_again
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
-from countenance.run.file_names import FAILURES, MANY_SCORES, SCORES, WORK
+from countenance.run.file_names import FAILURES, MANY_SCORES, SCORES, WORK, is_own
 from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.manifest import Manifest
 from countenance.run.marker import Marker
@@ -140,7 +140,8 @@ def finish(
     store.write_manifest(manifest)
     store.seal()
     for entry in store.storage.entries(WORK):
-        store.storage.delete(entry.name)
+        if is_own(entry.name):
+            store.storage.delete(entry.name)
     return manifest
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from countenance.decoding import decoding, first_line, json_of
+from countenance.decoding import decoding, first_line, json_of, open_parquet
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.file_names import (
@@ -37,11 +37,14 @@ from countenance.run.manifest import DamagedManifest, Manifest, Place, read_mani
 from countenance.run.rows import check_failures, check_scores
 from countenance.run.shard_store import ShardStore
 from countenance.run.trust import is_marked, mark_of
+from countenance.scratch import temporary_folder
 from countenance.storage import Missing
 from countenance.tasks.results import Result, results_from_json, results_to_json
 
 MOST_ROWS = 10_000_000
 """Above so many rows the score table is a folder of files with the same columns."""
+COPIED_AT_ONCE = 8 << 20
+"""Bytes of a file that are copied at once."""
 
 
 class RunStore(ShardStore):
@@ -151,21 +154,49 @@ class RunStore(ShardStore):
 
     @contextmanager
     def score_paths(self) -> Iterator[list[Path] | None]:
-        """The files of a score table that is too large to be read whole, on this machine; None: it is small."""
-        entries = self.storage.entries(MANY_SCORES)
-        names = [entry.name for entry in entries if is_table(entry.name)]
+        """The files of a score table that is too large to be read whole, on this machine; None: it is small.
+
+        Libraries open them by name, several times. Where hashes are compared they are copies in the private folder of
+        this process, hashed while they are made: in the run somebody could exchange a file that was compared before it
+        is read.
+        """
+        names = [entry.name for entry in self.storage.entries(MANY_SCORES) if is_table(entry.name)]
         if not names:
             yield None
-            return
-        with ExitStack() as stack:
-            paths = {name: Path(stack.enter_context(self.storage.local_file(name))) for name in names}
-            for name, path in paths.items():
-                self.check_file(name, path)
-            yield list(paths.values())
+        elif not all(self._checks(name) for name in names):
+            with ExitStack() as stack:
+                paths = {name: Path(stack.enter_context(self.storage.local_file(name))) for name in names}
+                yield self._score_tables(paths)
+        else:
+            with temporary_folder("scores") as folder:
+                try:
+                    yield self._score_tables({name: self._copied(name, folder / Path(name).name) for name in names})
+                except InputError as error:
+                    if str(folder) not in str(error):
+                        raise
+                    text = str(error).replace(str(folder), f"{self.place}/{MANY_SCORES.rstrip('/')}")
+                    raise InputError(text) from None  # the copy is known to nobody
+
+    def _score_tables(self, paths: Mapping[str, Path]) -> list[Path]:
+        """The same files, with columns of the kinds that runs have."""
+        for name, path in paths.items():
+            place = f"{self.place}/{name}"
+            check_scores(open_parquet(path, place, f"; {remedy_of(name)}").schema_arrow.empty_table(), place)
+        return list(paths.values())
+
+    def _copied(self, name: str, copy: Path) -> Path:
+        """Copy a file and compare what was copied with its hash."""
+        content = hashlib.sha256()
+        with self.storage.open(name) as source, copy.open("wb") as stream:
+            while block := source.read(COPIED_AT_ONCE):
+                content.update(block)
+                stream.write(block)
+        self.hashes.check_digest(name, content.hexdigest, remedy_of(name))
+        return copy
 
     def check_file(self, name: str, path: Path) -> None:
-        """The check of `read` for a file that libraries read by themselves, in parts."""
-        if self.verified and self._finished:
+        """The check of `read` for a file that the viewer opens by its name; it is opened again when it changes."""
+        if self._checks(name):
             with path.open("rb") as stream:
                 self.hashes.check_digest(name, hashlib.file_digest(stream, "sha256").hexdigest, remedy_of(name))
 

@@ -1,6 +1,7 @@
 """A run on a disk. The only file of the package that locks and renames folders."""
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -14,12 +15,21 @@ from countenance.errors import InputError
 from countenance.files import PART, create_atomically, sync_folder, write_atomically
 from countenance.locks import open_lock, take
 from countenance.storage.base import Missing, Storage, StoredFile, checked_name
+from countenance.storage.descriptors import folder_of, open_below
 
 LOCK = ".lock"
 TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(PART)}", re.DOTALL)
 """Names as `countenance.files` gives them to what is not finished; a `.notes.part` of a user is a file like others."""
 IN_THE_WAY = ".in-the-way-"
 """What the name gets of something that was in the way of a file."""
+
+
+NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
+"""What opening says where there is no plain file: nothing, a file or a link on the way, a folder, a link, a socket."""
+
+
+BY_NUMBER = "/dev/fd"
+"""Where Linux and macOS show the open files of a process, so that a library can open one of them."""
 
 
 class LocalStorage:
@@ -55,14 +65,19 @@ class LocalStorage:
                 raise InputError(f"{part}: a link, which is not followed in a run; put the file itself there")
         raise AssertionError(name)
 
-    def read(self, name: str) -> bytes:
-        path = self.path(name)
-        if not path.is_file():  # also where a pipe is in its place, which would be waited for without end
-            raise Missing(f"{self.folder}/{name}")
+    def _opened(self, name: str) -> int:
+        """The descriptor of a blob; everything is read from it, since the name may lead elsewhere a moment later."""
+        self.path(name)
         try:
-            return path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            raise Missing(f"{self.folder}/{name}") from None
+            return open_below(self.folder, name)
+        except OSError as error:
+            if error.errno in NOTHING_THERE:
+                raise Missing(f"{self.folder}/{name}") from None
+            raise OSError(error.errno, error.strerror, str(self.folder / name)) from None
+
+    def read(self, name: str) -> bytes:
+        with os.fdopen(self._opened(name), "rb") as stream:
+            return stream.read()
 
     def stamp(self, name: str) -> tuple[int, ...] | None:
         """What tells a file from the one that was there before (every write here makes a new file); None: no file."""
@@ -75,9 +90,11 @@ class LocalStorage:
     def open(self, name: str) -> Any:
         import pyarrow as pa
 
-        if not self.path(name).is_file():
-            raise Missing(f"{self.folder}/{name}")
-        return pa.OSFile(str(self.path(name)))
+        handle = self._opened(name)
+        try:
+            return pa.OSFile(f"{BY_NUMBER}/{handle}" if Path(BY_NUMBER).is_dir() else str(self.path(name)))
+        finally:
+            os.close(handle)
 
     def has(self, name: str) -> bool:
         try:
@@ -119,15 +136,14 @@ class LocalStorage:
         if not path.is_symlink():  # a link itself can go, whatever it leads to
             path = self.path(name)
         try:
-            path.unlink()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return
-        except PermissionError:
-            if not path.is_dir():  # macOS says so of a folder
-                raise
-            return
-        sync_folder(path.parent)
+            with folder_of(self.folder, name) as (parent, last):
+                os.unlink(last, dir_fd=parent)
+        except OSError as error:
+            if error.errno in NOTHING_THERE or (isinstance(error, PermissionError) and path.is_dir()):  # macOS says so
+                return
+            raise OSError(error.errno, error.strerror, str(path)) from None
         with contextlib.suppress(OSError):  # a folder that is not empty stays
+            sync_folder(path.parent)
             for folder in path.relative_to(self.folder).parents[:-1]:
                 (self.folder / folder).rmdir()
 
@@ -162,6 +178,8 @@ class LocalStorage:
                 f"{self.folder}: a file (or a link to nothing) is in the way, expected a folder; name another"
             ) from None
         try:
+            if (self.folder / LOCK).is_dir() and not (self.folder / LOCK).is_symlink():
+                self._free(LOCK)
             handle = open_lock(self.folder / LOCK)
         except OSError as error:
             raise InputError(

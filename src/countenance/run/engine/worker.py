@@ -30,9 +30,8 @@ from countenance.run.shard import (
     refuse_interrupt,
     run_shard,
     takes_ids,
-    words,
 )
-from countenance.text import one_line
+from countenance.text import kind_and_words, one_line
 from countenance.worker_process import Handler, Order, Tell
 
 WRITING = 300.0
@@ -225,7 +224,7 @@ def loaded_model(job: Job) -> Any:
         raise
     except BaseException as error:
         refuse_interrupt(error)
-        first = one_line(f"{type(error).__name__}: {words(error)}")
+        first = one_line(kind_and_words(error))
         raise InputError(f"model {job.model.source!r} cannot be made ({first})") from error
     if isinstance(model, TorchModel) and model.device.startswith("cuda"):
         model.batch = max(model.batch, job.batch)
