@@ -104,7 +104,7 @@ def test_changed_samples_are_shown_unless_they_are_real_people(runs, tmp_path: P
     pair = [runs["good"], runs["worse"]]
     found = compare(*pair, by=["skin_tone"])
     page = write_comparison(found, pair, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "From right to wrong by recall@0.5" in page and page.count("data:image/jpeg") == 12
+    assert "From right to wrong: Faces found" in page and page.count("data:image/jpeg") == 12
     record = pair[0].manifest.dataset
     monkeypatch.setattr(record, "card", record.card.model_copy(update={"real_people": True}))
     hidden = write_comparison(found, pair, tmp_path / "hidden.html").read_text(encoding="utf-8")
