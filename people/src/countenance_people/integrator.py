@@ -14,6 +14,8 @@ from typing import Any
 import drjit as dr
 import mitsuba as mi
 
+from countenance_people._backend import on_gpu
+
 CHANNELS = ("light", "albedo", "normal")
 LENS_REFLECTANCE = 0.045
 """Reflectance of both faces of a coated lens at normal incidence."""
@@ -60,7 +62,7 @@ class People(mi.SamplingIntegrator):
         previous_pdf = mi.Float(1)
         if dr.hint(self.lenses is not None, mode="scalar"):
             lens = self.lenses.ray_intersect(ray, active)
-            if dr.hint("cuda" in mi.variant(), mode="scalar"):
+            if dr.hint(on_gpu(), mode="scalar"):
                 dr.eval(ray, lens)  # OptiX follows rays through one scene in a kernel
         hit = first_hit(scene, ray, active)
         valid = mi.Bool(active & hit.is_valid())
