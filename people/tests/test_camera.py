@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("scipy")
 
 from countenance_people.camera import Camera, head_angles, level, orbit
+from countenance_people.light import lamp_scale, rig
 
 
 def turned(axis: str, degrees: float) -> np.ndarray:
@@ -46,3 +47,12 @@ def test_head_angles_are_relative_to_the_camera() -> None:
     assert (yaw, pitch, roll) == pytest.approx((20, 0, 0), abs=1e-6)
     _, pitch, _ = head_angles(turned("x", -10), camera, np.zeros(3))
     assert pitch == pytest.approx(10)
+
+
+@pytest.mark.parametrize("distance", [0.8, 1.6, 2.6, 5.0])
+def test_no_lamp_stands_before_the_camera(distance: float) -> None:
+    for kind in ("flash", "backlight"):
+        for lamp in rig(kind, np.random.default_rng(1)).lamps:
+            scale = lamp_scale(lamp, 1.0, distance)
+            assert scale * lamp.distance > distance or abs(lamp.azimuth) > 45
+            assert scale == 1.0 or distance > lamp.distance

@@ -42,3 +42,8 @@ def load_mitsuba(variant: str | None = None, threads: int | None = None) -> tupl
         if threads and name.startswith("llvm"):
             drjit.set_thread_count(threads)
     return mitsuba, drjit
+
+
+def on_gpu() -> bool:
+    """Whether mitsuba renders on a GPU."""
+    return "cuda" in str(load_mitsuba()[0].variant())

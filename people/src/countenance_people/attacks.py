@@ -51,7 +51,7 @@ def attack(spec: PictureSpec, retry: int = 0, quality: Quality = Quality()) -> P
     if spec.kind == "tablet":  # a lamp that the glass mirrors
         glare = Lamp(float(rng.uniform(-12, 12)), float(rng.uniform(8, 22)), 0.10, np.full(3, 40.0), 1.6)
         around = replace(around, lamps=(*around.lamps, glare))
-    shapes |= emitters(around, np.zeros(3))
+    shapes |= emitters(around, np.zeros(3), camera.origin)
     scene, pixels = trace(camera, shapes, None, quality, int((spec.seed + 7919 * retry) % 2**31))
     layer, fine = finish.layers(pixels), larger(camera)
     behind = backdrop_picture(spec.background, spec.seed, fine.width, fine.height)

@@ -7,6 +7,7 @@ specification and the settings alone, not on how many processes there are or wha
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import json
@@ -105,11 +106,14 @@ def render_one(spec: PictureSpec, out: Path, retry: int = 0, settings: Settings 
 def serve() -> None:
     """Entry of a child: render the pictures named on standard input, until the time is up."""
     from countenance_people._backend import load_anny, load_mitsuba
+    from countenance_people.shape import load_template
 
     job = json.loads(sys.stdin.read())
     settings = Settings(**job["settings"])
     load_mitsuba(settings.variant, settings.threads)
     load_anny()[1].set_num_threads(settings.threads)
+    load_template()
+    gc.freeze()  # every picture collects garbage: the libraries and the template are none
     for plan, retry in job["requests"]:
         if job["until"] is not None and time.time() > job["until"]:
             return

@@ -43,7 +43,7 @@ from countenance_people.scene import (
 from countenance_people.shape import NOSE_TIP, Body, Template
 from countenance_people.skin import roughness, skin_colour
 from countenance_people.spec import Person
-from countenance_people.wrinkles import relief
+from countenance_people.wrinkles import crease_shade, face_folds, relief
 
 # Skin under cloth deeper than this is dropped: it would only poke through.
 COVERED = 0.012
@@ -88,7 +88,8 @@ class Workshop:
     def __post_init__(self) -> None:
         head, identity = self.template.head, self.person.identity
         face = head.operator @ self.body.posed
-        self.face = face + vertex_normals(face, head.triangles) * relief(identity, head)[:, None]
+        self.folds = face_folds(identity, head)
+        self.face = face + vertex_normals(face, head.triangles) * relief(identity, head, self.folds)[:, None]
         self.normal = vertex_normals(self.face, head.triangles)
         self.local = transform(np.linalg.inv(self.body.head_motion), self.face)
         self.eyes = eye_centres(self.body)
@@ -202,7 +203,8 @@ def _skin_and_clothes(shop: Workshop) -> None:
     where = np.where(labels == CODE["neck"], part("Neck"), part("Face"))
     if person.headwear in CLOTHS:  # ears would only poke through
         shown &= ~np.isin(labels, (CODE["l_ear"], CODE["r_ear"]))
-    colour, rough = skin_colour(identity, head, hair_rgb), roughness(identity, head)
+    colour = skin_colour(identity, head, hair_rgb) * crease_shade(shop.folds)
+    rough = roughness(identity, head)
     builder.add(shop.face, head.triangles[shown], colour, labels[shown], where[shown], rough, 0.05, shop.normal)
     centre = trunk.canonical[trunk.triangles].mean(1)
     shown = (covered[trunk.triangles].min(1) < COVERED) & ((centre[:, 2] < 0.535) | (np.abs(centre[:, 0]) > 0.155))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import binary_erosion, gaussian_filter
 
+from countenance_people._backend import on_gpu
 from countenance_people.labels import CODE
 from countenance_people.mesh import Array
 
@@ -57,7 +58,12 @@ def denoise(image: Array, albedo: Array, normal: Array) -> Array:
     except ImportError:
         return image
     color, albedo, normal = (np.ascontiguousarray(part, np.float32) for part in (image, albedo, normal))
-    return np.asarray(pyoidn.denoise(color, albedo=albedo, normal=normal))
+    if not on_gpu():
+        return np.asarray(pyoidn.denoise(color, albedo=albedo, normal=normal))
+    import torch
+
+    parts = [torch.from_numpy(part).cuda() for part in (color, albedo, normal)]
+    return np.asarray(pyoidn.denoise(parts[0], albedo=parts[1], normal=parts[2]).cpu().numpy())
 
 
 def under_skin(layer: Layers, label: Array, person: Array, pixels_per_metre: dict[int, float]) -> Array:

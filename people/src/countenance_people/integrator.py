@@ -14,6 +14,8 @@ from typing import Any
 import drjit as dr
 import mitsuba as mi
 
+from countenance_people._backend import on_gpu
+
 CHANNELS = ("light", "albedo", "normal")
 LENS_REFLECTANCE = 0.045
 """Reflectance of both faces of a coated lens at normal incidence."""
@@ -58,10 +60,13 @@ class People(mi.SamplingIntegrator):
         depth = mi.UInt32(0)
         previous = dr.zeros(mi.SurfaceInteraction3f)
         previous_pdf = mi.Float(1)
+        if dr.hint(self.lenses is not None, mode="scalar"):
+            lens = self.lenses.ray_intersect(ray, active)
+            if dr.hint(on_gpu(), mode="scalar"):
+                dr.eval(ray, lens)  # OptiX follows rays through one scene in a kernel
         hit = first_hit(scene, ray, active)
         valid = mi.Bool(active & hit.is_valid())
         if dr.hint(self.lenses is not None, mode="scalar"):
-            lens = self.lenses.ray_intersect(ray, active)
             worn = lens.is_valid() & (lens.t < dr.select(hit.is_valid(), hit.t, dr.inf))
             share = LENS_REFLECTANCE + (1 - LENS_REFLECTANCE) * (1 - dr.abs(dr.dot(ray.d, lens.n))) ** 5
             mirrored = lens.spawn_ray(lens.to_world(mi.reflect(lens.wi)))

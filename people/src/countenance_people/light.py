@@ -25,6 +25,10 @@ GELS = (
 )
 
 
+BEHIND = 0.4
+"""How many metres a lamp stands behind the camera at least."""
+
+
 @dataclass(frozen=True)
 class Lamp:
     """A soft box: direction in degrees (azimuth 0 is the camera's side, positive to the picture's right), half side
@@ -153,21 +157,33 @@ _RIGS = {
 }
 
 
-def emitters(rig: Rig, target: Array, scale: float = 1.0) -> dict[str, Any]:
+def lamp_scale(lamp: Lamp, scale: float, camera: float) -> float:
+    """How many times a lamp is enlarged and moved away, for a camera `camera` metres from the target.
+
+    A lamp on the camera's side that would stand before it and hide what it sees is put behind it. Its light stays the
+    same: seen from the target, it is as large as before.
+    """
+    if abs(lamp.azimuth) > 45 or lamp.distance * scale > camera:
+        return scale
+    return (camera + BEHIND) / lamp.distance
+
+
+def emitters(rig: Rig, target: Array, camera: Array, scale: float = 1.0) -> dict[str, Any]:
     """Mitsuba's description of a set-up around a target; `scale` enlarges the set for full figures."""
     mi, _ = load_mitsuba()
     shapes: dict[str, Any] = {}
     for number, lamp in enumerate(rig.lamps):
+        size = lamp_scale(lamp, scale, float(np.linalg.norm(camera - target)))
         turn, rise = math.radians(lamp.azimuth), math.radians(lamp.elevation)
         aim = np.array([math.sin(turn) * math.cos(rise), -math.cos(turn) * math.cos(rise), math.sin(rise)])
         place = mi.ScalarTransform4f().look_at(
-            origin=[float(v) for v in target + aim * lamp.distance * scale],
+            origin=[float(v) for v in target + aim * lamp.distance * size],
             target=[float(v) for v in target],
             up=[0, 0.01, 1],
         )
         shapes[f"light_{number}"] = {
             "type": "rectangle",
-            "to_world": place.scale(float(lamp.size * scale)),
+            "to_world": place.scale(float(lamp.size * size)),
             "emitter": {"type": "area", "radiance": rgb(lamp.radiance)},
         }
     shapes["light_around"] = surrounding(rig.surrounding)

@@ -72,7 +72,7 @@ class NoiseBank:
             fields = [noise(self._points, frequency, 7919 + k) for k in range(self.FIELDS)]
             self._cache[frequency] = np.stack(fields).astype(np.float32)
         weights = normalise(np.random.default_rng([seed, int(frequency * 10)]).normal(size=self.FIELDS))
-        return np.asarray(weights @ self._cache[frequency], float)
+        return np.asarray(weights.astype(np.float32) @ self._cache[frequency], float)
 
 
 def catmull_clark(quads: Array, vertices: int) -> tuple[sparse.csr_matrix, Array]:

@@ -194,7 +194,7 @@ def still(
 ) -> Picture:
     """A picture of shapes before the backdrop of a specification, exposed for the whole scene."""
     around = rig(spec.light, np.random.default_rng([spec.seed, 101]))
-    shapes = {**shapes, **emitters(around, target, 1.2)}
+    shapes = {**shapes, **emitters(around, target, camera.origin, 1.2)}
     _, pixels = trace(camera, shapes, None, quality, int((spec.seed + 7919 * retry) % 2**31))
     layer = finish.layers(pixels)
     fine = larger(camera)

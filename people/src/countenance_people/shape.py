@@ -180,7 +180,9 @@ def load_template() -> Template:
     from PIL import Image
 
     topology = TopologyConfig("makehuman", nudity_edits=True, remove_unattached_vertices=False, triangulate_faces=False)
-    model = anny.Anny(topology=topology, local_changes="all", facial_actions="all", phenotypes="all")
+    options = {"local_changes": "all", "facial_actions": "all", "phenotypes": "all"}
+    # The compacted blend shapes are the same up to rounding, and take minutes and a gigabyte to prepare.
+    model = anny.Anny(topology=topology, phenotype_blendshapes="original", **options)
     model.set_skinning_method("lbs")  # the same with and without warp-lang, and nothing to compile
     data = Path(str(anny.paths.get_anny_root_dir())) / "data"
     texture, corners = _read_obj(data / "mpfb2" / "3dobjs" / "base.obj")

@@ -140,13 +140,14 @@ def trace(camera: Camera, shapes: dict[str, Any], lenses: Any, quality: Quality,
     return scene, np.array(mi.render(scene, integrator=make_integrator(quality.depth, lenses), seed=seed))
 
 
-def _scenery(spec: PictureSpec, around: Rig, bodies: list[Body]) -> dict[str, Any]:
+def _scenery(spec: PictureSpec, around: Rig, bodies: list[Body], camera: Array) -> dict[str, Any]:
     """Lamps, and for whole figures the place they stand in."""
     if spec.part not in WIDE:
-        return emitters(around, np.array([0, 0.02, -0.05]))
+        return emitters(around, np.array([0, 0.02, -0.05]), camera)
     rng = np.random.default_rng([spec.seed, 112])
     group = spec.part == "groups"
-    shapes = emitters(around, np.array([0, 3.2, 1.3]) if group else np.array([0, 0, 1.1]), 2.6 if group else 2.0)
+    target = np.array([0, 3.2, 1.3]) if group else np.array([0, 0, 1.1])
+    shapes = emitters(around, target, camera, 2.6 if group else 2.0)
     shapes |= place.room(rng, 7.2 if group else 2.4) if spec.background == "room" else place.ground(rng)
     for number, (person, body) in enumerate(zip(spec.persons, bodies, strict=True)):
         if person.posture in SEATED:
@@ -171,7 +172,7 @@ def photograph(spec: PictureSpec, retry: int = 0, quality: Quality = Quality()) 
             density = _density(camera, body)
             figures.append(build(template, person, body, camera.origin, Path(folder), f"p{number}_", density))
         shapes: dict[str, Any] = {name: part.shape for figure in figures for name, part in figure.parts.items()}
-        shapes |= _scenery(spec, around, bodies)
+        shapes |= _scenery(spec, around, bodies, camera.origin)
         lenses = _lens_scene(figures)
         gc.collect()
         scene, pixels = trace(camera, shapes, lenses, quality, int((spec.seed + 7919 * retry) % 2**31))

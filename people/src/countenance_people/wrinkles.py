@@ -27,25 +27,27 @@ FOLDS: tuple[tuple[tuple[tuple[float, float], ...], float, float, float], ...] =
     (((0.0480, 0.7280), (0.0540, 0.7215), (0.0600, 0.7150)), 0.00055, 0.0010, 0.35),
 )
 
+CREASE = np.array([0.34, 0.52, 0.56])
+"""How much light of each channel the deepest fold takes away."""
 
-def relief(identity: Identity, surface: Surface) -> Array:
-    """Displacement in metres: pores for everybody, folds for those over 34."""
+
+def relief(identity: Identity, surface: Surface, folds: Array) -> Array:
+    """Displacement in metres: pores for everybody, `folds` and what sags for those over 34."""
     noise, seed, old = surface.noise, identity.seed, ageing(identity.years)
     child = identity.years < 14
     height = (0.000018 if child else 0.00004) * noise(600, seed + 20) + 0.00005 * noise(130, seed + 21)
     if old <= 0:
         return np.asarray(height)
     x, y, z = np.abs(surface.canonical[:, 0]), surface.canonical[:, 1], surface.canonical[:, 2]
-    front = smoothstep(-0.045, -0.075, y)
-    return np.asarray(
-        height
-        + _folds(identity, surface, x, z, old) * front
-        + _sagging(x, y, z, old)
-        + _neck(identity, surface, x, y, z, old)
-    )
+    return np.asarray(height + folds + _sagging(x, y, z, old) + _neck(identity, surface, x, y, z, old))
 
 
-def _folds(identity: Identity, surface: Surface, x: Array, z: Array, old: float) -> Array:
+def face_folds(identity: Identity, surface: Surface) -> Array:
+    """Displacement in metres of the folds on the front of the face; zero up to 34 years."""
+    old = ageing(identity.years)
+    x, y, z = np.abs(surface.canonical[:, 0]), surface.canonical[:, 1], surface.canonical[:, 2]
+    if old <= 0:
+        return np.zeros(len(x))
     noise, seed = surface.noise, identity.seed
     rng = np.random.default_rng([seed, 61])
     wander = 0.0011 * noise(55, seed + 23)
@@ -64,7 +66,13 @@ def _folds(identity: Identity, surface: Surface, x: Array, z: Array, old: float)
         groove = np.exp(-((off / wide) ** 2)) - 0.42 * np.exp(-(((off - 2.1 * wide) / (1.4 * wide)) ** 2))
         total -= depth * share * fade * groove
     cross = np.clip(noise(300, seed + 22), 0, 1) + np.clip(noise(420, seed + 25), 0, 1)
-    return np.asarray(total - 0.00011 * old * cross)
+    return np.asarray((total - 0.00011 * old * cross) * smoothstep(-0.045, -0.075, y))
+
+
+def crease_shade(folds: Array) -> Array:
+    """What skin in a fold reflects, for each channel: less light gets in and out, and blood shows."""
+    depth = np.clip((-folds - 0.00012) / 0.0010, 0, 1)
+    return np.asarray(np.exp(-depth[:, None] * CREASE))
 
 
 def _distance(x: Array, z: Array, line: Array) -> tuple[Array, Array]:
