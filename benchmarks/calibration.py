@@ -248,12 +248,14 @@ def comparison_alarms() -> Iterator[Line]:
         yield Line("false alarms", f"pairs, {name}", ALARM, partial(alarms, make, ["a0"], comparison="pairs"))
         for reference in ("best", "largest", "g1"):
             for adjust in ("minp", "holm") if reference == "g1" else ("holm",):
-                run = partial(alarms, make, ["a0"], comparison="reference", reference=reference, adjust=adjust)
+                run = partial(
+                    alarms, make, ["a0"], comparison="reference", reference=reference, adjust=adjust, better="higher"
+                )
                 yield Line("false alarms", f"reference {reference}, {name}: {adjust}", ALARM, run, 0.5)
         yield Line("false alarms", f"spread, {name}", ALARM, partial(alarms, make, ["a0"], comparison="spread"), 0.5)
     few = partial(sim.fair_rates, people=120, groups=(4,), rows="pareto", p=0.8)
     for name, make in (("300 people", unequal), ("120 people", few)):
-        for asked in ({"comparison": "pairs"}, {"comparison": "reference", "reference": "best"}):
+        for asked in ({"comparison": "pairs"}, {"comparison": "reference", "reference": "best", "better": "higher"}):
             called = asked.get("reference", "pairs")
             yield Line(
                 "false alarms", f"{called}, rates, {name}, Pareto sizes", ALARM, partial(alarms, make, ["a0"], **asked)

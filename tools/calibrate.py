@@ -30,6 +30,7 @@ SURFACES = {
     "adjusted p": ("countenance.auditing.audit.audit", "countenance.auditing.audit.audited"),
     "interval": (
         "countenance.auditing.audit.estimates",
+        "countenance.auditing.levels.estimates_at",
         "countenance.auditing.estimates.wilson",
         "countenance.auditing.estimates.wilson_limits",
         "countenance.auditing.estimates.clopper_pearson_limits",
@@ -88,16 +89,22 @@ COUNTS = {"alarms": "adjusted p", "covers": "interval", "covers_own": "interval"
 def code_hash(surface: str) -> str:
     """One hash of the code behind a surface: its functions' modules and all of the package's modules that these import.
 
-    Comments, docstrings and the layout of lines do not count.
+    Comments, docstrings and indentation do not count; the same source has the same hash in every version of Python.
     """
     digest = hashlib.sha256()
     for module in sorted(_reached({name.rpartition(".")[0] for name in SURFACES[surface]})):
-        tree = ast.parse(_path(module).read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-                node.value = ast.Constant(value="")
-        digest.update(ast.dump(tree).encode())
+        digest.update(_code(_path(module).read_text(encoding="utf-8")).encode())
     return digest.hexdigest()[:16]
+
+
+def _code(text: str) -> str:
+    """The lines of a module without docstrings, comments that have a line to themselves, and spaces around."""
+    silent: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            silent |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = [line.strip() for number, line in enumerate(text.splitlines(), 1) if number not in silent]
+    return "\n".join(line for line in lines if line and not line.startswith("#"))
 
 
 def _path(module: str) -> Path:
@@ -156,9 +163,12 @@ def sizes(line: Any) -> tuple[int, int]:
 
 
 def draw(index: int, tables: int) -> dict[str, Any]:
-    """One line, simulated."""
+    """One line, simulated; a line whose simulation fails has only its process and the problem."""
     line = simulated.lines()[index]
-    value, error, count = line.run(tables)
+    try:
+        value, error, count = line.run(tables)
+    except Exception as problem:  # the other lines are worth their hours
+        return {"process": f"{line.section}: {line.name}", "problem": repr(problem)}
     kind, nominal = kind_of(line)
     people, groups = sizes(line)
     surface = surface_of(line)
@@ -197,6 +207,9 @@ def main() -> None:
     ]
     with multiprocessing.Pool(options.jobs) as pool:
         for done, line in enumerate(pool.imap_unordered(partial(draw, tables=options.tables), due), 1):
+            if "problem" in line:
+                print(f"{done} of {len(due)}: {line['process']} FAILED: {line['problem']}", flush=True)
+                continue
             known[line["process"]] = line
             _write([known[process] for process in lines if process in known])
             print(f"{done} of {len(due)}: {line['process']} {line['value']} ± {line['se']}", flush=True)

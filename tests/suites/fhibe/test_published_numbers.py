@@ -44,7 +44,13 @@ def test_functions_have_the_published_defaults(tmp_path):
         "reuse_model_outputs": False,
         "cuda": True,
     }
-    assert defaults(published.BiasReport) == {"downsampled": False, "use_mini_dataset": False}
+    assert defaults(published.BiasReport) == {
+        "dataset_version": "",
+        "results_base_dir": "results",
+        "dataset_name": "fhibe",
+        "downsampled": False,
+        "use_mini_dataset": False,
+    }
     assert defaults(published.BiasReport.generate_pdf_report) == {
         "group_largest_regions": True,
         "show_significance_on_plots": True,

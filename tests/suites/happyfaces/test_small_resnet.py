@@ -42,14 +42,14 @@ def test_eight_layers_with_group_normalisation():
     assert shapes == {
         "0.0.weight": (32, 3, 5, 5),
         "4.weight": (1, 256, 1, 1),
-        "1.one.weight": (64, 32, 3, 3),
-        "1.two.weight": (64, 64, 3, 3),
+        "1.first.weight": (64, 32, 3, 3),
+        "1.second.weight": (64, 64, 3, 3),
         "1.skip.weight": (64, 32, 1, 1),
-        "2.one.weight": (128, 64, 3, 3),
-        "2.two.weight": (128, 128, 3, 3),
+        "2.first.weight": (128, 64, 3, 3),
+        "2.second.weight": (128, 128, 3, 3),
         "2.skip.weight": (128, 64, 1, 1),
-        "3.one.weight": (256, 128, 3, 3),
-        "3.two.weight": (256, 256, 3, 3),
+        "3.first.weight": (256, 128, 3, 3),
+        "3.second.weight": (256, 256, 3, 3),
         "3.skip.weight": (256, 128, 1, 1),
     }
 

@@ -57,6 +57,9 @@ def finding(**fields):
         "deff_versus": 1.0,
         "reason": "so",
         "mde": 0.3,
+        "estimate": 0.5,
+        "low": 0.4,
+        "high": 0.6,
     }
     return SimpleNamespace(**usual | {"p_adjusted": 0.5, "family_size": 7, "severity": None} | fields)
 
