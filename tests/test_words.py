@@ -1,6 +1,6 @@
 """Words that pages and messages do not use, each with the word that is used instead.
 
-Checked are the pages of the documentation and every string of the source that is not a docstring: what a user can see.
+Checked are the pages of the documentation, those at the root, and every string of the source, docstrings too.
 """
 
 import ast
@@ -52,27 +52,19 @@ INSTEAD = {
 """A pattern, and what is written instead."""
 CODES = {"favoured": "a code of style sheets; pages say 'served better'"}
 """Whole strings that are codes, never shown."""
-LEFT = {
-    "suites/bias_bounty.md": 1,
-    "suites/fhibe.md": 2,
-    "suites/mask_fairness.md": 1,
-    "suites/uccs.md": 2,
-}
-"""Pages that still have such words, and at most how many; to be emptied."""
 
 
 def pages() -> list[Path]:
-    """The pages of the site, without lab diaries and decisions of the past."""
+    """The pages of the site, without lab diaries and decisions of the past, and those at the root."""
     folders = ("lab", "design")
-    return [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name not in folders]
+    site = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name not in folders]
+    return [*site, *sorted(ROOT.glob("*.md"))]
 
 
 def strings(path: Path) -> Iterator[tuple[int, str]]:
-    """The strings of a module with their lines, without docstrings and sentences on attributes."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    sentences = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in sentences:
+    """The strings of a module with their lines: messages, docstrings and sentences on attributes."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
 
@@ -82,11 +74,10 @@ def complaints(text: str) -> list[str]:
     return [f"{match[0]!r}: {better}" for bad, better in INSTEAD.items() for match in re.finditer(bad, plain, re.I)]
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT / "docs")))
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_uses_the_words_of_the_glossary(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    problems = complaints(text)
-    assert len(problems) <= LEFT.get(page.relative_to(ROOT / "docs").as_posix(), 0), problems
+    assert complaints(text) == []
 
 
 def test_messages_and_pages_of_the_package_use_them_too() -> None:

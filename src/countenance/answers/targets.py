@@ -1,4 +1,4 @@
-"""What a model finds and what a task needs, in the same words, so that a mismatch is told before hours of work."""
+"""What a model finds and what a task needs, in the same words, so that a mismatch is reported before hours of work."""
 
 from collections.abc import Sequence
 

@@ -38,7 +38,7 @@ def shifted(p: float, h: float) -> float:
 def detectable_rate(
     versus: float, n1: float, n2: float, alpha: float = 0.05, power: float = 0.8, df: float = math.inf
 ) -> float:
-    """The rate of n1 rows that is told from the rate `versus` of n2 with this power, away from the nearer end.
+    """The rate of n1 rows that can be told from the rate `versus` of n2 with this power, away from the nearer end.
 
     NaN where no rate is. With enough expected cases the arcsine approximation is used; with few, the outcomes that the
     test (Fisher's, then) rejects are added up.

@@ -102,7 +102,7 @@ def _texts(values: Sequence[Any]) -> list[str]:
 
 
 def _numbers(values: Sequence[Any], name: str) -> Array:
-    """Cells as numbers (85 % is .85, yes is 1); all that is none is refused with its count."""
+    """Cells as numbers (85 % is .85, yes is 1); whatever is not a number is refused with its count."""
     texts = _texts(values)
     words = yes_or_no([text for text in texts if text])
     codes = {"yes": 1.0, "no": 0.0}

@@ -170,8 +170,8 @@ def _change(
 def _interval(finding: Finding, alpha: float) -> tuple[float, float]:
     """The interval of a change; it holds zero where the deciding test does not rule out that nothing changed.
 
-    The test of 0/1 scores is exact and the interval is not, so that either may be the more cautious: models are told
-    apart where both do.
+    The test of 0/1 scores is exact and the interval is not, so that either may be the more cautious: models
+    differ where both say so.
     """
     if finding.p >= alpha:
         return min(finding.diff_low, 0.0), max(finding.diff_high, 0.0)

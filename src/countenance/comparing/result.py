@@ -32,7 +32,7 @@ class Change(BaseModel):
     `verdict`: better or worse (higher or lower where it is not known which way is better) when the adjusted p is below
     alpha; else no difference larger than δ when the 1 - 2α interval lies inside ±δ; else cannot tell. `small` says that
     the interval lies inside ±δ whatever the verdict; `not_worse` that a loss of δ or more is ruled out. `gained` and
-    `lost` count rows that went from wrong to right and back (0/1 metrics).
+    `lost` count rows that got better and worse (0/1 metrics).
     """
 
     model_config = ConfigDict(frozen=True)

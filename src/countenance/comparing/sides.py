@@ -130,7 +130,7 @@ class Sides:
         return cls(work, arranged, ends)
 
     def scale(self, column: str) -> str:
-        """How changes of a metric are told: in points where it lies between 0 and 1."""
+        """How changes of a metric are written: in points where it lies between 0 and 1."""
         return POINTS if self.ends[column] else ""
 
     def pairs(

@@ -1,7 +1,7 @@
 """A dataset as a partitioned Parquet manifest: what workers read, and what a large dataset is.
 
 A row is a sample: its id, where its picture is (or the picture itself), its size, and everything known about it. A
-worker is told a manifest, a partition and a range of rows; no sample is ever sent to it.
+worker gets a manifest, a partition and a range of rows; no sample is ever sent to it.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""A number with its interval, held against a limit."""
+"""A number with its interval, compared with a limit."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Measurement:
         return FAIL if self.high_shared < least or self.low_shared > most else INSUFFICIENT
 
     def check(self, limits: Limits, alpha: float, words: str | None = None) -> RuleCheck:
-        """The number held against its limits, in words; `words` replaces those for the limits."""
+        """The number compared with its limits, in words; `words` replaces those for the limits."""
         evidence = self.evidence(limits)
         needed = self._needed(limits, alpha) if evidence == INSUFFICIENT else None
         required = words or limits.words()

@@ -14,7 +14,7 @@ ORDER = (FAIL, INSUFFICIENT, PASS)
 
 
 class RuleCheck(BaseModel):
-    """One number held against its limit. `evidence` is pass, fail or insufficient, whatever the policy makes of it."""
+    """One number compared with its limit. `evidence` is pass, fail or insufficient, whatever the policy makes of it."""
 
     model_config = ConfigDict(frozen=True)
     about: str

@@ -25,7 +25,7 @@ def needed_words(needed: int, unit: str) -> str:
 
 
 def units_for_rate(rate: float, limit: float, deff: float, rows_per_unit: float, alpha: float) -> int | None:
-    """Units at which a rate is told from its limit 80 % of the time; None: it is too near.
+    """Units at which a rate is separated from its limit 80 % of the time; None: it is too near.
 
     >>> units_for_rate(0.93, 0.9, 1.0, 1.0, 0.05), units_for_rate(0.9, 0.9, 1.0, 1.0, 0.05)
     (674, None)
@@ -50,7 +50,7 @@ def units_with_one_further(limit: float, at_least: bool, alpha: float) -> int | 
 
 
 def units_for_distance(units: int, low: float, high: float, away: float, alpha: float) -> int | None:
-    """Units at which an interval is so narrow that a number `away` from its limit is told from it 80 % of the time.
+    """Units at which an interval is so narrow that a number `away` from its limit is clear of it 80 % of the time.
 
     >>> units_for_distance(100, -0.06, 0.06, 0.03, 0.05)
     818

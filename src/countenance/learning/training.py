@@ -65,7 +65,7 @@ def descend(optimiser: Any, loss: Tensor, clip: float | None = None) -> None:
 
 
 def minimise(optimiser: Any, steps: int, loss: Callable[[float], Tensor], rise: float = 0.0) -> None:
-    """Take steps down a loss, which is told the share of the time that is done; the rate falls like a cosine.
+    """Take steps down a loss, which gets the share of the time that is done; the rate falls like a cosine.
 
     `rise` is the share of the time in which the rate grows from nothing to what the optimiser was made with.
     """

@@ -26,7 +26,7 @@ def part_recall(probability: Array, present: Bools, thresholds: Array) -> Array:
 
 
 def part_accuracy(probability: Array, present: Bools, thresholds: Array) -> Array:
-    """Accuracy of a part (ACC_DET): the share of thresholds at which presence or absence is told right.
+    """Accuracy of a part (ACC_DET): the share of thresholds at which presence or absence is predicted right.
 
     >>> part_accuracy(np.array([0.9, 0.9]), np.array([True, False]), np.array([0.5]))
     array([1., 0.])

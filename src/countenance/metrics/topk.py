@@ -60,7 +60,7 @@ def cosine_top_k(
 
     Every probe is compared with every gallery row; only one block of cosines exists at a time in each thread. Once k
     cosines are known for a probe, a later one matters only if it is larger than the least of them, so most of
-    a block is dismissed by one comparison. `step` is told how many probes were just finished.
+    a block is dismissed by one comparison. `step` gets how many probes were just finished.
 
     >>> cosine_top_k(np.array([[1.0, 0.1]]), np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 2)[0]
     array([[1, 2]])

@@ -146,7 +146,7 @@ def _wider(ordered: Sequence[Harm]) -> Harm | None:
 
 
 def overall_mark(source: Audited, ordered: Sequence[Harm]) -> str:
-    """The mark of the whole: severe as soon as one harm is, favoured where nobody is failed."""
+    """The mark of the whole: severe as soon as one harm is, served better where nobody is failed."""
     if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
         return words.FAVOURED
     severe = any(f.severity == words.SEVERE for f in source.audit.findings)

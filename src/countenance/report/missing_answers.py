@@ -1,4 +1,4 @@
-"""Images without an answer: whether the numbers of a run leave them out or count them as wrong."""
+"""Images without a prediction: whether the numbers of a run leave them out or count them as wrong."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

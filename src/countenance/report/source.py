@@ -108,7 +108,7 @@ class ReportSource(Audited):
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
-        """The images without an answer."""
+        """The images without a prediction."""
         rows: list[dict[str, Any]] = self.run.failures().to_pylist()
         return rows
 

@@ -28,7 +28,7 @@ MORE = 1.3
 MOST_TO_COLLECT = 10_000
 """More people than a study can collect."""
 WORSE, BETTER = "worse", "better"
-"""Directions of a finding; any other is not known, and then nobody is called failed or favoured."""
+"""Directions of a finding; any other is not known, and then nobody is called failed or served better."""
 
 
 def mark(verdict: str, severity: str | None = None) -> str:
@@ -213,8 +213,8 @@ def strongest(findings: Sequence[Finding], names: Names, most: int = 4) -> list[
     """The disparities to say first: who is failed, each group once, by the metric that shows it most.
 
     A group speaks for its intersections, except for those that are failed clearly more than the group itself.
-    Who is favoured against everyone else is said only when there is nothing else to say, or when that group is the one
-    that stands out.
+    Who is served better than everyone else is said only when there is nothing else to say, or when that group
+    stands out.
     """
     chosen: dict[tuple[tuple[str, str], ...], Finding] = {}
     ordered = by_weight(findings)

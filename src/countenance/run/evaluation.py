@@ -192,7 +192,7 @@ class Evaluation:
         self.settings.say(f"{place}: held another run ({why}); it is kept as {self.store.move_aside()}")
 
     def _intact(self) -> bool:
-        """Whether the run is finished and every file is as it was written; what is damaged is told."""
+        """Whether the run is finished and every file is as it was written; what is damaged is reported."""
         if not self.store.exists() or self.store.manifest().status != "complete":
             return False
         try:

@@ -73,7 +73,7 @@ class ShardResult:
         return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped, pictures, state)
 
     def _state(self, task: Task, rows: Any) -> bytes | None:
-        """What the task's reducer keeps of the shard. None: it has none, or it fails, which is told at the end."""
+        """What the task's reducer keeps of the shard. None: it has none, or it fails, which is reported at the end."""
         if task.reduce is None:
             return None
         try:

@@ -27,7 +27,7 @@ SCHEME = "s3://"
 PATIENCE = 180.0
 """Seconds that a request is repeated while the store is unreachable, slow or throttles."""
 FIRST_PATIENCE = 8.0
-"""The same for the first request of a command: a wrong address is told soon."""
+"""The same for the first request of a command: a wrong address is reported soon."""
 
 
 class S3Storage:

@@ -80,7 +80,7 @@ class Live(ReportSource):
         return [known[name] for name in self.question.metrics if name in known]
 
     def failed(self) -> list[Finding]:
-        """The disparities that put somebody behind, the strongest first; none where groups are only favoured."""
+        """The disparities that put somebody behind, the strongest first; none where groups are only served better."""
         if only_favoured(self.audit):
             return []
         findings = strongest(self.audit.findings, self.names)

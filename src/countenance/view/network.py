@@ -1,7 +1,7 @@
 """From where: the address that is listened on, and the Host, Origin and Sec-Fetch-Site of every request.
 
 A page of another site that somebody has open can make their browser send requests to 127.0.0.1, also under a name
-that it points there. Such requests are told by these three headers.
+that it points there. Such requests are recognised by these three headers.
 """
 
 import ipaddress

@@ -3,7 +3,7 @@
 | form | columns | class |
 |---|---|---|
 | 1, with a header | `image_name,image_path,class,confidence,x,y,w,h` | mask or nomask; x, y is the top-left corner |
-| 2, with or without | `image_id,class,confidence,x,y,x2,y2` | 1 or 2 (badly worn) is mask, 3 is none |
+| 2, with or without | `image_id,class,confidence,x,y,x2,y2` | 1 or 2 (badly worn) is mask, 3 is no mask |
 | 3, with or without | `path,class,x,y,w,h` | 0 is no mask, 1 is mask, or as a classes.txt beside the file says |
 
 Form 3 has no confidence and has been written in two ways: normalised numbers are centres (as WearMask's script writes

@@ -160,7 +160,7 @@ def read_names(path: Path) -> tuple[str, ...]:
 def read_predictions(path: Path, expected: Iterable[str] | None = None) -> ClassTable:
     """Predictions with the columns of labels.csv: every expected name once, a known class in every cell.
 
-    Everything wrong is told at once: missing, extra and duplicate names, unknown classes, empty cells and NaN,
+    Everything wrong is reported at once: missing, extra and duplicate names, unknown classes, empty cells and NaN,
     and the count of rows.
     """
     table, problems = _parse(path, may_be_empty=False)

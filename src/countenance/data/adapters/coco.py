@@ -217,7 +217,7 @@ def _sample(
 
 
 def _is_region(annotation: Mapping[str, Any]) -> bool:
-    """Whether an annotation is a region in which nobody is told apart."""
+    """Whether an annotation is a region in which people are not marked one by one."""
     return annotation.get("iscrowd") in (1, True) or annotation.get("ignore") in (1, True)
 
 

@@ -86,7 +86,7 @@ def tiles(vectors: Vectors, ends: Ints, a: int, b: int) -> Iterator[Tile]:
 
 
 def over_rows(ends: Ints, work: Callable[[int, int], Any], step: Step | None = None) -> list[Any]:
-    """What `work` gives for each block of rows, in order; `step` is told how many pairs were just finished."""
+    """What `work` gives for each block of rows, in order; `step` gets how many pairs were just finished."""
     blocks = list(cuts(ends, 0, ROWS))
     results = []
     with one_blas_thread(), ThreadPoolExecutor(cores()) as pool:

@@ -3,7 +3,7 @@
 Scores have the rounding of single precision, as on the processor, so counts at a threshold stay exact: pairs near it
 are decided in double precision. Cosines come from half-precision products that the tensor cores do: each vector is
 written as a sum of two halves, x = high + low, and high·high + high·low + low·high is added up in single precision.
-What is left out is below 2⁻²⁰, and `Vectors.margin` has room for it (`vectors.HALVES`).
+What is left out is below 2⁻²⁰, and `Vectors.margin` allows for it (`vectors.HALVES`).
 """
 
 from collections import deque
@@ -99,7 +99,7 @@ class _DeviceWork:
         return counter
 
     def result(self, a: int, b: int, counter: PlainCount | Fused) -> tuple[Ints, list[Any]]:
-        """The histogram and the pairs of rows a … b; more pairs than the kernel has room for are counted by torch."""
+        """The histogram and the pairs of rows a … b; more pairs than the kernel has memory for are counted by torch."""
         try:
             return counter.result()
         except Overflow:

@@ -1,4 +1,4 @@
-"""What every tracker is told of a run."""
+"""What every tracker gets of a run."""
 
 from __future__ import annotations
 

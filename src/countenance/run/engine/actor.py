@@ -21,7 +21,7 @@ from countenance.run.store import RunStore
 
 TOLD_AT_END = 2
 MOST_TOLD = 20
-"""Failures of a shard that are told to the driver; all of them are in the shard."""
+"""Failures of a shard that are reported to the driver; all of them are in the shard."""
 LONGEST = 300
 
 

@@ -47,7 +47,7 @@ class Stream:
         scoring: Scoring,
         asking: Callable[[int, Sequence[str]], None] = lambda number, ids: None,
     ) -> None:
-        """Predict every sample of some shards and have it scored; `asking` is told the shard and the ids of a batch."""
+        """Predict every sample of some shards and have it scored; `asking` gets the shard and the ids of a batch."""
         waiting: deque[Future[None]] = deque()
         with ThreadPoolExecutor(1) as validator:
             for ready in self.feed(self._groups(pieces)):

@@ -21,7 +21,7 @@ TRUTH, SAID = "truth.", "said."
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
-    """A phrase when an attribute is missing or its word is none of the challenge's classes."""
+    """A phrase when an attribute is missing or its word is not one of the challenge's classes."""
     for name in ATTRIBUTES:
         word = answer.values.get(name)
         if word not in CODES[name]:

@@ -1,6 +1,6 @@
 """`evaluate_task`: change one import and get the same numbers, and a run that can be audited.
 
-The run is made by `countenance.evaluate` as every run is: an interrupted one goes on where it stopped, a changed model,
+The run is made by `countenance.evaluate` as every run is: an interrupted one resumes, a changed model,
 table or setting begins a new one and keeps the old one under another name.
 """
 

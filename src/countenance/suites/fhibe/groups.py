@@ -15,7 +15,7 @@ from countenance.data.adapters.fhibe.words import UNKNOWN, UNNUMBERED
 
 @dataclass(frozen=True)
 class Group:
-    """The rows that share values of some attributes, in the order of the table."""
+    """The rows that share values of some attributes, in file order."""
 
     attributes: tuple[str, ...]
     values: tuple[str | None, ...]

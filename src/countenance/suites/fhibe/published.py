@@ -45,7 +45,7 @@ OVERLAPS = {
 
 @dataclass
 class PublishedScores:
-    """The scores of a run in the order of the table's rows, as the published files hold them; NaN: there is none."""
+    """The scores of a run in the order of its rows, as the published files hold them; NaN: there is none."""
 
     settings: FhibeSettings
     table: FhibeTable

@@ -240,7 +240,7 @@ def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
 
 
 def mirrored(finding: Finding, disparities: Sequence[Finding], names: Names) -> str:
-    """The one group whose failing makes the others of its attribute look favoured; nothing where there is none."""
+    """The one group whose failing makes the others of its attribute look served better; nothing where there is none."""
     if finding.direction != "better" or finding.versus != REST:
         return ""
     alike = [f for f in disparities if (f.metric, f.attribute) == (finding.metric, finding.attribute)]

@@ -40,7 +40,7 @@ FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version
 
 @dataclass(frozen=True)
 class FhibeSettings:
-    """One evaluation of one model on one task; what is wrong with it is told before anything is read.
+    """One evaluation of one model on one task; what is wrong with it is reported before anything is read.
 
     >>> FhibeSettings("data", "fhibe", "m", "person_parsing", ["ar_mask"]).dataset
     'fhibe_downsampled'

@@ -1,4 +1,4 @@
-"""The marks of a verdict and of the favoured side, as shapes: told apart without their colour."""
+"""The marks of a verdict and of the side that is served better, as shapes: told apart without their colour."""
 
 from markupsafe import Markup
 

@@ -47,7 +47,7 @@ ENLARGED = 1.3
 def embedding(model: Any, image: NDArray[np.uint8], box: Floats) -> Floats:
     """The embedding of the face in a box, of length 1: the box enlarged, clipped to the image, and cut out.
 
-    A model with `embed(crop, box)` is told where the face lies in the cut-out; any other sees the cut-out alone.
+    A model with `embed(crop, box)` learns where the face lies in the cut-out; any other sees the cut-out alone.
     """
     height, width = image.shape[:2]
     x0, y0, x1, y1 = enlarged(box, width, height)
