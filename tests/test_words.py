@@ -40,6 +40,7 @@ INSTEAD = {
     # archaic turns
     r"\banew\b": "again",
     r"\bof one's own\b": "own, custom",
+    r"\bmend(s|ed)?\b": "fix, fixed",
     r"(?<!there )\b(?-i:is none)\b": "there is no …, is not a …",
     r"\b(thereof|(where|there)(in|by)|hereby|hitherto|forthwith|amongst|whilst|[wt]hence)\b": "plain words",
     r"\bheld against\b": "compared with",
