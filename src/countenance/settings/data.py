@@ -10,7 +10,7 @@ from countenance.settings.base import SettingsModel, setting
 from countenance.settings.box_words import Form, Units, form_named, units_named
 
 Compat = Literal["default", "strict"]
-"""Whether the quirks of a published protocol are followed (strict) or mended."""
+"""Whether the quirks of a published protocol are followed (strict) or corrected."""
 
 
 class ReadingSettings(SettingsModel):

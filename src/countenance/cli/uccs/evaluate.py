@@ -171,7 +171,7 @@ def check(
     for problem in report.problems:
         say(f"problem: {problem}", err=True)
     if report.more_problems:
-        say(f"problem: there are more; mend these {len(report.problems)} and check again", err=True)
+        say(f"problem: there are more; fix these {len(report.problems)} and check again", err=True)
     if not report.good:
         more = " or more" if report.more_problems else ""
         raise InputError(f"{file}: {len(report.problems)}{more} problems; not ready to submit")
