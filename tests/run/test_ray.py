@@ -217,7 +217,7 @@ def test_an_engine_or_address_that_is_not_there_is_one_line(data: Path, tmp_path
     assert command([*run, "--engine", "dask"]) == 2
     assert "engine is 'dask', expected 'local' or 'ray'" in capsys.readouterr().err
     assert command([*run, "--address", "127.0.0.1:1"]) == 2
-    assert "are for engine ray" in capsys.readouterr().err
+    assert "are for --engine ray" in capsys.readouterr().err
     for address, message in (("127.0.0.1:1", "nothing answers there"), ("ray://x:1", "expected host:port")):
         assert command([*run, "--engine", "ray", "--address", address]) == 2
         told = capsys.readouterr().err
