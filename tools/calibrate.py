@@ -93,12 +93,14 @@ def code_hash(surface: str) -> str:
     """
     digest = hashlib.sha256()
     for module in sorted(_reached({name.rpartition(".")[0] for name in SURFACES[surface]})):
-        digest.update(_code(_path(module).read_text(encoding="utf-8")).encode())
+        digest.update(_code(_path(module)).encode())
     return digest.hexdigest()[:16]
 
 
-def _code(text: str) -> str:
+@cache
+def _code(path: Path) -> str:
     """The lines of a module without docstrings, comments that have a line to themselves, and spaces around."""
+    text = path.read_text(encoding="utf-8")
     silent: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -121,11 +123,19 @@ def _reached(modules: set[str]) -> set[str]:
         if module in seen or not _path(module).exists():
             continue
         seen.add(module)
-        for node in ast.walk(ast.parse(_path(module).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[:1] == ["countenance"]:
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-                waiting += [name for name in (node.module, *names) if name.split(".")[1:2] and _statistics(name)]
+        waiting += _imported(module)
     return seen
+
+
+@cache
+def _imported(module: str) -> list[str]:
+    """What a module imports of the statistics: modules, and names that may be modules."""
+    imported: list[str] = []
+    for node in ast.walk(ast.parse(_path(module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[:1] == ["countenance"]:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            imported += [name for name in (node.module, *names) if name.split(".")[1:2] and _statistics(name)]
+    return imported
 
 
 def _statistics(module: str) -> bool:

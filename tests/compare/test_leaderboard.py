@@ -148,6 +148,7 @@ def test_a_value_that_one_model_lacks_is_left_out_for_all() -> None:
         leaderboard(made, metrics="correct", names=list("abc"))
 
 
+@pytest.mark.slow
 def test_equal_models_are_seldom_told_apart() -> None:
     split = 0
     for seed in range(60):

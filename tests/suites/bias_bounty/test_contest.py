@@ -81,6 +81,7 @@ def test_an_entry_costs_its_limit_and_not_more(challenge: Path, tmp_path: Path, 
     assert "its entry cannot be run on the holdout" in ranked.rejected["greedy"] and why in ranked.rejected["greedy"]
 
 
+@pytest.mark.slow
 def test_throw_away_entries_of_a_crew_change_nothing_for_others(entries, challenge: Path, tmp_path: Path) -> None:
     plain, flooded = tmp_path / "plain", tmp_path / "flooded"
     for board in (plain, flooded):

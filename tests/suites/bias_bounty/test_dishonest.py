@@ -73,6 +73,7 @@ def contest(work: Path, challenge: Path, honest) -> tuple[Path, Board]:
     return board, rank(board, challenge, rules)
 
 
+@pytest.mark.slow
 def test_twenty_entries_five_places(contest) -> None:
     _, ranked = contest
     assert len(ranked.standings) + len(ranked.rejected) == 20
@@ -84,6 +85,7 @@ def test_twenty_entries_five_places(contest) -> None:
     assert set(winners) <= set(HONEST) and len(ranked.rankings["private", "all"].pairs) == len(names) - 1
 
 
+@pytest.mark.slow
 def test_answers_that_an_entry_does_not_give_are_rejected(contest) -> None:
     _, ranked = contest
     assert "of the test otherwise than the predictions" in ranked.rejected["labels of the test"]
@@ -93,6 +95,7 @@ def test_answers_that_an_entry_does_not_give_are_rejected(contest) -> None:
     assert max(public.values()) < 16 and not {"labels of the test", "labels alone"} & set(public)
 
 
+@pytest.mark.slow
 def test_copies_of_an_entry_take_no_place(contest) -> None:
     _, ranked = contest
     copies = [standing for standing in ranked.standings if standing.copy_of]
@@ -107,6 +110,7 @@ def test_copies_of_an_entry_take_no_place(contest) -> None:
     assert not {copy.name for copy in copies} & {name for prize in ranked.prizes for name in prize.winners}
 
 
+@pytest.mark.slow
 def test_an_endless_entry_costs_its_limit_once(contest) -> None:
     board, ranked = contest
     assert "no answer within 6 s" in ranked.rejected["endless"] and "greedy" in ranked.rejected

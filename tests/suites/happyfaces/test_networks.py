@@ -250,6 +250,7 @@ def test_wrong_weights_are_refused_by_name(tmp_path: Path, monkeypatch):
         efficientnet_weights()
 
 
+@pytest.mark.slow
 def test_the_sweep_s_tool_gives_what_a_single_run_gives(world, write_world, tmp_path: Path):
     spec = importlib.util.spec_from_file_location("tool", Path(__file__).parents[3] / "tools" / "happyfaces_gpu.py")
     assert spec is not None and spec.loader is not None

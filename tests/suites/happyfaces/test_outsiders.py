@@ -205,7 +205,7 @@ class Editing(Careful):
 """
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_a_method_may_write_on_what_it_is_given(folder: Path, tmp_path: Path, monkeypatch, jobs):
     """The photos of one evaluation are those of the next, whatever a method does with its own."""
     (tmp_path / "editing.py").write_text(EDITING)
