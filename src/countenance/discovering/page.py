@@ -38,7 +38,7 @@ def write_page(discovered: Discovered, name: str, out: Path, dataset: Dataset | 
     text = render.page(
         render.template(HERE / "templates", "discovered.html.j2"),
         name=name,
-        found=discovered.to_dict(),
+        discovery=discovered.to_dict(),
         slices=shown,
         pictures=bool(samples),
         level=discovered.alpha,

@@ -76,7 +76,7 @@ def _parts(value: Any) -> Record:
 
 
 def _of_record(record: Record) -> list[dict[str, Any]]:
-    """A row for each box of an image; one without a box where there are none."""
+    """A row for each box of an image; a row without a box where the image has no boxes."""
     lists = {name: value for name, value in record.items() if isinstance(value, list) and name != "image_size"}
     several = [name for name in lists if name in (*SIZED_LISTS, *CORNER_LISTS) and _is_list_of_boxes(lists[name])]
     if several:

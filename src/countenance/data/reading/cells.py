@@ -81,7 +81,7 @@ def attributes(values: Mapping[str, Any], place: str) -> dict[str, Value]:
 
 
 def identity(value: Any, place: str) -> str | None:
-    """Who a person is, as text; nothing, and NaN, is nobody known.
+    """Who a person is, as text; None where the cell is empty or NaN.
 
     >>> identity(" anna ", "row 2"), identity(12.0, "row 2"), identity("", "row 2"), identity(float("nan"), "row 2")
     ('anna', '12', None, None)

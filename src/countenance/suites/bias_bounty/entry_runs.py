@@ -36,7 +36,7 @@ class EntryLimits:
 
 
 class EntryRun(BaseModel):
-    """An entry on the pictures of a split: its answers, or why there are none."""
+    """An entry on the pictures of a split: its answers, or why it gave no answers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     entry_sha256: str

@@ -16,6 +16,7 @@ from countenance.report.draw.mpl.style import drawing
 from countenance.report.draw.palette import PLAIN
 from countenance.report.names import attribute_label, value_label
 from countenance.report.numbers import probability
+from countenance.suites.fhibe.original.scores import ReportScores
 
 ROWS = 50
 """The longest published table."""
@@ -23,35 +24,8 @@ IOU_TASKS = ("person_localization", "person_parsing", "face_localization")
 PER_PART = "body_parts_detection"
 
 
-class Figures:
+class Figures(ReportScores):
     """The methods of `BiasReport` that draw. A figure is matplotlib's, and is written where `fig_savename` says."""
-
-    task_name: str
-    dataset_base: str
-    results_dir: Path
-
-    def validate_metric(self, metric_name: str) -> str:
-        raise NotImplementedError
-
-    def get_attr_scores(
-        self,
-        intersectional_results: Mapping[str, Any],
-        metric_name: str,
-        attr_name: str,
-        group_largest_regions: bool,
-    ) -> list[dict[str, Any]]:
-        raise NotImplementedError
-
-    def calculate_disparity(
-        self,
-        intersectional_results: Mapping[str, Any],
-        attributes_to_consider: Sequence[str],
-        metric_name: str,
-        group_largest_regions: bool = True,
-        k: int = 0,
-        min_group_size: int | None = 20,
-    ) -> list[list[Any]]:
-        raise NotImplementedError
 
     def plot_iou_vs_threshold(self, savefig: bool = False, fig_savename: str | None = None) -> Any:
         """The share of rows whose overlap reaches each threshold."""
@@ -172,11 +146,6 @@ class Figures:
             shown = [f"{1 - ratio:.2f} / {disparity:.2f}", probability(p), f"{abs(effect):.2f}"]
             table.append([attribute_label(attribute), *part, groups[0], texts[0], groups[1], texts[1], *shown])
         return table
-
-    def _grouped_results(self, metric: str) -> dict[str, Any]:
-        path = self.results_dir / f"intersectional_results_{metric}.json"
-        grouped: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return grouped
 
 
 class _Bar:
