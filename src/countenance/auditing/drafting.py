@@ -180,7 +180,6 @@ class _Numbers:
 
         return evidence
 
-
     def _tail(self) -> Array:
         """By how much a row's variance grows with a difference that more rows in the long tail make: the third moment
         over the variance, no more than the tail's end is away. A metric without ends has no such bound, and gets 0.
