@@ -188,7 +188,7 @@ class _Numbers:
             return np.zeros(len(self.mean2))
         skewed = skewness(self.measured.column)
         end = self.measured.ends[int(skewed > 0)]
-        return np.minimum(abs(skewed) * np.sqrt(self.row), np.abs(end - self.mean2))
+        return np.asarray(np.minimum(abs(skewed) * np.sqrt(self.row), np.abs(end - self.mean2)))
 
 
 def few_people_p(batch: Batch, draws: int) -> dict[int, float]:

@@ -2,10 +2,11 @@
 
 Where everybody of a group is right in all of their pictures, nothing in the rows says that somebody might fail in all
 of theirs. So no limit of a rate, or of a metric between two ends, is tighter than the one that people's means give (t
-over people) with one further person at the far end of that side. The t of so few who fail is too narrow still: 60 people
-of whom nobody fails had a limit of .951, and one in twenty who fails is among none of 60 people in 4.6 % of samples, not
-2.5. So neither is a limit tighter than Clopper and Pearson's for as many people, all right or all wrong, as have that
-variance. Rates of one row a person need none of it: Wilson's and Clopper and Pearson's limits are made for them.
+over people) with one further person at the far end of that side. Where hardly anybody fails t is still too narrow: 60
+people of whom nobody fails had a limit of .951, and where one person in twenty fails, none of them is among 60 people in
+4.6 % of samples, not in 2.5 %. So no limit is tighter than Clopper and Pearson's either, for as many people, right or
+wrong in all pictures, as have that variance. Rates of one row a person need none of it: Wilson's and Clopper and
+Pearson's limits are made for them.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ class FarEnds:
 
         count = np.maximum(np.asarray(way.clusters, dtype=float), 1.0)
         average = np.asarray(way.m) / count + self.side.centre
-        start = 0.0 if self.ends[0] < 0 else self.ends[sign < 0]
-        start = np.where(sign * (start - average) > 0, average, start)
+        usual = 0.0 if self.ends[0] < 0 else self.ends[sign < 0]
+        start = np.where(sign * (usual - average) > 0, average, usual)
         width = np.abs(start - end)
         at_end = np.abs(start - mean) / width
         trials = np.fmax(at_end * (1 - at_end) / (variance / width**2), count)
