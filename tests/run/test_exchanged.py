@@ -13,7 +13,7 @@ from countenance.cli.app import run as command
 from countenance.errors import InputError
 from countenance.run import Run, audit_run, evaluate, stages, store_audit
 from countenance.run.store import RunStore
-from countenance.storage import Missing
+from countenance.storage import Missing, descriptors
 from countenance.storage.local import LocalStorage
 from countenance.testing import DiscDetector, write_small_dataset
 
@@ -181,6 +181,37 @@ def test_a_link_that_comes_between_the_look_and_the_use_is_not_followed(tmp_path
             getattr(storage, use)(name)
     assert (tmp_path / "outside" / "a.txt").read_text() == "secret"
     assert (tmp_path / "aside-folder" / "a.txt").exists() or (tmp_path / "aside-a.txt").exists()
+
+
+@pytest.mark.skipif(not descriptors.DESCRIPTORS, reason="this system opens files by their paths alone")
+@pytest.mark.parametrize("name", ["a.txt", "folder/a.txt", "folder/below/a.txt"])
+@pytest.mark.parametrize("use", ["write", "create", "write_stream"])
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_a_link_that_comes_before_a_write_is_not_followed(
+    tmp_path: Path, name: str, use: str, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each look of the storage at a part of the name, a link is put there, or in place of its folder."""
+    outside, looks = tmp_path / "outside", []
+    outside.mkdir()
+    (outside / "a.txt").write_text("secret")
+    clear = descriptors._clear
+
+    def exchanged(path: Path, parent: int | None, expected: object) -> None:
+        clear(path, parent, expected)  # type: ignore[arg-type]
+        looks.append(path)
+        if len(looks) == moment:
+            for place in (path, path.parent):
+                if place != tmp_path / "run" and not place.is_symlink():
+                    if place.exists():
+                        place.rename(tmp_path / f"aside-{place.name}")
+                    if place.parent.is_dir():
+                        place.symlink_to(outside / "a.txt" if place.suffix else outside)
+
+    monkeypatch.setattr(descriptors, "_clear", exchanged)
+    content = {"write_stream": lambda stream: stream.write(b"own")}.get(use, b"own")
+    getattr(LocalStorage(tmp_path / "run"), use)(name, content)
+    assert [path.name for path in outside.iterdir()] == ["a.txt"] and (outside / "a.txt").read_text() == "secret"
+    assert len(looks) >= min(moment, name.count("/") + 1)
 
 
 def test_a_pipe_or_a_folder_in_place_of_a_file_is_no_file(tmp_path: Path) -> None:
