@@ -130,9 +130,7 @@ def _write(
             raise
 
 
-def _filling(
-    write: Callable[[BinaryIO], object], parent: int | None, mode: int = 0o666
-) -> Callable[[Path], object]:
+def _filling(write: Callable[[BinaryIO], object], parent: int | None, mode: int = 0o666) -> Callable[[Path], object]:
     """What makes a new file, never an existing one, and lets `write` fill it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

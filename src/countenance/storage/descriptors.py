@@ -18,7 +18,7 @@ from pathlib import Path
 from countenance.files import within
 
 _CALLS = {os.open, os.unlink, os.rmdir, os.mkdir, os.stat, os.rename, os.link}
-DESCRIPTORS = _CALLS <= os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+DESCRIPTORS = os.supports_dir_fd >= _CALLS and hasattr(os, "O_NOFOLLOW")
 """Whether this system opens a name within a folder that is open."""
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)

@@ -109,9 +109,13 @@ class LocalStorage:
                 raise
             raise OSError(error.errno, error.strerror, str(path)) from None  # the name within its folder
 
-    def write(self, name: str, content: bytes, *, durable: bool = True) -> None:
+    def write(self, name: str, content: bytes) -> None:
+        self.write_stream(name, lambda stream: stream.write(content))
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Write a file that can be made again: whole too, but without waiting for the disk."""
         with self._way(name) as (path, parent):
-            write_within(path, lambda stream: stream.write(content), parent=parent, durable=durable)
+            write_within(path, lambda stream: stream.write(content), parent=parent, durable=False)
 
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         with self._way(name) as (path, parent):
@@ -219,6 +223,17 @@ class LocalStorage:
                 with contextlib.suppress(FileNotFoundError), folder_of(self.folder, name) as (parent, last):
                     os.unlink(last, dir_fd=parent)
                 yield name
+
+    def clear(self, own: Callable[[str], bool]) -> list[str]:
+        moved = []
+        for root, folders, _ in os.walk(self.folder, followlinks=False):
+            place = Path(root).relative_to(self.folder)
+            names = [(place / folder).as_posix() for folder in sorted(folders)]
+            for name in filter(own, names):
+                with self._way(name):
+                    moved.append(name)
+            folders[:] = [Path(name).name for name in names if not own(name)]
+        return moved
 
 
 def _files(folder: Path) -> Iterator[Path]:
