@@ -1,10 +1,12 @@
 """A file of a run that somebody exchanges between its check and its use: what is read is what was compared."""
 
+import gc
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -106,6 +108,31 @@ def test_what_was_compared_is_what_is_read(
     # Either the first content, every number of it, or a refusal; never a number of what was not compared.
     assert exchanged == plain or (exchanged[0] == 2 and "its content is not what was written" in str(exchanged[1]))
     assert any(file.startswith("scores") for file in Exchanging.opened)
+
+
+@pytest.mark.parametrize("name", ["many", "single"])
+def test_the_viewer_shows_what_it_compared(name: str, runs: Path) -> None:
+    """The table is opened again for each column that somebody asks for; other content in the same file is not shown."""
+    from countenance.view.library import Library
+
+    library = Library([runs / name])
+    opened = library.open(next(iter(library.runs())))
+    expected = Run(runs / name).scores()
+    assert opened.columns.total == expected.num_rows and opened.columns.names
+    files = [runs / name / file for file in opened.run.store.score_files()]
+    for file in files:
+        file.write_bytes(edited(file))
+    numbers = opened.columns.numbers("recall@0.5")
+    assert numbers[~np.isnan(numbers)].tolist() == expected["m.recall@0.5"].drop_null().to_pylist()
+    rows = opened.rows_at(range(expected.num_rows))
+    assert [row["m.recall@0.5"] for row in rows] == expected["m.recall@0.5"].to_pylist()
+    private = opened.columns.files[0].parent
+    assert not private.is_relative_to(runs) and not private.stat().st_mode & 0o077
+    with pytest.raises(InputError, match="its content is not what was written"):
+        _ = Library([runs / name]).open(opened.id).columns
+    del opened, library
+    gc.collect()
+    assert not private.exists()
 
 
 def test_a_large_table_is_read_from_a_copy_that_nobody_else_can_reach(runs: Path) -> None:
