@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from countenance.auditing._dist import quantile
-from countenance.auditing.finding import plain
+from countenance.auditing.conversion import plain
 from countenance.auditing.multiplicity import holm
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array
