@@ -1,4 +1,4 @@
-"""The parts of an audit: a `Finding` for each comparison, an `Estimate` for each group, splits, widest pairs, equity."""
+"""The parts of an audit: a `Finding` for each comparison, an `Estimate` for each group, splits, pairs, equity."""
 
 from __future__ import annotations
 
