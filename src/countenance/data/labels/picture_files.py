@@ -59,7 +59,7 @@ def darwin_rows(content: Mapping[str, Any], path: Path) -> list[Row]:
     for part in content["annotations"]:
         box = part.get("bounding_box")
         if isinstance(box, Mapping):
-            about = {str(one.get("name")): one.get("value") for one in part.get("properties") or ()}
+            about = {str(entry.get("name")): entry.get("value") for entry in part.get("properties") or ()}
             rows.append({**own, **{name: box.get(name) for name in SIZED}, "label": part.get("name"), **about})
     return rows or [own]
 
