@@ -36,7 +36,7 @@ CHANGES = [
     Change("tone", "light", "skin_tone"),
     Change("mask", "pose", "mask"),
     Change("age", "masked", "age"),
-    Change("smile", "masked", "smile"),
+    Change("glasses", "masked", "glasses"),
     Change("gender", "masked", ""),
 ]
 
@@ -74,7 +74,9 @@ def compared(rows: dict[str, np.ndarray], change: Change) -> np.ndarray:
         return np.isin(rows["attr.skin_tone"], DARK)
     if change.name == "age":
         return rows["attr.age_group"] == OLD
-    column, value = {"mask": ("masked", "yes"), "smile": ("smile", "yes"), "gender": ("gender", "female")}[change.name]
+    if change.name == "glasses":
+        return rows["attr.glasses"] != "none"
+    column, value = {"mask": ("masked", "yes"), "gender": ("gender", "female")}[change.name]
     return rows[f"attr.{column}"] == value
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from countenance.data import load_dataset
+from countenance.data import Sample, load_dataset
 from countenance.report.spread import spread_evenly
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,6 +40,7 @@ RUNS = {
     ],
     "haar": ["face_localization", "--model", "haar", "--data", "people:portraits"],
 }
+SHOWN_CHANGES = ("age", "gender", "mask", "glasses", "expression", "headwear", "hair", "light", "pose")
 MOST_WAITED = 120
 """Seconds that the viewer may take until every picture is there."""
 COUNTENANCE = (sys.executable, "-c", "import sys; from countenance.cli.app import main; sys.exit(main())")
@@ -67,15 +68,30 @@ def check_tile(pixels: np.ndarray, name: str) -> None:
         raise EmptyTile(f"{name}: the tile is empty")
 
 
-def sheet(part: str, across: int, down: int, size: tuple[int, int], *, in_order: bool = False) -> Image.Image:
+def sheet(part: str, across: int, down: int, size: tuple[int, int]) -> Image.Image:
     """Pictures of a part of the people beside each other."""
-    dataset = load_dataset(f"people:{part}")
-    count = across * down
-    chosen = list(dataset.samples)[:count] if in_order else spread_evenly(dataset.samples, count)
-    board = Image.new("RGB", (across * size[0], down * size[1]), "white")
+    return board(spread_evenly(load_dataset(f"people:{part}").samples, across * down), across, size)
+
+
+def twins(bases: int) -> Image.Image:
+    """Some people with their versions, a row for each person: the tones, then one version of other changes."""
+    versions: dict[str, list[Sample]] = {}
+    for sample in load_dataset("people:twins"):
+        versions.setdefault(str(sample.attributes["base"]), []).append(sample)
+    chosen = []
+    for own in list(versions.values())[:: len(versions) // bases][:bases]:
+        tones = [sample for sample in own if sample.attributes["change"] in ("none", "skin_tone")]
+        chosen += sorted(tones, key=lambda sample: int(str(sample.subjects[0].attributes["skin_tone"])[5:]))
+        chosen += [next(s for s in own if s.attributes["change"] == change) for change in SHOWN_CHANGES]
+    return board(chosen, len(chosen) // bases, (144, 144))
+
+
+def board(chosen: Sequence[Sample], across: int, size: tuple[int, int]) -> Image.Image:
+    """Pictures in rows."""
+    board = Image.new("RGB", (across * size[0], -(-len(chosen) // across) * size[1]), "white")
     for place, sample in enumerate(chosen):
         pixels = sample.load()
-        check_tile(pixels, f"{part}, {sample.id}")
+        check_tile(pixels, sample.id)
         tile = Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS)
         board.paste(tile, ((place % across) * size[0], (place // across) * size[1]))
     return board
@@ -175,9 +191,11 @@ def pictures(folder: Path) -> dict[str, Callable[[], Image.Image]]:
     """How each picture is made, by its name."""
     return {
         "people": lambda: sheet("portraits", 10, 4, (160, 160)),
-        "twins": lambda: sheet("twins", 9, 4, (160, 160), in_order=True),
+        "twins": lambda: twins(4),
         "groups": lambda: sheet("groups", 3, 1, (520, 390)),
         "bodies": lambda: sheet("bodies", 8, 1, (195, 300)),
+        "attacks": lambda: sheet("attacks", 8, 1, (195, 195)),
+        "lookalikes": lambda: sheet("lookalikes", 8, 1, (195, 195)),
         "ladder": lambda: report_part(folder, "twins", "ladder.webp", 20),
         "first-screen": lambda: report_part(folder, "demo", "first-screen.webp", 6),
         "view": lambda: viewer(folder),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from countenance_people.design import largest_v
@@ -210,3 +211,14 @@ def test_a_small_set_holds_whole_people_and_every_part() -> None:
         **dict.fromkeys(("bodies", "groups", "objects", "lookalikes", "attacks"), 1),
     }
     assert len({spec.persons[0].identity.name for spec in of(specs, "portraits")}) == 2
+
+
+def test_a_mouth_outside_the_face_box_is_skin() -> None:
+    from countenance_people.labels import CODE
+    from countenance_people.truth import no_mouth_outside
+
+    label = np.zeros((8, 8), np.uint8)
+    label[2, 2] = label[6, 6] = CODE["mouth"]
+    label[6, 5] = CODE["nose"]
+    fixed = no_mouth_outside(label, [1.0, 1.0, 4.0, 4.0])
+    assert (fixed[2, 2], fixed[6, 6], fixed[6, 5]) == (CODE["mouth"], CODE["skin"], CODE["nose"])

@@ -558,6 +558,22 @@ def test_twins_are_compared_with_their_base() -> None:
     assert "skin_tone = monk_10 alone loses found for" in headline(found)
 
 
+def test_values_with_too_few_twins_are_compared_together() -> None:
+    rows: dict[str, list[Any]] = {name: [] for name in ("sample", "base", "change", "hair", "found")}
+    for b in range(40):
+        for value in ("base", f"style{b % 8}"):
+            rows["sample"].append(f"b{b}" if value == "base" else f"b{b}-{value}")
+            rows["base"].append(f"b{b}")
+            rows["change"].append("none" if value == "base" else "hair")
+            rows["hair"].append("short" if value == "base" else value)
+            rows["found"].append(int(value == "base" or b % 2))
+    (pair,) = (f for f in ct.audit(rows, metrics=["found"], **PAIRED).findings if f.kind == "twins")
+    assert (pair.group, pair.versus, pair.bases, pair.lost, pair.gained) == ("changed", "base", 40, 20, 0)
+    assert pair.verdict == "disparity"
+    each = ct.audit(rows, metrics=["found"], min_n=5, **PAIRED).findings
+    assert {f.group for f in each if f.kind == "twins"} == {f"style{k}" for k in range(8)}
+
+
 def test_twins_that_differ_by_chance_show_nothing() -> None:
     hits = sum(ct.audit(twins(seed=s), ["change"], ["found"], **PAIRED).verdict == "disparity" for s in range(40))
     assert hits <= 4

@@ -186,9 +186,10 @@ def render_specs(
     """
     from countenance_people._backend import load_mitsuba
 
-    load_mitsuba(settings.variant)  # fail here, in one line, when the libraries are missing
     run, every = Run(Path(out), settings, until), list(specs)
     todo = run.missing(every)
+    if todo:
+        load_mitsuba(settings.variant)  # fail here, in one line, when the libraries are missing
     count = max(-(-len(todo) // BATCH), min(workers, len(todo)))
     batches = [todo[i::count] for i in range(count)]  # a share of every part each: group scenes take long
     with ThreadPoolExecutor(max(1, workers)) as pool:

@@ -22,7 +22,11 @@ def develop(radiance: Array, shot: Shot, oversampling: int, seed: int) -> Array:
     image = sensor(image, shot.noise, rng)
     if shot.reduce > 1:
         image = np.stack(
-            [zoom(image[..., c], (height / image.shape[0], width / image.shape[1]), order=1) for c in range(3)], -1
+            [
+                zoom(image[..., c], (height / image.shape[0], width / image.shape[1]), order=1, mode="nearest")
+                for c in range(3)
+            ],
+            -1,
         )
     picture = (np.clip(tone(image), 0, 1) * 255 + 0.5).astype(np.uint8)
     return compress(picture, shot.jpeg) if shot.jpeg < 100 else picture
@@ -66,7 +70,7 @@ def smear(length: float, angle: float) -> Array:
 def smaller(image: Array, factor: float) -> Array:
     """The picture of a sensor with fewer pixels."""
     blurred = gaussian_filter(image, (0.45 * factor, 0.45 * factor, 0))
-    return np.stack([zoom(blurred[..., channel], 1 / factor, order=1) for channel in range(3)], -1)
+    return np.stack([zoom(blurred[..., channel], 1 / factor, order=1, mode="nearest") for channel in range(3)], -1)
 
 
 def sensor(image: Array, noise: float, rng: np.random.Generator) -> Array:

@@ -120,7 +120,7 @@ def seal(out: Path | str, settings: Settings, seed: int) -> Path:
 
 def provenance(settings: Settings, seed: int) -> dict[str, Any]:
     """What decides the bytes of the pictures beside their specification: seed, settings and versions."""
-    variant = load_mitsuba(settings.variant)[0].variant()
+    variant = settings.variant or load_mitsuba()[0].variant()
     packages = ("countenance-people", "mitsuba", "drjit", "anny", "pyoidn")
     return {"seed": seed, **asdict(settings), "variant": variant, "versions": {p: _version(p) for p in packages}}
 

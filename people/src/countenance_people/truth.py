@@ -115,6 +115,13 @@ def visible_share(figure: Figure, number: int, maps: Maps, camera: Camera) -> fl
     return round(float(clear.sum() / max(len(place), 1)), 4)
 
 
+def no_mouth_outside(label: Array, box: list[float]) -> Array:
+    """Labels where the mouth outside the face box is skin: the inside of a cheek, seen through it from the side."""
+    rows, columns = np.mgrid[0 : label.shape[0], 0 : label.shape[1]] + 0.5
+    inside = (columns > box[0]) & (columns < box[2]) & (rows > box[1]) & (rows < box[3])
+    return np.asarray(np.where((label == CODE["mouth"]) & ~inside, CODE["skin"], label))
+
+
 def luminance(picture: Array, where: Array) -> float | None:
     """Mean relative luminance (linear, 0 to 1) of an 8-bit picture where a mask holds."""
     if not where.any():
@@ -133,6 +140,7 @@ def describe(
         pixels = np.bincount(maps.body_part[mine], minlength=len(BODY_PARTS))
         seen = [i for i in range(len(BODY_PARTS)) if pixels[i] > 0]
         box = tight_box(camera.project(figure.face), camera.width, camera.height)
+        label = no_mouth_outside(label, box)
         yaw, pitch, roll = head_angles(figure.head_rotation, camera, figure.eye_middle)
         head = mine & np.isin(label, (*FACE, CODE["hair"], CODE["hat"]))
         rows.append(

@@ -2,7 +2,8 @@
 
 A thing that is changed on purpose says nothing about groups: people with the change are the same people. So every value
 of the changed thing is compared with the base, pair by pair, and of an ordered thing also the first version of each
-base with the last.
+base with the last. Where a thing has so many values that no value has enough bases for a test, all values together are
+compared with the base instead.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from countenance.words import plain_float
 
 TWINS, BASE = "twins", "base"
 FIRST, LAST = "first version", "last version"
+CHANGED = "changed"
+"""All values of a thing together, where no value alone has enough bases."""
 UNCHANGED = ("", "none", "base", "original")
 """What the column of changes says of a base."""
 
@@ -192,9 +195,18 @@ class _Versions:
         if self._measured(thing, own):
             rows, own = self._ways(rows, labels)
         present = list(dict.fromkeys(own.tolist()))
-        for value in order_of(thing, present, checked(self.settings.ordered)) or sorted(present):
+        order = order_of(thing, present, checked(self.settings.ordered))
+        if order is None and len(present) > 1 and self._each_too_few(rows, own):
+            own, present = np.full(len(rows), CHANGED, dtype=object), [CHANGED]
+        for value in order or sorted(present):
             here = rows[own == value]
             yield _Pair(value, BASE, here, self.home[self.keys[here]], self.twins.bases[here])
+
+    def _each_too_few(self, rows: Array, own: Array) -> bool:
+        """Whether no value of a thing has enough people for a test, and all values together have."""
+        people = self.owners[rows]
+        most = max(len(np.unique(people[own == value])) for value in set(own.tolist()))
+        return most < self.settings.min_n <= len(np.unique(people))
 
     def ends(self, thing: str) -> Iterator[_Pair]:
         """Of an ordered thing, the last version of each base against the first."""

@@ -256,7 +256,7 @@ def demo(
         say(f"twins    {other}: the same people, one thing changed")
         evaluate(model=other, data="people:twins", out=twins / other)
         shown.append(Run(twins / other))
-    further = [(f"{model} on 800 portraits: its report", out / REPORT)]
+    further = [(f"{model} on the portraits: its report", out / REPORT)]
     page = write_twin_page(shown, twins / "index.html", further)
     say(f"pictures countenance view {out}")
     say(f"open     {page.resolve()}")

@@ -13,9 +13,10 @@ from countenance.auditing import Estimate, Finding
 from countenance.auditing.directions import LOWER
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.ordering import PERSON
+from countenance.auditing.twins import CHANGED
 from countenance.report import numbers, words
 from countenance.report.metric_words import MetricWords, words_of
-from countenance.report.names import REST
+from countenance.report.names import REST, attribute_label
 from countenance.report.source import Audited
 from countenance.tasks import Metric
 
@@ -201,6 +202,8 @@ def twin_label(attribute: str, group: str, names: Any) -> str:
         return "lightest copy" if group == "first version" else "darkest copy"
     if group in ("first version", "last version") and "age" in attribute:
         return "youngest copy" if group == "first version" else "oldest copy"
+    if group == CHANGED:
+        return f"with another {attribute_label(attribute)}"
     return fixed.get(group) or str(names.who(attribute, group))
 
 

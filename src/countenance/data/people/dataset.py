@@ -65,8 +65,11 @@ def _rendered(meaning: str, name: str) -> AttributeCard:
 
 CARD = DatasetCard(
     name="people",
-    version="1",
-    description="Rendered portraits, twins, full bodies, group scenes and pictures of no people, with exact truth.",
+    version="2",
+    description=(
+        "Rendered portraits, twins, full bodies, group scenes, presentation attacks and pictures of no people, "
+        "with exact truth."
+    ),
     licence=RENDERED_LICENCE,
     consent=RENDERED_CONSENT,
     citation="Countenance, the embedded population of rendered people",
