@@ -7,6 +7,9 @@ from pathlib import Path
 from countenance.files import exists
 from countenance.storage import is_url
 
+EMBEDDED = "people"
+"""The dataset whose parts have names: a folder of the same name is another thing."""
+
 
 def published_command() -> str:
     """The command line with the folders of this machine left out.
@@ -33,6 +36,6 @@ def located(source: str | None) -> str | None:
     path, mark, options = (rest if colon else head).partition("?")
     if exists(source):
         return str(Path(source).absolute())
-    if colon and path and exists(path):
+    if colon and path and head != EMBEDDED and exists(path):
         return f"{head}:{Path(path).absolute()}{mark}{options}"
     return source
