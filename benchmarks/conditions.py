@@ -1,7 +1,7 @@
 """What measuring a picture's conditions (`img.*`) costs beside decoding it, in one run on the same pictures.
 
 `python benchmarks/conditions.py` takes rendered people as they are stored, and as JPEG and WebP files of three sizes,
-and prints the processor time of decoding, of measuring right after it as a run does, and their ratio, with the part that
+and prints the processor time of decoding and of measuring right after it as a run does, their ratio, and the part that
 no measuring can do without: looking the pixels up and mixing their colours. Of each picture the least of several rounds
 counts, since other work on the machine only adds to it.
 """
