@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from countenance.suites.mask_fairness.assess import assess, summary_lines
 from countenance.suites.mask_fairness.assessment import METRICS
 from countenance.suites.mask_fairness.compare import compare, open_run
 from countenance.suites.mask_fairness.make_data import make_data
-from countenance.suites.mask_fairness.report import write_overview
+from countenance.suites.mask_fairness.report import read_assessed, write_overview
 
 COLUMNS = ["group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h", "significant", "severe"]
 
@@ -229,6 +230,14 @@ def test_one_page_for_detectors_and_datasets_has_every_row(done, tmp_path):
     assert text.count('<th scope="row">female</th>') >= details.count('<th scope="row">female</th>') >= 6
     assert details.count('<th scope="row">r4</th>') >= 6 and "does not judge masks" in text
     assert text.count("rendered people: nobody in them exists") == 2 and "significant" in text
+    sections = [section[: section.index("<details")] for section in text.split("<section aria-labelledby=")[1:-1]]
+    overview = "".join(sections)  # one for each dataset
+    assessed = [read_assessed(Path(folder))[1] for folder in folders]
+    seeds = [row.seed for each in assessed for row in each.rows if row.metric not in each.not_assessable]
+    for word, mark in (("severe", "**"), ("significant", "*")):  # the published rule's words, beside the audit's marks
+        count = sum(seed.verdict == word for seed in seeds)
+        assert overview.count(f">{mark}</span>") == overview.count(f" {word} by the published rule</span>") == count
+    assert sum(seed.severe for seed in seeds) > 0
     rows = text[: text.index("<details")].count('<svg class="spans"')  # a forest plot: a row for each group and metric
     assert rows >= 6 and text.count("<circle cx=") > rows  # with a dot for each detector that has the rate
 
