@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import countenance as ct
 from countenance.answers import Boxes
 from countenance.auditing.finding import SIDES
 from countenance.cli import mask_fairness
@@ -240,6 +241,17 @@ def test_one_page_for_detectors_and_datasets_has_every_row(done, tmp_path):
     assert sum(seed.severe for seed in seeds) > 0
     rows = text[: text.index("<details")].count('<svg class="spans"')  # a forest plot: a row for each group and metric
     assert rows >= 6 and text.count("<circle cx=") > rows  # with a dot for each detector that has the rate
+
+
+def test_detectors_of_which_one_judges_no_masks_are_compared_by_what_both_have(done, tmp_path):
+    faces, _ = assess(MaskData(crowd()), Faces(), tmp_path / "faces", by=["sex"])
+    answer = ct.compare(done[0], faces, by=["sex"])
+    assert {change.metric for change in answer.overall} == {"localised"}
+    assert "true_positive, true_negative: no row has a value in all models; not compared" in answer.notes
+    board = ct.compare(done[0], faces, done[0], names=["a", "b", "c"])
+    assert {place.metric for place in board.ranking} == {"localised"}
+    with pytest.raises(InputError, match="true_positive: no row has a value in both"):
+        ct.compare(done[0], faces, metrics=["true_positive"])
 
 
 def test_the_page_asks_to_cite_the_study(done, tmp_path):
