@@ -25,7 +25,7 @@ from countenance.metrics.identification import open_set_curve
 from countenance.metrics.intervals import by_cluster, clustered_mean, clustered_rate, macro_mean
 from countenance.metrics.miss_rate import log_average_miss_rates
 from countenance.metrics.pairs.distributions import dyadic_mean
-from countenance.metrics.ranking import bootstrap_interval
+from countenance.metrics.intervals import bootstrap_interval
 from countenance.metrics.verification_bands import roc_bands
 
 Rng = np.random.Generator

@@ -65,7 +65,7 @@ SURFACES = {
         "countenance.metrics.intervals.macro_mean",
         "countenance.metrics.pairs.distributions.dyadic_mean",
         "countenance.metrics.pairs.groups.fnmr_by_group",
-        "countenance.metrics.ranking.bootstrap_interval",
+        "countenance.metrics.intervals.bootstrap_interval",
         "countenance.metrics.curves.bands.bootstrap_band",
         "countenance.metrics.identification.open_set_curve",
         "countenance.metrics.verification_bands.roc_bands",

@@ -156,7 +156,7 @@ def score(
     if submission is not None:
         write_json(submission, score_result.submission(name))
     if out is not None:
-        from countenance.suites.bias_bounty.run import write_run
+        from countenance.suites.bias_bounty.task import write_run
 
         finished = write_run(
             out, predictions, files, score_result, predictions.stem if name == "unnamed" else name, note

@@ -190,7 +190,7 @@ class _PartitionFile:
         return result
 
     def _content(self, group: int) -> list[bytes | None]:
-        """The pictures of a row group; Arrow's threads would hold on to a file of Python's (`arrow_memory`)."""
+        """The pictures of a row group; Arrow's threads would hold on to a file of Python's."""
         result: list[bytes | None] = self.parquet.read_row_group(group, ["content"], use_threads=False)[0].to_pylist()
         return result
 

@@ -18,11 +18,10 @@ from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
 from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, is_own, marker_name
-from countenance.run.manifest import DamagedManifest, Manifest, Place
+from countenance.run.manifest import DamagedManifest, Manifest, Place, located, published_command
 from countenance.run.marker import Marker
 from countenance.run.pictures import changed_picture
 from countenance.run.plan import InManifest, InMemory, Piece, RunPlan
-from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score

@@ -13,7 +13,7 @@ from countenance.data.sample import Rle
 from countenance.errors import InputError
 from countenance.suites.mask_fairness import train as training
 from countenance.suites.mask_fairness.train import augment, network
-from countenance.suites.mask_fairness.train.pictures import to_picture, training_pictures
+from countenance.suites.mask_fairness.train.augment import to_picture, training_pictures
 
 torch = pytest.importorskip("torch")
 

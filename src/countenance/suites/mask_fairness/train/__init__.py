@@ -47,7 +47,7 @@ def train_and_export(
     need_torch("training a detector", "torch", "onnx")
     opencv("training a detector")
     settings = replace(settings, device=training_device(settings.device))
-    from countenance.suites.mask_fairness.train.pictures import training_pictures
+    from countenance.suites.mask_fairness.train.augment import training_pictures
 
     data = load_dataset("people") if dataset is None else dataset
     pictures, scenes = training_pictures(data)
