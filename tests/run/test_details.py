@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.run import early_stop, evaluate, evaluation, feeding, plan, staleness, store

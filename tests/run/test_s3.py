@@ -16,7 +16,7 @@ from countenance.answers import Boxes
 from countenance.cli.app import run as command
 from countenance.data import DatasetCard
 from countenance.data.image import UrlImage, encode_png
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.run import Run, evaluate
 from countenance.run.marker import Committed
 from countenance.run.rows import columns_of, rows_table

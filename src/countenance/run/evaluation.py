@@ -11,7 +11,7 @@ from typing import Any
 
 from countenance.answers import Boxes
 from countenance.data.conditions import Conditions, stored_conditions
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.errors import InputError
 from countenance.run.chosen_model import ChosenModel
 from countenance.run.early_stop import AllFailed, Watch
