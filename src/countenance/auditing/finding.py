@@ -52,8 +52,9 @@ class Finding(BaseModel):
     shuffled. `direction` (worse, better, unknown) is that of the statistic that decided.
 
     `effect` and `mde` are in the units of `effect_name` (Cohen's h for rates, rank-biserial for means, the difference
-    itself for paired ones); `mde_difference` is the same in the metric's own units. The minimum detectable effect has
-    80 % power at `mde_alpha`, the level this comparison must reach at worst, as the adjustment has it.
+    itself for paired ones); `mde_difference` is the same in the metric's own units; for means, whose ranks are
+    tested too, it is the difference of averages that is seen by itself. The minimum detectable effect has 80 % power at
+    `mde_alpha`, the level this comparison must reach at worst, as the adjustment has it.
     `low_equivalence` and `high_equivalence` are the 1 - 2α interval that decides whether a difference is smaller than
     δ, missing scores counted as wrong. `failure_ratio` says how many times as often the side that fails more fails.
     `small_group`: a side has fewer people than an all-clear or an approximation needs; it was tested by permutation.

@@ -31,7 +31,8 @@ def audit(
     table: Annotated[
         Any,
         typer.Argument(
-            help="A run (folder or s3://…), or any table of rows (.parquet, .csv, a folder or URL of .parquet files).",
+            help="A run (folder or s3://…), or any table of rows (.parquet, .csv, .tsv, .json, .jsonl, also .gz; a "
+            "folder or URL of .parquet files).",
             parser=place_of,
         ),
     ],
@@ -66,6 +67,7 @@ def audit(
     from countenance.run.ledger import noted
     from countenance.run.licences import of_manifest
     from countenance.scratch import temporary_folder
+    from countenance.table_files import is_plain, table_columns, write_columns
 
     check_writable([json, report, pdf])
     if pdf is not None and pdf.suffix.lower() != ".pdf":
@@ -109,6 +111,9 @@ def audit(
                     **prepared.settings,
                 )
             else:
+                if not is_plain(path):
+                    folder = Path(stack.enter_context(temporary_folder("table")))
+                    path = write_columns(table_columns(path), folder / f"{Path(table).stem}.parquet")
                 source = Source(path, label=str(table))
                 answer = audit_table(source, compared, names_of(metric), progress=progress, **settings)
         for line in lines_of(answer, width(), finished):
