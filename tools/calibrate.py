@@ -53,7 +53,7 @@ SURFACES = {
         "countenance.comparing.gaps.gaps",
         "countenance.auditing.change.tango_limits",
     ),
-    "gate": ("countenance.gating.judge.gate",),
+    "gate": ("countenance.gating.judgement.gate",),
     "gate, any time": ("countenance.metrics.any_time.any_time_lower_bound",),
     "held equal": ("countenance.auditing.held_equal_gaps.given_findings",),
     "discover": ("countenance.discovering.discovery.discover", "countenance.discovering.discovery.discover_run"),

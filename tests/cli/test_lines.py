@@ -20,7 +20,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "countenance"
 HOSTILE = "\x1b]0;owned\x07\x1b[31m\u202e\x9b2J"
 OUTSIDE = {
     "suites/fhibe/original/__main__.py": 3,
-    "suites/happyfaces/ask.py": 2,
+    "suites/happyfaces/questions.py": 2,
     "run/engine/relay.py": 1,
     "worker_process.py": 1,
 }

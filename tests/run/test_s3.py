@@ -21,7 +21,7 @@ from countenance.run import Run, evaluate
 from countenance.run.marker import Committed
 from countenance.run.rows import columns_of, rows_table
 from countenance.run.store import RunStore
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.storage import open_storage
 from countenance.tasks import load_task
 from countenance.testing import small_dataset, write_small_dataset

@@ -53,7 +53,7 @@ def make_data(
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.suites.bias_bounty.make_data import write_challenge
+    from countenance.suites.bias_bounty.made_data import write_challenge
 
     counts = write_challenge(out, people, unlabelled=unlabelled, seed=seed, progress=partial(progress, quiet=quiet))
     for split, row in counts.items():

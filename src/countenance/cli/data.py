@@ -143,8 +143,8 @@ def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
     """Validate every truth of a dataset: like problems together, a summary, exit 2 when there are any."""
     from countenance.cli.progress import progress
     from countenance.data.balance import people_in_words
-    from countenance.data.check import check as check_dataset
-    from countenance.data.check import grouped, unfamiliar_values
+    from countenance.data.truth_problems import check as check_dataset
+    from countenance.data.truth_problems import grouped, unfamiliar_values
 
     dataset = _load(name, reading)
     with progress("checking", len(dataset), quiet=quiet) as step:

@@ -29,7 +29,7 @@ from countenance.run.staleness import draw, lowest_score, some
 from countenance.run.store import RunStore
 from countenance.run.surroundings import prepare_samples, remove_samples
 from countenance.run.trust import code_folder
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.run.withdrawals import withdrawn_from
 from countenance.scratch import temporary_folder
 from countenance.settings.engine import EngineSettings, ProgressMaker
