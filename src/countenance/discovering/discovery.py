@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from countenance.auditing._dist import quantile
+from countenance.auditing.conversion import plain
 from countenance.auditing.far_ends import SHARE, FarEnds
-from countenance.auditing.finding import plain
 from countenance.auditing.multiplicity import holm
 from countenance.auditing.source import Source
 from countenance.auditing.sums import clustered as clustered_sums
