@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.run import early_stop, evaluate, evaluation, feeding, plan, staleness, store
@@ -21,9 +21,8 @@ from countenance.run.engine.arena import Arena
 from countenance.run.engine.base import Job, Rate
 from countenance.run.engine.local import _Probes, _Shards, _Work
 from countenance.run.engine.processes import Death
-from countenance.run.manifest import DatasetRecord, Manifest
+from countenance.run.manifest import DatasetRecord, Manifest, located
 from countenance.run.plan import InManifest, Piece, make_plan
-from countenance.run.provenance import located
 from countenance.run.shard import FailedImage, answers, own_copy, predictions, run_shard, started
 from countenance.run.staleness import Difference, _same, differs, draw, lowest_score
 from countenance.settings import RunSettings

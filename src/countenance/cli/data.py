@@ -1,4 +1,4 @@
-"""`countenance data`: list, show, export, index, check."""
+"""`countenance data`: list, show, export, index, check; `countenance people`: where the embedded ones come from."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.audit_options import Quiet
 from countenance.cli.lines import say
-from countenance.cli.settings import with_settings
+from countenance.cli.settings import Commands
 from countenance.errors import InputError
 from countenance.settings import ReadingSettings
 from countenance.storage import place_of
@@ -15,12 +16,10 @@ from countenance.storage import place_of
 if TYPE_CHECKING:
     from countenance.data import Dataset
 
-app = typer.Typer(
-    no_args_is_help=True, help="Look at datasets: list, show, export, index, check.", rich_markup_mode=None
-)
+
+app = Commands("Look at datasets: list, show, export, index, check.")
 
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
 class DatasetFormat(StrEnum):
@@ -63,7 +62,6 @@ def _load(name: str, reading: ReadingSettings) -> "Dataset":
 
 
 @app.command()
-@with_settings
 def show(
     name: Name,
     reading: ReadingSettings,
@@ -90,7 +88,6 @@ def show(
 
 
 @app.command()
-@with_settings
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
@@ -112,7 +109,6 @@ def export(
 
 
 @app.command()
-@with_settings
 def index(
     source: Annotated[
         str, typer.Argument(help="A dataset's name or path: a folder, COCO, tars, Parquet, Hugging Face.")
@@ -143,13 +139,12 @@ def index(
 
 
 @app.command()
-@with_settings
 def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
     """Validate every truth of a dataset: like problems together, a summary, exit 2 when there are any."""
     from countenance.cli.progress import progress
     from countenance.data.balance import people_in_words
-    from countenance.data.check import check as check_dataset
-    from countenance.data.check import grouped, unfamiliar_values
+    from countenance.data.truth_problems import check as check_dataset
+    from countenance.data.truth_problems import grouped, unfamiliar_values
 
     dataset = _load(name, reading)
     with progress("checking", len(dataset), quiet=quiet) as step:
@@ -162,3 +157,21 @@ def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
         raise typer.Exit(2)
     images = "1 image" if len(dataset) == 1 else f"{len(dataset)} images"
     say(f"{dataset.name}: {images}, {people_in_words(dataset)}, no problem found")
+
+
+people_app = Commands("The people who do not exist.")
+RENDERER = (
+    "rendering is a project of its own, in the folder people of the repository: pip install ./people, then "
+    "countenance-people render --n 40 --out more"
+)
+
+
+@people_app.callback()
+def _group() -> None:
+    """The people who do not exist."""
+
+
+@people_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def render() -> None:
+    """Say how more people are rendered."""
+    raise InputError(RENDERER)

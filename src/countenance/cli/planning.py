@@ -1,16 +1,21 @@
-"""`countenance plan`: how many people an assessment needs, and what data at hand can see."""
+"""`countenance plan` and `calibration`: how many people an assessment needs, what data can see, how verdicts held."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from countenance.cli.audit_options import Adjust, Alpha, By, Cluster, Delta, Power, Where, cluster_of
-from countenance.cli.lines import say
+from countenance.cli.audit_options import By, attributes_of, audit_arguments
+from countenance.cli.lines import say, width
+from countenance.cli.settings import only
+from countenance.cli.shared_options import Json
+from countenance.cli.tables import fitted
 from countenance.errors import InputError
+from countenance.settings import AuditFields
 
 
 def plan(
+    fields: Annotated[AuditFields, only("alpha", "power", "where", "cluster", "delta", "adjust")],
     metric: Annotated[str, typer.Option(help="rate or mean; with --data, a metric of the table.")] = "rate",
     baseline: Annotated[float, typer.Option(help="The rate expected of the others.")] = 0.95,
     effect: Annotated[
@@ -28,14 +33,8 @@ def plan(
         float | None, typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of a deff).")
     ] = None,
     sd: Annotated[float, typer.Option(help="Standard deviation of a mean's rows, in its own units.")] = 1.0,
-    alpha: Alpha = 0.05,
-    power: Power = 0.8,
     data: Annotated[Path | None, typer.Option(help="A run directory or table: what can it see?")] = None,
     by: By = None,
-    where: Where = None,
-    cluster: Cluster = None,
-    delta: Delta = None,
-    adjust: Adjust = "minp",
 ) -> None:
     """Say how many rows or people per group an assessment needs, or what a given table can and cannot see."""
     from countenance.auditing import plan as make_plan
@@ -51,35 +50,22 @@ def plan(
             deff=cluster_deff,
             rows_per_unit=rows_per_person,
             icc=icc,
-            alpha=alpha,
-            power=power,
+            alpha=fields.alpha,
+            power=fields.power,
             sd=sd,
         )
         say(study.reason)
         return
     from countenance.auditing import plan_for
-    from countenance.auditing.attributes import split_names
 
     table = data / "scores.parquet" if data.is_dir() else data
     if not table.exists():
         raise InputError(f"{table}: no such file; give a run directory or a table (.parquet, .csv)")
-    chosen = None if by is None else split_names(by)
-    rows = plan_for(
-        table,
-        chosen,
-        metric,
-        effect=effect,
-        alpha=alpha,
-        power=power,
-        where=where,
-        cluster=cluster_of(cluster),
-        delta=delta,
-        adjust=adjust,
-    )
+    rows = plan_for(table, attributes_of(by), metric, effect=effect, **audit_arguments(fields))
     if not rows:
         say("no group can be tested: the table has no units of this metric")
     for row in rows:
-        say(line_of(row, power))
+        say(line_of(row, fields.power))
 
 
 def line_of(row: dict[str, object], power: float) -> str:
@@ -102,3 +88,41 @@ def line_of(row: dict[str, object], power: float) -> str:
     more = int(str(row["more"]))
     both = ", and as large a share more on the other side" if row["both_sides"] else ""
     return f"{line}; {target} takes about {more:,} more {unit if more == 1 else units}{both}"
+
+
+def calibration(
+    near: Annotated[str | None, typer.Option(help="A run: only the lines nearest to its sizes.")] = None,
+    json: Json = None,
+) -> None:
+    """Show how often verdicts, intervals and sizes kept their promise on simulated data with a known truth."""
+    from countenance.calibration_table import calibration as lines_near
+    from countenance.calibration_table import calibration_hash
+    from countenance.files import write_json
+    from countenance.run import Run
+    from countenance.run.auditing import read_audit
+
+    audit = None if near is None else read_audit(Run(near))
+    lines = lines_near(audit)
+    rows = [("kind", "promised", "came out", "people", "groups", "simulated")]
+    rows += [
+        (
+            line.kind,
+            f"{line.nominal:g}",
+            f"{line.value:.3f} ± {line.se:.3f}",
+            f"{line.n:,}" if line.n else "",
+            f"{line.groups}" if line.groups else "",
+            f"{line.surface}, {line.process}",
+        )
+        for line in lines
+    ]
+    for text in fitted(rows, width()):
+        say(text)
+    say(f"table    {calibration_hash()}")
+    if json is not None:
+        write_json(json, {"lines": [line.model_dump() for line in lines]})
+
+
+def register(app: typer.Typer) -> None:
+    """Put these commands at the top level."""
+    app.command()(plan)
+    app.command()(calibration)

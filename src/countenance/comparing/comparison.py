@@ -10,7 +10,7 @@ import numpy as np
 
 from countenance.auditing.attributes import NothingToCompare, split_names
 from countenance.auditing.directions import LOWER
-from countenance.auditing.finding import Audit
+from countenance.auditing.result import Audit
 from countenance.auditing.settings import AuditSettings, Judged, delta_of_rates, judged, parse_better, parse_delta
 from countenance.comparing.changes import by_group, overall
 from countenance.comparing.decision import decided
@@ -95,6 +95,8 @@ class ComparisonQuestion:
         paired = pair_entries(
             entries, by=listed, metrics=measured, pair=pair, cluster=settings.cluster, where=settings.conditions
         )
+        if measured is None:
+            paired = paired.assessable()
         paired.notes.extend(dict.fromkeys(line for entry in entries if entry.run for line in entry.run.cautions))
         return cls(entries, listed, paired, settings)
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import typer
 from typer.core import TyperGroup
 
-from countenance.cli.uccs import baseline, evaluate, original
+from countenance.cli.settings import Commands
+from countenance.cli.uccs import baseline, evaluation, original
 
 SCRIPTS = {"baseline-detector": "detect", "baseline-recognizer": "recognize"}
 """What the original called its scripts; `evaluate_detector.py` and the like are found by their spelling."""
@@ -23,12 +23,9 @@ class Scripts(TyperGroup):
         return None
 
 
-app = typer.Typer(
-    cls=Scripts,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="UCCS challenge: detect and recognise faces in an open set, evaluate and check submissions.",
+app = Commands(
+    "UCCS challenge: detect and recognise faces in an open set, evaluate and check submissions.", cls=Scripts
 )
 app.add_typer(baseline.app)
-app.add_typer(evaluate.app)
+app.add_typer(evaluation.app)
 app.add_typer(original.app)
