@@ -53,7 +53,7 @@ def make_data(
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.suites.bias_bounty.make_data import write_challenge
+    from countenance.suites.bias_bounty.made_data import write_challenge
 
     counts = write_challenge(out, people, unlabelled=unlabelled, seed=seed, progress=partial(progress, quiet=quiet))
     for split, row in counts.items():
@@ -156,7 +156,7 @@ def score(
     if submission is not None:
         write_json(submission, score_result.submission(name))
     if out is not None:
-        from countenance.suites.bias_bounty.run import write_run
+        from countenance.suites.bias_bounty.task import write_run
 
         finished = write_run(
             out, predictions, files, score_result, predictions.stem if name == "unnamed" else name, note

@@ -16,10 +16,10 @@ from countenance.cli import mask_fairness
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.adapters.mask_fairness import ONE_FACE, MaskData
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.assess import assess, summary_lines
 from countenance.suites.mask_fairness.assessment import METRICS
-from countenance.suites.mask_fairness.compare import compare, open_run
-from countenance.suites.mask_fairness.make_data import make_data
+from countenance.suites.mask_fairness.assessment_run import assess, summary_lines
+from countenance.suites.mask_fairness.comparison import compare, open_run
+from countenance.suites.mask_fairness.made_data import make_data
 from countenance.suites.mask_fairness.report import read_assessed, write_overview
 
 COLUMNS = ["group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h", "significant", "severe"]

@@ -15,7 +15,7 @@ from countenance.run.file_names import AUDIT
 from countenance.run.suite import Section
 from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
 from countenance.suites.mask_fairness.citation import CITATION
-from countenance.suites.mask_fairness.compare import open_run
+from countenance.suites.mask_fairness.comparison import open_run
 from countenance.suites.mask_fairness.seed_rule import ALPHA, SEVERE
 
 TEMPLATES = Path(__file__).parent / "templates"
