@@ -7,31 +7,17 @@ from countenance.auditing import Audit
 from countenance.auditing.given_finding import PART_OF_GAP, GivenFinding
 from countenance.report import numbers
 from countenance.report.charts import waterfall
-from countenance.report.charts.scale import Scale
 from countenance.report.names import attribute_label, value_label
 
 MOST_FIGURES = 6
 
 
 @dataclass(frozen=True)
-class LabelledStep:
-    """A step of a waterfall: its name, where it lies, and its size with interval as text."""
+class Fall(waterfall.Waterfall):
+    """A waterfall with its verdict and the strata behind it."""
 
-    name: str
-    step: waterfall.Step
-    size: str
-    interval: str
-
-
-@dataclass(frozen=True)
-class Fall:
-    """One gap drawn from raw to what remains."""
-
-    title: str
     verdict: str
     reason: str
-    scale: Scale
-    steps: list[LabelledStep]
     conditions: list[str]
     strata: list[Any]
     kind: str
@@ -67,11 +53,9 @@ def _fall(finding: GivenFinding) -> Fall:
     versus = "everybody else" if finding.versus == "rest" else value_label(finding.attribute, finding.versus)
     return Fall(
         f"{finding.metric}: {attribute_label(finding.attribute)} {group} against {versus}",
-        finding.verdict,
-        finding.reason,
         waterfall.scale_of(bars, kind),
         [
-            LabelledStep(
+            waterfall.LabelledStep(
                 attribute_label(part.name) if part.kind == "part" else part.name,
                 part,
                 numbers.change(part.size, kind),
@@ -79,6 +63,8 @@ def _fall(finding: GivenFinding) -> Fall:
             )
             for part in bars
         ],
+        finding.verdict,
+        finding.reason,
         list(finding.given),
         list(finding.strata),
         kind,

@@ -11,10 +11,12 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.files import write_text
+from countenance.report import held_equal
 from countenance.report.charts import curve_panels, forests, heat_maps
 from countenance.report.charts.curves import CurveChart
 from countenance.report.draw.interactive import interactive
 from countenance.report.draw.mpl.curves import curve_figure
+from countenance.report.draw.mpl.differences import critical_figure, dumbbell_figure, waterfall_figure
 from countenance.report.draw.mpl.forest import forest_figures
 from countenance.report.draw.mpl.heat_map import heat_figures_of
 from countenance.report.draw.mpl.style import ENDINGS, check_installed, save, svg_of
@@ -27,13 +29,16 @@ __all__ = [
     "all_figures",
     "check_chart",
     "check_installed",
+    "critical_figure",
     "curve_figure",
     "curve_figures",
+    "dumbbell_figure",
     "forest_figures",
     "heat_figures",
     "save",
     "save_chart",
     "svg_of",
+    "waterfall_figure",
 ]
 
 CHART_ENDINGS = (*ENDINGS, ".html")
@@ -82,6 +87,8 @@ def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
         named += [(f"groups-{forest.metric}", figure) for figure in forest_figures(forest)]
     named += [(f"curve-{name}", figure) for name, figure in curve_figures(source)]
     named += [(f"heat-{name}", figure) for name, figure in heat_figures(source)]
+    held = held_equal.section(source.audit)
+    named += [(f"held-equal-{fall.title}", waterfall_figure(fall)) for fall in (held.falls if held else ())]
     return [(re.sub(r"[^\w.@-]+", "-", name)[:80], figure) for name, figure in _numbered(named)]
 
 
