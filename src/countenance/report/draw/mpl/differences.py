@@ -25,7 +25,7 @@ def dumbbell_figure(chart: Dumbbells, models: tuple[str, str], axis: str = "") -
     with drawing() as Figure:
         figure, axes = _framed(Figure, chart.scale, len(rows), f"{models[0]} ○ → ● {models[1]}", axis or chart.metric)
         for place, row in enumerate(rows):
-            _texts(axes, place, (row.who, f"{row.old} → {row.new}", f"{row.difference} [{row.interval}]"))
+            _texts(axes, place, (row.who, f"{row.old} → {row.new}", row.difference))
             if all(math.isfinite(end) for end in row.ends):
                 colour = COLOURS[row.mark]
                 axes.plot(row.ends, [place, place], color=colour, linewidth=1.4, zorder=2)
