@@ -68,7 +68,7 @@ def test_a_waterfall_has_the_same_steps_on_the_page_and_in_the_file() -> None:
     dark = random.random(800) < np.where(sex == "f", 0.7, 0.3)
     correct = (random.random(800) < np.where(dark, 0.6, 0.95)).astype(int)
     rows = {"sex": sex.tolist(), "light": np.where(dark, "dark", "bright").tolist(), "correct": correct.tolist()}
-    section = held_equal.section(audit(rows, ["sex"], ["correct"], given=["light"]))
+    section = held_equal.section(audit(rows, ["sex"], ["correct"], given=["light"]), {})
     assert section is not None
     fall = section.falls[0]
     figure = mpl.waterfall_figure(fall)

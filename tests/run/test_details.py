@@ -407,6 +407,7 @@ def test_sources_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     assert located("faces") == str(tmp_path / "faces") and located("s3://b/p") == "s3://b/p"
     assert located("uccs:faces?set=test") == f"uccs:{tmp_path}/faces?set=test" and located("uccs:gone") == "uccs:gone"
+    assert located("people:faces") == "people:faces"  # a part, not the folder
     assert located("people:") == "people:" and located("gone") == "gone" and located("faces?x=1") == "faces?x=1"
 
 

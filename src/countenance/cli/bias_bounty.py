@@ -195,7 +195,7 @@ def open_(
     board: Annotated[Path, typer.Argument(help="The folder of submissions; it is made.", metavar="BOARD")],
     opens: Annotated[str | None, typer.Option(help="When entries are taken from, such as 2026-11-15.")] = None,
     closes: Annotated[str | None, typer.Option(help="Time from which none is taken.")] = None,
-    title: Annotated[str, typer.Option(help="What the contest is called on its page.")] = "",
+    title: Annotated[str | None, typer.Option(help="What the contest is called on its page.")] = None,
     crew: Annotated[
         list[str] | None, typer.Option(help="A crew that takes part; several times (default: everybody may).")
     ] = None,
@@ -203,13 +203,22 @@ def open_(
         int | None, typer.Option(min=1, help="How many entries a crew may have on the board (default: any number).")
     ] = None,
 ) -> None:
-    """Set the dates and crews of a contest: `submit` refuses other entries, and `leaderboard` counts none."""
+    """Set the dates and crews of a contest: `submit` refuses other entries, and `leaderboard` counts none.
+
+    What is not named stays as it was set before; `--closes ""` takes a date back.
+    """
     from countenance.suites.bias_bounty.contest import Contest, open_contest
 
-    contest = Contest(
-        title=title, opens=opens, closes=closes, crews=tuple(crew or ()), entries_per_crew=entries_per_crew
-    )
-    say(f"contest  {open_contest(board, contest)}")
+    named = {
+        "title": title,
+        "opens": opens,
+        "closes": closes,
+        "crews": tuple(crew) if crew else None,
+        "entries_per_crew": entries_per_crew,
+    }
+    changed = {name: value or None for name, value in named.items() if value is not None}
+    contest = Contest.read(board).model_copy(update=changed | ({"title": title} if title is not None else {}))
+    say(f"contest  {open_contest(board, contest)}: {contest.sentence()}")
 
 
 @app.command()

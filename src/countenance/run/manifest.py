@@ -182,6 +182,10 @@ def read_manifest(content: bytes, place: str) -> Manifest:
         raise DamagedManifest(f"{place}: not a run's manifest ({where}: {first['msg']})") from None
 
 
+EMBEDDED = "people"
+"""The dataset whose parts have names: a folder of the same name is another thing."""
+
+
 def published_command() -> str:
     """The command line with the folders of this machine left out.
 
@@ -207,6 +211,6 @@ def located(source: str | None) -> str | None:
     path, mark, options = (rest if colon else head).partition("?")
     if exists(source):
         return str(Path(source).absolute())
-    if colon and path and exists(path):
+    if colon and path and head != EMBEDDED and exists(path):
         return f"{head}:{Path(path).absolute()}{mark}{options}"
     return source

@@ -224,7 +224,6 @@ class Comparisons:
         return threshold, count + int(at.sum())
 
 
-
 def between(low: float, high: float) -> float:
     """A number above `low` and at most `high`, in the middle where there is room.
 

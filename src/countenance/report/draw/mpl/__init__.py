@@ -20,6 +20,7 @@ from countenance.report.draw.mpl.differences import critical_figure, dumbbell_fi
 from countenance.report.draw.mpl.forest import forest_figures
 from countenance.report.draw.mpl.heat_map import heat_figures_of
 from countenance.report.draw.mpl.style import ENDINGS, check_installed, save, svg_of
+from countenance.report.metric_words import words_of
 from countenance.report.results import result_charts, result_grids
 from countenance.report.source import ReportSource
 
@@ -87,7 +88,7 @@ def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
         named += [(f"groups-{forest.metric}", figure) for figure in forest_figures(forest)]
     named += [(f"curve-{name}", figure) for name, figure in curve_figures(source)]
     named += [(f"heat-{name}", figure) for name, figure in heat_figures(source)]
-    held = held_equal.section(source.audit)
+    held = held_equal.section(source.audit, {m.name: words_of(m, source.task).noun for m in source.metrics})
     named += [(f"held-equal-{fall.title}", waterfall_figure(fall)) for fall in (held.falls if held else ())]
     return [(re.sub(r"[^\w.@-]+", "-", name)[:80], figure) for name, figure in _numbered(named)]
 
