@@ -13,7 +13,7 @@ def calibration(
     near: Annotated[str | None, typer.Option(help="A run: only the lines nearest to its sizes.")] = None,
     json: Json = None,
 ) -> None:
-    """Show how often verdicts, intervals and sizes kept their promise on simulated data with a known truth."""
+    """Show how often verdicts, intervals and sample sizes were right on simulated data whose truth is known."""
     from countenance.calibration_table import calibration as lines_near
     from countenance.calibration_table import calibration_hash
     from countenance.files import write_json

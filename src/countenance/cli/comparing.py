@@ -41,7 +41,7 @@ MOST_LINES = 60
 Entries = Annotated[
     list[str], typer.Argument(help="Run directories, or tables of scores (.parquet, .csv): the old one first.")
 ]
-Names = Annotated[str | None, typer.Option("--names", help="What the models are called, with commas: v1,v2.")]
+Names = Annotated[str | None, typer.Option("--names", help="Names of the models, with commas: v1,v2.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="Write all changes and gaps here as CSV.")]
 
 
@@ -66,10 +66,8 @@ def compare(
     report: Page = None,
     pdf: Pdf = None,
     gallery: Gallery = "auto",
-    task: Annotated[
-        str | None, typer.Option(help="With --data: A and B are files of predictions for this task.")
-    ] = None,
-    data: Annotated[str | None, typer.Option(help="The dataset that predictions are about.")] = None,
+    task: Annotated[str | None, typer.Option(help="With --data: compare files of predictions for this task.")] = None,
+    data: Annotated[str | None, typer.Option(help="With --task: the dataset that the predictions are for.")] = None,
     unverified: Unverified = False,
     quiet: Quiet = False,
 ) -> None:
@@ -173,7 +171,7 @@ def leaderboard(
     ] = None,
     unverified: Unverified = False,
 ) -> None:
-    """Rank models on the same samples; models that the evidence cannot split share a rank. Groups are columns."""
+    """Rank models on the same samples; models that cannot be told apart share a rank; groups are columns."""
     from countenance.auditing.settings import parse_families
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json

@@ -15,12 +15,10 @@ from countenance.storage import place_of
 if TYPE_CHECKING:
     from countenance.data import Dataset
 
-app = typer.Typer(
-    no_args_is_help=True, help="Look at datasets: list, show, export, index, check.", rich_markup_mode=None
-)
+app = typer.Typer(no_args_is_help=True, help="List, show, check, export and index datasets.", rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
 
 class DatasetFormat(StrEnum):
@@ -145,7 +143,7 @@ def index(
 @app.command()
 @with_settings
 def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
-    """Validate every truth of a dataset: like problems together, a summary, exit 2 when there are any."""
+    """Check every label of a dataset: print each kind of problem with its count, exit with 2 when there is one."""
     from countenance.cli.progress import progress
     from countenance.data.balance import people_in_words
     from countenance.data.check import check as check_dataset

@@ -233,13 +233,13 @@ def report(
     gallery: Gallery = "auto",
     pdf: Pdf = None,
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
+        bool, typer.Option("--evidence", help="Write the evidence page instead: who was measured, and every measure.")
     ] = False,
     data: Data = None,
     trust_code: TrustCode = False,
     unverified: Unverified = False,
 ) -> None:
-    """Write the report of a run again, from the run directory alone: a page, or a PDF."""
+    """Write the report of a run as a page or a PDF; the run directory is enough."""
     from countenance.report import write_pdf
 
     finished = audited_run(run_directory, verified=not unverified, trust_code=trust_code, data=data_of(data))
@@ -269,7 +269,7 @@ def demo(
     model: Annotated[str, typer.Option(help="A face detector of the zoo.")] = "mtcnn",
     quiet: Quiet = False,
 ) -> None:
-    """Audit a real face detector on the embedded people, two on twins, and write the page that shows them first."""
+    """Audit a face detector on the people that come with the package, try two detectors on twins, and write a page."""
     from countenance.models.zoo import ZOO
     from countenance.report.twin_page import write_twin_page
     from countenance.run import Run
@@ -292,7 +292,7 @@ def demo(
     say(f"open     {page.resolve()}")
 
 
-models_app = typer.Typer(no_args_is_help=True, help="Look at the models that run here.", rich_markup_mode=None)
+models_app = typer.Typer(no_args_is_help=True, help="The models that come with the package.", rich_markup_mode=None)
 
 
 @models_app.command("list")

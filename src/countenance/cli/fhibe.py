@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from countenance.run.run import Run
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="FHIBE's nine tasks: evaluate a model, write its bias report."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="FHIBE: evaluate a model on its nine tasks and write the bias report.",
 )
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 Attributes = Annotated[
     str | None, typer.Option("--attributes", help="With commas: pronoun,age (see `countenance fhibe attributes`).")
 ]

@@ -11,7 +11,9 @@ from countenance.cli.shared_options import Json, Seed
 from countenance.errors import InputError
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="HappyFaces: find both features that explain one label."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="HappyFaces: can a method find both features that explain one label?",
 )
 
 Data = Annotated[Path, typer.Option("--data-directory", "-d", help="A folder (or archive) with the three sets.")]
@@ -25,8 +27,8 @@ MethodName = Annotated[
 HeldBack = Annotated[
     Path | None, typer.Option("--held-back", help="A fourth set, a folder with the four types: the test.")
 ]
-Out = Annotated[Path | None, typer.Option(help="Leave a run here: a row for each photo that was scored.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Out = Annotated[Path | None, typer.Option(help="Write a run here, with a row for each photo that was scored.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
 NAMING = "heads       assigned to features by validation truth, the better of the two ways"
 USES_BATCH = "uses its batch: photos are answered otherwise beside other photos than alone; the entry is marked"
@@ -44,7 +46,7 @@ def build(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Make the three sets: complete an official folder from LFW originals, or print words on rendered people."""
+    """Build the three sets: complete an official folder from LFW originals, or print words on rendered people."""
     from countenance.cli.progress import progress
 
     if people and (official or lfw):
@@ -189,7 +191,7 @@ def sweep(
     jobs: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
     quiet: Quiet = False,
 ) -> None:
-    """Run a method at many mix rates and seeds; what was run before is not run again."""
+    """Run a method at many mix rates and seeds; finished runs are reused."""
     from countenance.cli.progress import progress
     from countenance.files import write_json
     from countenance.suites.happyfaces.protocol import MixTask
@@ -260,7 +262,7 @@ def report(
     answers: Annotated[Path | None, typer.Option("--asked", help="What `ask --json` wrote.")] = None,
     faces: Annotated[bool, typer.Option("--faces", help="Also over some validation photos of real people.")] = False,
 ) -> None:
-    """Write one page: curves beside the published ones, heads by type, where heads look, estimated mix rates."""
+    """Write one page: curves beside the published ones, accuracy by type, where the heads look, estimated mix rates."""
     from countenance.suites.happyfaces.report import write_report
 
     if faces and data_directory is None:
@@ -277,7 +279,7 @@ def ask(
     batch: Annotated[int, typer.Option(help="Questions between two fits.", min=1)] = 5,
     seeds: Annotated[int, typer.Option(help="How many seeds.", min=1)] = 3,
     seed: Seed = 0,
-    interactive: Annotated[bool, typer.Option("--interactive", help="Ask you instead of the truth.")] = False,
+    interactive: Annotated[bool, typer.Option("--interactive", help="Ask you instead of reading the truth.")] = False,
     json_: Annotated[Path, typer.Option("--json", help="Write the learning curves here.")] = Path("asked.json"),
     out: Annotated[Path | None, typer.Option(help="Interactive: folder for the photos asked about.")] = None,
     quiet: Quiet = False,

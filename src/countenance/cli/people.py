@@ -4,7 +4,7 @@ import typer
 
 from countenance.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="The people who do not exist.", rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, help="The rendered people that come with the package.", rich_markup_mode=None)
 RENDERER = (
     "rendering is a project of its own, in the folder people of the repository: pip install ./people, then "
     "countenance-people render --n 40 --out more"
@@ -13,10 +13,10 @@ RENDERER = (
 
 @app.callback()
 def _group() -> None:
-    """The people who do not exist."""
+    """The rendered people that come with the package."""
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def render() -> None:
-    """Say how more people are rendered."""
+    """Print how to render more people."""
     raise InputError(RENDERER)

@@ -12,11 +12,11 @@ from countenance.errors import InputError
 
 def plan(
     metric: Annotated[str, typer.Option(help="rate or mean; with --data, a metric of the table.")] = "rate",
-    baseline: Annotated[float, typer.Option(help="The rate expected of the others.")] = 0.95,
+    baseline: Annotated[float, typer.Option(help="The expected rate of the other groups.")] = 0.95,
     effect: Annotated[
         str | None,
         typer.Option(
-            help="What must be seen: h=.2, diff=.05 or, for a mean, d=.3 (default: h=.2; with --data, delta)."
+            help="The gap to see: diff=.05, Cohen's h=.2 or, for a mean, d=.3 (default: h=.2 or, with --data, delta)."
         ),
     ] = None,
     groups: Annotated[int, typer.Option(min=2, max=1_000_000, help="How many groups are compared.")] = 2,
@@ -25,19 +25,22 @@ def plan(
     ] = None,
     rows_per_person: Annotated[float, typer.Option(min=1, max=1e6, help="Rows that each person has.")] = 1.0,
     icc: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of a deff).")
+        float | None,
+        typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of --cluster-deff)."),
     ] = None,
-    sd: Annotated[float, typer.Option(help="Standard deviation of a mean's rows, in its own units.")] = 1.0,
+    sd: Annotated[float, typer.Option(help="Standard deviation of the rows, in the units of the mean.")] = 1.0,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    data: Annotated[Path | None, typer.Option(help="A run directory or table: what can it see?")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="A run directory or table; says how small a gap it can show.")
+    ] = None,
     by: By = None,
     where: Where = None,
     cluster: Cluster = None,
     delta: Delta = None,
     adjust: Adjust = "minp",
 ) -> None:
-    """Say how many rows or people per group an assessment needs, or what a given table can and cannot see."""
+    """Say how many people or rows each group of a study needs, or how small a gap the data at hand can show."""
     from countenance.auditing import plan as make_plan
 
     if data is None:

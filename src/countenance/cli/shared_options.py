@@ -23,7 +23,8 @@ ModelName = Annotated[
 ]
 DatasetName = Annotated[str, typer.Option("--data", help="A dataset's name, a path, module:attr or path.py:attr.")]
 Policy = Annotated[
-    Path | None, typer.Option("--policy", help="Rules (YAML); `countenance gate --init` prints some to begin with.")
+    Path | None,
+    typer.Option("--policy", help="The rules (YAML); `countenance gate --init RUN` prints some to start from."),
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
 Page = Annotated[Path | None, typer.Option("--report", help="Write an HTML page here.")]

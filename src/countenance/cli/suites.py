@@ -21,7 +21,7 @@ from countenance.settings import (
     default_of,
 )
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a published protocol, or one of your own.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a published protocol, or your own.")
 Adjusted = Annotated[str | None, described(AuditFields, "adjust")]
 
 
@@ -61,7 +61,7 @@ def run(
     gallery: Gallery = "auto",
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate a model on every task of a suite that fits, audit, publish the suite's files and write the reports."""
+    """Evaluate a model on every task of a suite that fits it, audit it, and write the suite's files and the reports."""
     from functools import partial
 
     from countenance.auditing.attributes import split_names

@@ -27,7 +27,7 @@ app = typer.Typer(
     cls=Scripts,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="UCCS challenge: detect and recognise faces in an open set, evaluate and check submissions.",
+    help="UCCS challenge: detect faces, recognise them in an open set, evaluate and check submissions.",
 )
 app.add_typer(baseline.app)
 app.add_typer(evaluate.app)
