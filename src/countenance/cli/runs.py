@@ -59,7 +59,7 @@ def purge(
     if len(done.runs) > 1:
         say(f"in       {', '.join(done.runs)}")
     if done.made_again:
-        say("made again: " + ", ".join(dict.fromkeys(done.made_again)))
+        say("recomputed: " + ", ".join(dict.fromkeys(done.made_again)))
     if done.removed:
         say("removed, since they may show somebody: " + ", ".join(dict.fromkeys(done.removed)))
     for name in done.left:
