@@ -13,7 +13,7 @@ from countenance.metrics.scoring_rate import above_median, scoring_rates
 def test_by_hand() -> None:
     # Median 50: of the women 60 and 90 are above it, of the men 70; 50 itself is not above.
     scores = [40, 60, 90, 50, 30, 70, 20]
-    rates = scoring_rates(scores, ["f", "f", "f", "m", "m", "m", "m"])
+    found = scoring_rates(scores, ["f", "f", "f", "m", "m", "m", "m"])
     rates = {one.category: (one.rate.value, one.impact_ratio) for one in found.categories}
     assert found.median == 50 and rates["f"] == (pytest.approx(2 / 3), 1.0)
     assert rates["m"] == (0.25, pytest.approx(0.375)) and found.unknown == 0
@@ -25,7 +25,7 @@ def test_against_a_plain_count(seed: int) -> None:
     scores = random.integers(0, 12, 300).astype(float)  # many ties
     groups = random.choice(["a", "b", "c", "rare"], 300, p=[0.5, 0.3, 0.19, 0.01])
     middle = median(scores.tolist())
-    rates = scoring_rates(scores, groups.tolist())
+    found = scoring_rates(scores, groups.tolist())
     large = {}
     for one in found.categories:
         own = scores[groups == one.category]
@@ -41,7 +41,7 @@ def test_against_a_plain_count(seed: int) -> None:
 
 
 def test_unknown_categories_and_missing_scores_are_counted_not_rated() -> None:
-    rates = scoring_rates([1.0, 2.0, 3.0, math.nan, 5.0], ["a", None, "b", "b", "b"])
+    found = scoring_rates([1.0, 2.0, 3.0, math.nan, 5.0], ["a", None, "b", "b", "b"])
     assert found.unknown == 1 and [one.rate.n for one in found.categories] == [1, 2]
     assert scoring_rates([], []).categories == [] and math.isnan(scoring_rates([math.nan], ["a"]).median)
     equal = scoring_rates([3.0, 3.0], ["a", "b"])  # nobody is above the median
@@ -70,5 +70,5 @@ def test_the_audit_gives_the_same_ratio() -> None:
 
     audit = ct.audit(pa.Table.from_pylist(rows), by=["group"], metrics=["above_median"], equity=True, adjust="holm")
     (ratio,) = [one for one in audit.equity if one.measure == "impact_ratio"]
-    rates = scoring_rates(scores, groups.tolist())
+    found = scoring_rates(scores, groups.tolist())
     assert ratio.value == pytest.approx(min(one.impact_ratio for one in found.categories))

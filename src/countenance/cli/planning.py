@@ -86,22 +86,21 @@ def plan(
 
 
 def line_of(row: dict[str, object], power: float) -> str:
-    """One group: how many there are, what they can see, and how many more it would take."""
+    """One group: how many there are, the smallest gap that they show, and how many more are needed."""
     unit, units, count = str(row["unit"]), str(row["units"]), int(str(row["clusters"]))
     people = f"{count:,} {unit if count == 1 else units}"
     rows = "" if units == "rows" else f" ({row['n']:,} row{'' if row['n'] == 1 else 's'})"
     versus = "everyone else" if row["versus"] == "rest" else row["versus"]
-    line = f"{row['attribute']} = {row['group']} against {versus}: {people}{rows}"
     seen = float(str(row["mde_difference"]))
-    line += f", sees a difference of {seen:.3g}" if seen == seen else ", sees no difference, however large,"
-    line += f" with {power:.0%} power"
+    gap = f"a gap of {seen:.3g}" if seen == seen else "no gap, however large,"
+    line = f"{row['attribute']} = {row['group']} against {versus}: {people}{rows} show {gap} with {power:.0%} power"
     target = (
         f"{float(str(row['target'])):g}" if row["target_name"] == "delta" else f"{row['target_name']}={row['target']:g}"
     )
     if row["sees"]:
-        return f"{line}: enough for {target}"
+        return f"{line}. That is enough for {target}."
     if row["more"] is None:
-        return f"{line}; how many more {target} takes cannot be said"
+        return f"{line}. How many more {target} needs cannot be said."
     more = int(str(row["more"]))
-    both = ", and as large a share more on the other side" if row["both_sides"] else ""
-    return f"{line}; {target} takes about {more:,} more {unit if more == 1 else units}{both}"
+    both = ", and the same share more on the other side" if row["both_sides"] else ""
+    return f"{line}. {target} needs about {more:,} more {unit if more == 1 else units}{both}."
