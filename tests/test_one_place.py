@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "countenance"
-WRITERS = {"files.py", "storage/local.py"}
+WRITERS = {"files.py", "storage/local.py", "storage/descriptors.py"}
 POOLS = {"run/engine/processes.py", "worker_process.py"}
 FORBIDDEN = {
     "renaming": ({("os", "replace"), ("os", "rename"), ("os", "renames"), ("os", "link"), ("os", "fsync")}, WRITERS),

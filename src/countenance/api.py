@@ -6,12 +6,14 @@ from typing import Any
 
 from countenance import auditing, comparing
 from countenance.auditing import Audit
+from countenance.auditing.source import Source
 from countenance.comparing import Comparison, Leaderboard
 from countenance.errors import InputError
 from countenance.prediction_tables import prediction_table
 from countenance.run import Run
 from countenance.run.file_names import MANIFEST
 from countenance.storage import is_url
+from countenance.table_files import is_plain, table_columns
 
 OWN = ("source", "by", "metrics", "truth", "pred", "score", "positive")
 """Arguments of `audit` that are no settings of the comparison."""
@@ -59,7 +61,7 @@ def audit(
     """Compare groups of people and say what the evidence shows; of a run, the audit is stored in it.
 
     `source` is a run (or where it is) or any table with a row for each unit that can fail: a mapping of columns, a
-    DataFrame, an Arrow table, a CSV or Parquet file. Wrong input is an `InputError`.
+    DataFrame, an Arrow table, a file (CSV with any separator, Parquet, JSON; `.gz`). Wrong input is an `InputError`.
 
     >>> import countenance as ct
     >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
@@ -116,6 +118,9 @@ def audit(
             table.columns, by=table.by, metrics=table.metrics, computed=table.computed, **table.settings
         )
         return answer.of(table.columns)
+    if run is None and isinstance(source, str | Path) and not is_plain(Path(source)):
+        rows = table_columns(Path(source))
+        return auditing.audit(Source(rows, str(source)), by=by, metrics=metrics, **settings).of(rows)
     if run is None:
         return auditing.audit(source, by=by, metrics=metrics, **settings).of(source)
     return run.audit(by=by, metrics=metrics, **settings).of(run)  # type: ignore[arg-type]

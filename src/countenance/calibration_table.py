@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from countenance.auditing.finding import Audit
+from countenance.auditing.result import Audit
 
 FILE = "calibration.json"
 

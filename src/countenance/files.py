@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from json import dumps  # bound here: a model may replace that of the module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from countenance.errors import InputError
 from countenance.scratch import unfinished
@@ -24,6 +24,7 @@ PART = ".part"
 """The ending of temporary files; the name begins with a dot, so that no pattern for data files matches it."""
 LONGEST = 200
 """Bytes of a target's name that its temporary file takes over; a file system allows 255 bytes in all."""
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -35,10 +36,25 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     >>> target.read_text(), [file.name for file in target.parent.iterdir()]
     ('whole', ['a.txt'])
     """
-    _write(path, write, Path.replace)
+    _write(path, write, _replace)
 
 
-def create_atomically(path: Path, content: bytes, *, mode: int | None = None) -> bool:
+def write_within(path: Path, write: Callable[[BinaryIO], object], *, parent: int | None, durable: bool = True) -> None:
+    """The same in a folder that is open (`parent`), so that nothing that happens to its path leads elsewhere.
+
+    `parent` is None where the system cannot do that. What need not be `durable` can be made again: it is whole too, but
+    the disk is not waited for.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "a.txt"
+    >>> write_within(target, lambda stream: stream.write(b"whole"), parent=None)
+    >>> target.read_text()
+    'whole'
+    """
+    _write(path, _filling(write, parent), _replace, parent, durable=durable)
+
+
+def create_atomically(path: Path, content: bytes, *, mode: int = 0o666, parent: int | None = None) -> bool:
     """Write a file unless it exists; of several writers exactly one gets True. `mode`: who may read and write it.
 
     >>> import tempfile
@@ -46,21 +62,20 @@ def create_atomically(path: Path, content: bytes, *, mode: int | None = None) ->
     >>> create_atomically(target, b"first"), create_atomically(target, b"second"), target.read_bytes()
     (True, False, b'first')
     """
-
-    def link(part: Path, target: Path) -> None:
-        target.hardlink_to(part)
-        part.unlink()
-
-    def write(part: Path) -> None:
-        if mode is not None:
-            part.touch(mode)
-        part.write_bytes(content)
-
     try:
-        _write(path, write, link)
+        _write(path, _filling(lambda stream: stream.write(content), parent, mode), _link, parent)
     except FileExistsError:
         return False
     return True
+
+
+def within(path: Path, parent: int | None) -> str:
+    """What a call of the system takes for a file: its name where its folder is open, else its path.
+
+    >>> within(Path("run/a.txt"), 7), within(Path("a.txt"), None)
+    ('a.txt', 'a.txt')
+    """
+    return str(path) if parent is None else path.name
 
 
 def exists(path: str | Path) -> bool:
@@ -87,23 +102,64 @@ def named(path: Path) -> Path:
     return path
 
 
-def _write(path: Path, write: Callable[[Path], object], place: Callable[[Path, Path], object]) -> None:
-    named(path).parent.mkdir(parents=True, exist_ok=True)
+def _write(
+    path: Path,
+    write: Callable[[Path], object],
+    place: Callable[[Path, Path, int | None], object],
+    parent: int | None = None,
+    *,
+    durable: bool = True,
+) -> None:
+    if parent is None:
+        named(path).parent.mkdir(parents=True, exist_ok=True)
     start = path.name.encode("utf-8", "surrogateescape")[:LONGEST].decode("utf-8", "ignore")
     temporary = path.with_name(f".{start}.{secrets.token_hex(4)}{PART}")
     with unfinished(temporary):
         try:
             write(temporary)
-            with temporary.open("rb") as stream:
-                os.fsync(stream.fileno())
-            place(temporary, path)
-            sync_folder(path.parent)
+            if durable:
+                _sync(temporary, parent)
+            place(temporary, path, parent)
+            if durable:
+                sync_folder(path.parent, parent)
         except BaseException as error:
             with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+                os.unlink(within(temporary, parent), dir_fd=parent)
+            if isinstance(error, OSError) and error.filename in (None, str(temporary), temporary.name):
                 raise _told(error, path) from None  # the user knows the target, not the temporary name
             raise
+
+
+def _filling(write: Callable[[BinaryIO], object], parent: int | None, mode: int = 0o666) -> Callable[[Path], object]:
+    """What makes a new file, never an existing one, and lets `write` fill it."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+    def fill(part: Path) -> None:
+        with os.fdopen(os.open(within(part, parent), flags, mode, dir_fd=parent), "wb") as stream:
+            write(stream)
+
+    return fill
+
+
+def _replace(part: Path, target: Path, parent: int | None) -> None:
+    os.replace(within(part, parent), within(target, parent), src_dir_fd=parent, dst_dir_fd=parent)
+
+
+def _link(part: Path, target: Path, parent: int | None) -> None:
+    """Give a file a name that nothing has yet."""
+    as_it_is: dict[str, bool] = {"follow_symlinks": False} if os.link in os.supports_follow_symlinks else {}
+    os.link(within(part, parent), within(target, parent), src_dir_fd=parent, dst_dir_fd=parent, **as_it_is)
+    os.unlink(within(part, parent), dir_fd=parent)
+
+
+def _sync(path: Path, parent: int | None) -> None:
+    """Flush a file to disk."""
+    flags = os.O_RDWR if os.name == "nt" else os.O_RDONLY  # Windows flushes what can be written to
+    handle = os.open(within(path, parent), flags | _NO_LINK, dir_fd=parent)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _told(error: OSError, path: Path) -> OSError:
@@ -128,16 +184,17 @@ def explained(error: OSError) -> str:
     return text
 
 
-def sync_folder(folder: Path) -> None:
-    """Flush a folder's list of names to disk, where the file system can."""
+def sync_folder(folder: Path, handle: int | None = None) -> None:
+    """Flush a folder's list of names to disk, where the file system can; `handle` where it is open."""
     if os.name != "posix":
         return
-    handle = os.open(folder, os.O_RDONLY)
+    opened = os.open(folder, os.O_RDONLY) if handle is None else handle
     try:
         with contextlib.suppress(OSError):  # some network file systems refuse
-            os.fsync(handle)
+            os.fsync(opened)
     finally:
-        os.close(handle)
+        if handle is None:
+            os.close(opened)
 
 
 @contextlib.contextmanager

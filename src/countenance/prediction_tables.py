@@ -8,11 +8,11 @@ from typing import Any
 from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.predictions import computed_groups, prediction_columns
 from countenance.auditing.source import Source
-from countenance.data.labels.text_files import read_text_table
+from countenance.data.labels.files import table_suffix
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.person_columns import person_column
-from countenance.words import is_missing, is_number, number_of
+from countenance.table_files import RECORDS, TEXTS, table_columns, write_columns
 
 MOST_NAMED = 12
 """So many columns are named where one is not there."""
@@ -33,11 +33,7 @@ class PredictionTable:
 
     def write(self, path: Path) -> Path:
         """Write the table as Parquet, for the page of an audit."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.table(self.columns), path)
-        return path
+        return write_columns(self.columns, path)
 
 
 def prediction_table(
@@ -150,22 +146,7 @@ def _groups(columns: Mapping[str, Any], others: set[str]) -> list[str]:
 
 def _columns(source: Any) -> dict[str, Any]:
     """The columns of a table; text files are read with any separator, decimal comma and words for missing cells."""
-    if isinstance(source, str | Path) and Path(source).suffix.lower() in (".csv", ".tsv", ".txt", ".tab"):
-        table = read_text_table(Path(source), lambda cell: False)
-        table.problems.refuse()
-        return {name: _typed(cells, table.decimal_comma) for name, cells in table.columns.items()}
+    if isinstance(source, str | Path) and table_suffix(Path(source)) in (*TEXTS, *RECORDS):
+        return table_columns(Path(source))
     opened = source if isinstance(source, Source) else Source(source)
     return dict(opened.read([], opened.names))
-
-
-def _typed(cells: Sequence[str], comma: bool) -> Any:
-    """A column of text as numbers where all of it are numbers (01 is a code), otherwise as words."""
-    import pyarrow as pa
-
-    known = [cell for cell in cells if not is_missing(cell)]
-    codes = any(len(cell) > 1 and cell.startswith("0") and cell[1:].isdecimal() for cell in known)
-    if known and not codes and all(is_number(cell, comma) for cell in known):
-        numbers = [None if is_missing(cell) else number_of(cell, comma) for cell in cells]
-        whole = all(number is None or (number.is_integer() and abs(number) < 2**53) for number in numbers)
-        return pa.array(numbers, pa.float64()).cast(pa.int64()) if whole else pa.array(numbers, pa.float64())
-    return pa.array([None if is_missing(cell) else cell for cell in cells], pa.string())

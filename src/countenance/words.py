@@ -49,6 +49,20 @@ def is_missing(text: str) -> bool:
     return text.strip().casefold() in MISSING
 
 
+def plain_float(value: object) -> float:
+    """A number as `float` reads it; ValueError for anything else, also for 18_30, which Python takes for 1830.
+
+    >>> plain_float("18.5"), plain_float(3)
+    (18.5, 3.0)
+    >>> plain_float("18_30")
+    Traceback (most recent call last):
+    ValueError: 18_30
+    """
+    if isinstance(value, str) and "_" in value:
+        raise ValueError(value)
+    return float(value)  # type: ignore[arg-type]
+
+
 def number_of(text: str, comma: bool = False) -> float:
     """A number as people write it; ValueError for anything else. With `comma` 1.234,5 is 1234.5.
 

@@ -26,7 +26,7 @@ from countenance.auditing import (
     spread,
     tests,
 )
-from countenance.auditing.cautions import _large_clusters, _skewness, _small_and_unlike
+from countenance.auditing.cautions import _large_clusters, _small_and_unlike
 from countenance.auditing.change import tango_limits
 from countenance.auditing.comparisons import Draft
 from countenance.auditing.effects import MeanGap, _spread, equivalence, rank_biserial
@@ -35,6 +35,7 @@ from countenance.auditing.layout import Column, Shape
 from countenance.auditing.measured_metric import MeasuredMetric
 from countenance.auditing.pairs import Pairs, Pooled, _together
 from countenance.auditing.power import FEW_CASES
+from countenance.auditing.ranks import skewness
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.small_groups import FEWEST
 from countenance.auditing.sums import clustered, simple
@@ -287,11 +288,11 @@ def column(values: Any, kind: str = "mean") -> Column:
 
 def test_skewness_is_that_of_scipy() -> None:
     values = np.random.default_rng(0).gamma(0.5, 0.01, 300)  # its spread is far below 1
-    assert _skewness(column(values)) == pytest.approx(stats.skew(values))
-    assert _skewness(column([*values, np.nan])) == pytest.approx(stats.skew(values))
-    assert _skewness(column([2.0, 2.0])) == 0.0 and _skewness(column([np.nan])) == 0.0
+    assert skewness(column(values)) == pytest.approx(stats.skew(values))
+    assert skewness(column([*values, np.nan])) == pytest.approx(stats.skew(values))
+    assert skewness(column([2.0, 2.0])) == 0.0 and skewness(column([np.nan])) == 0.0
     shape = Shape(0.0, 1.0, 3.0, 7.5)
-    assert _skewness(Column("m", "mean", np.zeros(1), 0.0, np.ones(1), np.zeros(1), shape)) == 7.5
+    assert skewness(Column("m", "mean", np.zeros(1), 0.0, np.ones(1), np.zeros(1), shape)) == 7.5
 
 
 class Some:

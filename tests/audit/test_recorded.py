@@ -20,10 +20,10 @@ from countenance.auditing.change import ChangeGap, GainAndLoss
 from countenance.auditing.contingency import Contingency
 from countenance.auditing.effects import MeanGap, RateGap, equivalence, rank_biserial
 from countenance.auditing.estimates import resampled
-from countenance.auditing.finding import Audit
 from countenance.auditing.headline import headline
 from countenance.auditing.power import detectable_rate
 from countenance.auditing.ranking import numerical_bootstrap
+from countenance.auditing.result import Audit
 
 RECORDED = Path(__file__).with_name("recorded.json")
 

@@ -61,8 +61,8 @@ def test_people_who_are_all_right_are_not_as_many_trials_as_pictures() -> None:
     rows = people({"a": (25, 8, 1.0), "b": (300, 8, 0.96)})
     found = ct.audit(rows, ["g"], ["correct"])
     [a] = [e for e in found.groups if e.group == "a"]
-    assert a.low == pytest.approx(further_limits(np.ones(25))[0]) and a.high == 1
-    assert a.low < 0.9 and a.counted == "200 pictures of 25 people"
+    assert a.low == pytest.approx(0.025 ** (1 / 25)) and a.high == 1
+    assert a.low < further_limits(np.ones(25))[0] < 0.9 and a.counted == "200 pictures of 25 people"
     assert found.verdict != "none larger than 0.05" and "200 pictures of 25 people" in found.findings[0].reason
 
 
@@ -86,6 +86,41 @@ def test_no_limit_is_tighter_than_that_of_peoples_means_with_one_further_person(
         assert estimate.low <= low + 1e-9 and estimate.high >= high - 1e-9
     [f] = found.findings
     assert f.low_equivalence < f.difference < f.high_equivalence
+
+
+def test_people_who_are_right_or_wrong_in_all_pictures_are_counted_as_trials() -> None:
+    """Clopper and Pearson's limits over people, by the beta distribution; t with one further person is narrower."""
+    from scipy import stats
+
+    from countenance.auditing.far_ends import SHARE, FarEnds
+    from countenance.auditing.sums import clustered
+
+    for wrong in range(6):
+        expected = stats.beta.ppf(0.025, 60 - wrong, wrong + 1)
+        value = np.repeat(np.r_[np.zeros(wrong), np.ones(60 - wrong)], 8)
+        rows = {"identity": np.repeat(np.arange(360), 8), "g": np.repeat(["a", "b"], [480, 2400])}
+        found = ct.audit(rows | {"correct": np.r_[value, np.ones(2400)]}, ["g"], ["correct"], adjust="holm")
+        [a] = [e for e in found.groups if e.group == "a"]
+        low, _ = FarEnds(clustered(value, np.repeat(np.arange(60), 8)), SHARE, of_trials=True).limits(0.05)
+        assert float(low) == pytest.approx(expected) and expected < further_limits(value[::8])[0]
+        assert a.low <= expected + 1e-9
+
+
+@pytest.mark.parametrize("people", [25, 53, 58, 60, 72, 100, 200])
+def test_a_gap_that_matters_is_cleared_or_passed_no_more_often_than_the_level(people: int) -> None:
+    """One person in twenty always fails: the chance of each number of such people, times what the audit makes of it."""
+    from scipy import stats
+
+    cleared = passed = 0.0
+    group = np.repeat(["a", "b"], [people * 4, 1200])
+    for wrong in range(people // 12 + 1):
+        value = np.r_[np.repeat(np.r_[np.zeros(wrong), np.ones(people - wrong)], 4), np.ones(1200)]
+        rows = {"identity": np.repeat(np.arange(people + 300), 4), "g": group, "correct": value}
+        [f] = ct.audit(rows, ["g"], ["correct"], adjust="holm").findings
+        chance = stats.binom.pmf(wrong, people, 0.05)
+        cleared += chance * f.verdict.startswith("none")
+        passed += chance * (f.diff_low >= -0.05)
+    assert cleared <= 0.05 and passed <= 0.025
 
 
 def test_one_row_a_person_keeps_the_intervals_that_are_made_for_it() -> None:

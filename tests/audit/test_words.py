@@ -10,10 +10,11 @@ import pytest
 import countenance as ct
 from countenance.auditing.audit import _left_out
 from countenance.auditing.comparisons import Draft, direction, disjoint, referred, which, why_untestable
-from countenance.auditing.finding import Audit, Estimate, Finding
+from countenance.auditing.finding import Estimate, Finding
 from countenance.auditing.groups import Grouping
 from countenance.auditing.headline import by_weight, deltas_of, headline, served_worse, which_interval
 from countenance.auditing.plot import forest
+from countenance.auditing.result import Audit
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.sums import Cross, GroupSums, Side, simple
 from countenance.auditing.verdict import (

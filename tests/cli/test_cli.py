@@ -30,6 +30,13 @@ def test_import_and_help_load_nothing_heavy() -> None:
     assert done.stderr.strip() == "[] []"
 
 
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "countenance", "data", "check", "nowhere"], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and done.stderr.startswith("error: 'nowhere' is neither")
+
+
 def test_everything_public_can_be_named() -> None:
     import countenance
 

@@ -69,7 +69,10 @@ def test_leaderboard(files, tmp_path: Path, capsys) -> None:
         (["--metric", "correct"], "name the column(s) with pair= or --pair"),
         (["--metric", "correct", "--pair", "person"], "have the same key (person = 'p0')"),
         (["--pair", "photo"], "name the metrics to compare"),
-        (["--metric", "correct", "--pair", "photo", "--gallery", "some"], "expected auto, off, blurred or full"),
+        (
+            ["--metric", "correct", "--pair", "photo", "--gallery", "some"],
+            "expected 'auto', 'off', 'blurred' or 'full'",
+        ),
         (["--metric", "correct", "--pair", "photo", "--json", "/no/such/folder/o.json"], "cannot be written"),
         (["--metric", "correct", "--pair", "photo", "--alpha", "2"], "alpha 2.0"),
         (["--metric", "correct", "--pair", "photo", "--by", "tome"], "did you mean 'tone'"),

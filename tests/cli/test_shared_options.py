@@ -1,6 +1,6 @@
-"""An option means one thing: the same flag has the same type, default and help in all commands.
+"""An option means one thing: what a setting is comes from its group, and its flag has that meaning in every command.
 
-What a setting is comes from its group; where a command differs, the list below says why.
+A flag that is no setting has one meaning in the commands of one group: the tool's own, and each published system's.
 """
 
 from collections import defaultdict
@@ -13,56 +13,41 @@ import typer
 from countenance.cli.app import app
 from countenance.cli.settings import GROUPS, flag_of, in_flags, option_of
 from countenance.errors import OptionError
-from countenance.settings import EngineSettings, default_of
+from countenance.settings import EngineSettings
 
-ORIGINAL = "a documented flag of the published command, with its own meaning"
-PLACE = "what is read or written there differs from command to command"
-ITS_OWN = "the protocol's own default"
-DIFFERENT: dict[str, tuple[str, tuple[str, ...]]] = {
-    "--adjust": ("a leaderboard has many pairs; a suite has its own", ("leaderboard", "mask-fairness", "suite run")),
-    "--attributes": (ORIGINAL, ("fhibe", "mask-fairness")),
-    "--baseline": ("the rate of a plan, the earlier run of a gate", ("plan", "gate")),
-    "--batch": ("questions, not images", ("happyfaces ask",)),
-    "--box-format": (ORIGINAL, ("mask-fairness",)),
-    "--boxes": (ORIGINAL, ("mask-fairness",)),
-    "--by": (ORIGINAL, ("uccs", "mask-fairness")),
-    "--crew": ("a contest names all its crews", ("bias-bounty open",)),
-    "--data": (PLACE, ("report", "purge", "view", "fhibe", "plan", "compare", "bias-bounty")),
-    "--data-directory": (ORIGINAL, ("uccs", "mask-fairness", "happyfaces")),
-    "--dataset": (ORIGINAL, ("fhibe", "uccs", "mask-fairness")),
-    "--depth": (ITS_OWN, ("fhibe", "mask-fairness")),
-    "--detector": (ORIGINAL, ("uccs", "mask-fairness")),
-    "--entry": ("only entries of this package can be trained", ("bias-bounty train", "bias-bounty submit")),
-    "--faces": (ORIGINAL, ("fhibe make-data", "happyfaces report")),
-    "--format": (PLACE, ("export", "data export", "mask-fairness make-data")),
-    "--gallery": (
-        "people of FHIBE are shown only where that is asked for; a gallery of embeddings",
-        ("fhibe", "uccs score"),
-    ),
-    "--json": ("a table that is always written", ("happyfaces sweep", "happyfaces ask")),
-    "--labels": (ORIGINAL, ("uccs", "bias-bounty")),
-    "--metric": ("one metric, not those of an audit", ("plan", "discover")),
-    "--mix-rate": ("a method that was fitted elsewhere may not say it", ("happyfaces score",)),
-    "--model": ("a detector or an embedding with a default", ("demo", "fhibe", "uccs")),
-    "--name": (ORIGINAL, ("bias-bounty", "happyfaces")),
-    "--only-present": (ORIGINAL, ("uccs",)),
-    "--out": (PLACE, ("",)),
-    "--pair": (ORIGINAL, ("happyfaces build",)),
-    "--pdf": ("FHIBE's PDF lies beside its page", ("fhibe",)),
-    "--people": (ORIGINAL, ("bias-bounty", "happyfaces")),
-    "--portraits": (ORIGINAL, ("fhibe", "uccs")),
-    "--predictions": ("files of one suite", ("mask-fairness", "bias-bounty", "happyfaces")),
-    "--protocol-version": ("data that is made has no files that show it", ("uccs make-data",)),
-    "--report": ("FHIBE's report lies in the run", ("fhibe",)),
-    "--result-file": (ORIGINAL, ("uccs calibrate",)),
-    "--seed": ("a method that was fitted elsewhere may not say it", ("happyfaces score",)),
-    "--seeds": (ITS_OWN, ("happyfaces ask",)),
-    "--task": (ORIGINAL, ("fhibe", "compare")),
-    "--threads": ("of a training or a timing, not of workers", ("mask-fairness train", "bias-bounty")),
-    "--truth-boxes": (ORIGINAL, ("mask-fairness",)),
-    "--truth-units": (ORIGINAL, ("mask-fairness",)),
-    "--units": (ORIGINAL, ("mask-fairness",)),
+SUITES = ("fhibe", "uccs", "mask-fairness", "bias-bounty", "happyfaces")
+"""Commands of published systems, which keep the flags that these document."""
+PUBLISHED: dict[str, tuple[str, ...]] = {
+    "--batch": ("happyfaces ask",),
+    "--box-format": ("mask-fairness assess", "mask-fairness make-data"),
+    "--gallery": ("uccs score",),
+    "--labels": ("uccs evaluate-detector", "uccs evaluate-recognizer", "bias-bounty score"),
+    "--only-present": ("uccs evaluate-detector", "uccs evaluate-recognizer"),
+    "--pair": ("happyfaces build",),
+    "--units": ("mask-fairness assess", "mask-fairness make-data"),
 }
+"""Flags of settings that a published command has with its own meaning."""
+OWN_DEFAULTS: dict[str, tuple[str, ...]] = {
+    "--adjust": ("leaderboard", "suite run", "mask-fairness assess"),
+    "--gallery": ("fhibe evaluate", "fhibe report"),
+    "--seed": ("happyfaces score",),
+    "--threads": ("mask-fairness train", "bias-bounty time"),
+    "--truth-boxes": ("mask-fairness assess", "mask-fairness make-data"),
+    "--truth-units": ("mask-fairness assess", "mask-fairness make-data"),
+}
+"""Commands with a default of their own for a setting: the protocol's, or the one that many pairs need."""
+SEVERAL_MEANINGS: dict[str, str] = {
+    "--baseline": "the rate of a plan, the earlier run of a gate",
+    "--crew": "a contest names all its crews, an entry its own",
+    "--data": "a dataset; where datasets of a run are (NAME=PATH); the run or table of a plan",
+    "--entry": "only entries of this package can be trained",
+    "--format": "the formats of tables, and those of datasets",
+    "--metric": "those of an audit; the only one of a plan and of a search",
+    "--out": "what is written differs from command to command",
+    "--result-file": "what is written, and what is calibrated",
+    "--task": "the task of predictions; some tasks of a suite",
+}
+"""Flags that are no settings and whose value differs between commands of one group."""
 
 
 class Option(NamedTuple):
@@ -97,42 +82,58 @@ def all_options() -> dict[str, dict[str, Option]]:
 
 
 OPTIONS = all_options()
+SETTINGS = {
+    flag_of(group, name): (group, name)
+    for group in reversed(GROUPS)
+    for name in group.names()
+    if option_of(group, name) is not None
+}
 
 
-def is_different(flag: str, command: str) -> bool:
-    """Whether the list says that a command has an option of its own."""
-    _, names = DIFFERENT.get(flag, ("", ()))
-    return any(not name or command == name or command.startswith(f"{name} ") for name in names)
+def kind_of(annotation: Any) -> str:
+    """The name of an option's type, which may be left out."""
+    kinds = [kind for kind in getattr(annotation, "__args__", ()) if kind is not type(None)] or [annotation]
+    return "list" if annotation == list[str] | None else kinds[0].__name__
 
 
-@pytest.mark.parametrize("flag", sorted(OPTIONS))
-def test_a_flag_has_one_type_default_and_help(flag: str) -> None:
-    shared = {command: option for command, option in OPTIONS[flag].items() if not is_different(flag, command)}
-    assert len(set(shared.values())) <= 1, shared
+def group_of(command: str) -> str:
+    """The published system that a command belongs to; empty for the tool's own."""
+    first = command.partition(" ")[0]
+    return first if first in SUITES else ""
 
 
-def test_the_list_of_differences_has_no_more_than_there_are() -> None:
-    for flag, (reason, names) in DIFFERENT.items():
-        assert reason and len(set(OPTIONS[flag].values())) > 1, flag
-        for name in names:
-            assert any(not name or command == name or command.startswith(f"{name} ") for command in OPTIONS[flag]), name
+@pytest.mark.parametrize("flag", sorted(set(OPTIONS) - set(SETTINGS) - set(SEVERAL_MEANINGS)))
+def test_a_flag_has_one_type_and_help_in_a_group_of_commands(flag: str) -> None:
+    meanings: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for command, option in OPTIONS[flag].items():
+        if command not in PUBLISHED.get(flag, ()):
+            meanings[group_of(command)].add((option.kind, option.help))
+    assert {group: several for group, several in meanings.items() if len(several) > 1} == {}
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
-def test_an_option_of_a_setting_is_what_the_setting_says(group: Any) -> None:
-    for name in group.names():
-        option = option_of(group, name)
-        if option is None:
+@pytest.mark.parametrize("flag", sorted(set(SETTINGS) & set(OPTIONS)))
+def test_an_option_of_a_setting_is_what_the_setting_says(flag: str) -> None:
+    group, name = SETTINGS[flag]
+    option = option_of(group, name)
+    assert option is not None
+    for command, actual in OPTIONS[flag].items():
+        if command in PUBLISHED.get(flag, ()):
             continue
-        info = option.annotation.__metadata__[0]
-        for command, actual in OPTIONS.get(flag_of(group, name), {}).items():
-            if not is_different(flag_of(group, name), command):
-                default = default_of(group, name)
-                assert actual.help == info.help, (name, command)
-                assert actual.default in (repr(default), "None", "False" if default is False else "None"), (
-                    name,
-                    command,
-                )
+        assert actual.help == option.annotation.__metadata__[0].help, command
+        assert actual.kind == kind_of(option.annotation.__args__[0]), command
+        if command not in OWN_DEFAULTS.get(flag, ()):
+            assert actual.default == repr(option.default), command
+
+
+def test_the_lists_have_no_more_than_there_is() -> None:
+    for flag, commands_ in PUBLISHED.items():
+        usual = {option.help for command, option in OPTIONS[flag].items() if command not in commands_}
+        assert all(OPTIONS[flag][command].help not in usual for command in commands_), flag
+    for flag, commands_ in OWN_DEFAULTS.items():
+        usual = {option.default for command, option in OPTIONS[flag].items() if group_of(command) == ""}
+        assert any(OPTIONS[flag][command].default != option for command in commands_ for option in usual), flag
+    for flag, reason in SEVERAL_MEANINGS.items():
+        assert reason and len({(option.kind, option.help) for option in OPTIONS[flag].values()}) > 1, flag
 
 
 @pytest.mark.parametrize(("group", "name"), [(group, name) for group in GROUPS for name in group.names()])

@@ -20,6 +20,7 @@ from countenance.data.sample import truth
 from countenance.errors import InputError
 from countenance.run import Run, evaluate
 from countenance.testing import small_dataset, write_small_dataset
+from countenance.view.dataset import Indexed
 
 MODEL = "countenance.testing:DiscDetector"
 
@@ -282,6 +283,7 @@ def test_look_ahead_has_a_budget_of_bytes(discs: Dataset, monkeypatch: pytest.Mo
         (lambda table: table.set_column(9, "subjects", pa.array(["["] * 12)), "damaged .JSONDecodeError"),
         (lambda table: table.set_column(9, "subjects", pa.array([None] * 12, pa.string())), "damaged .TypeError"),
         (lambda table: table.slice(0, 5), "5 rows, the manifest says 12"),
+        (lambda table: table.append_column("attributes", table["attributes"]), "two columns of one name"),
     ],
 )
 def test_a_damaged_partition_is_refused_by_name(discs: Dataset, tmp_path: Path, damage, message) -> None:
@@ -290,6 +292,9 @@ def test_a_damaged_partition_is_refused_by_name(discs: Dataset, tmp_path: Path, 
     pq.write_table(damage(pq.read_table(place)), place)
     with pytest.raises(InputError, match=message):
         list(read_manifest(tmp_path / "m"))
+    if "rows" not in message:  # as the viewer reads it
+        with pytest.raises(InputError, match=message):
+            Indexed(read_manifest(tmp_path / "m")).some([discs[0].id])
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,13 @@ class Disk:
         self.writes, self.limit = Value("i", 0), Value("i", 1 << 30)
         original = files._write
 
-        def counted(path: Path, write: Any, place: Any) -> None:
+        def counted(path: Path, *how: Any, **more: Any) -> None:
             with self.writes.get_lock():
                 self.writes.value += 1
                 full = self.writes.value > self.limit.value
             if full:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-            original(path, write, place)
+            original(path, *how, **more)
 
         monkeypatch.setattr(files, "_write", counted)
 

@@ -48,7 +48,7 @@ def test_the_people_it_takes_are_enough(made: Made) -> None:
 
     rule = {"estimate": {"metric": "correct", "at_least": 0.95}}
     (check,) = outcome(made(rows(25)), rule).checks
-    assert check.needed == 60
+    assert check.needed == 72
     assert outcome(made(rows(check.needed)), rule).evidence == "pass"
     assert outcome(made(rows(check.needed - 2)), rule).evidence == "insufficient"
 

@@ -48,7 +48,9 @@ def test_the_largest_confirmed_harm_leads_in_counts(source: AuditSource) -> None
     chosen = [i for i, m in enumerate(rows["masked"]) if m == "yes" and rows["age_group"][i] == "61_100"]
     failed = sum(1 - rows["found"][i] for i in chosen)
     first = first_screen(source, "MTCNN")
-    assert first.sentence.startswith(f"MTCNN fails {failed} of {len(chosen)} masked people over 60, and ")
+    assert first.sentence == f"MTCNN fails {failed} of {len(chosen)} masked people over 60."
+    rest = first.second.partition(". ")[0]
+    assert rest == f"It fails {rows['found'].count(0) - failed} of {1200 - len(chosen)} others"
     ordered = harms(source)
     assert [harm.gap for harm in ordered] == sorted((harm.gap for harm in ordered), reverse=True)
     assert first.who[0].label == "over 60, masked" and first.when[0].label == "masked"
@@ -63,7 +65,7 @@ def test_who_has_people_and_their_crossings_and_when_the_rest(source: AuditSourc
 def test_the_short_forest_has_the_worst_everyone_and_the_count_of_the_rest(source: AuditSource) -> None:
     first = first_screen(source, "m")
     assert first.forest is not None and 2 <= len(first.forest.rows) <= 4
-    assert first.forest.rows[-1].label == "everyone" and "confirmed" in first.forest.note
+    assert first.forest.rows[-1].label == "everyone" and "served worse" in first.forest.note
     own = {(e.attribute, e.group): (e.low, e.high) for e in source.audit.groups}
     for bar in first.forest.rows[:-1]:
         assert bar.key is not None and own[bar.key[1:]] == pytest.approx((bar.low, bar.high)), "one interval per number"

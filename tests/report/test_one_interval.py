@@ -13,7 +13,7 @@ import pytest
 from tests.gating.conftest import write_run
 
 import countenance as ct
-from countenance.auditing.finding import Audit
+from countenance.auditing.result import Audit
 from countenance.cli.app import run as run_command
 from countenance.report import numbers, write_pdf, write_report
 from countenance.report.paper import Paper

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import countenance as ct
-from countenance.auditing.finding import plain
+from countenance.auditing.conversion import plain
 from countenance.cli.app import run as command
 
 CARD = {

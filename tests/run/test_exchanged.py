@@ -1,10 +1,12 @@
 """A file of a run that somebody exchanges between its check and its use: what is read is what was compared."""
 
+import gc
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +15,7 @@ from countenance.cli.app import run as command
 from countenance.errors import InputError
 from countenance.run import Run, audit_run, evaluate, stages, store_audit
 from countenance.run.store import RunStore
-from countenance.storage import Missing
+from countenance.storage import Missing, descriptors
 from countenance.storage.local import LocalStorage
 from countenance.testing import DiscDetector, write_small_dataset
 
@@ -108,6 +110,31 @@ def test_what_was_compared_is_what_is_read(
     assert any(file.startswith("scores") for file in Exchanging.opened)
 
 
+@pytest.mark.parametrize("name", ["many", "single"])
+def test_the_viewer_shows_what_it_compared(name: str, runs: Path) -> None:
+    """The table is opened again for each column that somebody asks for; other content in the same file is not shown."""
+    from countenance.view.library import Library
+
+    library = Library([runs / name])
+    opened = library.open(next(iter(library.runs())))
+    expected = Run(runs / name).scores()
+    assert opened.columns.total == expected.num_rows and opened.columns.names
+    files = [runs / name / file for file in opened.run.store.score_files()]
+    for file in files:
+        file.write_bytes(edited(file))
+    numbers = opened.columns.numbers("recall@0.5")
+    assert numbers[~np.isnan(numbers)].tolist() == expected["m.recall@0.5"].drop_null().to_pylist()
+    rows = opened.rows_at(range(expected.num_rows))
+    assert [row["m.recall@0.5"] for row in rows] == expected["m.recall@0.5"].to_pylist()
+    private = opened.columns.files[0].parent
+    assert not private.is_relative_to(runs) and not private.stat().st_mode & 0o077
+    with pytest.raises(InputError, match="its content is not what was written"):
+        _ = Library([runs / name]).open(opened.id).columns
+    del opened, library
+    gc.collect()
+    assert not private.exists()
+
+
 def test_a_large_table_is_read_from_a_copy_that_nobody_else_can_reach(runs: Path) -> None:
     run = Run(runs / "many", verified=True)
     with run.store.score_paths() as paths:
@@ -181,6 +208,37 @@ def test_a_link_that_comes_between_the_look_and_the_use_is_not_followed(tmp_path
             getattr(storage, use)(name)
     assert (tmp_path / "outside" / "a.txt").read_text() == "secret"
     assert (tmp_path / "aside-folder" / "a.txt").exists() or (tmp_path / "aside-a.txt").exists()
+
+
+@pytest.mark.skipif(not descriptors.DESCRIPTORS, reason="this system opens files by their paths alone")
+@pytest.mark.parametrize("name", ["a.txt", "folder/a.txt", "folder/below/a.txt"])
+@pytest.mark.parametrize("use", ["write", "create", "write_stream"])
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_a_link_that_comes_before_a_write_is_not_followed(
+    tmp_path: Path, name: str, use: str, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each look of the storage at a part of the name, a link is put there, or in place of its folder."""
+    outside, looks = tmp_path / "outside", []
+    outside.mkdir()
+    (outside / "a.txt").write_text("secret")
+    clear = descriptors._clear
+
+    def exchanged(path: Path, parent: int | None, expected: object) -> None:
+        clear(path, parent, expected)  # type: ignore[arg-type]
+        looks.append(path)
+        if len(looks) == moment:
+            for place in (path, path.parent):
+                if place != tmp_path / "run" and not place.is_symlink():
+                    if place.exists():
+                        place.rename(tmp_path / f"aside-{place.name}")
+                    if place.parent.is_dir():
+                        place.symlink_to(outside / "a.txt" if place.suffix else outside)
+
+    monkeypatch.setattr(descriptors, "_clear", exchanged)
+    content = {"write_stream": lambda stream: stream.write(b"own")}.get(use, b"own")
+    getattr(LocalStorage(tmp_path / "run"), use)(name, content)
+    assert [path.name for path in outside.iterdir()] == ["a.txt"] and (outside / "a.txt").read_text() == "secret"
+    assert len(looks) >= min(moment, name.count("/") + 1)
 
 
 def test_a_pipe_or_a_folder_in_place_of_a_file_is_no_file(tmp_path: Path) -> None:

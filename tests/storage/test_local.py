@@ -10,12 +10,14 @@ import pytest
 
 from countenance.errors import InputError
 from countenance.files import write_atomically
-from countenance.storage import Missing, open_storage, place_of
+from countenance.storage import Missing, descriptors, open_storage, place_of
 from countenance.storage.local import LocalStorage
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> LocalStorage:
+@pytest.fixture(params=[True, False], ids=["descriptors", "paths"])
+def place(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> LocalStorage:
+    """A folder as Linux and macOS open what is in it, and as Windows does."""
+    monkeypatch.setattr(descriptors, "DESCRIPTORS", request.param and descriptors.DESCRIPTORS)
     return LocalStorage(tmp_path / "run")
 
 
@@ -233,6 +235,14 @@ def test_a_folder_in_place_of_a_file_and_the_reverse_are_moved_out_of_the_way(pl
     assert place.read("scores.parquet") == b"table" and place.read("answers/0") == b"first"
     kept = sorted(entry.name.partition(".in-the-way-")[0] for entry in place.entries() if "in-the-way" in entry.name)
     assert kept == ["answers", "scores.parquet"]
+
+
+def test_an_empty_folder_in_the_way_goes(place: LocalStorage) -> None:
+    for name in ("own", "answers/0"):
+        (place.folder / name).mkdir(parents=True)
+        place.write(name, b"content")
+        assert place.read(name) == b"content"
+    assert sorted(path.name for path in place.folder.rglob("*")) == ["0", "answers", "own"]
 
 
 def test_credentials_in_an_address_are_refused_and_not_echoed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,10 @@
 
 from countenance.auditing.audit import audit, estimates
 from countenance.auditing.estimates import bootstrap, wilson
-from countenance.auditing.finding import Audit, Estimate, Finding
+from countenance.auditing.finding import Estimate, Finding
 from countenance.auditing.pairs import paired_tables
 from countenance.auditing.plan import Plan, plan, plan_for
+from countenance.auditing.result import Audit
 
 __all__ = [
     "Audit",

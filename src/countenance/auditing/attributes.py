@@ -1,7 +1,7 @@
 """What is compared: attributes by name, numbers cut into bins, chosen intersections; and what is not, with the reason.
 
-`"age:18,40,65"` cuts a column of numbers, `"age:quantiles4"` cuts it into four groups of about equal size,
-`"skin_tone*masked"` is an intersection.
+`"age:18,40,65"` cuts a column of numbers, or joins groups that are intervals (`20-29`) where no cut point divides one;
+`"age:quantiles4"` makes four groups of about equal size; `"skin_tone*masked"` is an intersection.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from countenance.auditing.interval_groups import lows_of
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array, Attribute, attribute, numbers_of
 from countenance.errors import InputError
+from countenance.words import plain_float
 
 NEVER = ("split", "part")
 """Columns that say how data was divided, not who is in it."""
@@ -196,14 +198,30 @@ def coded(choice: Choice, column: Any, max_groups: int, counts: Array | None = N
     """
     if not (choice.cuts or choice.quantiles):
         return attribute(choice.name, column, max_groups)
-    values = numbers_of(column)
-    if values is None:
-        raise InputError(f"attribute {choice.column!r}: cannot be cut into bins, its values are not numbers")
+    values = numbers_to_cut(choice, column)
     known = ~np.isnan(values)
     cuts = choice.cuts or quantile_cuts(values[known], choice.quantiles, None if counts is None else counts[known])
     whole = bool((values[known] == np.floor(values[known])).all()) and all(cut == math.floor(cut) for cut in cuts)
     codes = np.where(known, np.searchsorted(np.array(cuts), values, side="right"), -1).astype(np.int32)
     return Attribute(choice.name, bin_labels(cuts, whole), codes, cuts=tuple(cuts))
+
+
+def numbers_to_cut(choice: Choice, column: Any) -> Array:
+    """A column's numbers; for groups that are intervals the low ends, where each cut point lies between groups.
+
+    >>> import pyarrow as pa
+    >>> numbers_to_cut(Choice("age", "age", cuts=(18.0,)), pa.array(["0-17", "18 or older"])).tolist()
+    [0.0, 18.0]
+    """
+    values = numbers_of(column)
+    if values is None:
+        values = lows_of(choice.name, column, choice.cuts)
+    if values is None:
+        raise InputError(
+            f"attribute {choice.column!r}: cannot be cut into bins, its values are not numbers, and not intervals of "
+            "numbers (20-29, 65+) either"
+        )
+    return values
 
 
 def quantile_cuts(values: Array, count: int, counts: Array | None = None) -> tuple[float, ...]:
@@ -252,7 +270,7 @@ def bare(column: str) -> str:
 
 def _number(text: str) -> float | None:
     try:
-        value = float(text)
+        value = plain_float(text)
     except ValueError:
         return None
     return value if math.isfinite(value) else None

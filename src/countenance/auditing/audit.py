@@ -10,12 +10,13 @@ from countenance.auditing.computation import Work, excluded_entry
 from countenance.auditing.computed_groups import ComputedGroups, Ratios, own_ratios
 from countenance.auditing.condensed_rows import rows_of
 from countenance.auditing.equity import equity_of
-from countenance.auditing.finding import Audit, Estimate, Finding
+from countenance.auditing.finding import Estimate, Finding
 from countenance.auditing.groups import GROUP
 from countenance.auditing.held_equal_gaps import given_findings
 from countenance.auditing.held_equal_warning import confounding_notes
 from countenance.auditing.measured_metric import MISSING
 from countenance.auditing.ordering import checked
+from countenance.auditing.result import Audit
 from countenance.auditing.rows import Rows, depth_of
 from countenance.auditing.settings import AuditSettings, judged, named
 from countenance.auditing.source import Source

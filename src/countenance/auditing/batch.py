@@ -128,6 +128,9 @@ class Batch:
             ]
             sides = BatchSides.joined(parts)
             self.rank_test = tests.means(sides.first, sides.second, sides.cross)
+            counts = [np.full(len(g), s.ranked.everybody) for s, g, *_ in self._summed if s.ranked is not None]
+            self.ranked: Array = np.concatenate(counts)
+            """For each comparison, how many were ranked."""
 
     # ---- what shuffled labels give
 

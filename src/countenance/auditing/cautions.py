@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from countenance.auditing.batch import Batch
-from countenance.auditing.layout import Column
+from countenance.auditing.ranks import skewness
 
 FEW_UNITS = 40
 MOST_UNLIKE = 9.0
@@ -26,7 +26,7 @@ def _small_and_unlike(batch: Batch, many: str, alpha: float) -> str:
     with np.errstate(all="ignore"):
         ratio = np.asarray(batch.first.spread) / batch.second.spread
     few = (np.asarray(batch.first.units) < FEW_UNITS) & batch.large
-    skewed = abs(_skewness(batch.measured.column)) > MOST_SKEWED
+    skewed = abs(skewness(batch.measured.column)) > MOST_SKEWED
     hit = np.flatnonzero(few if skewed else few & ((ratio > MOST_UNLIKE) | (ratio < 1 / MOST_UNLIKE)))
     if not len(hit):
         return ""
@@ -37,15 +37,6 @@ def _small_and_unlike(batch: Batch, many: str, alpha: float) -> str:
         f"{batch.measured.metric}: {what} and there are fewer than {FEW_UNITS} {many} ({', '.join(names)}{more}): in "
         f"such tables false alarms were up to .075, not {alpha:g}"
     )
-
-
-def _skewness(column: Column) -> float:
-    if column.shape is not None:
-        return column.shape.skewness
-    known = column.values[~np.isnan(column.values)]
-    spread = float(known.std()) if len(known) else 0.0
-    away = known - known.mean() if len(known) else known
-    return float((away * away * away).mean()) / spread**3 if spread > 0 else 0.0
 
 
 def _large_clusters(batches: Sequence[Batch], many: str) -> str:

@@ -60,10 +60,14 @@ class Draft:
     """The effective sizes of the two sides (rates)."""
     sd: float = math.nan
     """The standard deviation of a row, to turn a difference into a rank-biserial correlation."""
+    tail: float = 0.0
+    """By how much the variance grows with the difference, where more rows in a long tail make it."""
     share: float = 0.5
     """How much of the variance of the difference is the group's own."""
     critical: float | None = None
     """The critical value of the test, where it is not that of a normal or t distribution."""
+    raw_level: float = math.nan
+    """The p by permutation that the rate, or the ranks beside a mean, must reach; NaN where labels are not shuffled."""
     severity_effect: float = math.nan
     smaller: bool = False
     """The difference is shown to be smaller than what matters."""
@@ -113,15 +117,27 @@ class Draft:
             return math.exp(min(far * self.unit, 700.0)) if math.isfinite(self.unit) else math.nan, math.nan
         if name == "h":
             versus = self.values["estimate_versus"]
-            rate = detectable_rate(versus, *self.sizes, alpha, power, self.df)
+            rate = detectable_rate(versus, *self.sizes, alpha, power, self.df, exact=self.raw_level)
             if math.isnan(rate):
                 return far * self.unit, math.nan
             return abs(cohen_h(rate, versus)), abs(rate - versus)
         if name == "rank-biserial":
             if math.isfinite(self.unit):
-                return min(far * self.unit, 1.0), far * self.se
+                ranks_far = far if math.isnan(self.raw_level) else reach(self.raw_level, power, self.df)
+                return min(ranks_far * self.unit, 1.0), self._difference_in_tail(far, power)
             return rank_from_d(far * self.se / self.sd) if self.sd > 0 else math.nan, far * self.se
         return far * self.unit, far * self.unit
+
+    def _difference_in_tail(self, far: float, power: float) -> float:
+        """The difference that is seen where more rows in a long tail make it, which widens the group's spread.
+
+        Labels that are shuffled are referred to the spread without the tail's part (`tests.unskewed`).
+        """
+        wide = far if math.isnan(self.raw_level) else float(quantile(power, self.df))
+        start = (far - wide) * self.se
+        # difference = start + wide · sqrt(se² + tail · difference)
+        half = start + wide * wide * self.tail / 2
+        return half + math.sqrt(max(half * half - start * start + wide * wide * self.se * self.se, 0.0))
 
 
 def which(

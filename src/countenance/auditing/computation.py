@@ -362,9 +362,10 @@ class Work:
         families = [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
         adjusted = shuffling.adjust(families, len(drafts), self.settings)
         self.permutations = adjusted.permutations
-        for draft, name, p in zip(drafts, adjusted.decided, adjusted.raw, strict=True):
+        for draft, name, p, level in zip(drafts, adjusted.decided, adjusted.raw, adjusted.raw_levels, strict=True):
             if name:
                 draft.decide(name, float(p))
+                draft.raw_level = float(level)
         return adjusted.p, adjusted.levels, 1 / (adjusted.permutations + 1)
 
     def _decide(self, batches: Sequence[Batch], drafts: Sequence[Draft]) -> None:

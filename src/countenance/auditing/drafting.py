@@ -14,6 +14,7 @@ from countenance.auditing.effects import EffectGap, equivalence
 from countenance.auditing.groups import GROUP
 from countenance.auditing.measured_metric import MISSING
 from countenance.auditing.missing_scores import LACKING
+from countenance.auditing.ranks import skewness
 from countenance.auditing.ratio import TWICE, failure_ratios, ratio
 from countenance.auditing.table import Array
 
@@ -164,16 +165,30 @@ class _Numbers:
         return evidence
 
     def _means(self) -> Callable[[Draft, int], None]:
-        """The same for two means."""
-        tested = self.batch.tested
+        """The same for two means, and for the ranks beside them."""
+        tested, by_rank = self.batch.tested, self.batch.rank_test
         with np.errstate(all="ignore"):
             share = tested.v1 / (tested.v1 + tested.v2)
+            unit = None if by_rank is None else np.asarray(by_rank.se) * 2 / self.batch.ranked
+            tail = self._tail() * tested.v1 / self.row
 
         def evidence(draft: Draft, i: int) -> None:
+            draft.unit = math.nan if unit is None else float(unit[i])
+            draft.tail = float(tail[i]) if np.isfinite(tail[i]) else 0.0
             draft.se = draft.values["se"] = float(np.asarray(tested.se)[i])
             draft.share, draft.sd, draft.df = float(share[i]), math.sqrt(float(self.row[i])), float(tested.df[i])
 
         return evidence
+
+    def _tail(self) -> Array:
+        """By how much a row's variance grows with a difference that more rows in the long tail make: the third moment
+        over the variance, no more than the tail's end is away. A metric without ends has no such bound, and gets 0.
+        """
+        if self.measured.ends is None or self.kind != "mean":
+            return np.zeros(len(self.mean2))
+        skewed = skewness(self.measured.column)
+        end = self.measured.ends[int(skewed > 0)]
+        return np.asarray(np.minimum(abs(skewed) * np.sqrt(self.row), np.abs(end - self.mean2)))
 
 
 def few_people_p(batch: Batch, draws: int) -> dict[int, float]:

@@ -2,8 +2,11 @@
 
 Where everybody of a group is right in all of their pictures, nothing in the rows says that somebody might fail in all
 of theirs. So no limit of a rate, or of a metric between two ends, is tighter than the one that people's means give (t
-over people) with one further person at the far end of that side. Rates of one row a person need none of it: Wilson's
-and Clopper and Pearson's limits are made for them.
+over people) with one further person at the far end of that side. Where hardly anybody fails t is still too narrow: 60
+people of whom nobody fails had a limit of .951, and where one person in twenty fails, none of them is among 60 people in
+4.6 % of samples, not in 2.5 %. So no limit is tighter than Clopper and Pearson's either, for as many people, right or
+wrong in all pictures, as have that variance. Rates of one row a person need none of it: Wilson's and Clopper and
+Pearson's limits are made for them.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ class FarEnds:
         >>> right = clustered(np.ones(200), np.repeat(np.arange(25), 8))
         >>> low, high = FarEnds(right, SHARE, of_trials=True).limits(0.05)
         >>> round(float(low), 3), float(high)
-        (0.882, 1.0)
+        (0.863, 1.0)
         """
         low = high = np.full(np.shape(self.side.n), np.nan)
         for _, way in self.side.ways[:2]:
@@ -67,9 +70,30 @@ class FarEnds:
 
     def _limit(self, way: Way, end: float, alpha: Numbers, sign: int) -> Array:
         mean, variance = self.with_one_further(end, way)
-        freedom = np.maximum(np.asarray(way.clusters, dtype=float), 1.0)
+        count = np.maximum(np.asarray(way.clusters, dtype=float), 1.0)
         with np.errstate(all="ignore"):
-            return np.asarray(mean + sign * quantile(1 - np.asarray(alpha) / 2, freedom) * np.sqrt(variance))
+            by_t = mean + sign * quantile(1 - np.asarray(alpha) / 2, count) * np.sqrt(variance)
+            exact = self._as_trials(way, end, alpha, sign, mean, variance)
+        return np.asarray(np.fmin(by_t, exact) if sign < 0 else np.fmax(by_t, exact))
+
+    def _as_trials(self, way: Way, end: float, alpha: Numbers, sign: int, mean: Array, variance: Array) -> Array:
+        """Clopper and Pearson's limit for people who are at the end or where they should be, nowhere between.
+
+        That many of them have the variance of the mean with one further person: fewer than there are rows, and no fewer
+        than there are people. Where they should be is the other end; for changes it is no change, or the mean change.
+        """
+        from scipy import special
+
+        count = np.maximum(np.asarray(way.clusters, dtype=float), 1.0)
+        average = np.asarray(way.m) / count + self.side.centre
+        usual = 0.0 if self.ends[0] < 0 else self.ends[sign < 0]
+        start = np.where(sign * (usual - average) > 0, average, usual)
+        width = np.abs(start - end)
+        at_end = np.abs(start - mean) / width
+        trials = np.fmax(at_end * (1 - at_end) / (variance / width**2), count)
+        cases = np.abs(start - average) / width * trials
+        share = special.betaincinv(cases + 1, np.maximum(trials - cases, 1e-9), 1 - np.asarray(alpha) / 2)
+        return np.asarray(start + sign * width * share)
 
 
 def widened(far: FarEnds | None, limits: tuple[Any, Any], alpha: Numbers) -> tuple[Any, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from countenance.auditing.finding import Finding, unplain
+from countenance.auditing.conversion import unplain
+from countenance.auditing.finding import Finding
 
 NAN = math.nan
 GIVEN = "given"

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.auditing.directions import LOWER
-from countenance.auditing.finding import Audit, Estimate, Finding
+from countenance.auditing.finding import Estimate, Finding
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.ordering import PERSON
+from countenance.auditing.result import Audit
 from countenance.auditing.table import UNKNOWN
 from countenance.auditing.units import plural
 from countenance.auditing.verdict import (

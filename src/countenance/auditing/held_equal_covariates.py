@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.auditing.attributes import Choice, bin_labels, choose, coded, quantile_cuts
+from countenance.auditing.attributes import Choice, bin_labels, choose, coded, numbers_to_cut, quantile_cuts
 from countenance.auditing.codes import size_of
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array, numbers_of
@@ -53,7 +53,7 @@ def covariate(choice: Choice, column: Any, units: Array, max_groups: int) -> Cov
     >>> size.levels, np.bincount(size.codes).tolist()
     (['<10', '10–19', '20–29', '30+'], [10, 10, 10, 10])
     """
-    values = numbers_of(column)
+    values = numbers_to_cut(choice, column) if choice.cuts or choice.quantiles else numbers_of(column)
     numeric = values is not None and len(np.unique(values[~np.isnan(values)])) > FEW_VALUES
     if values is None or not (numeric or choice.cuts or choice.quantiles):
         attribute = coded(choice, column, max_groups)

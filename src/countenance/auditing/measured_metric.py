@@ -79,6 +79,8 @@ class Ranked:
     """The sums of ranks among those whose group is known: the effect is theirs."""
     total: float
     """How many of them there are."""
+    everybody: float
+    """How many are ranked in all, known or not."""
     dense: Array | None = None
     members: list[Array] = field(default_factory=list)
     clusters: tuple[Array, ...] = ()

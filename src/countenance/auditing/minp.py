@@ -28,6 +28,10 @@ MOST_CLUSTER_STEPS = 1_000_000_000
 MOST_ROW_STEPS = 300_000_000
 MOST_VALUES = 200_000_000
 NEAR = 1 + 1e-9
+TYPICAL = 4
+"""How many shuffled tables the average statistic of a family adds to what a statistic's own say of its level."""
+COARSE = 1.5
+"""So many times the level may tie at the bound before a p at the bound says nothing about the level."""
 NOT_FOR = "min-p is for comparisons with the rest or with a named group, not for {}"
 
 
@@ -52,14 +56,16 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Adjusted:
-    """For each comparison: its own p by permutation, the adjusted p, the level that its first statistic must reach.
+    """For each comparison: its own p by permutation, the adjusted p, and which levels it must reach at the first step.
 
-    `decided` is the name of the statistic that is smallest; `permutations`: how many there were.
+    `levels` are in terms of the first statistic's p, `raw_levels` of the last one's by permutation; `decided` is the
+    name of the statistic that is smallest; `permutations`: how many there were.
     """
 
     raw: Array
     p: Array
     levels: Array
+    raw_levels: Array
     decided: Array
     permutations: int
 
@@ -192,7 +198,7 @@ def _adjusted(
     names = np.repeat([statistic.name for statistic in statistics], sizes)
     blocks = {block: i for i, block in enumerate(dict.fromkeys(statistic.block for statistic in statistics))}
     block = np.repeat([blocks[statistic.block] for statistic in statistics], sizes)
-    raw, adjusted, levels = (np.full(comparisons, np.nan) for _ in range(3))
+    raw, adjusted, levels, raw_levels = (np.full(comparisons, np.nan) for _ in range(4))
     decided = np.full(comparisons, "", dtype=object)
     for family in families:
         entries = np.flatnonzero(np.isin(place, family))
@@ -205,11 +211,15 @@ def _adjusted(
         raw[members] = (1 + (smallest_shuffled <= smallest * NEAR).sum(axis=0)) / (len(values) + 1)
         adjusted[members] = step_down(smallest, smallest_shuffled)
         bound = _bound(smallest_shuffled, alpha)
+        ends = np.append(starts[1:], len(entries))
+        by_permutation, coarse = levels_by_permutation(shuffled, bound, alpha)
+        raw_levels[members] = by_permutation[ends - 1]
         levels[members] = critical(p[entries], values[:, entries], block[entries], bound)[starts]
-        ends = [*starts[1:], len(entries)]
+        if coarse:
+            levels[members] = raw_levels[members]
         for member, start, end in zip(members, starts, ends, strict=True):
             decided[member] = names[entries[start + int(np.argmin(own[start:end]))]]
-    return Adjusted(raw, np.minimum(adjusted, 1.0), levels, decided, len(values))
+    return Adjusted(raw, np.minimum(adjusted, 1.0), levels, raw_levels, decided, len(values))
 
 
 def balanced(p: Array, values: Array, block: Array) -> tuple[Array, Array]:
@@ -249,6 +259,28 @@ def _bound(shuffled: Array, alpha: float) -> float:
     smallest = np.sort(shuffled.min(axis=1))
     place = math.floor(alpha * (len(shuffled) + 1)) - 1
     return float(smallest[min(max(place, 0), len(smallest) - 1)])
+
+
+def levels_by_permutation(shuffled: Array, bound: float, alpha: float) -> tuple[Array, bool]:
+    """The p by permutation that each statistic must reach, and whether values are too coarse to say more.
+
+    It is the share of shuffled tables in which the statistic reaches `bound`, for a share alpha in which any does.
+    Where few cases leave few different tables, more of them than alpha tie at the bound, and a p at the bound is no
+    level. Statistics that seldom reach it are taken to be partly like the others.
+
+    >>> single = np.repeat([[0.1], [0.6]], [30, 70], axis=0)
+    >>> levels_by_permutation(single, 0.1, 0.05)
+    (array([0.05]), True)
+    >>> ten = (np.arange(20_000).reshape(2000, 10) * 7919 % 20_000) / 20_000
+    >>> levels, coarse = levels_by_permutation(ten, 0.005, 0.05)
+    >>> levels.round(3).tolist()[:3], coarse
+    ([0.005, 0.005, 0.005], False)
+    """
+    reached = shuffled <= bound * NEAR
+    any_reached = float(reached.any(axis=1).mean())
+    counts = reached.sum(axis=0)
+    share = (counts + TYPICAL) / (1 + TYPICAL / counts.mean()) / len(shuffled)
+    return np.minimum(alpha * share / any_reached, alpha), any_reached > COARSE * alpha
 
 
 def critical(p: Array, values: Array, block: Array, bound: float) -> Array:

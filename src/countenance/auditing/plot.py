@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from countenance.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from countenance.auditing.finding import Audit
+    from countenance.auditing.result import Audit
 
 COLOURS = {"disparity": "#a61e1e", "insufficient evidence": "#42526e", "untestable": "#8a8a80"}
 NO_DIFFERENCE = "#0f6b4a"

@@ -36,15 +36,25 @@ def shifted(p: float, h: float) -> float:
 
 
 def detectable_rate(
-    versus: float, n1: float, n2: float, alpha: float = 0.05, power: float = 0.8, df: float = math.inf
+    versus: float,
+    n1: float,
+    n2: float,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    df: float = math.inf,
+    *,
+    exact: float = math.nan,
 ) -> float:
     """The rate of n1 rows that can be told from the rate `versus` of n2 with this power, away from the nearer end.
 
     NaN where no rate is. With enough expected cases the arcsine approximation is used; with few, the outcomes that the
-    test (Fisher's, then) rejects are added up.
+    test rejects are added up. `exact` is the level of a test by permutation: with few cases that is Fisher's test at
+    this level whatever the sizes, where z may serve otherwise.
 
     >>> round(detectable_rate(0.9, 500, 500), 3), round(detectable_rate(0.999, 60, 1000), 3)
     (0.841, 0.951)
+    >>> round(detectable_rate(0.99, 200, 200), 3), round(detectable_rate(0.99, 200, 200, exact=0.05), 3)
+    (0.941, 0.935)
     """
     rough = shifted(versus, reach(alpha, power, df) * math.sqrt(1 / n1 + 1 / n2))
     rare = min(versus, 1 - versus)
@@ -64,9 +74,11 @@ def detectable_rate(
         for n, k in ((float(small), first), (float(large), second))
     ]
     least = tests.SMALLEST_EXPECTED_FAR_OUT if alpha < 0.01 else tests.SMALLEST_EXPECTED
-    tested = tests.rates(sides[0], sides[1], Cross(), least)
+    tested = tests.rates(sides[0], sides[1], Cross(), math.inf if math.isfinite(exact) else least)
     p = np.asarray(tested.p)
-    if math.isfinite(df):
+    if math.isfinite(exact):
+        alpha = exact
+    elif math.isfinite(df):
         p = np.where(np.asarray(tested.exact), p, np.asarray(both(tested.z, df)))
     seen = ((p < alpha) & (first / small > second / large)) @ (weight / weight.sum())
 

@@ -105,14 +105,15 @@ class Summing:
     def _ranked(
         self, grouping: Grouping, members: Members, column: Column, ranked: list[Column], sums: list[GroupSums]
     ) -> Ranked:
-        total = float(ranked[-1].sums()[0].sum())
+        everybody, total = (float(own.sums()[0].sum()) for own in (ranked[0], ranked[-1]))
         if self.settings.comparison == "rest" or column.counts is not None:
-            return Ranked(ranked[0], sums[0], sums[-1], total)
+            return Ranked(ranked[0], sums[0], sums[-1], total, everybody)
         whole = self.whole(grouping)
         dense = self._dense[id(column), whole]
         cells = self._people_of(grouping, members) if whole else _rows_of(members, len(grouping.cells))
         there = [own[dense[own] >= 0] for own in cells]
-        return Ranked(ranked[0], sums[0], sums[-1], total, dense, there, () if whole else self.rows.units.codes)
+        clusters = () if whole else self.rows.units.codes
+        return Ranked(ranked[0], sums[0], sums[-1], total, everybody, dense, there, clusters)
 
     # ---- few people
 

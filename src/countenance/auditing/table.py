@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.errors import InputError
+from countenance.words import plain_float
 
 Array = NDArray[Any]
 UNKNOWN = "(unknown)"
@@ -92,7 +93,7 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
     try:
-        return float(value)
+        return plain_float(value)
     except (TypeError, ValueError):
         return None
 

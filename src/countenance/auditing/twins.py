@@ -31,6 +31,7 @@ from countenance.auditing.source import Source
 from countenance.auditing.table import Array, text_of
 from countenance.auditing.units import AUTO, IMAGE, codes_of, together
 from countenance.person_columns import person_column
+from countenance.words import plain_float
 
 TWINS, BASE = "twins", "base"
 FIRST, LAST = "first version", "last version"
@@ -233,7 +234,7 @@ def _owners(source: Source, bases: Array, settings: AuditSettings) -> Array:
 
 def _number(label: str) -> float:
     try:
-        return float(label)
+        return plain_float(label)
     except ValueError:
         return math.nan
 

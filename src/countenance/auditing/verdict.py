@@ -204,6 +204,9 @@ class Needed:
         self.units: int | None = None
         self.both = False
         ratio = math.nan if target is None else seen / target
+        if target is not None and draft.tail > 0:
+            # a smaller difference has less of a tail
+            ratio *= math.sqrt((draft.se**2 + draft.tail * target) / (draft.se**2 + draft.tail * seen))
         values = draft.values
         if target is not None and values["effect_name"] == "h":
             # on the scale on which the smallest visible effect is worked out
@@ -223,7 +226,8 @@ class Needed:
                 return f"{there} there is no ratio: nothing was counted on one side"
             return f"{there} a ratio of {self.mde:.2g} would be seen {power:.0%} of the time"
         if math.isfinite(self.seen):
-            visible = f"{there} a difference of {shown(self.seen)} would be seen {power:.0%} of the time"
+            ranks = f", or a rank-biserial correlation of {self.mde:.2f}," if self._of_ranks else ""
+            visible = f"{there} a difference of {shown(self.seen)}{ranks} would be seen {power:.0%} of the time"
         else:
             visible = f"{there} no difference, however large, would be seen {power:.0%} of the time"
         if self.target is None:
@@ -233,6 +237,11 @@ class Needed:
         if self.units <= here:
             return f"{visible}; {self.target:g} would have been seen, but is not ruled out"
         return f"{visible}; seeing {self.target:g} takes about {self.more(nouns)}"
+
+    @property
+    def _of_ranks(self) -> bool:
+        """Whether the typical value is looked at too: it has an effect that can be seen by itself."""
+        return self.draft.values["effect_name"] == "rank-biserial" and math.isfinite(self.mde)
 
     def more(self, nouns: tuple[str, str]) -> str:
         """How many more units it takes, in words."""

@@ -33,18 +33,16 @@ from countenance.cli import (
 from countenance.cli.help import with_help
 from countenance.cli.lines import Stopped, flushed, mute, note, say
 from countenance.cli.repeats import refuse_repeats
-from countenance.cli.settings import in_flags
+from countenance.cli.settings import Commands, in_flags
 from countenance.errors import GateFailed, InputError
 from countenance.files import explained
 from countenance.scratch import sweep
 from countenance.text import refuse_credentials
 
-app = typer.Typer(
-    no_args_is_help=True,
+app = Commands(
+    "Evaluate a vision model on images of people, score every prediction, and say whom it fails.",
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Evaluate a vision model on images of people, score every prediction, and say whom it fails.",
 )
 
 STOPPED = 130

@@ -1,13 +1,13 @@
 """Options of the commands that audit: what is compared and how it is judged."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-from countenance.cli.settings import described
+from countenance.cli.settings import single
 from countenance.errors import InputError
-from countenance.settings import AuditFields, RunSettings
+from countenance.settings import AuditFields
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 By = Annotated[
@@ -21,66 +21,37 @@ By = Annotated[
 Metrics = Annotated[
     str | None, typer.Option("--metric", help="Metrics to audit, with commas (default: the headline ones).")
 ]
-Where = Annotated[list[str] | None, described(AuditFields, "where")]
-Given = Annotated[str | None, described(AuditFields, "given")]
-Depth = Annotated[int | None, described(AuditFields, "depth")]
-Alpha = Annotated[float, described(AuditFields, "alpha")]
-Delta = Annotated[str | None, described(AuditFields, "delta")]
-Better = Annotated[str | None, described(AuditFields, "better")]
-Ordered = Annotated[list[str] | None, described(AuditFields, "ordered")]
-Denominator = Annotated[list[str] | None, described(AuditFields, "denominators")]
-Adjust = Annotated[str, described(AuditFields, "adjust")]
-Families = Annotated[str | None, described(AuditFields, "families")]
-Cluster = Annotated[str | None, described(AuditFields, "cluster")]
-ComparisonKind = Annotated[str, described(AuditFields, "comparison")]
-Reference = Annotated[str | None, described(AuditFields, "reference")]
-Pair = Annotated[str | None, described(AuditFields, "pair")]
-MinN = Annotated[int, described(AuditFields, "min_n")]
-Poor = Annotated[float, described(AuditFields, "poor")]
-H0 = Annotated[float, described(AuditFields, "h0")]
-Power = Annotated[float, described(AuditFields, "power")]
-Seed = Annotated[int, described(RunSettings, "seed")]
+Alpha = Annotated[float, single(AuditFields, "alpha")]
+Better = Annotated[str | None, single(AuditFields, "better")]
+Depth = Annotated[int | None, single(AuditFields, "depth")]
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What is compared and how it is judged, as a command line says it."""
+def audit_arguments(fields: AuditFields) -> dict[str, Any]:
+    """The arguments of an audit that options were given for, with their texts read.
 
-    by: list[str] | None
-    where: list[str] | None
-    depth: int | None
-    delta: str | None
-    better: str | None
-    adjust: str
-    families: Any
-    conditions: list[str] | None = None
+    >>> audit_arguments(AuditFields(alpha=0.01, pair="sample,subject"))
+    {'alpha': 0.01, 'pair': ['sample', 'subject']}
+    """
+    from countenance.auditing.attributes import split_names
+    from countenance.auditing.settings import parse_families
 
-    @classmethod
-    def of(
-        cls,
-        by: str | None,
-        where: list[str] | None,
-        depth: int | None,
-        delta: str | None,
-        better: str | None,
-        adjust: str,
-        families: str | None,
-        conditions: str | None = None,
-    ) -> "Choices":
-        """Read the texts."""
-        from countenance.auditing.attributes import split_names
-        from countenance.auditing.settings import parse_families
+    readers: dict[str, Callable[[Any], Any]] = {
+        "cluster": cluster_of,
+        "given": split_names,
+        "pair": names_of,
+        "families": parse_families,
+        "ordered": lambda texts: by_name(texts, "--ordered"),
+        "denominators": lambda texts: {name: column for name, (column, *_) in by_name(texts, "--denominator").items()},
+    }
+    values = {name: value for name, value in fields if name in fields.model_fields_set}
+    return {name: readers[name](value) if name in readers else value for name, value in values.items()}
 
-        return cls(
-            None if by is None else split_names(by),
-            where,
-            depth,
-            delta,
-            better,
-            adjust,
-            parse_families(families),
-            None if conditions is None else split_names(conditions),
-        )
+
+def attributes_of(by: str | None) -> list[str] | None:
+    """The attributes that `--by` names; None where it is not given."""
+    from countenance.auditing.attributes import split_names
+
+    return None if by is None else split_names(by)
 
 
 def by_name(texts: list[str] | None, what: str) -> dict[str, list[str]]:
@@ -108,13 +79,11 @@ def names_of(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def cluster_of(text: str | None) -> str | list[str] | None:
+def cluster_of(text: str) -> str | list[str] | None:
     """The cluster columns that a command line names.
 
-    >>> cluster_of(None), cluster_of("none"), cluster_of("identity,scene")
+    >>> cluster_of("auto"), cluster_of("none"), cluster_of("identity,scene")
     ('auto', None, ['identity', 'scene'])
     """
-    if text is None:
-        return "auto"
     listed = names_of(text) or []
     return None if text == "none" else listed[0] if len(listed) == 1 else listed

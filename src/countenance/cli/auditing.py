@@ -9,39 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from countenance.cli.audit_options import (
-    H0,
-    Adjust,
-    Alpha,
-    Better,
-    By,
-    Choices,
-    Cluster,
-    ComparisonKind,
-    Delta,
-    Denominator,
-    Depth,
-    Families,
-    Given,
-    Metrics,
-    MinN,
-    Ordered,
-    Pair,
-    Poor,
-    Power,
-    Quiet,
-    Reference,
-    Where,
-    by_name,
-    cluster_of,
-    names_of,
-)
+from countenance.cli.audit_options import By, Metrics, Quiet, attributes_of, audit_arguments, names_of
 from countenance.cli.lines import PaintedLine, PaintedText, Stopped, note, say, width, wrapped
 from countenance.cli.places import is_run
-from countenance.cli.shared_options import Json, Page, Pdf, Seed
+from countenance.cli.shared_options import Json, Page, Pdf
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, keep_audit
 from countenance.errors import InputError
+from countenance.settings import AuditFields
 from countenance.storage import place_of
 
 if TYPE_CHECKING:
@@ -56,10 +31,12 @@ def audit(
     table: Annotated[
         Any,
         typer.Argument(
-            help="A run (folder or s3://…), or any table of rows (.parquet, .csv, a folder or URL of .parquet files).",
+            help="A run (folder or s3://…), or any table of rows (.parquet, .csv, .tsv, .json, .jsonl, also .gz; a "
+            "folder or URL of .parquet files).",
             parser=place_of,
         ),
     ],
+    fields: AuditFields,
     by: By = None,
     metric: Metrics = None,
     truth: Annotated[str | None, typer.Option(help="The column with the truth, in a table of predictions.")] = None,
@@ -73,31 +50,12 @@ def audit(
         ),
     ] = None,
     positive: Annotated[str | None, typer.Option(help="The positive class, where the values do not show it.")] = None,
-    cluster: Cluster = None,
-    comparison: ComparisonKind = "rest",
-    reference: Reference = None,
-    pair: Pair = None,
-    where: Where = None,
-    given: Given = None,
-    depth: Depth = None,
-    alpha: Alpha = 0.05,
-    delta: Delta = None,
-    better: Better = None,
-    denominator: Denominator = None,
-    ordered: Ordered = None,
-    poor: Poor = 0.2,
-    h0: H0 = 0.2,
-    power: Power = 0.8,
-    min_n: MinN = 20,
-    adjust: Adjust = "minp",
-    families: Families = None,
     equity: Annotated[
         bool,
         typer.Option(
             "--equity", help="Add equity measures, with intervals and the values that a fair system would show."
         ),
     ] = False,
-    seed: Seed = 0,
     json: Json = None,
     report: Page = None,
     pdf: Pdf = None,
@@ -115,33 +73,12 @@ def audit(
     from countenance.run.ledger import noted
     from countenance.run.licences import of_manifest
     from countenance.scratch import temporary_folder
+    from countenance.table_files import is_plain, table_columns, write_columns
 
     check_writable([json, report, pdf])
     if pdf is not None and pdf.suffix.lower() != ".pdf":
         raise InputError(f"--pdf {pdf}: expected a name that ends in .pdf")
-    choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
-    settings = {
-        "given": choices.conditions,
-        "cluster": cluster_of(cluster),
-        "comparison": comparison,
-        "reference": reference,
-        "pair": names_of(pair),
-        "depth": depth,
-        "alpha": alpha,
-        "delta": delta,
-        "better": better,
-        "h0": h0,
-        "power": power,
-        "min_n": min_n,
-        "adjust": adjust,
-        "families": choices.families,
-        "seed": seed,
-        "equity": equity,
-        "poor": poor,
-        "denominators": {name: column for name, (column, *_) in by_name(denominator, "--denominator").items()} or None,
-    }
-    if ordered:
-        settings["ordered"] = by_name(ordered, "--ordered")
+    compared, settings = attributes_of(by), audit_arguments(fields) | {"equity": equity}
     if not is_run(table) and not table.exists():
         raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
     finished = Run(table, verified=not unverified) if is_run(table) and not _is_table(table) else None
@@ -155,19 +92,17 @@ def audit(
         origin = TableOrigin(path, tuple(word for name, value in columns.items() if value for word in (name, value)))
         with shuffling(quiet) as progress:
             if finished is not None:
-                answer = noted(
-                    finished, audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
-                )
+                answer = noted(finished, audit_run(finished, compared, names_of(metric), progress=progress, **settings))
             elif truth or pred or score:
                 prepared = prediction_table(
                     path,
-                    choices.by,
+                    compared,
                     names_of(metric),
                     truth=truth,
                     pred=pred,
                     score=score,
                     positive=positive,
-                    settings=settings | {"where": where},
+                    settings=settings,
                 )
                 for text in prepared.notes:
                     note(text)
@@ -182,8 +117,11 @@ def audit(
                     **prepared.settings,
                 )
             else:
+                if not is_plain(path):
+                    folder = Path(stack.enter_context(temporary_folder("table")))
+                    path = write_columns(table_columns(path), folder / f"{Path(table).stem}.parquet")
                 source = Source(path, label=str(table))
-                answer = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
+                answer = audit_table(source, compared, names_of(metric), progress=progress, **settings)
         for line in lines_of(answer, width(), finished):
             say(line)
         for caution in finished.cautions if finished is not None else ():

@@ -6,22 +6,21 @@ from typing import Annotated
 
 import typer
 
+from countenance.cli.audit_options import Quiet
 from countenance.cli.lines import note, say
-from countenance.cli.shared_options import Device, Json, Seed
+from countenance.cli.settings import Commands, single
+from countenance.cli.shared_options import Device, Json, Seed, Threads
 from countenance.errors import InputError
+from countenance.settings import EngineSettings
 
 CODE = "The code (a file, a folder, or its sha256): its hash is recorded."
 REPLACE = "Hand in again under the same name: the latest counts, the earlier ones are kept."
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Run a bias bounty: entries label skin tone, age and gender; accuracy, disparity and speed are scored.",
-)
+app = Commands("Run a bias bounty: entries label skin tone, age and gender; accuracy, disparity and speed are scored.")
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
-TrainedEntry = Annotated[
-    str, typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
-]
+ENTRY = typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
+TrainedEntry = Annotated[str, ENTRY]
+DATA = typer.Option(help="A folder in the challenge's layout: train, test and holdout with their labels.")
+NAME = typer.Option(help="The entry's name on the leaderboard (default: its own).")
 Replicates = Annotated[int, typer.Option(min=100, help="Bootstrap replicates.")]
 
 
@@ -43,10 +42,11 @@ class Kind(StrEnum):
 
 @app.command("make-data")
 def make_data(
+    *,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     people: Annotated[str, typer.Option(help="Rendered people: the embedded ones, or a folder.")] = "people",
     unlabelled: Annotated[float, typer.Option(min=0, max=0.9, help="Share of faces in train without labels.")] = 0.1,
-    seed: Seed = 0,
+    seed: Seed,
     quiet: Quiet = False,
 ) -> None:
     """Write rendered people and non-people in the challenge's layout: train, public test, private holdout."""
@@ -67,13 +67,14 @@ def make_data(
 
 @app.command()
 def train(
+    *,
     entry: Annotated[EntryName, typer.Option(help="Which entry to train.")],
-    data: Annotated[Path, typer.Option(help="A folder in the challenge's layout; only its train part is read.")],
+    data: Annotated[Path, DATA],
     out: Annotated[Path, typer.Option(help="Where the entry goes: entry.json and ONNX files.")],
-    device: Device = "cpu",
+    device: Device,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (default: the entry's own).")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
-    seed: Seed = 0,
+    threads: Threads,
+    seed: Seed,
     quiet: Quiet = False,
 ) -> None:
     """Train an entry on the train part and export it to ONNX (needs the extra `torch`)."""
@@ -94,10 +95,11 @@ def train(
 
 @app.command()
 def predict(
+    *,
     entry: TrainedEntry,
     images: Annotated[Path, typer.Option(help="A folder with labels.csv (its names are used), or of images alone.")],
     out: Annotated[Path, typer.Option(help="The predictions, with the columns of labels.csv.")],
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    threads: Threads,
     quiet: Quiet = False,
 ) -> None:
     """Label every image of a folder with an entry (no torch needed)."""
@@ -116,6 +118,7 @@ def predict(
 
 @app.command()
 def score(
+    *,
     labels: Annotated[Path, typer.Option(help="The truth: name,skin_tone,gender,age; empty is unlabelled.")],
     predictions: Annotated[Path, typer.Option(help="The answers, with the same columns.")],
     nonfaces: Annotated[Path | None, typer.Option(help="Names of known non-faces, one on each line.")] = None,
@@ -124,9 +127,9 @@ def score(
     ] = None,
     json: Json = None,
     submission: Annotated[Path | None, typer.Option(help="Write submission.json here.")] = None,
-    name: Annotated[str, typer.Option(help="The submission's name.")] = "unnamed",
+    name: Annotated[str, NAME] = "unnamed",
     replicates: Replicates = 2000,
-    seed: Seed = 0,
+    seed: Seed,
     against: Annotated[
         Path | None, typer.Option(help="Older predictions to compare with, paired: better for whom, worse for whom.")
     ] = None,
@@ -164,15 +167,13 @@ def score(
 
 @app.command()
 def submit(
-    name: Annotated[str, typer.Option(help="The entry's name on the leaderboard.")],
+    name: Annotated[str, NAME],
     kind: Annotated[Kind, typer.Option(help="How it was trained.")],
-    data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
+    data: Annotated[Path, DATA],
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
     test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
     holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
-    entry: Annotated[
-        str | None, typer.Option(help="The entry itself (a folder or a shipped one), so that it can be timed.")
-    ] = None,
+    entry: Annotated[str | None, ENTRY] = None,
     timing: Annotated[
         Path | None, typer.Option(help="What `time --json` wrote: checked and shown, but not scored.")
     ] = None,
@@ -229,9 +230,9 @@ def bundle(
 @app.command("submit-bundle")
 def submit_bundle(
     file: Annotated[Path, typer.Argument(help="What `bundle` wrote.", metavar="FILE")],
-    data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
+    data: Annotated[Path, DATA],
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
-    name: Annotated[str | None, typer.Option(help="The name on the leaderboard (default: the entry's own).")] = None,
+    name: Annotated[str | None, NAME] = None,
     replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
 ) -> None:
     """Hand in what a participant packed with `bundle`."""
@@ -259,8 +260,9 @@ def check_code(
 
 @app.command()
 def leaderboard(
+    *,
     board: Annotated[Path, typer.Argument(help="The folder of submissions.", metavar="BOARD")],
-    data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
+    data: Annotated[Path, DATA],
     out: Annotated[Path | None, typer.Option(help="Write the HTML page here, with a page for each entry.")] = None,
     public: Annotated[
         Path | None, typer.Option(help="A folder for pages that everyone may see, without anything from the holdout.")
@@ -282,7 +284,7 @@ def leaderboard(
     ] = 900.0,
     memory_gb: Annotated[float, typer.Option(min=0.1, help="The most memory that an entry may take.")] = 8.0,
     replicates: Replicates = 2000,
-    seed: Seed = 0,
+    seed: Seed,
     quiet: Quiet = False,
 ) -> None:
     """Run every entry on the holdout, rank the entries by score with intervals, and name the winners of the prizes."""
@@ -318,7 +320,7 @@ def time_(
     images: Annotated[Path, typer.Option(help="A folder with labels.csv (its names are used), or of images alone.")],
     json: Json = None,
     passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of the network.")] = 1,
+    threads: Annotated[int, single(EngineSettings, "threads")] = 1,
 ) -> None:
     """Time an entry in its own process: after a warm-up, the median of 5 passes, with loading timed separately."""
     from countenance.files import write_json

@@ -8,33 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from countenance.cli.audit_options import (
-    Adjust,
-    Alpha,
-    Better,
-    By,
-    Cluster,
-    Delta,
-    Depth,
-    Families,
-    Metrics,
-    MinN,
-    Pair,
-    Quiet,
-    Where,
-    cluster_of,
-    names_of,
-)
+from countenance.cli.audit_options import By, Metrics, Quiet, audit_arguments, names_of
 from countenance.cli.auditing import adjustment, check_writable, shuffling
 from countenance.cli.lines import PaintedText, note, say, width, wrapped
-from countenance.cli.shared_options import Gallery, Json, Page, Pdf, Seed
+from countenance.cli.settings import only
+from countenance.cli.shared_options import DATASET, Gallery, Json, Page, Pdf
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, opened_entries
 from countenance.errors import InputError
+from countenance.settings import AuditFields
 
 if TYPE_CHECKING:
     from countenance.comparing import Change, Comparison, Gap, Leaderboard
 
+COMPARED = ("pair", "cluster", "where", "depth", "alpha", "delta", "better", "min_n", "families")
+"""Settings of an audit that a comparison has too."""
 MOST_NAMED = 5
 MOST_LINES = 60
 
@@ -47,32 +35,23 @@ Csv = Annotated[Path | None, typer.Option("--csv", help="Write all changes and g
 
 def compare(
     entries: Entries,
+    fields: Annotated[AuditFields, only(*COMPARED, "adjust", "seed")],
+    gallery: Gallery,
     by: By = None,
     metric: Metrics = None,
-    pair: Pair = None,
     names: Names = None,
-    cluster: Cluster = None,
-    where: Where = None,
-    depth: Depth = None,
-    alpha: Alpha = 0.05,
-    delta: Delta = None,
-    better: Better = None,
-    min_n: MinN = 20,
-    adjust: Adjust = "minp",
-    families: Families = None,
-    seed: Seed = 0,
     json: Json = None,
     csv: Csv = None,
     report: Page = None,
     pdf: Pdf = None,
-    gallery: Gallery = "auto",
-    task: Annotated[str | None, typer.Option(help="With --data: compare files of predictions for this task.")] = None,
-    data: Annotated[str | None, typer.Option(help="With --task: the dataset that the predictions are for.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="A and B are files of predictions for this task and the dataset --data.")
+    ] = None,
+    data: Annotated[str | None, DATASET] = None,
     unverified: Unverified = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare models on the same samples: better overall, worse for whom, and which gaps moved (new - old)."""
-    from countenance.auditing.settings import parse_families
     from countenance.comparing import Comparison
     from countenance.comparing import compare as compare_two
     from countenance.comparing import leaderboard as rank
@@ -80,22 +59,9 @@ def compare(
     from countenance.report.comparison import csv_of, write_comparison
     from countenance.report.leaderboard import write_leaderboard
 
-    _check(entries, [json, csv, report, pdf], gallery)
+    _check(entries, [json, csv, report, pdf])
     _check_pdf(pdf)
-    settings = {
-        "pair": names_of(pair),
-        "names": names_of(names),
-        "cluster": cluster_of(cluster),
-        "where": where,
-        "depth": depth,
-        "alpha": alpha,
-        "delta": delta,
-        "better": better,
-        "min_n": min_n,
-        "adjust": adjust,
-        "families": parse_families(families),
-        "seed": seed,
-    }
+    settings = audit_arguments(fields) | {"names": names_of(names)}
     comparison: Comparison | Leaderboard
     with ExitStack() as stack:
         if task or data:
@@ -149,19 +115,10 @@ def _scored(entries: Sequence[str], task: str | None, data: str | None, stack: E
 
 def leaderboard(
     entries: Entries,
+    fields: Annotated[AuditFields, only(*COMPARED, adjust="holm")],
     metric: Metrics = None,
     by: By = None,
-    pair: Pair = None,
     names: Names = None,
-    cluster: Cluster = None,
-    where: Where = None,
-    depth: Depth = None,
-    alpha: Alpha = 0.05,
-    delta: Delta = None,
-    better: Better = None,
-    min_n: MinN = 20,
-    adjust: Adjust = "holm",
-    families: Families = None,
     out: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
     pdf: Pdf = None,
     json: Json = None,
@@ -172,14 +129,13 @@ def leaderboard(
     unverified: Unverified = False,
 ) -> None:
     """Rank models on the same samples; models that cannot be told apart share a rank; groups are columns."""
-    from countenance.auditing.settings import parse_families
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
     from countenance.report.board_site import check_site, write_site
     from countenance.report.comparison import csv_of
     from countenance.report.leaderboard import write_leaderboard
 
-    _check(entries, [out, json, csv, pdf], "auto")
+    _check(entries, [out, json, csv, pdf])
     if site is not None:
         check_site(site)
     _check_pdf(pdf)
@@ -187,18 +143,9 @@ def leaderboard(
         opened_entries(entries, unverified),
         by,
         names_of(metric),
-        pair=names_of(pair),
         names=names_of(names),
-        cluster=cluster_of(cluster),
-        where=where,
-        depth=depth,
-        alpha=alpha,
-        delta=delta,
-        better=better,
-        min_n=min_n,
-        adjust=adjust,
-        families=parse_families(families),
         against_first=by is not None,
+        **audit_arguments(fields),
     )
     lines = leaderboard_lines(ranking, width())
     if json is not None:
@@ -214,12 +161,10 @@ def leaderboard(
         say(line)
 
 
-def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str) -> None:
+def _check(entries: Sequence[str], outputs: Sequence[Path | None]) -> None:
     """Refuse what would only fail at the end."""
     if len(entries) < 2:
         raise InputError("found one run or table, expected two or more")
-    if gallery not in ("auto", "off", "blurred", "full"):
-        raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
     check_writable(outputs)
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.audit_options import Quiet
 from countenance.cli.lines import say
-from countenance.cli.settings import with_settings
+from countenance.cli.settings import Commands
 from countenance.errors import InputError
 from countenance.settings import ReadingSettings
 from countenance.storage import place_of
@@ -15,10 +16,9 @@ from countenance.storage import place_of
 if TYPE_CHECKING:
     from countenance.data import Dataset
 
-app = typer.Typer(no_args_is_help=True, help="List, show, check, export and index datasets.", rich_markup_mode=None)
+app = Commands("List, show, check, export and index datasets.")
 
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
 
 class DatasetFormat(StrEnum):
@@ -61,7 +61,6 @@ def _load(name: str, reading: ReadingSettings) -> "Dataset":
 
 
 @app.command()
-@with_settings
 def show(
     name: Name,
     reading: ReadingSettings,
@@ -88,7 +87,6 @@ def show(
 
 
 @app.command()
-@with_settings
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
@@ -110,7 +108,6 @@ def export(
 
 
 @app.command()
-@with_settings
 def index(
     source: Annotated[
         str, typer.Argument(help="A dataset's name or path: a folder, COCO, tars, Parquet, Hugging Face.")
@@ -141,7 +138,6 @@ def index(
 
 
 @app.command()
-@with_settings
 def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
     """Check every label of a dataset: print each kind of problem with its count, exit with 2 when there is one."""
     from countenance.cli.progress import progress

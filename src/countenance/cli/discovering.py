@@ -21,15 +21,15 @@ def discover(
     ],
     metric: Annotated[str, typer.Option(help="The metric that is worse in a slice.")],
     out: Annotated[Path, typer.Option(help="A folder for the page.")],
+    better: Better,
+    alpha: Alpha,
+    seed: Seed,
+    gallery: Gallery,
     json: Json = None,
     embeddings: Annotated[
         Path | None,
         typer.Option(help="Vectors: .npy with one for each row, or .parquet with sample and embedding."),
     ] = None,
-    better: Better = None,
-    alpha: Alpha = 0.05,
-    seed: Seed = 0,
-    gallery: Gallery = "auto",
     save_attribute: Annotated[
         str | None, typer.Option(help="Add the first confirmed slice as an attribute of this name.")
     ] = None,

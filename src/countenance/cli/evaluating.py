@@ -1,25 +1,12 @@
 """The commands that every task has: run, report, list, demo, models; audit and plan are beside them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from countenance.cli import task_options
-from countenance.cli.audit_options import (
-    Adjust,
-    Better,
-    By,
-    Choices,
-    Delta,
-    Depth,
-    Families,
-    Given,
-    Metrics,
-    Quiet,
-    Where,
-    names_of,
-)
+from countenance.cli.audit_options import By, Metrics, Quiet, attributes_of, audit_arguments, names_of
 from countenance.cli.auditing import audit, run_lines, shuffling
 from countenance.cli.gating import fail_on as fail_on_names
 from countenance.cli.gating import fail_on_verdict
@@ -27,11 +14,11 @@ from countenance.cli.gating import show as show_gate
 from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.planning import plan
-from countenance.cli.settings import with_settings
+from countenance.cli.settings import Commands, only, with_settings
 from countenance.cli.shared_options import DatasetName, Gallery, ModelName, Pdf, Policy
 from countenance.cli.trust_options import Data, TrustCode, Unverified, audited_run, data_of
 from countenance.errors import InputError
-from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
+from countenance.settings import AuditFields, DataSettings, EngineSettings, ModelSettings, RunSettings
 
 if TYPE_CHECKING:
     from countenance.auditing import Audit
@@ -40,9 +27,17 @@ if TYPE_CHECKING:
 
 MOST_CHECKED = 100_000
 """Images of a dataset whose attribute values are checked before the run; names are checked for any number."""
+AuditChoices = Annotated[AuditFields, only("where", "given", "depth", "delta", "better", "adjust", "families")]
 
 
-@with_settings
+class Question(NamedTuple):
+    """What the audit of a run is asked: attributes, metrics and settings."""
+
+    by: list[str] | None
+    metrics: list[str] | None
+    settings: dict[str, Any]
+
+
 def run(
     task: Annotated[
         str,
@@ -55,16 +50,10 @@ def run(
     data_settings: DataSettings,
     run_settings: RunSettings,
     engine_settings: EngineSettings,
+    fields: AuditChoices,
+    gallery: Gallery,
     by: By = None,
     metric: Metrics = None,
-    where: Where = None,
-    given: Given = None,
-    depth: Depth = None,
-    delta: Delta = None,
-    better: Better = None,
-    adjust: Adjust = "minp",
-    families: Families = None,
-    gallery: Gallery = "auto",
     fail_on: Annotated[
         str | None, typer.Option(help="Exit 1 for such a verdict: disparity, or disparity,insufficient.")
     ] = None,
@@ -93,8 +82,8 @@ def run(
     rules = None if policy is None else read_policy(policy)
     licences = (Allowed.of(run_settings.allow_licence), rules and rules.licences and rules.licences.allowed)
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
-    choices = Choices.of(by, where, depth, delta, better, adjust, families, given)
-    dataset = _checked_dataset(task, data, names_of(metric), gallery, choices, data_settings)
+    question = Question(attributes_of(by), names_of(metric), audit_arguments(fields))
+    dataset = _checked_dataset(task, data, question, data_settings)
     finished = evaluate_loaded(
         model,
         load_task(task, options),
@@ -108,7 +97,7 @@ def run(
         engine_settings.changed(progress=partial(progress, quiet=quiet), say=note),
     )
     finished.loaded = dataset
-    audit = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    audit = _audit_and_report(finished, question, gallery, quiet=quiet)
     for tracker in trackers:
         say(f"logged   {tracker}: {log_run(finished, tracker)}")
     if rules is not None:
@@ -132,14 +121,7 @@ def _trackers(names: list[str] | None) -> list[str]:
     return trackers
 
 
-def _checked_dataset(
-    task: str,
-    data: str,
-    metrics: list[str] | None,
-    gallery: str,
-    choices: Choices,
-    data_settings: DataSettings,
-) -> "Dataset":
+def _checked_dataset(task: str, data: str, question: Question, data_settings: DataSettings) -> "Dataset":
     """The dataset; a typo in an option is refused now, not after every image was evaluated."""
     from countenance.auditing.settings import AuditSettings, parse_better, parse_delta
     from countenance.data import load_dataset
@@ -150,26 +132,26 @@ def _checked_dataset(
 
     dataset = load_dataset(data, **data_settings.reading())
     known = [*dataset.attribute_names(), *CONDITIONS]
-    check_names(data, choices.by, known, choices.where)
-    check_names(data, choices.conditions, known)
-    _check_values(data, dataset, choices)
+    settings = question.settings
+    check_names(data, question.by, known, settings.get("where"))
+    check_names(data, settings.get("given"), known)
+    _check_values(data, dataset, question)
     declared = load_task(task).metrics
     measured = [metric.name for metric in declared]
-    for name in metrics or []:
+    for name in question.metrics or []:
         if name not in measured and not any(name.startswith(f"{metric}.") for metric in measured):
             raise InputError(f"{task}: no metric {name!r}{near(name, measured)}; there are {', '.join(measured)}")
-    audited = metrics or [metric.name for metric in declared if metric.headline] or measured
-    AuditSettings(given=choices.conditions, depth=choices.depth, adjust=choices.adjust, families=choices.families)
-    for what, named in (("delta", parse_delta(choices.delta)[1]), ("better", parse_better(choices.better))):
+    audited = question.metrics or [metric.name for metric in declared if metric.headline] or measured
+    AuditSettings(**{name: settings[name] for name in ("given", "depth", "adjust", "families") if name in settings})
+    delta, better = parse_delta(settings.get("delta"))[1], parse_better(settings.get("better"))
+    for what, named in (("delta", delta), ("better", better)):
         for name in named:
             if name and name not in audited:
                 raise InputError(f"--{what} {name!r} is not one of the metrics ({', '.join(audited)})")
-    if gallery not in ("auto", "off", "blurred", "full"):
-        raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
     return dataset
 
 
-def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
+def _check_values(data: str, dataset: "Dataset", question: Question) -> None:
     """Refuse bins of what is not a number, cut points that do not rise, and conditions that no image meets."""
     from countenance.auditing.attributes import choose, coded
     from countenance.auditing.conditions import kept_rows
@@ -177,8 +159,8 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
     from countenance.auditing.source import Source
     from countenance.data.conditions import PREFIX
 
-    conditions = parse_where(choices.where)
-    if (choices.by is None and not conditions) or len(dataset) > MOST_CHECKED:
+    conditions = parse_where(question.settings.get("where"))
+    if (question.by is None and not conditions) or len(dataset) > MOST_CHECKED:
         return
     table: dict[str, list[object]] = {f"attr.{name}": [] for name in dataset.attribute_names()}
     for sample in dataset:
@@ -189,33 +171,19 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
                 column.append(list(value) if isinstance(value, tuple) else value)
     source = Source(table, label=data)
     kept_rows(source, conditions)
-    recorded = [text for text in choices.by or () if not text.startswith(PREFIX) and f"*{PREFIX}" not in text]
+    recorded = [text for text in question.by or () if not text.startswith(PREFIX) and f"*{PREFIX}" not in text]
     if recorded:
         for choice in choose(recorded, source, []).attributes:
             coded(choice, source.read([choice.column], [])[choice.column], 1000)
 
 
-def _audit_and_report(
-    finished: "Run", metrics: list[str] | None, gallery: str, choices: Choices, *, quiet: bool
-) -> "Audit":
+def _audit_and_report(finished: "Run", question: Question, gallery: str, *, quiet: bool) -> "Audit":
     from countenance.run import audit_run, store_audit
     from countenance.run.ledger import noted
 
     with shuffling(quiet) as progress:
-        answer = audit_run(
-            finished,
-            choices.by,
-            metrics,
-            choices.where,
-            seed=int(finished.manifest["seed"]),
-            depth=choices.depth,
-            delta=choices.delta,
-            better=choices.better,
-            adjust=choices.adjust,
-            families=choices.families,
-            given=choices.conditions,
-            progress=progress,
-        )
+        settings = question.settings | {"seed": int(finished.manifest["seed"])}
+        answer = audit_run(finished, question.by, question.metrics, progress=progress, **settings)
         audit = noted(finished, answer)
     store_audit(finished, audit)
     page = write_page(finished, gallery=gallery)
@@ -229,8 +197,8 @@ def _audit_and_report(
 
 def report(
     run_directory: RunPlace,
+    gallery: Gallery,
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
-    gallery: Gallery = "auto",
     pdf: Pdf = None,
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Write the evidence page instead: who was measured, and every measure.")
@@ -266,17 +234,19 @@ def list_() -> None:
 
 def demo(
     out: Annotated[Path, typer.Option(help="The run directory.")] = Path("out/demo"),
-    model: Annotated[str, typer.Option(help="A face detector of the zoo.")] = "mtcnn",
+    model: ModelName = "mtcnn",
     quiet: Quiet = False,
 ) -> None:
     """Audit a face detector on the people that come with the package, try two detectors on twins, and write a page."""
+    from functools import partial
+
     from countenance.models.zoo import ZOO
     from countenance.report.twin_page import write_twin_page
     from countenance.run import Run
     from countenance.run.file_names import REPORT
 
-    work = {"task": "face_localization", "workers": 2, "threads": 1, "quiet": quiet}
-    run(model=model, data="people:portraits", out=out, by="skin_tone,age_group,gender,masked", **work)
+    evaluate = partial(with_settings(run), task="face_localization", workers=2, threads=1, quiet=quiet)
+    evaluate(model=model, data="people:portraits", out=out, by="skin_tone,age_group,gender,masked")
     twins = out.with_name(f"{out.name}-twins")
     shown = []
     for other in ("haar", "mtcnn"):
@@ -284,7 +254,7 @@ def demo(
             note(f"{other} is left out ({missing})")
             continue
         say(f"twins    {other}: the same people, one thing changed")
-        run(model=other, data="people:twins", out=twins / other, **work)
+        evaluate(model=other, data="people:twins", out=twins / other)
         shown.append(Run(twins / other))
     further = [(f"{model} on 800 portraits: its report", out / REPORT)]
     page = write_twin_page(shown, twins / "index.html", further)
@@ -292,7 +262,7 @@ def demo(
     say(f"open     {page.resolve()}")
 
 
-models_app = typer.Typer(no_args_is_help=True, help="The models that come with the package.", rich_markup_mode=None)
+models_app = Commands("The models that come with the package.")
 
 
 @models_app.command("list")

@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.audit_options import Depth, Quiet
 from countenance.cli.lines import say
 from countenance.cli.runs import purge
-from countenance.cli.shared_options import Seed
+from countenance.cli.settings import Commands
+from countenance.cli.shared_options import Gallery, Seed
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
     from countenance.run.run import Run
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="FHIBE: evaluate a model on its nine tasks and write the bias report.",
-)
+app = Commands("FHIBE: evaluate a model on its nine tasks and write the bias report.")
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 Attributes = Annotated[
     str | None, typer.Option("--attributes", help="With commas: pronoun,age (see `countenance fhibe attributes`).")
 ]
 
+Pdf = Annotated[bool, typer.Option(help="A PDF beside the page.")]
+TASK = typer.Option("--task", help="One of the nine tasks; to evaluate made data, also `all`.")
 Version = Annotated[str | None, typer.Option("--dataset-version", help="The dataset's version, as reports name it.")]
 
 
@@ -36,22 +35,15 @@ class Compat(StrEnum):
     strict = "strict"
 
 
-class Faces(StrEnum):
-    """Whether the report shows faces."""
-
-    off = "off"
-    blurred = "blurred"
-    full = "full"
-
-
 def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 @app.command()
 def evaluate(
+    *,
     data: Annotated[Path, typer.Option(help="The data root, which holds data/processed/….")],
-    task: Annotated[str, typer.Option(help="One of the nine tasks, or `all` of made data.")],
+    task: Annotated[str, TASK],
     model_name: Annotated[str | None, typer.Option(help="The model's folder in the results.")] = None,
     model: Annotated[
         str | None,
@@ -73,13 +65,10 @@ def evaluate(
     ] = None,
     compat: Annotated[Compat, typer.Option(help="strict: the original's numbers, quirks included.")] = Compat.default,
     fhibe_layout: Annotated[bool, typer.Option(help="Also write the original's result files.")] = False,
-    depth: Annotated[
-        int | None,
-        typer.Option(min=1, help="Cross up to so many attributes (default: all in the files, 2 in the report)."),
-    ] = None,
+    depth: Depth,
     report: Annotated[bool, typer.Option(help="Also audit and write the bias report.")] = True,
-    gallery: Annotated[Faces, typer.Option(help="Faces in the report.")] = Faces.off,
-    pdf: Annotated[bool, typer.Option(help="The report as PDF too.")] = False,
+    gallery: Gallery = "off",
+    pdf: Pdf = False,
     dataset_version: Version = None,
     quiet: Quiet = False,
 ) -> None:
@@ -116,7 +105,7 @@ def evaluate(
         finished = _evaluate(data, name, model_name, model, dataset, quiet=quiet, **arguments)
         _print_run(finished)
         if report:
-            page = write_bias_report(finished, gallery=gallery.value, pdf=pdf, depth=depth or 2)
+            page = write_bias_report(finished, gallery=gallery, pdf=pdf, depth=depth or 2)
             say(f"report   {page.resolve()}")
 
 
@@ -183,14 +172,15 @@ def _print_run(finished: "Run") -> None:
 
 @app.command()
 def report(
+    *,
     run: Annotated[Path, typer.Argument(help="A run directory of `countenance fhibe evaluate`.")],
     out: Annotated[
         Path | None, typer.Option(help="A file that ends in .html or .pdf (default: report.html in the run).")
     ] = None,
     attributes: Attributes = None,
-    depth: Annotated[int, typer.Option(min=1, help="Intersections of up to so many attributes.")] = 2,
-    gallery: Annotated[Faces, typer.Option(help="Faces: off, blurred or full; recorded on the page.")] = Faces.off,
-    pdf: Annotated[bool, typer.Option(help="A PDF beside the page.")] = False,
+    depth: Depth,
+    gallery: Gallery = "off",
+    pdf: Pdf = False,
     dataset_version: Version = None,
     largest_regions: Annotated[bool, typer.Option(help="Compare ancestry and nationality by continent.")] = False,
 ) -> None:
@@ -202,8 +192,8 @@ def report(
         Run(run),
         out,
         by=_names(attributes),
-        depth=depth,
-        gallery=gallery.value,
+        depth=depth or 2,
+        gallery=gallery,
         pdf=pdf,
         dataset_version=dataset_version,
         group_largest_regions=largest_regions,
@@ -213,7 +203,7 @@ def report(
 
 @app.command()
 def attributes(
-    task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None,
+    task: Annotated[str | None, TASK] = None,
     options: Annotated[bool, typer.Option("--options", help="Also what people could choose.")] = False,
 ) -> None:
     """List the 31 attributes: what they mean, and which may have several values."""
@@ -233,12 +223,13 @@ def attributes(
 
 @app.command("make-data")
 def make_data(
+    *,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     bodies: Annotated[str, typer.Option(help="The dataset of full bodies.")] = "people:bodies",
     portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
     faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,
     side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 512,
-    seed: Seed = 0,
+    seed: Seed,
     reports: Annotated[bool, typer.Option(help="Evaluate all nine tasks and write their reports at once.")] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -6,17 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.cli.audit_options import Quiet
 from countenance.cli.lines import say
-from countenance.cli.shared_options import Json, Seed
+from countenance.cli.settings import Commands, single
+from countenance.cli.shared_options import Json, JsonFile, Seed
 from countenance.errors import InputError
+from countenance.settings import RunSettings
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="HappyFaces: can a method find both features that explain one label?",
-)
+app = Commands("HappyFaces: can a method find both features that explain one label?")
 
-Data = Annotated[Path, typer.Option("--data-directory", "-d", help="A folder (or archive) with the three sets.")]
+DATA = typer.Option("--data-directory", "-d", help="A folder (or archive) with the three sets.")
+Data = Annotated[Path, DATA]
 MethodName = Annotated[
     str,
     typer.Option(
@@ -24,11 +24,13 @@ MethodName = Annotated[
         "with fit(labelled, labels, unlabelled)."
     ),
 ]
+MIX_RATE = typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")
+MixRate = Annotated[float, MIX_RATE]
+DrawnSeed = Annotated[int | None, single(RunSettings, "seed")]
 HeldBack = Annotated[
     Path | None, typer.Option("--held-back", help="A fourth set, a folder with the four types: the test.")
 ]
 Out = Annotated[Path | None, typer.Option(help="Write a run here, with a row for each photo that was scored.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
 NAMING = "heads       assigned to features by validation truth, the better of the two ways"
 USES_BATCH = "uses its batch: photos are answered otherwise beside other photos than alone; the entry is marked"
@@ -36,6 +38,7 @@ USES_BATCH = "uses its batch: photos are answered otherwise beside other photos 
 
 @app.command()
 def build(
+    *,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     official: Annotated[Path | None, typer.Option(help="The benchmark's folder: its list, its sets.")] = None,
     lfw: Annotated[Path | None, typer.Option(help="Folder of LFW originals.")] = None,
@@ -43,7 +46,7 @@ def build(
     pair: Annotated[
         str, typer.Option(help="With --people: smile+text, mask+text, smile+glasses, smile+background, smile+tone.")
     ] = "smile+text",
-    seed: Seed = 0,
+    seed: Seed,
     quiet: Quiet = False,
 ) -> None:
     """Build the three sets: complete an official folder from LFW originals, or print words on rendered people."""
@@ -68,9 +71,10 @@ def build(
 
 @app.command()
 def draw(
+    *,
     data_directory: Data,
-    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")] = 0.1,
-    seed: Seed = 0,
+    mix_rate: MixRate = 0.1,
+    seed: Seed,
     out: Annotated[Path, typer.Option(help="The list to write (CSV).")] = Path("list.csv"),
 ) -> None:
     """List the unlabelled photos that a run is fitted on, with checksums, for methods that run elsewhere."""
@@ -85,10 +89,11 @@ def draw(
 
 @app.command()
 def run(
+    *,
     data_directory: Data,
     method: MethodName = "spatial",
-    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")] = 0.1,
-    seed: Seed = 0,
+    mix_rate: MixRate = 0.1,
+    seed: Seed,
     json_: Json = None,
     out: Out = None,
     held_back: HeldBack = None,
@@ -113,10 +118,8 @@ def score(
         Path, typer.Option(help="CSV or Parquet with a photo and the probabilities of head 1 and head 2 on each line.")
     ],
     name: Annotated[str | None, typer.Option(help="What the method is called (default: the file's name).")] = None,
-    mix_rate: Annotated[
-        float | None, typer.Option(help="The mix rate of the draw that the method was fitted on (see draw).")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The seed of that draw (default: 0).")] = None,
+    mix_rate: Annotated[float | None, MIX_RATE] = None,
+    seed: DrawnSeed = None,
     json_: Json = None,
     out: Out = None,
     held_back: HeldBack = None,
@@ -183,7 +186,7 @@ def sweep(
     mix_rates: Annotated[str, typer.Option(help="Mix rates, separated by commas.")] = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1",
     seeds: Annotated[int, typer.Option(help="How many seeds.", min=1)] = 8,
     first_seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
-    json_: Annotated[Path, typer.Option("--json", help="Write the table here.")] = Path("happyfaces.json"),
+    json_: JsonFile = Path("happyfaces.json"),
     runs: Annotated[
         Path | None, typer.Option("--out", "--runs", help="Folder of the single runs; default: beside the table.")
     ] = None,
@@ -256,9 +259,7 @@ def report(
         ),
     ],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("happyfaces.html"),
-    data_directory: Annotated[
-        Path | None, typer.Option("--data-directory", "-d", help="Lay the heat maps over the mean labelled photo.")
-    ] = None,
+    data_directory: Annotated[Path | None, DATA] = None,
     answers: Annotated[Path | None, typer.Option("--asked", help="What `ask --json` wrote.")] = None,
     faces: Annotated[bool, typer.Option("--faces", help="Also over some validation photos of real people.")] = False,
 ) -> None:
@@ -272,15 +273,16 @@ def report(
 
 @app.command()
 def ask(
+    *,
     data_directory: Data,
     method: MethodName = "spatial",
-    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")] = 0.1,
+    mix_rate: MixRate = 0.1,
     questions: Annotated[int, typer.Option(help="How many questions at most.", min=1)] = 40,
     batch: Annotated[int, typer.Option(help="Questions between two fits.", min=1)] = 5,
     seeds: Annotated[int, typer.Option(help="How many seeds.", min=1)] = 3,
-    seed: Seed = 0,
+    seed: Seed,
     interactive: Annotated[bool, typer.Option("--interactive", help="Ask you instead of reading the truth.")] = False,
-    json_: Annotated[Path, typer.Option("--json", help="Write the learning curves here.")] = Path("asked.json"),
+    json_: JsonFile = Path("asked.json"),
     out: Annotated[Path | None, typer.Option(help="Interactive: folder for the photos asked about.")] = None,
     quiet: Quiet = False,
 ) -> None:

@@ -6,17 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from countenance.cli.audit_options import Adjust, MinN
-from countenance.cli.box_options import (
-    PredictedBoxes,
-    PredictedUnits,
-    TruthBoxes,
-    TruthUnits,
-    form_option,
-    truth_reading,
-    units_option,
-)
+from countenance.cli.audit_options import Quiet, audit_arguments
 from countenance.cli.lines import note, say
+from countenance.cli.settings import Commands, only, single
 from countenance.cli.shared_options import (
     Device,
     Gallery,
@@ -29,14 +21,10 @@ from countenance.cli.shared_options import (
     Workers,
 )
 from countenance.errors import InputError
+from countenance.settings import AuditFields, DataSettings, EngineSettings, ModelSettings
+from countenance.settings.box_words import Form, Units
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Mask fairness: do mask detectors find and judge faces of every group equally well?",
-)
-
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
+app = Commands("Mask fairness: do mask detectors find and judge faces of every group equally well?")
 
 
 class DataFormat(StrEnum):
@@ -48,7 +36,15 @@ class DataFormat(StrEnum):
     coco = "coco"
 
 
-Dataset = Annotated[str, typer.Option(help="fairface, bafmd, bafmd-yolo, bafmd-voc, folder, or people:portraits.")]
+TruthBoxes = Annotated[Form, single(DataSettings, "truth_boxes", "--truth-boxes", "--box-format")]
+TruthUnits = Annotated[Units, single(DataSettings, "truth_units", "--truth-units", "--units")]
+PredictedBoxes = Annotated[Form | None, single(ModelSettings, "box_format", "--boxes", "--prediction-format")]
+PredictedUnits = Annotated[Units | None, single(ModelSettings, "units", "--prediction-units")]
+Dataset = Annotated[
+    str, typer.Option(help="fairface, bafmd, bafmd-yolo, bafmd-voc, folder, people:portraits; of twins people:twins.")
+]
+By = Annotated[str | None, typer.Option(help="Attributes, with commas (to assess by default the dataset's own).")]
+DETECTOR = typer.Option(help="A detector (see `detectors`), net.onnx, module:attr or answers:RUN.")
 Directory = Annotated[Path | None, typer.Option("--data-directory", help="The dataset's folder.")]
 Split = Annotated[str | None, typer.Option(help="Only this split (train, validation, test).")]
 ClassesOption = Annotated[
@@ -72,33 +68,30 @@ def _classes(text: str | None) -> dict[int, str] | None:
 
 @app.command()
 def assess(
+    *,
     dataset: Dataset,
     out: Annotated[Path, typer.Option(help="The run: scores, tables, findings and report.")],
     data_directory: Directory = None,
-    detector: Annotated[
-        str | None, typer.Option(help="A detector (see `detectors`), net.onnx, module:attr or answers:RUN.")
-    ] = None,
-    weights: Weights = None,
+    detector: Annotated[str | None, DETECTOR] = None,
+    weights: Weights,
     predictions: Annotated[Path | None, typer.Option(help="Predictions made elsewhere, instead of a detector.")] = None,
-    by: Annotated[str | None, typer.Option(help="Attributes, with commas (default: the dataset's own).")] = None,
+    by: By = None,
+    boxes: PredictedBoxes,
+    prediction_units: PredictedUnits,
     truth_boxes: TruthBoxes = "cxcywh",
     truth_units: TruthUnits = "rel",
-    boxes: PredictedBoxes = None,
-    prediction_units: PredictedUnits = None,
     classes: ClassesOption = None,
     attributes: Annotated[Path | None, typer.Option(help="A folder or raw BAFMD: its CSV of attributes.")] = None,
     split: Split = None,
-    only_present: OnlyPresent = False,
-    depth: Annotated[int, typer.Option(min=1, help="Audit intersections of up to so many attributes.")] = 1,
-    min_n: MinN = 20,
-    adjust: Adjust = "holm",
-    workers: Workers = 1,
-    threads: Threads = None,
-    device: Device = "cpu",
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_failures: MaxFailures = 0.05,
-    gallery: Gallery = "auto",
+    only_present: OnlyPresent,
+    fields: Annotated[AuditFields, only("min_n", depth=None, adjust=None)],
+    workers: Workers,
+    threads: Threads,
+    device: Device,
+    limit: Limit,
+    seed: Seed,
+    max_failures: MaxFailures,
+    gallery: Gallery,
     quiet: Quiet = False,
 ) -> None:
     """Assess a detector by the published rule and by ours; writes tables, a run and a report."""
@@ -106,6 +99,7 @@ def assess(
 
     from countenance.cli.progress import progress
     from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
+    from countenance.metrics.readings import Reading
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
@@ -116,12 +110,9 @@ def assess(
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    truth_settings = ReadingOptions(truth_reading(truth_boxes, truth_units), own, attributes, only_present, split)
+    truth_settings = ReadingOptions(Reading(truth_boxes, truth_units), own, attributes, only_present, split)
     data = load_mask_data(dataset, data_directory, truth_settings)
-    box_settings: dict[str, Any] = {
-        "box_format": form_option(boxes, "--boxes"),
-        "units": units_option(prediction_units, "--prediction-units"),
-    }
+    box_settings: dict[str, Any] = {"box_format": boxes, "units": prediction_units}
     model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **box_settings)
     finished, assessment = run_assessment(
         data,
@@ -138,7 +129,7 @@ def assess(
         max_failures=max_failures,
         progress=partial(progress, quiet=quiet),
         **(box_settings if detector else {}),
-        audit={"depth": depth, "min_n": min_n, "adjust": adjust},
+        audit=audit_arguments(fields),
     )
     page = write_report(finished, gallery=gallery)
     for line in summary_lines(finished, assessment):
@@ -200,11 +191,12 @@ def make_data(
     from countenance.cli.progress import progress
     from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.files import staged
+    from countenance.metrics.readings import Reading
     from countenance.suites.mask_fairness.make_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    truth_settings = ReadingOptions(truth_reading(truth_boxes, truth_units), _classes(classes), split=split)
+    truth_settings = ReadingOptions(Reading(truth_boxes, truth_units), _classes(classes), split=split)
     loaded = load_mask_data(dataset, data_directory, truth_settings).dataset
     for text in loaded.notes:
         note(text)
@@ -217,7 +209,7 @@ def make_data(
 def compare(
     first: Annotated[Path, typer.Argument(help="The run of an assessment.", metavar="FIRST")],
     second: Annotated[Path, typer.Argument(help="The run of another detector on the same pictures.", metavar="SECOND")],
-    by: Annotated[str | None, typer.Option(help="Also within the groups of these attributes, with commas.")] = None,
+    by: By = None,
     out: Annotated[Path | None, typer.Option(help="Write the comparison here as CSV.")] = None,
 ) -> None:
     """Compare two detectors face by face, overall and within groups."""
@@ -255,13 +247,14 @@ def page(
 
 @app.command()
 def twins(
-    detector: Annotated[str, typer.Option(help="A detector (see `detectors`), net.onnx or module:attr.")],
+    *,
+    detector: Annotated[str, DETECTOR],
     out: Annotated[Path, typer.Option(help="The run, with the table in it.")],
-    weights: Weights = None,
-    dataset: Annotated[str, typer.Option(help="Twins: people:twins, or a folder of rendered people.")] = "people:twins",
-    workers: Workers = 1,
-    threads: Threads = None,
-    device: Device = "cpu",
+    weights: Weights,
+    dataset: Dataset = "people:twins",
+    workers: Workers,
+    threads: Threads,
+    device: Device,
     quiet: Quiet = False,
 ) -> None:
     """Measure how skin tone alone, and the colour of a mask alone, change a detector's result on the same person."""
@@ -291,11 +284,12 @@ def twins(
 
 @app.command()
 def train(
+    *,
     out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
     minutes: Annotated[float, typer.Option(min=0.1, help="Stop after so many minutes.")] = 8.0,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of the network (pictures are made beside it).")] = 1,
-    seed: Seed = 0,
-    device: Device = "cpu",
+    threads: Annotated[int, single(EngineSettings, "threads")] = 1,
+    seed: Seed,
+    device: Device,
 ) -> None:
     """Train the package's small mask detector on the embedded people (train split) and export it to ONNX."""
     from countenance.suites.mask_fairness.train import TrainSettings, train_and_export

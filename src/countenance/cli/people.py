@@ -1,10 +1,9 @@
 """`countenance people`: where the embedded population comes from."""
 
-import typer
-
+from countenance.cli.settings import Commands
 from countenance.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="The rendered people that come with the package.", rich_markup_mode=None)
+app = Commands("The rendered people that come with the package.")
 RENDERER = (
     "rendering is a project of its own, in the folder people of the repository: pip install ./people, then "
     "countenance-people render --n 40 --out more"

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
-from countenance.cli.audit_options import Adjust, Alpha, By, Cluster, Delta, Power, Where, cluster_of
+from countenance.cli.audit_options import By, attributes_of, audit_arguments
 from countenance.cli.lines import say
+from countenance.cli.settings import only
 from countenance.errors import InputError
+from countenance.settings import AuditFields
 
 
 def plan(
+    fields: Annotated[AuditFields, only("alpha", "power", "where", "cluster", "delta", "adjust")],
     metric: Annotated[str, typer.Option(help="rate or mean; with --data, a metric of the table.")] = "rate",
     baseline: Annotated[float, typer.Option(help="The expected rate of the other groups.")] = 0.95,
     effect: Annotated[
@@ -29,16 +32,10 @@ def plan(
         typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of --cluster-deff)."),
     ] = None,
     sd: Annotated[float, typer.Option(help="Standard deviation of the rows, in the units of the mean.")] = 1.0,
-    alpha: Alpha = 0.05,
-    power: Power = 0.8,
     data: Annotated[
         Path | None, typer.Option(help="A run directory or table; says how small a gap it can show.")
     ] = None,
     by: By = None,
-    where: Where = None,
-    cluster: Cluster = None,
-    delta: Delta = None,
-    adjust: Adjust = "minp",
 ) -> None:
     """Say how many people or rows each group of a study needs, or how small a gap the data at hand can show."""
     from countenance.auditing import plan as make_plan
@@ -54,35 +51,22 @@ def plan(
             deff=cluster_deff,
             rows_per_unit=rows_per_person,
             icc=icc,
-            alpha=alpha,
-            power=power,
+            alpha=fields.alpha,
+            power=fields.power,
             sd=sd,
         )
         say(study.reason)
         return
     from countenance.auditing import plan_for
-    from countenance.auditing.attributes import split_names
 
     table = data / "scores.parquet" if data.is_dir() else data
     if not table.exists():
         raise InputError(f"{table}: no such file; give a run directory or a table (.parquet, .csv)")
-    chosen = None if by is None else split_names(by)
-    rows = plan_for(
-        table,
-        chosen,
-        metric,
-        effect=effect,
-        alpha=alpha,
-        power=power,
-        where=where,
-        cluster=cluster_of(cluster),
-        delta=delta,
-        adjust=adjust,
-    )
+    rows = plan_for(table, attributes_of(by), metric, effect=effect, **audit_arguments(fields))
     if not rows:
         say("no group can be tested: the table has no units of this metric")
     for row in rows:
-        say(line_of(row, power))
+        say(line_of(row, fields.power))
 
 
 def line_of(row: dict[str, object], power: float) -> str:

@@ -7,10 +7,10 @@ setting written.
 import inspect
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import typer
 
@@ -36,10 +36,64 @@ GROUPS: tuple[type[SettingsModel], ...] = (
     ReportSettings,
 )
 PLAIN = (bool, int, float, str, Path)
+Function = TypeVar("Function", bound=Callable[..., None])
+
+
+class Only(NamedTuple):
+    """Some settings of a group, for a command that does not take all of them."""
+
+    names: tuple[str, ...]
+    defaults: Mapping[str, Any]
+
+
+def only(*names: str, **defaults: Any) -> Only:
+    """Some settings of a group by name; a keyword is one whose default is the command's own.
+
+    `Annotated[AuditFields, only("depth", adjust="holm")]` gives a command two options. A default of None means that the
+    command leaves the setting to what it calls.
+    """
+    return Only((*names, *defaults), defaults)
+
+
+class SingleSetting(NamedTuple):
+    """One setting, which a command takes as a parameter of its own."""
+
+    group: type[SettingsModel]
+    name: str
+    flags: tuple[str, ...] = ()
+
+
+def single(group: type[SettingsModel], name: str, *flags: str) -> SingleSetting:
+    """One setting as a parameter: `Seed = Annotated[int, single(RunSettings, "seed")]`.
+
+    Type, default and help are the setting's; `flags` are spellings that a command has documented. A command that has
+    its own default writes it in its signature.
+    """
+    return SingleSetting(group, name, flags)
+
+
+class Commands(typer.Typer):
+    """A group of commands whose parameters may be settings (`with_settings`)."""
+
+    def __init__(self, help: str = "", **more: Any) -> None:
+        super().__init__(no_args_is_help=True, rich_markup_mode=None, help=help, **more)
+
+    def command(self, *names: Any, **more: Any) -> Callable[[Function], Function]:
+        """A decorator that adds a command."""
+        add = super().command(*names, **more)
+
+        def added(function: Function) -> Function:
+            add(with_settings(function))
+            return function
+
+        return added
 
 
 def with_settings(function: Callable[..., None]) -> Callable[..., None]:
     """The function with its settings spelled out as options, for typer.
+
+    A parameter that is a group becomes an option for each of its settings, or for those that `only` names; a parameter
+    that is a `single` setting becomes the option of that setting.
 
     >>> from countenance.settings import setting
     >>> class Work(SettingsModel):
@@ -49,44 +103,81 @@ def with_settings(function: Callable[..., None]) -> Callable[..., None]:
     >>> with_settings(go)(workers=3)
     3
     """
-    hints = get_type_hints(function, include_extras=True)
-    hints.pop("return", None)
-    parameters, groups = [], {}
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[type[SettingsModel], list[str]]] = {}
+    singles: dict[str, SingleSetting] = {}
     for parameter in inspect.signature(function).parameters.values():
-        hint = hints[parameter.name]
-        if isinstance(hint, type) and issubclass(hint, SettingsModel):
-            groups[parameter.name] = hint
+        hint, chosen = _hint(parameter.annotation)
+        if isinstance(chosen, SingleSetting):
+            singles[parameter.name] = chosen
+            parameters.append(_single_option(parameter, hint, chosen))
+        elif isinstance(hint, type) and issubclass(hint, SettingsModel):
+            options = _group_options(hint, chosen)
+            groups[parameter.name] = (hint, [option.name for option in options])
+            parameters += options
         else:
-            parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
-    offered: dict[str, list[str]] = {}
-    for name, group in groups.items():
-        options = [option for field in group.model_fields if (option := option_of(group, field)) is not None]
-        offered[name] = [option.name for option in options]
-        parameters += options
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    if not groups and not singles:
+        return function
+    defaults = {parameter.name: parameter.default for parameter in parameters}
 
     @wraps(function)
     def command(**values: Any) -> None:
-        own: dict[str, Any] = {}
-        for name, group in groups.items():
-            own[name] = _settings(group, {field: values.pop(field) for field in offered[name] if field in values})
-        function(**values, **own)
+        for name, (group, names) in groups.items():
+            values[name] = _settings(group, {field: values.pop(field) for field in names if field in values})
+        for name, setting in singles.items():
+            value = values.setdefault(name, defaults[name])
+            if value is not None:
+                read = _settings(setting.group, {setting.name: value}, setting.flags)
+                values[name] = getattr(read, setting.name)
+        function(**values)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
 
 
-def _settings(group: type[SettingsModel], values: dict[str, Any]) -> SettingsModel:
+def _hint(annotation: Any) -> tuple[Any, Any]:
+    """A parameter's type, and which settings it stands for."""
+    if get_origin(annotation) is not Annotated:
+        return annotation, None
+    hint, *extra = get_args(annotation)
+    return hint, next((part for part in extra if isinstance(part, Only | SingleSetting)), None)
+
+
+def _group_options(group: type[SettingsModel], chosen: Only | None) -> list[inspect.Parameter]:
+    if chosen is None:
+        return [option for name in group.model_fields if (option := option_of(group, name)) is not None]
+    options = [option_of(group, name) for name in chosen.names]
+    return [
+        option.replace(default=chosen.defaults[option.name]) if option.name in chosen.defaults else option
+        for option in options
+        if option is not None
+    ]
+
+
+def _single_option(parameter: inspect.Parameter, hint: Any, chosen: SingleSetting) -> inspect.Parameter:
+    """The option of a single setting; what the signature says of its type must be so."""
+    option = option_of(chosen.group, chosen.name, chosen.flags)
+    if option is None or _plain(get_args(option.annotation)[0]) != _plain(hint):
+        raise TypeError(f"{parameter.name}: {hint} is not the type of {chosen.group.__name__}.{chosen.name}")
+    default = option.default if parameter.default is parameter.empty else parameter.default
+    if default is None and type(None) not in _alternatives(hint):
+        raise TypeError(f"{parameter.name}: {chosen.group.__name__}.{chosen.name} may be None")
+    return option.replace(name=parameter.name, default=default)
+
+
+def _settings(group: type[SettingsModel], values: dict[str, Any], flags: Sequence[str] = ()) -> SettingsModel:
     """The settings that options were given for; a word of earlier versions is read with a note."""
     settings = group(**{name: value for name, value in values.items() if value is not None})
     for name, value in values.items():
         read = getattr(settings, name)
         if isinstance(value, str) and isinstance(read, str) and read != value:
-            note(f"{flag_of(group, name)} {value} is now called {read}; both are read")
+            note(f"{flags[0] if flags else flag_of(group, name)} {value} is now called {read}; both are read")
     return settings
 
 
-def option_of(group: type[SettingsModel], name: str) -> inspect.Parameter | None:
+def option_of(group: type[SettingsModel], name: str, spellings: Sequence[str] = ()) -> inspect.Parameter | None:
     """The option of one setting; None for one that only Python offers."""
     field = group.model_fields[name]
     shown = _shown(group, name)
@@ -97,7 +188,7 @@ def option_of(group: type[SettingsModel], name: str) -> inspect.Parameter | None
     if default is None or shown.get("repeated") or not isinstance(default, PLAIN):
         kind, default = kind | None, None
     usual = shown.get("flag") or f"--{name.replace('_', '-')}"
-    flags = [flag for flag in (usual, shown.get("short"), shown.get("old")) if flag]
+    flags = list(spellings) or [flag for flag in (usual, shown.get("short"), shown.get("old")) if flag]
     if kind is bool and not shown.get("flag"):
         flags[0] = f"{flags[0]}/--no-{name.replace('_', '-')}"
     option = typer.Option(*flags, help=_help(field), rich_help_panel=title(group))
@@ -118,18 +209,6 @@ def title(group: type[SettingsModel]) -> str:
 def flag_of(group: type[SettingsModel], name: str) -> str:
     """The flag of a setting, as messages show it."""
     return str(_shown(group, name).get("flag") or f"--{name.replace('_', '-')}")
-
-
-def described(group: type[SettingsModel], name: str) -> Any:
-    """The option of one setting, for a command that does not take the whole group: its flags, meaning and limits.
-
-    The command writes type and default; a test compares them with the setting.
-    """
-    field, shown = group.model_fields[name], _shown(group, name)
-    flags = [flag for flag in (flag_of(group, name), shown.get("short"), shown.get("old")) if flag]
-    least = next((limit.ge for limit in field.metadata if hasattr(limit, "ge")), None)
-    most = next((limit.le for limit in field.metadata if hasattr(limit, "le")), None)
-    return typer.Option(*flags, help=_help(field), min=least, max=most)
 
 
 def _shown(group: type[SettingsModel], name: str) -> dict[str, Any]:

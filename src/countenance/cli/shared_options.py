@@ -5,27 +5,30 @@ from typing import Annotated
 
 import typer
 
-from countenance.cli.settings import described
+from countenance.cli.settings import single
 from countenance.settings import DataSettings, EngineSettings, ModelSettings, ReportSettings, RunSettings
 
-Gallery = Annotated[str, described(ReportSettings, "gallery")]
-Seed = Annotated[int, described(RunSettings, "seed")]
-Limit = Annotated[int | None, described(RunSettings, "limit")]
-Device = Annotated[str, described(ModelSettings, "device")]
-Weights = Annotated[str | None, described(ModelSettings, "weights")]
-OnlyPresent = Annotated[bool, described(DataSettings, "only_present")]
-Workers = Annotated[int, described(EngineSettings, "workers")]
-Threads = Annotated[int | None, described(EngineSettings, "threads")]
-MaxFailures = Annotated[float, described(EngineSettings, "max_failures")]
+Gallery = Annotated[str, single(ReportSettings, "gallery")]
+Seed = Annotated[int, single(RunSettings, "seed")]
+Limit = Annotated[int | None, single(RunSettings, "limit")]
+Device = Annotated[str, single(ModelSettings, "device")]
+Weights = Annotated[str | None, single(ModelSettings, "weights")]
+OnlyPresent = Annotated[bool, single(DataSettings, "only_present")]
+Workers = Annotated[int, single(EngineSettings, "workers")]
+Threads = Annotated[int | None, single(EngineSettings, "threads")]
+MaxFailures = Annotated[float, single(EngineSettings, "max_failures")]
 ModelName = Annotated[
     str,
     typer.Option("--model", help="A zoo name, net.onnx, module:attr, path.py:attr, predictions:FILE or answers:RUN."),
 ]
-DatasetName = Annotated[str, typer.Option("--data", help="A dataset's name, a path, module:attr or path.py:attr.")]
+DATASET = typer.Option("--data", help="A dataset's name, a path, module:attr or path.py:attr.")
+DatasetName = Annotated[str, DATASET]
 Policy = Annotated[
     Path | None,
     typer.Option("--policy", help="The rules (YAML); `countenance gate --init RUN` prints some to start from."),
 ]
-Json = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
+JSON = typer.Option("--json", help="Write the result here as JSON.")
+Json = Annotated[Path | None, JSON]
+JsonFile = Annotated[Path, JSON]
 Page = Annotated[Path | None, typer.Option("--report", help="Write an HTML page here.")]
 Pdf = Annotated[Path | None, typer.Option("--pdf", help="Write the page as PDF here.")]

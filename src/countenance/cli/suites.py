@@ -5,11 +5,11 @@ from typing import Annotated, Any
 import typer
 
 from countenance.cli import task_options
-from countenance.cli.audit_options import By, Delta, Depth, Metrics, Quiet, names_of
+from countenance.cli.audit_options import By, Metrics, Quiet, attributes_of, audit_arguments, names_of
 from countenance.cli.auditing import run_lines
 from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, write_page
-from countenance.cli.settings import described, with_settings
+from countenance.cli.settings import Commands, only
 from countenance.cli.shared_options import DatasetName, Gallery, ModelName
 from countenance.settings import (
     AuditFields,
@@ -21,8 +21,7 @@ from countenance.settings import (
     default_of,
 )
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a published protocol, or your own.")
-Adjusted = Annotated[str | None, described(AuditFields, "adjust")]
+app = Commands("Run a published protocol, or your own.")
 
 
 @app.command("list")
@@ -41,7 +40,6 @@ def list_() -> None:
 
 
 @app.command()
-@with_settings
 def run(
     name: Annotated[str, typer.Argument(help="A suite (see `suite list`), module:attr or path.py:attr.")],
     model: ModelName,
@@ -51,27 +49,24 @@ def run(
     data_settings: DataSettings,
     run_settings: RunSettings,
     engine_settings: EngineSettings,
+    fields: Annotated[AuditFields, only("depth", "delta", adjust=None)],
+    gallery: Gallery,
     task: Annotated[str | None, typer.Option(help="Only these tasks of the suite, with commas.")] = None,
     by: By = None,
     metric: Metrics = None,
-    depth: Depth = None,
-    delta: Delta = None,
-    adjust: Adjusted = None,
     option: task_options.More = None,
-    gallery: Gallery = "auto",
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a model on every task of a suite that fits it, audit it, and write the suite's files and the reports."""
     from functools import partial
 
-    from countenance.auditing.attributes import split_names
     from countenance.cli.progress import progress
     from countenance.run import read_audit
     from countenance.run.suite import load_suite
 
-    chosen: dict[str, Any] = {"task": names_of(task), "by": None if by is None else split_names(by)}
-    chosen |= {"metrics": names_of(metric), "depth": depth, "delta": delta, "adjust": adjust}
-    options = {name: value for name, value in chosen.items() if value is not None}
+    chosen = {"task": names_of(task), "by": attributes_of(by), "metrics": names_of(metric)}
+    options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    options |= audit_arguments(fields)
     for settings in (model_settings, data_settings, run_settings, engine_settings):
         options |= _changed(settings)
     options |= task_options.pairs(option) | {"progress": partial(progress, quiet=quiet), "say": note}

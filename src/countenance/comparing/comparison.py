@@ -10,7 +10,7 @@ import numpy as np
 
 from countenance.auditing.attributes import NothingToCompare, split_names
 from countenance.auditing.directions import LOWER
-from countenance.auditing.finding import Audit
+from countenance.auditing.result import Audit
 from countenance.auditing.settings import AuditSettings, Judged, delta_of_rates, judged, parse_better, parse_delta
 from countenance.comparing.changes import by_group, overall
 from countenance.comparing.decision import decided

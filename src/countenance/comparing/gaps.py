@@ -8,8 +8,9 @@ import numpy as np
 
 from countenance.auditing.audit import audited
 from countenance.auditing.effects import cohen_h
-from countenance.auditing.finding import Audit, Finding
+from countenance.auditing.finding import Finding
 from countenance.auditing.groups import GROUP
+from countenance.auditing.result import Audit
 from countenance.auditing.verdict import DISPARITY
 from countenance.comparing.result import NARROWED, REVERSED, WIDENED, Gap
 from countenance.comparing.sides import Sides

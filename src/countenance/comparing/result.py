@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from countenance.auditing.finding import OPPOSITE, plain
+from countenance.auditing.conversion import plain
+from countenance.auditing.finding import OPPOSITE
 
 NAN = math.nan
 BETTER, WORSE, HIGHER, LOWER, CANNOT_TELL = "better", "worse", "higher", "lower", "cannot tell"

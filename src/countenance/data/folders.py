@@ -7,10 +7,18 @@ from pathlib import Path, PurePosixPath
 from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.labels.attach import attach_labels
 from countenance.data.labels.boxes import StatedBoxes
-from countenance.data.labels.build import PictureFolder, read_names, read_person_folders, read_pictures, read_utk_names
+from countenance.data.labels.build import (
+    PictureFolder,
+    read_class_folders,
+    read_names,
+    read_person_folders,
+    read_pictures,
+    read_utk_names,
+)
 from countenance.data.labels.columns import parse_columns
-from countenance.data.labels.files import TABLE_SUFFIXES, is_coco, read_label_file
+from countenance.data.labels.files import TABLE_SUFFIXES, is_coco, read_label_file, table_suffix
 from countenance.data.labels.people import LabelOptions
+from countenance.data.labels.picture_files import picture_files_kind
 from countenance.data.sample import Dataset
 from countenance.errors import InputError, OptionError
 
@@ -32,6 +40,8 @@ NO_TABLES = frozenset(
 )
 """Files beside pictures that are no tables of labels."""
 SAMPLED = 200
+SMALL = 2**20
+"""Bytes up to which a JSON file may be about one picture."""
 ENOUGH = 0.5
 MOST_NAMED = 4
 
@@ -153,6 +163,12 @@ def _own_reader(root: Path, reading: FolderReading) -> Dataset | None:
     kind = label_kind(root)
     if kind is not None:
         return read_labelled(root, kind, categories=categories)
+    if picture_files_kind(root) is not None and not any(path.is_dir() for path in reading.labels):
+        columns = {} if reading.labels else reading.columns
+        return read_pictures(PictureFolder.below(root), [root], columns, reading.label_options)
+    sequences = [path for depth in ("", "*/", "*/*/") for path in sorted(root.glob(f"{depth}gt/gt.txt"))]
+    if sequences and not reading.labels:
+        return read_pictures(PictureFolder.below(root), sequences, reading.columns, reading.label_options)
     return _split_folders(root, reading)
 
 
@@ -173,13 +189,18 @@ def coco_file(root: Path) -> Path | None:
     usual = next((root / name for name in COCO_FILES if (root / name).is_file()), None)
     if usual is not None or (root / "labels.csv").exists():
         return usual
-    inside = sorted((root / "annotations").glob("*.json"))
+    inside = [path for path in sorted((root / "annotations").glob("*.json")) if _may_be_coco(path)]
     if len(inside) > 1:
         raise InputError(
             f"{root}: holds {len(inside)} COCO files ({', '.join(f'annotations/{path.name}' for path in inside[:4])}"
             f"{', …' if len(inside) > 4 else ''}); name the one that is meant"
         )
     return inside[0] if inside else None
+
+
+def _may_be_coco(path: Path) -> bool:
+    """Whether a JSON file is COCO; a large one, which no file of one picture is, is not opened for that."""
+    return path.stat().st_size > SMALL or is_coco(path) or picture_files_kind(path.parent) is None
 
 
 def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
@@ -214,7 +235,7 @@ def _tables(root: Path, pictures: PictureFolder) -> list[Path]:
     finder = pictures.finder
     usable = []
     for path in sorted(root.iterdir()):
-        if not path.is_file() or path.suffix.lower() not in TABLE_SUFFIXES or path.name in NO_TABLES:
+        if not path.is_file() or table_suffix(path) not in TABLE_SUFFIXES or path.name in NO_TABLES:
             continue
         try:
             if is_coco(path):
@@ -250,7 +271,7 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
             f"{root}: holds {len(names)} tables about its pictures ({', '.join(names[:MOST_NAMED])}"
             f"{', …' if len(names) > MOST_NAMED else ''}); say which is meant: --labels {tables[0]} (or several)"
         )
-    dataset = read_utk_names(pictures) or read_person_folders(pictures)
+    dataset = read_utk_names(pictures) or read_person_folders(pictures) or read_class_folders(pictures)
     if dataset is not None:
         return dataset
     raise InputError(_no_labels(root, pictures))

@@ -81,25 +81,20 @@ class SampleManifest:
         file, place = self._file(expected.name), f"{self.storage.place}/{expected.name}"
         if file.count != expected.rows:
             raise InputError(f"{place}: {file.count} rows, the manifest says {expected.rows}; make the manifest again")
-        try:
+        with _one_line(place):
             return [self._sample(row, file, start + k) for k, row in enumerate(file.rows(start, stop))]
-        except InputError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise InputError(f"{place}: damaged ({what:.120}); make the manifest again") from error
 
     def batches(self, size: int = ROW_GROUP) -> Iterator[tuple[int, int, Any]]:
         """What is known of the samples without their pictures, as Arrow tables: partition, first row, rows."""
         for number, partition in enumerate(self.partitions):
-            file, start = self._file(partition.name), 0
-            for batch in file.parquet.iter_batches(size, columns=file.columns):
+            for start, batch in self._file(partition.name).batches(size):
                 yield number, start, batch
-                start += batch.num_rows
 
     def sample_of(self, row: Mapping[str, Any], partition: int, number: int) -> Sample:
         """The sample of a row of `batches`."""
-        return self._sample(row, self._file(self.partitions[partition].name), number)
+        file = self._file(self.partitions[partition].name)
+        with _one_line(file.place):
+            return self._sample(row, file, number)
 
     def __iter__(self) -> Iterator[Sample]:
         for number, partition in enumerate(self.partitions):
@@ -138,6 +133,18 @@ class SampleManifest:
         )
 
 
+@contextmanager
+def _one_line(place: str) -> Iterator[None]:
+    """Say in one line that rows are not those that `data index` writes."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise InputError(f"{place}: damaged ({what:.120}); make the manifest again") from error
+
+
 class _PartitionFile:
     """One Parquet file, read by ranges of rows; pictures are read a row group at a time."""
 
@@ -163,6 +170,8 @@ class _PartitionFile:
     def _refuse_other_columns(self, place: str) -> None:
         """Refuse a file whose columns are not those that `data index` writes; older ones have no range of bytes."""
         result = self.parquet.schema_arrow
+        if len(set(result.names)) < len(result.names):
+            raise InputError(f"{place}: two columns of one name; make the manifest again")
         for expected in _schema():
             have = result.field(expected.name).type if expected.name in result.names else None
             if have != expected.type and not (have is None and expected.name in ("offset", "length")):
@@ -177,6 +186,17 @@ class _PartitionFile:
             table = self.parquet.read_row_groups(list(range(first, last)), self.columns, use_threads=False)
             result: list[dict[str, Any]] = table.slice(start - int(self.starts[first]), stop - start).to_pylist()
         return result
+
+    def batches(self, size: int) -> Iterator[tuple[int, Any]]:
+        """All rows in parts, each with the number of its first row."""
+        batches, start = self.parquet.iter_batches(size, columns=self.columns), 0
+        while True:
+            with self._decoding():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield start, batch
+            start += batch.num_rows
 
     def content(self, row: int) -> bytes:
         """The picture in a row."""

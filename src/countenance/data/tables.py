@@ -10,6 +10,7 @@ from pathlib import Path
 from countenance.decoding import regular_file
 from countenance.errors import InputError
 from countenance.text import printable
+from countenance.words import plain_float
 
 
 def read_text(path: Path) -> str:
@@ -108,9 +109,7 @@ def finite_number(value: object, name: str, place: str) -> float:
     countenance.errors.InputError: scores.txt line 3: score is 'nan', expected a finite number
     """
     try:
-        number = float(value)  # type: ignore[arg-type]
-        if isinstance(value, str) and "_" in value:  # Python's own notation
-            raise ValueError
+        number = plain_float(value)
     except (TypeError, ValueError, OverflowError):
         shown = "an integer too large" if isinstance(value, int) else f"{value!r:.60}"
         raise InputError(f"{place}: {name} is {shown}, expected a number") from None

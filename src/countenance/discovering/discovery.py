@@ -11,9 +11,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from countenance.auditing._dist import quantile
-from countenance.auditing.finding import plain
+from countenance.auditing.conversion import plain
+from countenance.auditing.far_ends import SHARE, FarEnds
 from countenance.auditing.multiplicity import holm
 from countenance.auditing.source import Source
+from countenance.auditing.sums import clustered as clustered_sums
 from countenance.auditing.table import Array
 from countenance.discovering.candidates import Candidate, candidates, clustered, described
 from countenance.discovering.rows import FEWEST_PEOPLE, SearchRows, search_rows
@@ -134,16 +136,11 @@ def _within_ends(low: float, high: float, people: Array, values: Array, alpha: f
     """An interval of a metric from 0 to 1: no limit is tighter than that of people's means with one further person.
 
     >>> [round(float(end), 3) for end in _within_ends(1.0, 1.0, np.arange(25), np.ones(25), 0.05)]
-    [0.882, 1.0]
+    [0.863, 1.0]
     """
-    persons = np.unique(people, return_inverse=True)[1]
-    means = np.bincount(persons, values) / np.bincount(persons)
-    reach = float(quantile(1 - alpha / 2, len(means)))
-    limits = []
-    for end, sign in ((0.0, -1), (1.0, 1)):
-        further = np.append(means, end)
-        limits.append(float(further.mean() + sign * reach * further.std(ddof=1) / math.sqrt(len(further))))
-    return max(0.0, min(low, limits[0])), min(1.0, max(high, limits[1]))
+    side = clustered_sums(values, np.unique(people, return_inverse=True)[1])
+    lowest, highest = FarEnds(side, SHARE).widened(low, high, alpha)
+    return max(0.0, float(lowest)), min(1.0, float(highest))
 
 
 def _tested(rows: SearchRows, candidate: Candidate, description: str, alpha: float) -> Slice:

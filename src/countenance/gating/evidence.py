@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from countenance.auditing.conditions import kept_rows
 from countenance.auditing.directions import inferred
-from countenance.auditing.finding import Audit, Estimate
+from countenance.auditing.finding import Estimate
 from countenance.auditing.levels import estimates_at
 from countenance.auditing.missing_scores import TOLERATED
+from countenance.auditing.result import Audit
 from countenance.auditing.settings import DELTA, AuditSettings
 from countenance.auditing.source import Source
 from countenance.data.tables import near

@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from countenance.auditing.finding import NAN, plain
+from countenance.auditing.conversion import plain
+from countenance.auditing.finding import NAN
 
 PASS, FAIL, INSUFFICIENT, WARN = "pass", "fail", "insufficient", "warn"
 ORDER = (FAIL, INSUFFICIENT, PASS)

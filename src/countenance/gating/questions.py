@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from countenance.auditing.computation import Work
 from countenance.auditing.equity import PAIRS
-from countenance.auditing.finding import Audit
+from countenance.auditing.result import Audit
 from countenance.gating import kinds
 
 if TYPE_CHECKING:

@@ -35,18 +35,13 @@ def units_for_rate(rate: float, limit: float, deff: float, rows_per_unit: float,
 
 
 def units_with_one_further(limit: float, at_least: bool, alpha: float) -> int | None:
-    """People who must all be right in all of their pictures so that one further person, wrong in all, keeps a limit.
+    """People who must all be right in all of their pictures so that a limit is kept, see `auditing.far_ends`.
 
     >>> units_with_one_further(0.95, True, 0.05), units_with_one_further(0.05, False, 0.05)
-    (60, 60)
+    (72, 72)
     """
     share = limit if at_least else 1 - limit
-    if not 0 <= share < 1:
-        return None
-    units = 1.0
-    for _ in range(50):  # t falls as people are added
-        units = (share + float(quantile(1 - alpha / 2, max(units, 1.0)))) / (1 - share)
-    return _counted(units)
+    return _counted(math.log(alpha / 2) / math.log(share)) if 0 < share < 1 else None
 
 
 def units_for_distance(units: int, low: float, high: float, away: float, alpha: float) -> int | None:

@@ -7,20 +7,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from countenance.auditing.headline import failing
 from countenance.report import numbers, words
 from countenance.report.album import Album
-from countenance.report.charts.forest import Forest, ForestBlock, ForestRow, bounds
+from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, ForestRow, bounds
 from countenance.report.charts.scale import Scale
-from countenance.report.harms import TWINS, Harm, HarmSide, everyone, harms, metric_words
+from countenance.report.harms import EVERYONE, MISSING, TWINS, Harm, HarmSide, everyone, harms, metric_words
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
-from countenance.report.names import model_label
-from countenance.report.sentences import finding_sentence, harm_sentence, in_sentences, sentence, unconfirmed_line
+from countenance.report.names import REST, model_label
+from countenance.report.sentences import (
+    counts_sentence,
+    finding_sentence,
+    harm_sentence,
+    in_sentences,
+    in_two,
+    sentence,
+    unconfirmed_line,
+    wider_sentence,
+)
 from countenance.report.source import Audited
 from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
@@ -53,8 +62,9 @@ class FirstScreen:
     second: str
     who: list[HarmLine]
     when: list[HarmLine]
-    more_who: int
-    more_when: int
+    more_who: str
+    """How many more there are, and of which metric; empty where the list is whole."""
+    more_when: str
     forest: Forest | None
     """The three worst confirmed groups and everyone, on one scale; its note counts the others."""
     failures: Failures
@@ -86,8 +96,8 @@ def first_screen(
         second,
         [_line(h) for h in who[:MOST_LINES]],
         [_line(h) for h in when[:MOST_LINES]],
-        max(0, len(who) - MOST_LINES),
-        max(0, len(when) - MOST_LINES),
+        _more(who),
+        _more(when),
         _forest(source, ordered),
         failures(source, ordered, Album("off") if rungs else album, members),
         rungs,
@@ -102,10 +112,11 @@ def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False
     ordered = harms(source)
     rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
     lead, _ = _lead(source, model_label(model), ordered, rungs, too_many_failed)
+    whole = sentence(source, model_label(model), ordered, too_many_failed=too_many_failed)
     differing = sum(f.verdict == words.DISPARITY for f in source.audit.findings)
-    led = bool(ordered) and not rungs and lead.endswith(harm_sentence(model_label(model), ordered[0]))
+    led = bool(ordered) and not rungs and whole.endswith(harm_sentence(model_label(model), ordered[0]))
     if led:
-        lead = in_sentences(lead, ordered[0].words.verb)
+        lead = in_sentences(whole, ordered[0].words.verb)
     if rungs and not rungs[0].confirmed:
         lead = f"{lead} {NOT_SHOWN[bool(rungs[0].decided)]}"
         return f"{lead} {numbers.plural(differing, 'comparison differs', 'comparisons differ')}." if differing else lead
@@ -119,11 +130,27 @@ def _lead(
     """The sentence, and the one below it."""
     first = sentence(source, model, ordered, too_many_failed=too_many_failed)
     if too_many_failed or failing(source.audit) is not None:
-        return first, rungs[0].sentence if rungs else finding_sentence(source, model, ordered)
+        below = finding_sentence(source, model, ordered)
+        below = in_sentences(below, ordered[0].words.verb) if ordered else below
+        return first, rungs[0].sentence if rungs else below
     if rungs:
         return rungs[0].sentence, rungs[0].about
+    if not ordered:
+        return first, counts_sentence(source, model)
+    head, rest = in_two(first, ordered[0].words.verb)
     second = _wider(ordered)
-    return first, harm_sentence(model, second) if second else ""
+    return head, f"{rest} {wider_sentence(second) if second else ''}".strip()
+
+
+def _more(listed: Sequence[Harm]) -> str:
+    """The lines that a list leaves out: "7 more", "7 more in box fit", "7 more, 2 of them in box fit"."""
+    left = listed[MOST_LINES:]
+    others = [h for h in left if h.words.noun != listed[0].words.noun]
+    nouns = " and ".join(dict.fromkeys(h.words.noun for h in others))
+    if not others:
+        return f"{numbers.count(len(left))} more" if left else ""
+    many = "" if len(others) == len(left) else f", {numbers.count(len(others))} of them"
+    return f"{numbers.count(len(left))} more{many} in {nouns}"
 
 
 def _how_sure(source: Audited, ordered: Sequence[Harm], rungs: Sequence[Ladder]) -> str:
@@ -146,7 +173,9 @@ def _wider(ordered: Sequence[Harm]) -> Harm | None:
 
 
 def overall_mark(source: Audited, ordered: Sequence[Harm]) -> str:
-    """The mark of the whole: severe as soon as one harm is, served better where nobody is failed."""
+    """The mark of the whole: severe as soon as one harm is or everybody is failed, served better where nobody is."""
+    if failing(source.audit) is not None:
+        return words.SEVERE
     if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
         return words.FAVOURED
     severe = any(f.severity == words.SEVERE for f in source.audit.findings)
@@ -172,8 +201,10 @@ def _counted(source: Audited) -> str:
     if whole is None:
         return ""
     noun, nouns = words.cluster_noun(source.audit.settings)
+    if "unnamed" in noun:
+        return f"{numbers.plural(whole.n, 'picture')} of people"
     if whole.clusters and whole.clusters != whole.n:
-        unit = "picture" if "person" in noun and "unnamed" not in noun else "row"
+        unit = "picture" if "person" in noun else "row"
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
     return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
 
@@ -183,6 +214,8 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
     if metric is None:
         return None
+    if ordered and ordered[0].finding.kind == MISSING:
+        return _missing_forest(source, ordered)
     own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
     whole = everyone(source, metric)
     kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
@@ -191,7 +224,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
         chosen = [(side, None) for side in _lowest(source, metric)]
     rows = [_row(side, harm, kind, metric, source) for side, harm in chosen]
     if whole:
-        rows.append(_row(whole, None, kind, metric, source, "everyone"))
+        rows.append(_row(whole, None, kind, metric, source))
     if not rows:
         return None
     return Forest(
@@ -204,6 +237,21 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
         noun=metric_words(source, metric.name)[1].noun,
         note=rest_words(source, metric),
     )
+
+
+def _missing_forest(source: Audited, ordered: Sequence[Harm]) -> Forest:
+    """Where predictions are missing most: the worst groups, and the other side of the first."""
+    own = [h for h in ordered if h.finding.kind == MISSING][:WORST]
+    rows = [_row(h.losing, h, "rate", h.metric, source) for h in own]
+    first = own[0]
+    other = _row(first.other, None, "rate", first.metric, source)
+    rows.append(replace(other, mark=UNMARKED, verdict=""))
+    rows = [
+        replace(row, size=side.counts) for row, side in zip(rows, (*(h.losing for h in own), first.other), strict=True)
+    ]
+    metric = f"missing {first.metric.name}"
+    scale = Scale.around(bounds(rows), "rate")
+    return Forest(metric, metric, scale, (ForestBlock("", tuple(rows)),), better="lower", noun=first.words.noun)
 
 
 def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
@@ -242,26 +290,41 @@ def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
     return lowest
 
 
-def _row(
-    side: HarmSide, harm: Harm | None, kind: str, metric: Metric, source: Audited, everybody: str = ""
-) -> ForestRow:
-    """A group that is served worse, one that is not confirmed, or everybody under that name."""
+def _row(side: HarmSide, harm: Harm | None, kind: str, metric: Metric, source: Audited) -> ForestRow:
+    """A group that is served worse, one with the verdict that it has, or everyone."""
+    everybody = side.group in (EVERYONE, REST)
     grouped = not everybody and (harm is None or harm.finding.kind == "group")
+    mark, verdict = (_mark(harm), "served worse") if harm else _own_verdict(side, metric, source)
     return ForestRow(
-        everybody or side.label,
+        side.label,
         side.estimate,
         side.low,
         side.high,
         numbers.percent(side.estimate, kind),
         numbers.likely(side.low, side.high, kind),
         _right(side, metric),
-        _mark(harm) if harm else words.NONE if everybody else words.UNSURE,
-        "served worse" if harm else "" if everybody else "not confirmed",
+        mark,
+        verdict,
         side.n,
         side.clusters,
         colours=() if everybody else source.names.colours(side.attribute, side.group),
         key=(metric.name, side.attribute, side.group) if grouped else (metric.name, "", ""),
     )
+
+
+def _own_verdict(side: HarmSide, metric: Metric, source: Audited) -> tuple[str, str]:
+    """What is known of a group that is not shown to be served worse: its mark and the verdict in words."""
+    if side.group in (EVERYONE, REST):
+        return UNMARKED, ""
+    own = [
+        f
+        for f in source.audit.findings
+        if f.metric == metric.name and f.attribute == side.attribute and side.group in (f.group, f.versus)
+    ]
+    if not own:
+        return UNMARKED, ""
+    mark = words.mark_of(own[0], side.group)
+    return mark, "not confirmed" if mark == words.UNSURE else words.finding_label(own[0], side.group)
 
 
 def _right(side: HarmSide, metric: Metric) -> str:
@@ -275,11 +338,12 @@ def _right(side: HarmSide, metric: Metric) -> str:
 def rest_words(source: Audited, metric: Metric) -> str:
     """How the other comparisons of a metric ended, as counts of groups."""
     own = [f for f in source.audit.findings if f.metric == metric.name and f.kind in ("group", TWINS)]
-    marks = [words.mark(f.verdict, f.severity) for f in own]
+    marks = [words.mark_of(f, words.failed_side(f)) for f in own]
     counts = (
-        (sum(m in (words.SEVERE, words.MINOR) for m in marks), "gap confirmed", "gaps confirmed"),
-        (marks.count(words.NONE), "group cleared", "groups cleared"),
-        (marks.count(words.UNSURE), "not enough people", "not enough people"),
-        (marks.count(words.UNTESTED), "too few to test", "too few to test"),
+        (sum(m in (words.SEVERE, words.MINOR) for m in marks), "group served worse", "groups served worse"),
+        (marks.count(words.FAVOURED), "served better", "served better"),
+        (marks.count(words.NONE), "cleared", "cleared"),
+        (marks.count(words.UNSURE), "with not enough people to tell", "with not enough people to tell"),
+        (marks.count(words.UNTESTED), "with too few to test", "with too few to test"),
     )
     return " · ".join(numbers.plural(n, noun, nouns) for n, noun, nouns in counts if n)

@@ -19,8 +19,8 @@ from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.tasks import Metric
 
-TWINS, MISSING = "twins", "missing"
-NO_ANSWER = MetricWords("scores missing", "gives no prediction for", "without a prediction", "answered")
+TWINS, MISSING, EVERYONE = "twins", "missing", "everyone"
+NO_ANSWER = MetricWords("missing predictions", "gives no prediction for", "without a prediction", "with a prediction")
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,9 @@ class Harm:
     @property
     def more(self) -> str:
         """The size of the harm for somebody who plans with people: so many more per 1,000."""
+        if self.finding.small_group:
+            few = numbers.plural(self.losing.clusters, "person", "people")
+            return f"only {few}: a gap is shown, its size is not" if self.losing.clusters else ""
         if self.kind != "rate" or not math.isfinite(self.gap):
             return ""
         each = round(1000 * self.gap)
@@ -134,12 +137,18 @@ def harms(source: Audited) -> list[Harm]:
     splits: dict[str, tuple[str, str]] = {}
     for harm in sorted((h for f in source.audit.findings if (h := harm_of(f, source))), key=size_key):
         group = harm.finding.attribute, harm.losing.group
-        if harm.finding.kind == SPLIT and splits.setdefault(harm.finding.attribute, group) != group:
+        if _is_split(harm.finding, source) and splits.setdefault(harm.finding.attribute, group) != group:
             continue  # of the splits of an ordered attribute the widest speaks for all
         if harm.finding.kind == TWINS and (harm.finding.attribute, TWINS) in best:
             continue  # so does the largest change of one thing
         best.setdefault((harm.finding.attribute, TWINS) if harm.finding.kind == TWINS else group, harm)
     return sorted(best.values(), key=size_key)
+
+
+def _is_split(finding: Finding, source: Audited) -> bool:
+    """Whether a comparison cuts an ordered attribute in two: its groups are ranges, no values."""
+    levels = source.names.levels.get(finding.attribute)
+    return finding.kind == SPLIT or (finding.kind == MISSING and levels is not None and finding.group not in levels)
 
 
 def harm_of(finding: Finding, source: Audited, *, confirmed: bool = True) -> Harm | None:
@@ -242,9 +251,9 @@ def everyone(source: Audited, metric: Metric) -> HarmSide | None:
     settings = source.audit.settings
     pictures = counts_pictures(whole.n, whole.clusters, settings) or bool(settings.get("paired_by"))
     return HarmSide(
-        "everyone",
-        "everyone",
-        "everyone",
+        EVERYONE,
+        EVERYONE,
+        EVERYONE,
         "people",
         whole.n,
         people_counted(whole.clusters, settings),

@@ -48,13 +48,17 @@ class GroupRows:
         levels = self.levels(name)
         if value in levels:
             return levels[value]
+        chosen = [levels[v] for v in self.values_in(name, value) if v in levels]
+        return np.logical_or.reduce(chosen) if chosen else np.zeros(len(self), dtype=bool)
+
+    def values_in(self, name: str, value: str) -> list[str]:
+        """The values that a group of one attribute stands for: itself, or all of a range of an ordered attribute."""
         order = self.source.names.levels.get(name, [])
         for cut in (i for i, sign in enumerate(value) if sign == RANGE):
             first, last = value[:cut], value[cut + 1 :]
             if first in order and last in order:
-                chosen = [levels[v] for v in order[order.index(first) : order.index(last) + 1] if v in levels]
-                return np.logical_or.reduce(chosen) if chosen else np.zeros(len(self), dtype=bool)
-        return np.zeros(len(self), dtype=bool)
+                return order[order.index(first) : order.index(last) + 1]
+        return [value]
 
     def levels(self, name: str) -> dict[str, Mask]:
         """The rows of each value of one attribute."""

@@ -9,7 +9,8 @@ from countenance.report.first_screen import FirstScreen, first_screen
 from countenance.report.fragments import fragment
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.names import model_label
-from countenance.report.page import first_notes, too_many_failed
+from countenance.report.notes import first_notes
+from countenance.report.page import too_many_failed
 from countenance.report.source import AuditSource, ReportSource
 from countenance.run import Run, read_audit
 from countenance.run.file_names import AUDIT
@@ -17,8 +18,8 @@ from countenance.run.file_names import AUDIT
 
 def audit_html(audit: Audit) -> str:
     """The first screen of an audit alone: it knows no pictures, so people are dots."""
-    first = first_screen(AuditSource(audit, None), "The model", Album("off"))
-    return _first(first, "audit", list(audit.notes))
+    source = AuditSource(audit, None)
+    return _first(first_screen(source, "The model", Album("off")), "audit", first_notes(source, [], {}))
 
 
 def run_html(run: Run) -> str:
@@ -59,7 +60,7 @@ def audit_lines(audit: Audit) -> str:
 def _lines(kind: str, verdict: str, first: FirstScreen) -> list[str]:
     return [
         f"{kind}: {verdict} ({first.counted})",
-        f"  {first.sentence}",
+        f"  {first.sentence} {first.second}".rstrip(),
         f"  Who:  {first.who[0].label}, {first.who[0].text}" if first.who else "  Who:  no confirmed gap",
         f"  When: {first.when[0].label}, {first.when[0].text}" if first.when else "  When: no confirmed gap",
         f"  {first.forest.note if first.forest else first.how_sure}",

@@ -26,7 +26,9 @@ from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import GroupRows
 from countenance.report.names import model_label
+from countenance.report.notes import first_notes, together
 from countenance.report.results import result_sections
+from countenance.report.sentences import decision
 from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.run import Run
 from countenance.run.file_names import PAGES, REPORT
@@ -35,9 +37,6 @@ from countenance.storage import Missing, is_url
 
 LISTED_FAILURES = 200
 NO_PICTURES = "A table has no pictures: each dot is a row."
-RENDERED = (
-    "These people are computer-rendered. They test the method; they do not show that a model is fair to real people"
-)
 KINDS = {
     "image": "the picture could not be read",
     "model": "the model raised an error, hung or crashed",
@@ -225,15 +224,6 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
     }
 
 
-def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> list[str]:
-    """What a reader must know before trusting the first screen: that people are rendered, what a reader left out."""
-    twins = " alone decides"
-    of_audit = [note for note in source.audit.notes if twins not in note]
-    card = dataset.get("card") or {}
-    warning = [RENDERED] if card.get("warning") and not card.get("real_people", True) else [card.get("warning") or ""]
-    return [str(note) for note in (*notes, *of_audit, *warning, *(dataset.get("notes") or [])) if note]
-
-
 def audited(source: Audited) -> dict[str, Any]:
     """What every page of an audit says, of a run or of a table."""
     audit, settings = source.audit, AUDITED | source.audit.settings
@@ -255,6 +245,8 @@ def audited(source: Audited) -> dict[str, Any]:
         "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
         "cannot_tell": open_questions.cannot_tell(source),
+        "together": together(list(audit.notes)),
+        "decision": decision(source),
         "findings": findings.table_rows(listed, names),
         "all_findings": len(ordered),
         "columns": findings.COLUMNS,

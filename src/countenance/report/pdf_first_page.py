@@ -62,7 +62,7 @@ def _lists(paper: Paper, first: FirstScreen) -> None:
     pdf.set_xy(MARGIN, max(ends) + 2)
 
 
-def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequence[HarmLine], more: int) -> float:
+def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequence[HarmLine], more: str) -> float:
     _write(pdf, x, y, width, title, 10, bold=True)
     y += 5.5
     if not lines:
@@ -74,7 +74,7 @@ def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequenc
         _write(pdf, x + 4, y + 3.9, width - 4, line.text, 7.5)
         y += 8.4
     if more:
-        _write(pdf, x, y, width, f"and {more} more", 7.5, soft=True)
+        _write(pdf, x, y, width, f"and {more}", 7.5, soft=True)
         y += 4
     return y
 

@@ -37,14 +37,15 @@ def _everybody(source: Audited, model: str, name: str) -> str:
 
 
 def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
-    """The largest confirmed harm; where there is none, what can be wording instead."""
+    """The largest confirmed harm; where there is none, what can be said instead."""
     audit = source.audit
     if ordered:
         return harm_sentence(model, ordered[0])
     if audit.verdict == DISPARITY:
         return _without_losers(source, model)
     if audit.verdict == UNTESTABLE:
-        return "Nothing could be tested."
+        few = ": too few people in every group" if audit.findings else ""
+        return f"Nothing could be tested{few}."
     gap = words.gap_words(audit.settings)
     if audit.verdict.startswith("none"):
         return f"{model} serves no group worse by {gap} or more{which_interval(audit)}."
@@ -73,6 +74,17 @@ def in_sentences(text: str, verb: str) -> str:
     return text.replace(", and ", f". It {verb} ", 1) if many else text
 
 
+def in_two(text: str, verb: str) -> tuple[str, str]:
+    """The same as a headline and what follows it; nothing follows where one sentence holds all.
+
+    >>> in_two("MTCNN misses 7 of 50 masked people over 60, and 1 of 750 pictures of others.", "misses")
+    ('MTCNN misses 7 of 50 masked people over 60.', 'It misses 1 of 750 pictures of others.')
+    """
+    split = in_sentences(text, verb)
+    head, sign, rest = split.partition(f". It {verb} ")
+    return (f"{head}.", f"It {verb} {rest}") if sign and split != text else (text, "")
+
+
 def harm_sentence(model: str, harm: Harm) -> str:
     """One harm as a sentence."""
     losing, other = harm.losing, harm.other
@@ -92,6 +104,42 @@ def harm_sentence(model: str, harm: Harm) -> str:
         values = [numbers.short(side.estimate) for side in (losing, other)]
         return f"{model} serves {losing.people} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
     return f"{model} {harm.words.verb} {losing.failed_people()}, and {other.failed_people()}."
+
+
+VERDICTS = {
+    DISPARITY: "Somebody is served worse",
+    UNTESTABLE: "Too few people to test",
+    words.INSUFFICIENT: "Not enough people to tell",
+}
+
+
+def decision(source: Audited) -> str:
+    """The verdict of an audit and the comparison that it rests on, in words."""
+    audit = source.audit
+    gap = words.gap_words(audit.settings)
+    label = VERDICTS.get(audit.verdict, f"No gap of {gap} or more")
+    if audit.verdict == DISPARITY and words.only_favoured(audit):
+        label = "Somebody is served better, nobody is shown to be served worse"
+    deciding = words.strongest([f for f in audit.findings if f.verdict == DISPARITY], source.names, most=1)
+    if not deciding:
+        return f"{label}. {words.summary(audit)}"
+    text = words.statement(deciding[0], source.names, metric_words(source, deciding[0].metric)[1].noun)
+    return f"{label}. {text.who}: {text.text} {words.how_sure(deciding[0], audit.settings)}"
+
+
+def counts_sentence(source: Audited, model: str) -> str:
+    """How many the model fails of all, where no group leads; empty where nothing is counted."""
+    for metric in source.metrics:
+        whole = everyone(source, metric)
+        if whole is not None and whole.failed is not None:
+            return f"{model} {metric_words(source, metric.name)[1].verb} {whole.failed_people()}."
+    return ""
+
+
+def wider_sentence(harm: Harm) -> str:
+    """A second harm below the one that leads: "Of masked people it misses 8 of 200"."""
+    unit = " pictures" if harm.losing.pictures else ""
+    return f"Of {harm.losing.people} it {harm.words.verb} {harm.losing.counts}{unit}."
 
 
 def _without_losers(source: Audited, model: str) -> str:

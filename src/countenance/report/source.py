@@ -44,6 +44,11 @@ class Audited(ABC):
         """The results of the whole run."""
         return []
 
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The images without a prediction."""
+        return []
+
     @cached_property
     def names(self) -> Names:
         """The names of the groups."""

@@ -16,7 +16,7 @@ from countenance.auditing.ordering import PERSON, role_of
 from countenance.report import numbers
 from countenance.report.album import Album
 from countenance.report.gallery import about_row
-from countenance.report.harms import Harm, HarmSide, everyone, metric_words
+from countenance.report.harms import MISSING, Harm, HarmSide, everyone, metric_words
 from countenance.report.members import GroupRows, Mask
 from countenance.report.metric_words import MetricWords
 from countenance.report.source import Audited
@@ -71,6 +71,8 @@ class Failures:
     total: int
     word: str
     real: bool = False
+    unanswered: bool = False
+    """Whether the total is of pictures without a prediction."""
 
 
 def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: GroupRows) -> Failures:
@@ -80,9 +82,12 @@ def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: Gr
     total = 0
     if metric is not None and (whole := everyone(source, metric)) is not None and whole.failed is not None:
         total = whole.failed
+    unanswered = bool(source.failures) and bool(ordered) and ordered[0].finding.kind == MISSING
+    if unanswered:
+        total, wording = len(source.failures), ordered[0].words
     rows = _tile_rows(source, ordered, album, members) if album.samples else []
     dots = [] if rows else _dot_rows(source, ordered)
-    return Failures(rows, dots, "" if rows else album.sentence, total, wording.failed, album.mode != "off")
+    return Failures(rows, dots, "" if rows else album.sentence, total, wording.failed, album.mode != "off", unanswered)
 
 
 def _tile_rows(source: Audited, ordered: Sequence[Harm], album: Album, members: GroupRows) -> list[TileRow]:
@@ -91,16 +96,75 @@ def _tile_rows(source: Audited, ordered: Sequence[Harm], album: Album, members: 
     for harm in ordered[: 2 * MOST_FINDINGS]:
         losing = members.of(harm.finding.attribute, harm.losing.group)
         other = members.other(harm.finding.attribute, harm.losing.group, harm.other.group)
-        pairs = _pairs(source, album, members, harm.metric.name, losing, other, shown)
+        before = len(shown)
+        if harm.finding.kind == MISSING:
+            pairs = _unanswered(source, album, members, harm, other, shown)
+        else:
+            pairs = _pairs(source, album, members, harm.metric.name, losing, other, shown)
         if pairs:
-            rows.append(TileRow(harm.losing.label, harm.swatch, _counts(harm), pairs, harm.key))
+            above = bool(before) and len(pairs) < min(MOST_PAIRS, harm.losing.failed or 0)
+            counts = f"{_counts(harm)}{', others of them above' if above else ''}"
+            rows.append(TileRow(harm.losing.label, harm.swatch, counts, pairs, harm.key))
         if len(rows) == MOST_FINDINGS:
             break
     if rows or not source.metrics:
         return rows
     everybody = np.ones(len(members), dtype=bool)
-    pairs = _pairs(source, album, members, source.metrics[0].name, everybody, everybody, shown, most=2 * MOST_PAIRS)
-    return [TileRow("everyone", Markup(""), "", pairs, None)] if pairs else []
+    name = source.metrics[0].name
+    pairs = _pairs(source, album, members, name, everybody, everybody, shown, most=2 * MOST_PAIRS)
+    if pairs:
+        return [TileRow("everyone", Markup(""), "", pairs, None)]
+    return _all_served(source, album, members, name)
+
+
+def _all_served(source: Audited, album: Album, members: GroupRows, name: str) -> list[TileRow]:
+    """Where the model failed nobody: some of the people whom it served."""
+    metric, wording = metric_words(source, name)
+    whole = everyone(source, metric)
+    if whole is None or whole.failed != 0 or "sample" not in source.scores.column_names:
+        return []
+    known = np.flatnonzero(np.isfinite(members.values(name)))
+    tiles: dict[str, FaceTile] = {}
+    for place in known.tolist():
+        row = source.scores.slice(place, 1).to_pylist()[0]
+        person = str(row.get("identity") or row["sample"])
+        if person not in tiles and (tile := _tile(row, album, False, wording, source)) is not None:
+            tiles[person] = tile
+        if len(tiles) == 2 * MOST_PAIRS:
+            break
+    pairs: list[tuple[FaceTile, FaceTile | None]] = [(tile, None) for tile in tiles.values()]
+    return [TileRow("everyone", Markup(""), f"{whole.counts} {wording.failed}", pairs, None)] if pairs else []
+
+
+def _unanswered(
+    source: Audited, album: Album, members: GroupRows, harm: Harm, other: Mask, shown: set[str]
+) -> list[tuple[FaceTile, FaceTile | None]]:
+    """Pictures of a group without a prediction, each beside one of the other side that has one."""
+    values = members.values(harm.metric.name)
+    served = source.scores.take(np.flatnonzero(other & np.isfinite(values))).to_pylist()
+    hits = [(row, harm.words) for row in served]
+    parts = [
+        (f"attr.{name}", set(members.values_in(name, value)))
+        for name, value in source.names.parts(harm.finding.attribute, harm.losing.group)
+    ]
+    pairs: list[tuple[FaceTile, FaceTile | None]] = []
+    for row in source.failures:
+        sample = album.samples.get(str(row["sample"]))
+        person = sample.people[0] if sample is not None and sample.people else None
+        if person is None or row["sample"] in shown:
+            continue
+        if not all(values_of & {str(value) for value in row.get(name) or ()} for name, values_of in parts):
+            continue
+        about = {f"attr.{name}": value for name, value in person.attributes.items()}
+        missed = {"sample": row["sample"], "subject": person.id, "identity": person.identity, **about}
+        tile = _tile(missed, album, True, harm.words, source)
+        if tile is None:
+            continue
+        shown.add(str(row["sample"]))
+        pairs.append((tile, _hit(missed, hits, album, source, shown)))
+        if len(pairs) == MOST_PAIRS:
+            break
+    return pairs
 
 
 def _counts(harm: Harm) -> str:
@@ -127,10 +191,9 @@ def _pairs(
     if not (losing & known).any():
         return []
     is_rate = bool(np.isin(values[known], (0.0, 1.0)).all())
-    bad = badness >= (np.max(badness[known]) if is_rate else np.quantile(badness[known], 0.9))
-    good = badness <= (np.min(badness[known]) if is_rate else np.quantile(badness[known], 0.5))
-    if is_rate and badness[known].max() == badness[known].min():
-        bad[:] = False
+    failed = 1.0 if metric.better == "lower" else 0.0
+    bad = values == failed if is_rate else badness >= np.quantile(badness[known], 0.9)
+    good = values == 1 - failed if is_rate else badness <= np.quantile(badness[known], 0.5)
     misses = np.flatnonzero(losing & known & bad)
     misses = misses[np.argsort(-badness[misses], kind="stable")]
     served = np.flatnonzero(other & known & good)

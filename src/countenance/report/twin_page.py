@@ -11,7 +11,7 @@ from countenance.report import render
 from countenance.report.album import Album
 from countenance.report.ladder import FIRST_ROWS, Ladder, ladders
 from countenance.report.names import model_label
-from countenance.report.page import RENDERED
+from countenance.report.notes import RENDERED
 from countenance.report.source import ReportSource
 from countenance.run import Run
 from countenance.run.file_names import REPORT

@@ -123,10 +123,10 @@ class Statement:
     """Metric, attribute and group of the side that is named first."""
 
 
-def statement(finding: Finding, names: Names) -> Statement:
+def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
     """One comparison as a sentence: who, how much, against whom, by how much.
 
-    The side that is served worse is named first, whichever the audit put first.
+    The side that is served worse is named first, whichever the audit put first. `noun` is the metric in words.
     """
     group, versus = names.who(finding.attribute, finding.group), names.versus(finding.attribute, finding.versus)
     own = (finding.estimate, finding.low, finding.high)
@@ -136,7 +136,8 @@ def statement(finding: Finding, names: Names) -> Statement:
         group, versus, own, other = versus, group, other, own
         difference, low, high = -difference, -high, -low
     kind = finding.metric_kind
-    what = f"the share of missing {finding.metric}" if finding.kind == "missing" else finding.metric
+    what = noun or finding.metric
+    what = f"the share without {what}" if finding.kind == "missing" else what
     sides = (
         f"{what} is {numbers.value(own[0], kind)} ({numbers.span(own[1], own[2], kind)}), "
         f"against {numbers.value(other[0], kind)} for {versus}"
@@ -282,7 +283,10 @@ def summary(audit: Audit) -> str:
             return (
                 f"The only comparison could not be tested: {audit.reason.removeprefix('nothing could be compared: ')}."
             )
-        return f"None of the {many} could be tested. The first of them: {audit.findings[0].reason}."
+        least, unit = int(audit.settings.get("min_n", 20)), cluster_noun(audit.settings)[1]
+        few = all(min(f.clusters, f.clusters_versus) < least for f in audit.findings)
+        why = f"each has fewer than {least} {unit} on one side" if few else audit.findings[0].reason
+        return f"None of the {many} could be tested: {why}."
     if not tested:
         return f"{audit.reason[:1].upper()}{audit.reason[1:]}."
     if not unsure:
@@ -370,10 +374,12 @@ def unit_words(unit: str) -> str:
 
     >>> unit_words("person (column identity): 800 rows of 200 people")
     '800 pictures of 200 people; pictures of one person are counted together'
+    >>> unit_words("person (column identity): 80 rows of 20 people and 4 rows of nobody named")
+    '80 pictures of 20 people and 4 that name nobody; pictures of one person are counted together'
     >>> unit_words("row: the 3 rows are taken as independent")
     'row: the 3 rows are taken as independent'
     """
-    known = _UNIT.fullmatch(unit)
+    known = _UNIT.fullmatch(unit.replace(" rows of nobody named", " that name nobody"))
     if known is None:
         return unit
     rows = "pictures" if known["unit"] == "person" else "rows"

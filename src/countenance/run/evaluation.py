@@ -89,7 +89,8 @@ class Evaluation:
     def _run(self) -> Run:
         place, pieces = self.store.place, self.plan.pieces()
         with self.store.storage.hold(), ExitStack() as resources:
-            list(self.store.storage.leftovers())
+            if folders := self.store.tidy():
+                self.settings.say(f"{place}: folders were in place of {', '.join(folders)}; moved out of the way")
             engine = _Lazy(lambda: self._engine(resources))
             intact = self._intact() and not self._other_groups()
             markers = self.store.committed(rows=False) if intact else self._repaired()

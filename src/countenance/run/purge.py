@@ -132,7 +132,7 @@ def _purge_one(store: RunStore, ids: set[str], settings: PurgeSettings, dry_run:
     """Remove people from one run: who was in it, and what was done."""
     done = []
     if not dry_run:
-        list(store.storage.leftovers())
+        store.tidy()
         if (earlier := _resume(store, settings)) is not None:
             done.append(earlier)
     held = held_in(store, ids)

@@ -98,6 +98,17 @@ class RunStore(ShardStore):
         """Keep a salt for a run that came without one, and nothing else that it did not say."""
         self.storage.write(LOCAL, to_json(self._local().model_copy(update={"salt": salt}).model_dump()).encode())
 
+    def tidy(self) -> list[str]:
+        """Remove what a killed writer left, move folders out of the way that have names of our files, and name those.
+
+        A `local.json` that was a folder is made again and says nothing: repairing a run gives it no trust.
+        """
+        list(self.storage.leftovers())
+        moved = self.storage.clear(is_own)
+        if LOCAL in moved:
+            self.storage.write(LOCAL, to_json(Place().model_dump()).encode())
+        return moved
+
     def move_aside(self) -> str:
         """Keep the run under another name beside its place, named after its key; returns where it is now."""
         name, key = Path(self.place).name, self._key()
@@ -170,7 +181,7 @@ class RunStore(ShardStore):
         else:
             with temporary_folder("scores") as folder:
                 try:
-                    yield self._score_tables({name: self._copied(name, folder / Path(name).name) for name in names})
+                    yield self._score_tables({name: self.copied(name, folder / Path(name).name) for name in names})
                 except InputError as error:
                     if str(folder) not in str(error):
                         raise
@@ -184,21 +195,19 @@ class RunStore(ShardStore):
             check_scores(open_parquet(path, place, f"; {remedy_of(name)}").schema_arrow.empty_table(), place)
         return list(paths.values())
 
-    def _copied(self, name: str, copy: Path) -> Path:
-        """Copy a file and compare what was copied with its hash."""
+    def copied(self, name: str, copy: Path) -> Path:
+        """Copy a file for a library that opens it by its name; what was copied is compared with its hash, as in `read`.
+
+        `Missing` when there is none.
+        """
         content = hashlib.sha256()
         with self.storage.open(name) as source, copy.open("wb") as stream:
             while block := source.read(COPIED_AT_ONCE):
                 content.update(block)
                 stream.write(block)
-        self.hashes.check_digest(name, content.hexdigest, remedy_of(name))
-        return copy
-
-    def check_file(self, name: str, path: Path) -> None:
-        """The check of `read` for a file that the viewer opens by its name; it is opened again when it changes."""
         if self._checks(name):
-            with path.open("rb") as stream:
-                self.hashes.check_digest(name, hashlib.file_digest(stream, "sha256").hexdigest, remedy_of(name))
+            self.hashes.check_digest(name, content.hexdigest, remedy_of(name))
+        return copy
 
     def results(self) -> list[Result]:
         """The results; none where the task has no reducer."""

@@ -25,7 +25,7 @@ class EngineSettings(SettingsModel):
     """The work (nothing here changes a number)."""
 
     workers: int = setting(1, "Worker processes.", ge=1)
-    threads: int | None = setting(None, "Threads per worker (default: cores / workers).", ge=1)
+    threads: int | None = setting(None, "Threads of each worker, or of a training (default: cores / workers).", ge=1)
     decoders: int | None = setting(
         None, "Decode processes per worker (default: all cores but one for cuda, otherwise none).", ge=0
     )

@@ -21,7 +21,10 @@ class ModelSettings(SettingsModel):
         None, "Arguments of a model by name, or of the format of a file of predictions.", python_only=True
     )
     box_format: Form | None = setting(
-        None, "What the four numbers of the model's boxes are (default xyxy).", flag="--boxes", old="--box-format"
+        None,
+        "What the four numbers of the model's boxes are (default: as a file of predictions has them, else xyxy).",
+        flag="--boxes",
+        old="--box-format",
     )
     units: Units | None = setting(None, "What the model's boxes are measured in: pixels (default) or shares.")
     allow_mismatch: bool = setting(

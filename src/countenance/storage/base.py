@@ -87,3 +87,6 @@ class Storage(Protocol):
 
     def leftovers(self) -> Iterator[str]:
         """Remove temporary blobs that a killed writer left, and name them."""
+
+    def clear(self, own: Callable[[str], bool]) -> list[str]:
+        """Move folders out of the way that have the name of a blob, as `own` knows them, and name them."""

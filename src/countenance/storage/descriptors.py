@@ -3,21 +3,31 @@
 Whoever can write into a folder can put a link in place of a file, or of a folder on the way to it, at any moment. Each
 part of a name is therefore opened within the one before it, and no part may be a link; the rest is done with the
 descriptor. Windows has no such calls: there a look at the path before it is opened has to do.
+
+What is written goes the same way: `way_to` makes the folders on it, and moves what is in the way out of it.
 """
 
 import errno
 import os
+import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-DESCRIPTORS = {os.open, os.unlink, os.rmdir} <= os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+from countenance.files import within
+
+_CALLS = {os.open, os.unlink, os.rmdir, os.mkdir, os.stat, os.rename, os.link}
+DESCRIPTORS = os.supports_dir_fd >= _CALLS and hasattr(os, "O_NOFOLLOW")
 """Whether this system opens a name within a folder that is open."""
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """A pipe in place of a file must not be waited for."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+IN_THE_WAY = ".in-the-way-"
+"""What the name gets of something that was in the way of a file."""
+TRIES = 8
+"""Times that a folder is entered which somebody else exchanges at the same moment."""
 
 
 @contextmanager
@@ -57,3 +67,73 @@ def open_below(folder: Path, name: str) -> int:
         return handle
     os.close(handle)
     raise FileNotFoundError(errno.ENOENT, "no plain file", str(folder / name))
+
+
+@contextmanager
+def way_to(folder: Path, name: str) -> Iterator[int | None]:
+    """The open folder that a file is about to be written to, made where there is none, with nothing in the file's way.
+
+    A link goes, whatever it leads to; a folder with the name of the file, and a file with the name of one of its
+    folders, are kept under another name unless they are empty folders. None where there are no such calls.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> (place / "a").mkdir()
+    >>> with way_to(place, "a"):
+    ...     (place / "a").exists()
+    False
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    *parts, last = name.split("/")
+    place, handle = folder, os.open(folder, _FOLDER) if DESCRIPTORS else None
+    try:
+        for part in parts:
+            place = place / part
+            below = _entered(place, handle)
+            if handle is not None:
+                os.close(handle)
+            handle = below
+        _clear(place / last, handle, stat.S_ISREG)
+        yield handle
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _entered(path: Path, parent: int | None) -> int | None:
+    """Open a folder within an open one, made where there is none."""
+    for _ in range(TRIES):
+        _clear(path, parent, stat.S_ISDIR)
+        with suppress(FileExistsError):
+            os.mkdir(within(path, parent), dir_fd=parent)
+        if parent is None:
+            return None
+        try:
+            return os.open(path.name, _FOLDER | _NO_LINK, dir_fd=parent)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                raise
+    raise OSError(errno.ELOOP, "somebody else puts other things there all the time", str(path))
+
+
+def _clear(path: Path, parent: int | None, expected: Callable[[int], bool]) -> None:
+    """Move out of the way what is not of the kind expected."""
+    name = within(path, parent)
+    with suppress(FileNotFoundError):  # nothing there, or another process was faster
+        mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+        if stat.S_ISLNK(mode):
+            os.unlink(name, dir_fd=parent)
+        elif not expected(mode) and not (stat.S_ISDIR(mode) and _removed(name, parent)):
+            aside = f"{name}{IN_THE_WAY}{secrets.token_hex(4)}"
+            os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
+
+
+def _removed(name: str, parent: int | None) -> bool:
+    """Whether a folder was empty, and could go."""
+    try:
+        os.rmdir(name, dir_fd=parent)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -1,10 +1,9 @@
-"""A run on a disk. The only file of the package that locks and renames folders."""
+"""A run on a disk. The only storage that locks and renames folders."""
 
 import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,18 +11,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from countenance.errors import InputError
-from countenance.files import PART, create_atomically, sync_folder, write_atomically
+from countenance.files import PART, create_atomically, sync_folder, write_within
 from countenance.locks import open_lock, take
 from countenance.storage.base import Missing, Storage, StoredFile, checked_name
-from countenance.storage.descriptors import folder_of, open_below
+from countenance.storage.descriptors import folder_of, open_below, way_to
 
 LOCK = ".lock"
 TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(PART)}", re.DOTALL)
 """Names as `countenance.files` gives them to what is not finished; a `.notes.part` of a user is a file like others."""
-IN_THE_WAY = ".in-the-way-"
-"""What the name gets of something that was in the way of a file."""
-
-
 NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
 """What opening says where there is no plain file: nothing, a file or a link on the way, a folder, a link, a socket."""
 
@@ -102,34 +97,33 @@ class LocalStorage:
         except InputError:
             return False
 
-    def _free(self, name: str) -> Path:
-        """The file of a blob that is about to be written, with nothing in its way.
-
-        A link goes, whatever it leads to; a folder with the name of the file, and a file with the name of one of its
-        folders, are kept under another name.
-        """
+    @contextmanager
+    def _way(self, name: str) -> Iterator[tuple[Path, int | None]]:
+        """The path of a blob that is about to be written, and its folder, open, with nothing in the blob's way."""
         path = self.folder / checked_name(name, self.place)
-        for part in (path, *path.parents):
-            if part == self.folder:
-                break
-            if part.is_symlink():
-                part.unlink()
-            elif part.exists() and not (part.is_file() if part == path else part.is_dir()):
-                part.rename(part.with_name(f"{part.name}{IN_THE_WAY}{secrets.token_hex(4)}"))
-        return path
+        try:
+            with way_to(self.folder, name) as parent:
+                yield path, parent
+        except OSError as error:
+            if error.filename is None or Path(error.filename).is_absolute() or str(path) in str(error.filename):
+                raise
+            raise OSError(error.errno, error.strerror, str(path)) from None  # the name within its folder
 
     def write(self, name: str, content: bytes) -> None:
-        write_atomically(self._free(name), lambda part: part.write_bytes(content))
+        self.write_stream(name, lambda stream: stream.write(content))
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Write a file that can be made again: whole too, but without waiting for the disk."""
+        with self._way(name) as (path, parent):
+            write_within(path, lambda stream: stream.write(content), parent=parent, durable=False)
 
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
-        def to_file(part: Path) -> None:
-            with part.open("wb") as stream:
-                write(stream)
-
-        write_atomically(self._free(name), to_file)
+        with self._way(name) as (path, parent):
+            write_within(path, write, parent=parent)
 
     def create(self, name: str, content: bytes) -> bool:
-        return create_atomically(self._free(name), content)
+        with self._way(name) as (path, parent):
+            return create_atomically(path, content, parent=parent)
 
     def delete(self, name: str) -> None:
         path = self.folder / checked_name(name, self.place)
@@ -138,14 +132,16 @@ class LocalStorage:
         try:
             with folder_of(self.folder, name) as (parent, last):
                 os.unlink(last, dir_fd=parent)
+                with contextlib.suppress(OSError):
+                    sync_folder(path.parent, parent)
         except OSError as error:
             if error.errno in NOTHING_THERE or (isinstance(error, PermissionError) and path.is_dir()):  # macOS says so
                 return
             raise OSError(error.errno, error.strerror, str(path)) from None
         with contextlib.suppress(OSError):  # a folder that is not empty stays
-            sync_folder(path.parent)
             for folder in path.relative_to(self.folder).parents[:-1]:
-                (self.folder / folder).rmdir()
+                with folder_of(self.folder, folder.as_posix()) as (parent, last):
+                    os.rmdir(last, dir_fd=parent)
 
     def entries(self, prefix: str = "") -> list[StoredFile]:
         files = []
@@ -157,7 +153,7 @@ class LocalStorage:
             name = path.relative_to(self.folder).as_posix()
             if name.startswith(prefix) and not _temporary(path) and name != LOCK:
                 with contextlib.suppress(FileNotFoundError):  # removed since the folder was listed
-                    state = path.stat()
+                    state = path.lstat()
                     if stat.S_ISREG(state.st_mode):
                         files.append(StoredFile(name, state.st_size))
         return sorted(files, key=lambda entry: entry.name)
@@ -179,7 +175,8 @@ class LocalStorage:
             ) from None
         try:
             if (self.folder / LOCK).is_dir() and not (self.folder / LOCK).is_symlink():
-                self._free(LOCK)
+                with self._way(LOCK):
+                    pass
             handle = open_lock(self.folder / LOCK)
         except OSError as error:
             raise InputError(
@@ -222,8 +219,21 @@ class LocalStorage:
     def leftovers(self) -> Iterator[str]:
         for path in list(_files(self.folder)):
             if _temporary(path):
-                path.unlink(missing_ok=True)
-                yield path.relative_to(self.folder).as_posix()
+                name = path.relative_to(self.folder).as_posix()
+                with contextlib.suppress(FileNotFoundError), folder_of(self.folder, name) as (parent, last):
+                    os.unlink(last, dir_fd=parent)
+                yield name
+
+    def clear(self, own: Callable[[str], bool]) -> list[str]:
+        moved = []
+        for root, folders, _ in os.walk(self.folder, followlinks=False):
+            place = Path(root).relative_to(self.folder)
+            names = [(place / folder).as_posix() for folder in sorted(folders)]
+            for name in filter(own, names):
+                with self._way(name):
+                    moved.append(name)
+            folders[:] = [Path(name).name for name in names if not own(name)]
+        return moved
 
 
 def _files(folder: Path) -> Iterator[Path]:

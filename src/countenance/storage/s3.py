@@ -234,6 +234,10 @@ class S3Storage:
         """None: an upload that was cut off leaves no object. Parts of large ones end by the bucket's own rules."""
         return iter(())
 
+    def clear(self, own: Callable[[str], bool]) -> list[str]:
+        """None: an object store has no folders."""
+        return []
+
 
 class _Parts(io.RawIOBase):
     """An object as a file: each read is one request for that part."""

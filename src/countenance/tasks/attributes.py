@@ -19,6 +19,7 @@ from countenance.tasks.groups import all_groups, people_of, rows_of
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.results import Result
 from countenance.tasks.task import Context, Metric, Row, Task, subject_row
+from countenance.words import plain_float
 
 MOST_LISTED = 12
 MOST_NOTES = 8
@@ -48,7 +49,7 @@ def plain(word: Any) -> str:
     """
     text = str(word).strip().casefold()
     try:
-        return f"{float(text):g}"
+        return f"{plain_float(text):g}"
     except ValueError:
         return text
 

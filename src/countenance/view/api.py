@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from countenance.auditing.finding import plain
+from countenance.auditing.conversion import plain
 from countenance.errors import InputError
 from countenance.view.library import as_json
 from countenance.view.rows import Selection

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
+import shutil
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 from countenance.auditing import Audit, Estimate, audit, estimates
@@ -34,6 +36,8 @@ from countenance.run.hashes import FILES
 from countenance.run.ledger import noted
 from countenance.run.rows import check_scores
 from countenance.run.run import Run
+from countenance.scratch import scratch_folder
+from countenance.storage import Missing
 from countenance.tasks import Metric, Task
 from countenance.view.columns import Columns
 from countenance.view.parameters import Parameters
@@ -85,13 +89,26 @@ class OpenRun:
         """The score table."""
         if not self.run.complete:
             raise InputError(f"{self.place}: the run has not finished; its numbers come when it has")
-        files = {name: self.storage.path(name) for name in self.run.store.score_files()}
-        for name, path in files.items():
-            if not path.is_file():
-                raise InputError(f"{self.place}: {name} is missing; the same `countenance run` command makes it again")
-            self.run.store.check_file(name, path)
-            check_scores(open_parquet(path, path).schema_arrow.empty_table(), f"{self.place}/{name}")
-        return Columns(list(files.values()), self.place)
+        folder = scratch_folder("view")
+        try:
+            columns = Columns([self._copied(name, folder) for name in self.run.store.score_files()], self.place)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        weakref.finalize(columns, shutil.rmtree, folder, ignore_errors=True)
+        return columns
+
+    def _copied(self, name: str, folder: Path) -> Path:
+        """A score file in the private folder of this process: it is opened again and again, as it was compared."""
+        place = f"{self.place}/{name}"
+        try:
+            path = self.run.store.copied(name, folder / name.rpartition("/")[2])
+        except Missing:
+            raise InputError(
+                f"{self.place}: {name} is missing; the same `countenance run` command makes it again"
+            ) from None
+        check_scores(open_parquet(path, place).schema_arrow.empty_table(), place)
+        return path
 
     @cached_property
     def audit(self) -> Audit | None:
@@ -295,7 +312,7 @@ class OpenRun:
         """Rows of the score table by their places; the latest are kept, since their pictures are asked for next."""
         with self._loading:
             if self._table is None:
-                self._table = tables().load(self.columns.files)
+                self._table = tables().load(self.columns.files, self.place)
                 weakref.finalize(self, tables().drop, self._table)
             if missing := [place for place in places if place not in self._rows]:
                 self._rows |= {row["place"]: row for row in tables().rows(self._table, missing)}

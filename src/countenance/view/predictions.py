@@ -43,8 +43,8 @@ class StoredPredictions:
         places: dict[str, tuple[int, int]] = {}
         for number, name in enumerate(self._files):
             try:
-                with self.store.storage.local_file(name) as path:
-                    samples = read_parquet(path, path, ["sample"])["sample"].to_pylist()
+                with self.store.storage.open(name) as source:
+                    samples = read_parquet(source, name, ["sample"])["sample"].to_pylist()
             except (InputError, OSError, KeyError, Missing):
                 continue
             places |= {str(sample): (number, row) for row, sample in enumerate(samples)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
 from countenance.run.file_names import thumbnails_of
 from countenance.run.pictures import is_dataset_of
+from countenance.storage import Missing
 from countenance.view.dataset import Indexed, ViewedSamples, samples_of
 from countenance.view.open_run import OpenRun, Unknown
 from countenance.view.predictions import StoredPredictions
@@ -194,24 +196,14 @@ class RunGallery:
         window = self._window(row, sample)
         name = f"{thumbnails_of(sample.id)}-{self.mode}-{'-'.join(f'{v:g}' for v in _numbers(window))}.jpg"
         keep = self.mode == BLURRED or not self.opened.run.manifest.dataset.card.real_people
-        path = self.opened.storage.path(name)
-        if keep and path.is_file():
-            return path.read_bytes()
+        if keep:
+            with contextlib.suppress(Missing, InputError, OSError):  # a link is replaced by what it should be
+                return self.opened.storage.read(name)
         content = self._jpeg(sample, window, THUMBNAIL)
         if keep:
-            self._keep(name, content)
+            with contextlib.suppress(OSError):  # a run that cannot be written to is looked at all the same
+                self.opened.storage.keep(name, content)
         return content
-
-    def _keep(self, name: str, content: bytes) -> None:
-        """Put a thumbnail in place, whole; without waiting for the disk, since it can be made again."""
-        path = self.opened.storage.path(name)
-        part = path.with_name(f".{path.name}.{threading.get_ident()}.part")
-        try:
-            path.parent.mkdir(exist_ok=True)
-            part.write_bytes(content)
-            part.replace(path)
-        except OSError:  # a run that cannot be written to is looked at all the same
-            return
 
     def picture(self, row: dict[str, Any]) -> bytes:
         """The whole picture of a row, large."""

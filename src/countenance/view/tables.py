@@ -29,12 +29,11 @@ class Tables:
         self._count = 0
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
-    def load(self, files: Sequence[Path]) -> str:
-        """Load Parquet files, in order, as a table and return its name."""
+    def load(self, files: Sequence[Path], place: str) -> str:
+        """Load Parquet files, in order, as a table and return its name; `place` is whose they are, for messages."""
         import pyarrow.dataset as ds
 
         # Through Arrow, since duckdb would take * and [ in the name of a folder for a pattern.
-        place = files[0].parent
         with decoding(place, "score table"), limited_memory(max(map(most_memory, files))):
             return self.take_in(ds.dataset([str(file) for file in files], format="parquet"))
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import folders_of_tools  # noqa: F401 - registers its folders
 import pytest
 from folders import FOLDERS
 from typer.testing import CliRunner

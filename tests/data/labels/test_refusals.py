@@ -231,3 +231,27 @@ def test_parts_of_records_that_no_row_can_hold_are_left_out_and_named(tmp_path: 
     dataset = load_dataset(tmp_path, labels=tmp_path / "a.json")
     assert dataset.attribute_names() == ["age"]
     assert any("visits, looks hold records in records and are left out" in note for note in dataset.notes)
+
+
+def test_files_of_tools_that_are_damaged_say_so(tmp_path: Path) -> None:
+    picture(tmp_path / "a.jpg")
+    (tmp_path / "a.csv.gz").write_bytes(b"\x1f\x8b\x08\x00 no gzip")
+    with pytest.raises(InputError, match=r"a\.csv\.gz: a damaged gzip file"):
+        load_dataset(tmp_path, labels=tmp_path / "a.csv.gz")
+    (tmp_path / "a.json").write_text('{"shapes": ["face"], "imagePath": "a.jpg"}')
+    with pytest.raises(InputError, match=r"a\.json: not as LabelMe writes it"):
+        load_dataset(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="a folder without a JSON file for each picture"):
+        load_dataset(tmp_path, labels=tmp_path / "empty")
+
+
+def test_a_file_for_each_picture_in_the_folder_of_coco_is_no_coco(tmp_path: Path) -> None:
+    for name in "ab":
+        picture(tmp_path / "images" / f"{name}.jpg")
+        shape = {"label": "face", "points": [[30, 20], [70, 60]], "shape_type": "rectangle"}
+        path = tmp_path / "annotations" / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"shapes": [shape], "imagePath": f"../images/{name}.jpg", "flags": {}}))
+    dataset = load_dataset(tmp_path)
+    assert [sample.subjects[0].face_box.tolist() for sample in dataset] == [[30, 20, 70, 60]] * 2  # type: ignore[union-attr]

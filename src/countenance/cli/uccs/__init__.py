@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import typer
 from typer.core import TyperGroup
 
+from countenance.cli.settings import Commands
 from countenance.cli.uccs import baseline, evaluate, original
 
 SCRIPTS = {"baseline-detector": "detect", "baseline-recognizer": "recognize"}
@@ -23,11 +23,8 @@ class Scripts(TyperGroup):
         return None
 
 
-app = typer.Typer(
-    cls=Scripts,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="UCCS challenge: detect faces, recognise them in an open set, evaluate and check submissions.",
+app = Commands(
+    "UCCS challenge: detect faces, recognise them in an open set, evaluate and check submissions.", cls=Scripts
 )
 app.add_typer(baseline.app)
 app.add_typer(evaluate.app)

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.settings import Commands
 from countenance.cli.shared_options import Weights
 from countenance.cli.uccs.options import (
+    VERSION,
     Data,
     Debug,
     Display,
@@ -27,7 +29,8 @@ from countenance.cli.uccs.options import (
 if TYPE_CHECKING:
     from countenance.run.image_jobs import How
 
-app = typer.Typer(rich_markup_mode=None)
+app = Commands()
+Model = Annotated[str, typer.Option(help="By name, path or module:attr: a face detector; to recognize, an embedding.")]
 
 
 def how_of(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, quiet: bool) -> "How":
@@ -76,12 +79,13 @@ def _shown(folder: Path | None) -> None:
 
 @app.command(cls=SeveralValues)
 def detect(
+    *,
     data_directory: Data,
     result_file: Result = None,
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
-    model: Annotated[str, typer.Option(help="A face detector by name, path or module:attr.")] = "mtcnn",
-    weights: Weights = None,
+    model: Model = "mtcnn",
+    weights: Weights,
     debug: Debug = None,
     display: Display = False,
     parallel: Parallel = 1,
@@ -116,12 +120,13 @@ def detect(
 
 @app.command(cls=SeveralValues)
 def recognize(
+    *,
     data_directory: Data,
     result_file: Result = None,
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
-    model: Annotated[str, typer.Option(help="A face embedding by name, path or module:attr.")] = "dlib",
-    weights: Weights = None,
+    model: Model = "dlib",
+    weights: Weights,
     detector: Annotated[str, typer.Option(help="The face detector.")] = "mtcnn",
     maximum_scores: Annotated[
         int, typer.Option("--maximum-scores", "-m", min=1, help="Version 2: identities listed for a face.")
@@ -187,7 +192,7 @@ def score(
 @app.command("make-data")
 def make_data(
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
-    protocol_version: Annotated[int, typer.Option("--protocol-version", min=2, max=3, help="2 or 3.")] = 2,
+    protocol_version: Annotated[int, VERSION] = 2,
     dataset: Annotated[str, typer.Option(help="Where the scenes come from.")] = "people:groups",
     portraits: Annotated[
         str, typer.Option(help="Further pictures of the known subjects; '' for none.")

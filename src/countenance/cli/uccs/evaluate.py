@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.settings import Commands
 from countenance.cli.shared_options import Gallery, Json, Page
 from countenance.cli.uccs.options import (
+    DATA,
     Bootstrap,
     By,
     Data,
@@ -26,11 +28,12 @@ from countenance.cli.uccs.options import (
 from countenance.cli.uccs.output import Output, baseline_file, columns, default_plot, ready_to_plot, written
 from countenance.errors import InputError
 
-app = typer.Typer(rich_markup_mode=None)
+app = Commands()
 
 
 @app.command("evaluate-detector", cls=SeveralValues)
 def evaluate_detector(
+    *,
     data_directory: Data,
     result_files: ResultFiles = None,
     labels: LabelList = None,
@@ -50,7 +53,7 @@ def evaluate_detector(
     by: By = None,
     report: Page = None,
     out: Out = None,
-    gallery: Gallery = "auto",
+    gallery: Gallery,
     json: Json = None,
     verbose: Verbose = 0,
 ) -> None:
@@ -75,6 +78,7 @@ def evaluate_detector(
 
 @app.command("evaluate-recognizer", cls=SeveralValues)
 def evaluate_recognizer(
+    *,
     data_directory: Data,
     result_files: ResultFiles = None,
     labels: LabelList = None,
@@ -97,7 +101,7 @@ def evaluate_recognizer(
     by: By = None,
     report: Page = None,
     out: Out = None,
-    gallery: Gallery = "auto",
+    gallery: Gallery,
     json: Json = None,
     verbose: Verbose = 0,
 ) -> None:
@@ -158,9 +162,7 @@ def calibrate(
 @app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="The submission: a score file of version 2 or 3.", metavar="FILE")],
-    data_directory: Annotated[
-        Path | None, typer.Option("--data-directory", "-d", help="Also compare with the protocol found here.")
-    ] = None,
+    data_directory: Annotated[Path | None, DATA] = None,
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
 ) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.settings import Commands
 from countenance.cli.shared_options import Gallery, Json, Page
 from countenance.cli.uccs.options import Bootstrap, By, Force, Out, Quiet, Temp, Verbose
 from countenance.errors import InputError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from countenance.run.image_jobs import How
     from countenance.suites.uccs.config import Config
 
-app = typer.Typer(rich_markup_mode=None)
+app = Commands()
 ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
 TASKS = ("detection", "recognition")
 ORIGINAL_NETWORK = "iresnet100"
@@ -43,11 +44,12 @@ def _config(arguments: list[str]) -> "tuple[Config, list[str]]":
 
 @app.command(context_settings=ANY)
 def evaluation(
+    *,
     ctx: typer.Context,
     by: By = None,
     report: Page = None,
     out: Out = None,
-    gallery: Gallery = "auto",
+    gallery: Gallery,
     json: Json = None,
     bootstrap: Bootstrap = 0,
     verbose: Verbose = 0,

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from countenance.data.balance import shown_people
 from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.categories import says_masked
 from countenance.data.image import LazyImage, size_of
 from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.labels.columns import LabelColumns, understand
@@ -25,6 +26,8 @@ UTK_WORDS = {
 }
 """The codes in the names of UTKFace's files, in its own words."""
 NEARLY_ALL = 0.95
+CLASS_FOLDERS = ({"female", "male"}, {"woman", "man"}, {"women", "men"}, {"females", "males"})
+"""Names of folders that say gender."""
 
 
 @dataclass(frozen=True)
@@ -239,3 +242,22 @@ def read_person_folders(pictures: PictureFolder) -> Dataset | None:
         return None
     dataset = read_names(pictures, {"person": "folder"}, {})
     return dataset.of(dataset.samples, notes=[f"{dataset.name}: a folder is a person, as its files' names say"])
+
+
+def read_class_folders(pictures: PictureFolder) -> Dataset | None:
+    """A folder for each value of an attribute whose words say which one it is (female, male; mask, no_mask).
+
+    None where a picture lies elsewhere, or the words are of no attribute.
+    """
+    names = {PurePosixPath(name).parent.name.casefold() for name in pictures.ids}
+    if len(names) < 2:
+        return None
+    if names in CLASS_FOLDERS:
+        stated = {"gender": "folder"}
+    elif all(says_masked(name) for name in names):
+        stated = {"masked": "folder"}
+    else:
+        return None
+    dataset = read_names(pictures, stated, {})
+    note = f"{dataset.name}: folders are values of {next(iter(stated))} ({', '.join(sorted(names))})"
+    return dataset.of(dataset.samples, notes=[note])

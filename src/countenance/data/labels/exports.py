@@ -39,8 +39,10 @@ def cell_text(value: Any) -> str:
 
 
 def cvat_table(path: Path, text: str) -> LabelTable | None:
-    """CVAT for images: `<image name=…><box label=… xtl=…><attribute name=…>`; None for other XML."""
+    """CVAT for images (`<image name=…><box label=… xtl=…><attribute name=…>`) or video (`<track>`); None for others."""
     root = parse_xml(text, path)
+    if root.tag == "annotations" and root.find("track") is not None:
+        return table_of(path, _cvat_tracks(root))
     if root.tag != "annotations" or root.find("image") is None:
         return None
     rows: list[Row] = []
@@ -54,6 +56,17 @@ def cvat_table(path: Path, text: str) -> LabelTable | None:
         }
         rows += [{**own, **tags, **box} for box in boxes] or [{**own, **tags}]
     return table_of(path, rows)
+
+
+def _cvat_tracks(root: ElementTree.Element) -> list[Row]:
+    """CVAT for video: a track is a person, whose boxes are on frames (`frame_000007`) while nothing hides them."""
+    rows: list[Row] = []
+    for track in root.iter("track"):
+        for box in track.iter("box"):
+            if box.get("outside") != "1":
+                own = {"file": f"frame_{int(box.get('frame') or 0):06d}", "person": f"track {track.get('id')}"}
+                rows.append({**own, **_cvat_box(box), "label": track.get("label")})
+    return rows
 
 
 def _split_of(image: ElementTree.Element) -> Row:

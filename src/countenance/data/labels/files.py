@@ -15,11 +15,44 @@ from countenance.data.labels.exports import (
     wider_table,
 )
 from countenance.data.labels.nested import flat_rows, labelbox_rows
+from countenance.data.labels.picture_files import picture_files_table
 from countenance.data.labels.rows import LabelTable
 from countenance.data.labels.text_files import decoded, read_text_table
+from countenance.data.labels.tool_formats import (
+    boxes_by_centre,
+    datumaro_rows,
+    json_lines,
+    lfw_pairs_table,
+    mot_table,
+    sagemaker_rows,
+    with_vertex_names,
+)
 from countenance.errors import InputError
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".xml", ".xls", ".xlsx")
+TABLE_SUFFIXES = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".tab",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".manifest",
+    ".parquet",
+    ".xml",
+    ".xls",
+    ".xlsx",
+)
+LINES = (".jsonl", ".ndjson", ".manifest")
+
+
+def table_suffix(path: Path) -> str:
+    """How a label file's name ends, without regard to capitals and to its being compressed.
+
+    >>> table_suffix(Path("People.CSV")), table_suffix(Path("rows.jsonl.gz"))
+    ('.csv', '.jsonl')
+    """
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
 
 
 def read_label_file(path: Path, names_picture: Callable[[str], bool]) -> LabelTable:
@@ -27,22 +60,25 @@ def read_label_file(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
     if not path.exists():
         raise InputError(f"{path}: no such file; --labels names a table such as CSV")
     if path.is_dir():
-        raise InputError(f"{path}: a folder; --labels names a table such as CSV")
-    suffix = path.suffix.lower()
+        return picture_files_table(path)
+    suffix = table_suffix(path)
     if suffix in (".parquet", ".pq"):
         return _record_table(path, _parquet_rows(path))
-    if suffix in (".json", ".jsonl", ".ndjson"):
+    if suffix == ".json" or suffix in LINES:
         return _json_table(path)
     if suffix == ".xml":
         table = cvat_table(path, decoded(path)[0])
         if table is None:
-            raise InputError(f"{path}: XML that is no CVAT export (<annotations> with <image>); export a table or COCO")
+            raise InputError(
+                f"{path}: XML that is no CVAT export (<annotations> with <image> or <track>); export a table or COCO"
+            )
         return table
     if suffix == ".txt":
-        table = wider_table(path, decoded(path)[0].splitlines())
+        lines = decoded(path)[0].splitlines()
+        table = wider_table(path, lines) or mot_table(path, lines) or lfw_pairs_table(path, lines)
         if table is not None:
             return table
-    table = read_text_table(path, names_picture)
+    table = with_vertex_names(read_text_table(path, names_picture))
     if {"filename", "region_shape_attributes"} <= set(table.columns):
         return _with_notes(table_of(path, via_csv_rows(table)), table)
     rows = [{name: column[i] for name, column in table.columns.items()} for i in range(len(table))]
@@ -52,7 +88,7 @@ def read_label_file(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
 
 def is_coco(path: Path) -> bool:
     """Whether a file is COCO JSON, which has a reader of its own."""
-    if path.suffix.lower() != ".json" or not path.is_file():
+    if table_suffix(path) != ".json" or not path.is_file():
         return False
     content = _json(path)
     return isinstance(content, Mapping) and "images" in content and "annotations" in content
@@ -66,15 +102,19 @@ def _with_notes(table: LabelTable, source: LabelTable) -> LabelTable:
 def _json(path: Path) -> Any:
     text, _ = decoded(path)
     try:
-        if path.suffix.lower() in (".jsonl", ".ndjson"):
+        if table_suffix(path) in LINES:
             return [json.loads(line) for line in text.splitlines() if line.strip()]
-        return json.loads(text)
+        lines = json_lines(text) if "\n" in text.strip() else None  # lines of records that are called .json
+        return lines if lines is not None and len(lines) > 1 else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error})") from None
 
 
 def _json_table(path: Path) -> LabelTable:
     content = _json(path)
+    items = datumaro_rows(content)
+    if items is not None:
+        return table_of(path, items)
     if isinstance(content, Mapping):
         content = content.get("_via_img_metadata", content)
         values = list(content.values())
@@ -88,7 +128,7 @@ def _json_table(path: Path) -> LabelTable:
             content = [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
     if not (isinstance(content, list) and content and all(isinstance(row, Mapping) for row in content)):
         raise InputError(f"{path}: expected a list of records such as [{{'file': 'a.jpg', 'age': 31}}]")
-    rows = label_studio_rows(content) or labelbox_rows(content)
+    rows = label_studio_rows(content) or labelbox_rows(content) or boxes_by_centre(content) or sagemaker_rows(content)
     return _record_table(path, content) if rows is None else table_of(path, rows)
 
 

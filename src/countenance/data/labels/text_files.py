@@ -1,8 +1,10 @@
 """Tables in text: commas, semicolons, tabs or spaces; UTF-8, UTF-16 or Windows-1252; with or without a header."""
 
 import csv
+import gzip
 import io
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +16,10 @@ from countenance.errors import InputError
 SIGNS = (",", ";", "\t", "|")
 SAMPLE_LINES = 50
 WORKBOOK = b"PK\x03\x04"
+GZIP = b"\x1f\x8b"
 LARGEST_CELL = 16 * 2**20
+LARGEST_TEXT = 2**31
+"""Bytes that a compressed table may have unpacked."""
 
 
 def decoded(path: Path) -> tuple[str, list[str]]:
@@ -25,6 +30,8 @@ def decoded(path: Path) -> tuple[str, list[str]]:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if content.startswith(GZIP):
+        content = _unpacked(content, path)
     if content.startswith(WORKBOOK) or path.suffix.lower() in (".xls", ".xlsx", ".ods"):
         raise InputError(f"{path}: a workbook of a spreadsheet program; save the sheet as CSV (UTF-8) and name that")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -42,6 +49,18 @@ def decoded(path: Path) -> tuple[str, list[str]]:
     if any(not (letter.isprintable() or letter in "\r\n\t") or letter == "\ufffd" for letter in text):
         raise InputError(f"{path} line {line}: not UTF-8 text; save it as UTF-8")
     return text, [f"{path.name}: not UTF-8; read as Windows-1252, as spreadsheet programs save it"]
+
+
+def _unpacked(content: bytes, path: Path) -> bytes:
+    """The content of a gzip file; one that grows without end is refused."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+            unpacked = stream.read(LARGEST_TEXT + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: a damaged gzip file ({error})") from None
+    if len(unpacked) > LARGEST_TEXT:
+        raise InputError(f"{path}: more than {LARGEST_TEXT:,} bytes when unpacked; unpack it and name the part needed")
+    return unpacked
 
 
 def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTable:

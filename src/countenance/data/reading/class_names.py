@@ -11,10 +11,11 @@ from pathlib import Path
 
 from countenance.data.categories import LABELS, classes_in_words, says_masked
 from countenance.data.tables import read_text
-from countenance.data.yaml_text import parse_yaml
+from countenance.data.yaml_text import parse_yaml, read_yaml
 from countenance.errors import InputError
 
 FILES = ("classes.txt", "obj.names", "_darknet.labels", "data.yaml", "data/obj.names")
+YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class ClassNames:
 
     words: Mapping[int, str]
     source: str
+    keypoints: int | None = None
+    """How many numbers of keypoints follow each box, where the file says so."""
 
     def word(self, number: int, place: str) -> str:
         """The word of a class number; a number without one is refused.
@@ -55,16 +58,35 @@ def classes_beside(folder: Path, root: Path | None = None) -> ClassNames | None:
     for here in (folder, *folder.parents):
         for path in (here / name for name in FILES):
             if path.is_file():
-                return ClassNames(_names(path), str(path))
+                return _read(path)
+        described = [path for path in sorted(here.glob("*.y*ml")) if _has_names(path)]
+        if len(described) == 1:
+            return _read(described[0])
         if root is None or here == root:
             return None
     return None
 
 
+def _has_names(path: Path) -> bool:
+    """Whether a YAML file names classes, whatever it is called (`dataset.yaml`, `coco128.yml`)."""
+    try:
+        content = read_yaml(path) if path.suffix in YAML else None
+    except InputError:
+        return False
+    return isinstance(content, dict) and isinstance(content.get("names"), dict | list)
+
+
+def _read(path: Path) -> ClassNames:
+    """The classes that a file names."""
+    shape = read_yaml(path).get("kpt_shape") if path.suffix in YAML and _has_names(path) else None
+    numbers = shape if isinstance(shape, list) and all(isinstance(number, int) for number in shape) else []
+    return ClassNames(_names(path), str(path), numbers[0] * numbers[1] if len(numbers) == 2 else None)
+
+
 def _names(path: Path) -> dict[int, str]:
     """The names in a file of class names: one in each line, or the list `names` of a data.yaml."""
     text = read_text(path)
-    if path.suffix != ".yaml":
+    if path.suffix not in YAML:
         words = [line.strip() for line in text.rstrip().splitlines()]
         if not words or "" in words:
             empty = f" line {words.index('') + 1}: empty" if words else ""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from countenance.data.paths import inside
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.words import plain_float
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +57,7 @@ class TextTable:
         out = np.empty(len(cells))
         for i, text in enumerate(cells):
             try:
-                out[i] = float(text) if text else np.nan
+                out[i] = plain_float(text) if text else np.nan
             except ValueError:
                 raise InputError(f"{self.place(i, column)}: {text!r} is not a number") from None
         return out

@@ -1,5 +1,6 @@
 """Label files of one picture: YOLO text and Pascal VOC XML, read as hostile input."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -34,7 +35,8 @@ def read_yolo(
 ) -> NamedBoxes:
     """The boxes of a YOLO file: a line `class cx cy w h` for each, normalised (or in another reading).
 
-    Without names the words are the class numbers.
+    Of a line with keypoints after them the box is read, of a polygon (`class x y x y x y …`) the box around it. Without
+    names the words are the class numbers.
     """
     boxes, words = [], []
     for number, line in enumerate(read_text(path).splitlines(), 1):
@@ -42,15 +44,15 @@ def read_yolo(
             continue
         place = f"{path} line {number}"
         fields = line.split()
-        if len(fields) != 5:
+        index, *numbers = (
+            finite_number(field, name, place) for field, name in zip(fields, _fields(fields), strict=True)
+        )
+        box = _box_of(numbers, reading, names.keypoints if names else None)
+        if box is None:
             n = len(fields)
-            why = "; polygons and keypoints are not read: export boxes" if n > 6 else ""
+            why = "; polygons with an area and keypoints (x, y, visible) are read, this is neither" if n > 6 else ""
             why = "; are these predictions with their scores?" if n == 6 else why
             raise InputError(f"{place}: {n} field{'' if n == 1 else 's'}, expected 5 (class cx cy w h){why}")
-        index, *box = (
-            finite_number(field, name, place)
-            for field, name in zip(fields, ("class", "cx", "cy", "w", "h"), strict=True)
-        )
         if index != int(index):
             raise InputError(f"{place}: class {index:g}, expected a whole number")
         words.append(str(int(index)) if names is None else names.word(int(index), place))
@@ -61,6 +63,31 @@ def read_yolo(
     if reading.units == "rel" and float(array.max()) > LARGEST_NORMALISED:
         checked_corners(array, sizes, reading, str(path))  # one file in pixels among many would go unnoticed
     return [NamedBox(*pair) for pair in zip(reading.corners(array, sizes), words, strict=True)]
+
+
+def _fields(fields: Sequence[str]) -> list[str]:
+    """What the fields of a line are called in messages."""
+    names = ("class", "cx", "cy", "w", "h")
+    return [*names[: len(fields)], *(f"field {i + 1}" for i in range(len(names), len(fields)))]
+
+
+def _box_of(numbers: Sequence[float], reading: Reading, keypoints: int | None) -> list[float] | None:
+    """The box of a line without its class: alone, before keypoints, or around a polygon; None where it has none.
+
+    Keypoints are of so many numbers as data.yaml says (`kpt_shape`), else threes whose last number is 0, 1 or 2.
+    """
+    box, rest = list(numbers[:4]), numbers[4:]
+    if not rest:
+        return box if len(box) == 4 else None
+    visible = len(rest) % 3 == 0 and all(value in (0, 1, 2) for value in rest[2::3])
+    if len(rest) == keypoints or (keypoints is None and visible):
+        return box
+    xs, ys = numbers[::2], numbers[1::2]
+    if len(xs) != len(ys) or len(xs) < 3 or min(xs) == max(xs) or min(ys) == max(ys):
+        return None
+    corners = np.array([[min(xs), min(ys), max(xs), max(ys)]])
+    own = reading.numbers(corners, np.ones((1, 2)))[0]
+    return [float(value) for value in own]
 
 
 def parse_xml(text: str, path: Path) -> ElementTree.Element:

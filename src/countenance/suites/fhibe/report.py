@@ -15,6 +15,7 @@ from countenance.errors import InputError
 from countenance.report import numbers, render, write_pdf
 from countenance.report.draw.mpl.style import check_installed
 from countenance.report.findings import by_size, finding_words
+from countenance.report.gallery import mode_for
 from countenance.report.names import REST, Names, tone_colour, value_label
 from countenance.report.page import context, write_page
 from countenance.report.source import ReportSource
@@ -119,8 +120,7 @@ def write_bias_report(
     No face is shown unless `gallery` is blurred or full: people may withdraw their consent, and a page that was sent
     cannot be recalled. What was shown is recorded in the run.
     """
-    if gallery not in ("off", "blurred", "full"):
-        raise InputError(f"gallery {gallery!r}, expected off, blurred or full")
+    gallery = mode_for(gallery, real_people=True)
     path = run.path / REPORT if out is None else Path(out)
     only_pdf = path.suffix.lower() == ".pdf"
     if not only_pdf and path.suffix.lower() not in (".html", ".htm"):

@@ -1,6 +1,7 @@
 """FHIBE and FHIBE-Face as a `Dataset`: every picture with its people, so that any model and task here runs on it."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +33,7 @@ from countenance.settings.data import Compat
 FOLDERS = ("fhibe_downsampled", "fhibe", "fhibe_face_crop_align", "fhibe_face_crop")
 EXPECTED = (
     "expected fhibe:ROOT, or fhibe:ROOT?dataset=fhibe_downsampled&task=person_localization&attributes=pronoun,age "
-    "(and compat=strict, mini=50)"
+    "(and compat=strict, mini=50, ages=years)"
 )
 
 LICENCE = "FHIBE terms of use (registration with Sony AI; no redistribution)"
@@ -62,7 +63,7 @@ class FhibeDataset(Dataset):
 
     def fingerprint(self) -> str:
         """A hash of the annotation table, of what was read of it where that is not all, and of the label maps."""
-        some = [f"{name}={self.read[name]}" for name in ("compat", "mini") if self.read.get(name)]
+        some = [f"{name}={self.read[name]}" for name in ("compat", "mini", "ages") if self.read.get(name)]
         some += [f"{row}:{digest}" for row, digest in sorted(self.masks.items())]
         content = file_hash(self.table.path)
         return hashlib.sha256(" ".join([content, *some]).encode()).hexdigest() if some else content
@@ -114,6 +115,7 @@ def read_dataset(
     size: int | None = None,
     version: str | None = None,
     without: frozenset[str] = frozenset(),
+    years: bool = False,
 ) -> FhibeDataset:
     """FHIBE with the truth that a task needs (parsing polygons of tasks that need none would be slow).
 
@@ -121,6 +123,7 @@ def read_dataset(
     all truth is read that the table has. `size` draws the published mini dataset of so many rows: all people of their
     images are there, those who were drawn have rows. `compat="strict"` reads as the original does: who was not drawn is
     nobody, repeats count again, an option is chosen when its text occurs in the cell. `without`: images to leave out.
+    `years`: ages are numbers of years instead of the published bins.
     """
     tasks = (task,) if task is not None else _possible(Path(root), dataset)
     strict = compat == "strict"
@@ -144,7 +147,10 @@ def read_dataset(
         if not len(table):
             raise InputError(f"{table.path}: no row is left")
     truth = _truth(people, tasks, compat, masks)
-    samples = _samples(people, truth, attributes, compat, set(table.line))
+    values = {name: label(people, name, compat).cells() for name in attributes}
+    if years and "age" in values:
+        values["age"] = [None if math.isnan(age) else age for age in people.numbers("age").tolist()]
+    samples = _samples(people, truth, values, compat, set(table.line))
     read = FhibeDataset(dataset_card(table.root, dataset, attributes, version), samples, table, people, masks)
     read.images = images
     read.read = {
@@ -153,14 +159,18 @@ def read_dataset(
         "attributes": ",".join(attributes),
         "compat": compat if strict else None,
         "mini": size,
+        "ages": "years" if years else None,
     }
     return read
 
 
 def _samples(
-    people: FhibeTable, truth: Mapping[str, Sequence[Any]], attributes: Sequence[str], compat: Compat, scored: set[int]
+    people: FhibeTable,
+    truth: Mapping[str, Sequence[Any]],
+    values: Mapping[str, Sequence[Any]],
+    compat: Compat,
+    scored: set[int],
 ) -> list[Sample]:
-    values = {name: label(people, name, compat).cells() for name in attributes}
     identities = people.text("subject_id")
     sizes = people.sizes() if "image_height" in people.columns else None
     rows_of: dict[str, list[int]] = {}
@@ -247,9 +257,10 @@ def load(part: str | None) -> FhibeDataset:
     """The dataset of a source `fhibe:ROOT?…`, without its scheme."""
     root, _, query = (part or "").partition("?")
     options = {name: values[0] for name, values in parse_qs(query).items()}
-    known = ("dataset", "task", "attributes", "compat", "mini")
+    known = ("dataset", "task", "attributes", "compat", "mini", "ages")
     unknown = [name for name in options if name not in known]
-    if not root or unknown or (options.get("mini") and not options["mini"].isdecimal()):
+    wrong = (options.get("mini") and not options["mini"].isdecimal()) or options.get("ages") not in (None, "years")
+    if not root or unknown or wrong:
         raise InputError(f"fhibe:{part}: {EXPECTED}")
     task = options.get("task")
     if task is not None and task not in TASKS:
@@ -262,4 +273,6 @@ def load(part: str | None) -> FhibeDataset:
     named = tuple(options["attributes"].split(",")) if options.get("attributes") else DEFAULT_ATTRIBUTES
     compat: Compat = "strict" if options.get("compat") == "strict" else "default"
     size = int(options["mini"]) if options.get("mini") else None
-    return read_dataset(root, dataset, task, check_attributes(named, "face" in dataset), compat=compat, size=size)
+    attributes = check_attributes(named, "face" in dataset)
+    years = options.get("ages") == "years"
+    return read_dataset(root, dataset, task, attributes, compat=compat, size=size, years=years)

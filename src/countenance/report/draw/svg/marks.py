@@ -2,6 +2,7 @@
 
 from markupsafe import Markup
 
+from countenance.report.charts.forest import UNMARKED
 from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
 
 SHAPES = {
@@ -9,6 +10,7 @@ SHAPES = {
     MINOR: '<path class="open" d="M0-5.8 5.8 0 0 5.8-5.8 0z"/>',
     FAVOURED: '<path class="open" d="M0-5.6 5.8 4.4-5.8 4.4z"/>',
     NONE: '<circle r="4.6"/>',
+    UNMARKED: '<circle r="4.6"/>',
     UNSURE: '<circle class="open" r="4.4"/>',
     UNTESTED: '<path class="open" d="M-4-4 4 4M4-4-4 4"/>',
 }

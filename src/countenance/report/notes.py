@@ -1,0 +1,96 @@
+"""What a reader must know before trusting the first screen, in plain words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from countenance.report.names import attribute_label
+from countenance.report.source import Audited
+
+RENDERED = (
+    "These people are computer-rendered. They test the method; they do not show that a model is fair to real people"
+)
+_TOGETHER = re.compile(
+    r"(?P<attribute>.+?) goes with (?P<conditions>.+) \(Cramér's V [\d.]+\), which predicts? .+: "
+    r"--by .+ --given (?P<given>.+) holds that equal"
+)
+MEASURED = {
+    "img.brightness": "brightness of the surroundings",
+    "img.contrast": "contrast of the surroundings",
+    "img.cast": "colour cast",
+    "img.sharpness": "sharpness",
+    "img.noise": "noise",
+    "img.jpeg_quality": "JPEG quality",
+    "img.people": "number of people in the picture",
+    "img.size_px": "size of the face",
+    "img.size_share": "size of the face",
+    "img.x": "distance of the face from the middle",
+    "img.y": "height of the face in the picture",
+    "img.turn": "turn of the head",
+}
+"""What a run measures of its pictures, in words."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """An attribute whose groups also differ in something else that changes the result."""
+
+    attribute: str
+    conditions: str
+    option: str
+
+    @property
+    def sentence(self) -> str:
+        """What that means for its gaps."""
+        name = self.attribute[:1].upper() + self.attribute[1:]
+        return f"{name} goes with {self.conditions}: a gap by {self.attribute} may come from that."
+
+
+def together(notes: list[str]) -> list[Together]:
+    """The notes of an audit about attributes that go with a condition, in words.
+
+    >>> note = "gender goes with img.size_px and beard (Cramér's V 0.69), which predict recall@0.5: "
+    >>> note += "--by gender --given img.size_px,beard holds that equal"
+    >>> [one.sentence for one in together([note, "another note"])]
+    ['Gender goes with size of the face and beard: a gap by gender may come from that.']
+    """
+    pairs = []
+    for match in filter(None, map(_TOGETHER.fullmatch, notes)):
+        names = list(dict.fromkeys(condition_label(name) for name in match["given"].split(",")))
+        option = f"--by {match['attribute']} --given {match['given']}"
+        pairs.append(Together(attribute_label(match["attribute"]), " and ".join(names), option))
+    return pairs
+
+
+def condition_label(name: str) -> str:
+    """A condition in words.
+
+    >>> condition_label("img.size_px:quantiles4"), condition_label("hair_colour")
+    ('size of the face', 'hair colour')
+    """
+    return MEASURED.get(name.partition(":")[0]) or attribute_label(name)
+
+
+def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> list[str]:
+    """That people are rendered, what a reader left out, and in one line which attributes go with others."""
+    twins = " alone decides"
+    of_audit = [note for note in source.audit.notes if twins not in note]
+    card = dataset.get("card") or {}
+    warning = [RENDERED] if card.get("warning") and not card.get("real_people", True) else [card.get("warning") or ""]
+    plain = [note for note in of_audit if not _TOGETHER.fullmatch(note)]
+    return [
+        str(note)
+        for note in (*notes, *plain, _in_one_line(together(of_audit)), *warning, *(dataset.get("notes") or []))
+        if note
+    ]
+
+
+def _in_one_line(pairs: list[Together]) -> str:
+    """Of several attributes the first in words, the others by name."""
+    if not pairs:
+        return ""
+    others = [pair.attribute for pair in pairs[1:]]
+    also = f" The same holds for {', '.join(others)}" if others else ""
+    return pairs[0].sentence + also

@@ -1,0 +1,163 @@
+"""First screens of unusual runs: nobody is failed, everybody is, predictions are missing, names are long."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import countenance as ct
+from countenance.auditing import audit
+from countenance.report import write_report
+from countenance.report.album import Album
+from countenance.report.first_screen import FirstScreen, first_screen
+from countenance.report.notes import first_notes, together
+from countenance.report.sentences import decision
+from countenance.report.source import AuditSource, ReportSource
+from countenance.run import Run, audit_run, evaluate, store_audit
+from countenance.testing import DiscDetector, small_dataset, write_small_dataset
+
+NUMBER = re.compile(r"\d[\d,.]*")
+
+
+class Crashing(DiscDetector):
+    """Raises for every picture of people with the darkest tone."""
+
+    name = "crashing"
+
+    def __init__(self) -> None:
+        super().__init__()
+        dark = [sample for sample in small_dataset(120) if sample.subjects[0].attributes["skin_tone"] == "monk_9"]
+        self.dark = {sample.load().tobytes() for sample in dark}
+
+    def __call__(self, images: Sequence[np.ndarray]) -> list[Any]:
+        if any(image.tobytes() in self.dark for image in images):
+            raise RuntimeError("no memory")
+        return super().__call__(images)
+
+
+class Blind(DiscDetector):
+    name = "blind"
+
+    def __call__(self, images: Sequence[np.ndarray]) -> list[Any]:
+        return [self._one(image, 255) for image in images]
+
+
+@pytest.fixture(scope="module")
+def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Run]:
+    data = write_small_dataset(tmp_path_factory.mktemp("discs") / "data", n=120)
+
+    def make(model: Any) -> Run:
+        out = tmp_path_factory.mktemp(model.name) / "run"
+        run = evaluate(model, "face_localization", str(data), out=out, batch=1, max_failures=1.0)
+        store_audit(run, audit_run(run, by=["skin_tone", "gender"], metrics=["recall@0.5"], min_n=5))
+        return run
+
+    return make
+
+
+def screen(run: Run) -> FirstScreen:
+    source = ReportSource.of(run)
+    return first_screen(source, run.model_name, Album.of(source, "auto"))
+
+
+def test_where_nobody_is_failed_faces_and_counts_are_there(run_of: Callable[[Any], Run]) -> None:
+    first = screen(run_of(DiscDetector()))
+    assert first.second == "disc-detector misses none of 120 pictures of 60 people."
+    (row,) = first.failures.rows
+    assert row.counts == "none of 120 missed" and len(row.pairs) == 6
+    assert {tile.word for pair in row.pairs for tile in pair if tile} == {"found"}
+    assert first.forest is not None
+    assert all(bar.verdict != "not confirmed" for bar in first.forest.rows if bar.mark == "none")
+
+
+def test_where_everybody_is_failed_the_mark_is_red_and_faces_are_shown(run_of: Callable[[Any], Run]) -> None:
+    first = screen(run_of(Blind()))
+    assert first.mark == "severe" and first.sentence.startswith("blind fails everybody: it misses 120 of 120")
+    assert {miss.word for row in first.failures.rows for miss, _ in row.pairs} == {"missed"}
+
+
+def test_pictures_without_a_prediction_are_shown_as_such(run_of: Callable[[Any], Run]) -> None:
+    run = run_of(Crashing())
+    failed = {str(row["sample"]) for row in run.failures().to_pylist()}
+    first = screen(run)
+    assert first.sentence.startswith("crashing gives no prediction for 40 of 40 people")
+    assert first.failures.total == len(failed) == 40 and first.failures.unanswered
+    shown = [miss for row in first.failures.rows for miss, _ in row.pairs]
+    assert shown and all(miss.sample in failed and miss.word == "without a prediction" for miss in shown)
+    hits = [hit for row in first.failures.rows for _, hit in row.pairs if hit is not None]
+    assert hits and not {hit.sample for hit in hits} & failed
+    assert first.forest is not None and first.forest.noun == "missing predictions"
+    assert first.forest.rows[0].size == "40 of 40" and first.forest.rows[-1].verdict == ""
+
+
+def first_audit() -> Any:
+    return audit({"sex": ["f", "m"] * 30, "found": [1, 1, 1, 0] * 15}, by=["sex"], metrics=["found"])
+
+
+def test_no_sentence_of_the_first_screen_has_more_than_three_numbers() -> None:
+    rng = np.random.default_rng(1)
+    rows: dict[str, list[Any]] = {"identity": [], "light": [], "gender": [], "found": []}
+    for person in range(400):
+        for shot in range(4):
+            rows["identity"].append(f"p{person}")
+            rows["light"].append("dim" if shot % 2 else "bright")
+            rows["gender"].append("female" if person % 2 else "male")
+            rows["found"].append(int(rng.random() < (0.75 if shot % 2 else 0.97)))
+    first = first_screen(AuditSource(audit(rows, by=["light", "gender"], metrics=["found"]), None), "Haar")
+    for text in (first.sentence, *re.split(r"(?<=\.) ", first.second)):
+        assert len(NUMBER.findall(text)) <= 3, text
+    assert re.fullmatch(r"Haar fails \d+ of 800 pictures of 400 people in dim light\.", first.sentence)
+
+
+def test_the_decision_has_no_code_names(run: Run) -> None:
+    text = decision(ReportSource.of(run))
+    assert text.startswith("Somebody is served worse. ") and "faces found is" in text
+    for code in ("recall@", "average_recall", "skin_tone", "age_group", "disparity", "insufficient", " = "):
+        assert code not in text
+
+
+def test_what_goes_together_is_one_line_in_words() -> None:
+    note = (
+        "{} goes with beard and img.size_px (Cramér's V 0.69), which predict recall@0.5, average_recall: "
+        "--by {} --given beard,img.size_px holds that equal"
+    )
+    notes = [note.format("gender", "gender"), note.format("hair_colour", "hair_colour")]
+    assert [pair.option for pair in together(notes)] == [
+        "--by gender --given beard,img.size_px",
+        "--by hair_colour --given beard,img.size_px",
+    ]
+    source = AuditSource(first_audit(), None)
+    source.audit.notes[:] = [*notes, "four rows have no answer"]
+    lines = first_notes(source, [], {})
+    assert lines == [
+        "four rows have no answer",
+        "Gender goes with beard and size of the face: a gap by gender may come from that. "
+        "The same holds for hair colour",
+    ]
+
+
+def test_a_small_group_is_not_told_to_the_thousand() -> None:
+    rows: dict[str, list[Any]] = {"identity": [], "country": [], "found": []}
+    for person in range(200):
+        for shot in range(4):
+            rows["identity"].append(f"p{person}")
+            rows["country"].append("Mali" if person < 5 else "other")
+            rows["found"].append(int(person >= 5 and (person + shot) % 40 > 0))
+    first = first_screen(AuditSource(audit(rows, by=["country"], metrics=["found"]), None), "m")
+    assert [line.more for line in (*first.who, *first.when)] == ["only 5 people: a gap is shown, its size is not"]
+
+
+def test_a_page_of_long_names_has_words_in_whole(tmp_path: Path) -> None:
+    value = "photographed by the wide-angle lens of the second-generation doorbell camera at dusk"
+    rows = {"how_it_was_taken": [value, "indoors"] * 200, "found": [0, 1, 1, 1] * 100}
+    page = ct.audit(rows, ["how_it_was_taken"], ["found"]).report(tmp_path / "page.html")
+    assert Path(page).read_text(encoding="utf-8").count(value) >= 3
+
+
+def test_the_report_of_a_run_without_gaps_has_a_face_and_a_count(run_of: Callable[[Any], Run], tmp_path: Path) -> None:
+    page = write_report(run_of(DiscDetector()), tmp_path / "page.html").read_text(encoding="utf-8")
+    first = page[page.index('class="first') : page.index('class="first-foot')]
+    assert "<img" in first and "short-forest" in first and "none of 120" in first
