@@ -14,7 +14,6 @@ PUBLIC_GIVEN = {
     "api.py": ("audit",),
     "auditing/result.py": ("Audit",),
     "auditing/given_finding.py": ("GivenFinding",),
-    "cli/auditing.py": ("audit",),
     "cli/evaluating.py": ("run",),
     "gating/kinds.py": ("GapRule", "VerdictRule"),
     "settings/audit.py": ("AuditFields",),
