@@ -19,6 +19,7 @@ from countenance.cli import (
     data,
     discovering,
     doctor,
+    documentation,
     evaluating,
     fhibe,
     gating,
@@ -57,6 +58,7 @@ gating.register(app)
 cards.register(app)
 viewing.register(app)
 doctor.register(app)
+documentation.register(app)
 calibrating.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(people.app, name="people")

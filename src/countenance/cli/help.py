@@ -33,6 +33,7 @@ EXAMPLES = {
     "export": "countenance export out/run --what groups --out groups.csv",
     "view": "countenance view out",
     "doctor": "countenance doctor",
+    "docs": "countenance docs how-to/own-detector",
     "calibration": "countenance calibration --near runs/mine",
     "models list": "countenance models list",
     "data list": "countenance data list",
@@ -92,7 +93,7 @@ EXAMPLES = {
 """An example of each command and of each group of commands."""
 
 COMMANDS = {
-    "Start": ("demo", "doctor", "list", "models", "data", "people"),
+    "Start": ("demo", "docs", "doctor", "list", "models", "data", "people"),
     "Evaluate and audit": ("run", "audit", "discover", "plan", "suite"),
     "Compare and decide": ("compare", "leaderboard", "gate"),
     "Show and pass on": ("report", "view", "card", "export"),
@@ -179,7 +180,7 @@ def _help(leaf: Any, example: str, context: Any, formatter: Any) -> None:
 
 def _options(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
     """Arguments and options of a command by section: names and values, and what they mean."""
-    sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Required": []} | {title: [] for title in OPTIONS}
+    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Required", *OPTIONS)}
     others: list[tuple[str, str]] = []
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
