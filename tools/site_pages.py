@@ -61,7 +61,7 @@ def settings_page() -> str:
     text = [
         "# Settings",
         "",
-        "The arguments of `ct.evaluate` and `ct.audit` and the options of the commands are generated from these settings.",
+        "Arguments of `ct.evaluate` and `ct.audit` and options of the commands are generated from these settings.",
         "",
     ]
     for model in (ModelSettings, DataSettings, RunSettings, EngineSettings, AuditSettings):
