@@ -65,14 +65,15 @@ def plan(
     comparison: str = "rest",
     min_n: int = 20,
 ) -> Plan:
-    """People and rows that each of `groups` equal groups needs so that one group's effect is seen with the given power.
+    """People and rows that each of `groups` equal groups needs so that an effect on one group is seen with this power.
 
     `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations, means).
-    Each group is compared with the rest (or with each other: `comparison="pairs"`), at α over the number of
-    comparisons, as Holm asks at worst; two groups are one comparison, and a mean takes two tests (mean and ranks). Rows
-    of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their correlation `icc`
-    (deff = 1 + (rows - 1)·icc). `sd` is the standard deviation of a mean's rows; where a group that is served worse
-    also varies more, give that of this group. No group is smaller than the `min_n` people that an audit asks for.
+    Each group is compared with the rest (or with each other: `comparison="pairs"`), at α divided by the number of
+    comparisons, the strictest level of Holm; two groups are one comparison, and a mean takes two tests (mean and
+    ranks). Rows of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their
+    correlation `icc` (deff = 1 + (rows - 1)·icc). `sd` is the standard deviation of a mean's rows; if a group that is
+    served worse also varies more, use that of this group. No group is smaller than `min_n` people, the least that an
+    audit needs.
 
     >>> plan(baseline=0.95, effect="h=.2", groups=2).n_per_group
     393
