@@ -49,7 +49,7 @@ def gate(
         say(template(Run(run, verified=verified)), nl=False)
         return
     if policy is None:
-        raise InputError(f"--policy is missing; `countenance gate --init {run} > gate.yaml` writes one to begin with")
+        raise InputError(f"--policy is missing; `countenance gate --init {run} > gate.yaml` writes one to start from")
     before = None if baseline is None else Run(baseline, verified=verified)
     show(judge(Run(run, verified=verified), policy, baseline=before, any_time=any_time), junit, json, markdown)
 

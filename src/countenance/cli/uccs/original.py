@@ -134,7 +134,7 @@ def baseline_recognition(
     config, _ = _config(ctx.args)
     arch = config["recognition.arch"]
     if arch == ORIGINAL_NETWORK:
-        say(f"notice: the network {arch} is not shipped here; {EMBEDDING} stands for it", err=True)
+        say(f"notice: the network {arch} is not shipped; {EMBEDDING} stands for it", err=True)
         arch = EMBEDDING
     names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file")
     gallery, probes, detections = (config.path(name) for name in names)
