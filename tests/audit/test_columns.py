@@ -519,8 +519,9 @@ def test_what_is_a_table_and_what_is_not(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean 'gender'"):
         Source({"attr.gender": ["f"]}).resolve("Gander", "attr.", "attribute")
     twice = Source(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
-    with pytest.raises(InputError, match="2 columns are named 'a'"):
-        twice.resolve("a")
+    for use in (twice.resolve, lambda name: twice.read([], [name])):
+        with pytest.raises(InputError, match="2 columns are named 'a'"):
+            use("a")
     for name, text, said in (
         ("empty.csv", "", "empty file"),
         ("semi.csv", "a;b\n", "separated by semicolons"),

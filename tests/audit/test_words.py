@@ -13,7 +13,6 @@ from countenance.auditing.comparisons import Draft, direction, disjoint, referre
 from countenance.auditing.finding import Estimate, Finding
 from countenance.auditing.groups import Grouping
 from countenance.auditing.headline import by_weight, deltas_of, headline, served_worse, which_interval
-from countenance.auditing.plot import forest
 from countenance.auditing.result import Audit
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.sums import Cross, GroupSums, Side, simple
@@ -29,6 +28,7 @@ from countenance.auditing.verdict import (
     shown,
 )
 from countenance.errors import InputError
+from countenance.report.draw.interactive import forest
 from countenance.testing import DiscDetector, small_dataset
 
 

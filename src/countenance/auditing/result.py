@@ -97,9 +97,7 @@ class Audit(BaseModel):
 
     def plot(self, metric: str | None = None, depth: int = 1) -> Any:
         """A forest plot of one metric (default: the first) as a plotly figure."""
-        from countenance.auditing.plot import forest
-
-        return forest(self, metric, depth)
+        return import_module("countenance.report.draw.interactive").forest(self, metric, depth)
 
     def to_dict(self, *, groups: bool = False) -> dict[str, Any]:
         """The audit as plain values (NaN and infinities as None); equity measures if they were computed."""

@@ -53,7 +53,7 @@ def make_data(
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.suites.bias_bounty.make_data import write_challenge
+    from countenance.suites.bias_bounty.made_data import write_challenge
 
     counts = write_challenge(out, people, unlabelled=unlabelled, seed=seed, progress=partial(progress, quiet=quiet))
     for split, row in counts.items():
@@ -156,7 +156,7 @@ def score(
     if submission is not None:
         write_json(submission, score_result.submission(name))
     if out is not None:
-        from countenance.suites.bias_bounty.run import write_run
+        from countenance.suites.bias_bounty.task import write_run
 
         finished = write_run(
             out, predictions, files, score_result, predictions.stem if name == "unnamed" else name, note
@@ -195,7 +195,7 @@ def open_(
     board: Annotated[Path, typer.Argument(help="The folder of submissions; it is created.", metavar="BOARD")],
     opens: Annotated[str | None, typer.Option(help="When the contest opens, such as 2026-11-15.")] = None,
     closes: Annotated[str | None, typer.Option(help="When the contest closes.")] = None,
-    title: Annotated[str, typer.Option(help="What the contest is called on its page.")] = "",
+    title: Annotated[str | None, typer.Option(help="What the contest is called on its page.")] = None,
     crew: Annotated[
         list[str] | None, typer.Option(help="A crew that takes part; may be repeated (default: everyone may).")
     ] = None,
@@ -203,13 +203,22 @@ def open_(
         int | None, typer.Option(min=1, help="How many entries a crew may have on the board (default: any number).")
     ] = None,
 ) -> None:
-    """Set the dates and crews of a contest; entries outside them are refused by `submit` and not ranked."""
+    """Set the dates and crews of a contest; entries outside them are refused by `submit` and not ranked.
+
+    What is not named stays as it was set before; `--closes ""` takes a date back.
+    """
     from countenance.suites.bias_bounty.contest import Contest, open_contest
 
-    contest = Contest(
-        title=title, opens=opens, closes=closes, crews=tuple(crew or ()), entries_per_crew=entries_per_crew
-    )
-    say(f"contest  {open_contest(board, contest)}")
+    named = {
+        "title": title,
+        "opens": opens,
+        "closes": closes,
+        "crews": tuple(crew) if crew else None,
+        "entries_per_crew": entries_per_crew,
+    }
+    changed = {name: value or None for name, value in named.items() if value is not None}
+    contest = Contest.read(board).model_copy(update=changed | ({"title": title} if title is not None else {}))
+    say(f"contest  {open_contest(board, contest)}: {contest.sentence()}")
 
 
 @app.command()

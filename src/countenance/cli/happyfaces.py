@@ -62,7 +62,7 @@ def build(
         return
     if official is None or lfw is None:
         raise InputError("build: give --official DIR and --lfw DIR, or --people")
-    from countenance.suites.happyfaces.build import build_official, to_make
+    from countenance.suites.happyfaces.printed_sets import build_official, to_make
 
     with progress("printing words", to_make(official), quiet=quiet) as step:
         count = build_official(official, lfw, out, step)
@@ -290,9 +290,9 @@ def ask(
     from countenance.cli.progress import progress
     from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.files import write_json
-    from countenance.suites.happyfaces.ask import ask as ask_about
-    from countenance.suites.happyfaces.ask import at_the_terminal, means, simulated
     from countenance.suites.happyfaces.interface import CannotAnswer
+    from countenance.suites.happyfaces.questions import ask as ask_about
+    from countenance.suites.happyfaces.questions import at_the_terminal, means, simulated
 
     _not_a_folder(json_)
     data = read_happyfaces(data_directory)

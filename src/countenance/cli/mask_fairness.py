@@ -101,8 +101,8 @@ def assess(
     from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.metrics.readings import Reading
     from countenance.report import write_report
-    from countenance.suites.mask_fairness.assess import assess as run_assessment
-    from countenance.suites.mask_fairness.assess import summary_lines
+    from countenance.suites.mask_fairness.assessment_run import assess as run_assessment
+    from countenance.suites.mask_fairness.assessment_run import summary_lines
     from countenance.suites.mask_fairness.saved_predictions import predictions_of
 
     if (detector is None) == (predictions is None):
@@ -192,7 +192,7 @@ def make_data(
     from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
     from countenance.files import staged
     from countenance.metrics.readings import Reading
-    from countenance.suites.mask_fairness.make_data import make_data as write
+    from countenance.suites.mask_fairness.made_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
@@ -215,8 +215,8 @@ def compare(
     """Compare two detectors face by face, overall and within groups."""
     from countenance.files import write_text
     from countenance.suites.mask_fairness.assessment import csv_text
-    from countenance.suites.mask_fairness.compare import compare as compare_runs
-    from countenance.suites.mask_fairness.compare import table_rows
+    from countenance.suites.mask_fairness.comparison import compare as compare_runs
+    from countenance.suites.mask_fairness.comparison import table_rows
 
     comparison = compare_runs(first, second, _names(by))
     rows = table_rows(comparison)

@@ -1,4 +1,4 @@
-"""`countenance plan`: how many people an assessment needs, and what data at hand can see."""
+"""`countenance plan` and `calibration`: how many people an assessment needs, what data can see, how verdicts held."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from countenance.cli.audit_options import By, attributes_of, audit_arguments
-from countenance.cli.lines import say
+from countenance.cli.lines import say, width
 from countenance.cli.settings import only
+from countenance.cli.shared_options import Json
+from countenance.cli.tables import fitted
 from countenance.errors import InputError
 from countenance.settings import AuditFields
 
@@ -86,5 +88,43 @@ def line_of(row: dict[str, object], power: float) -> str:
     if row["more"] is None:
         return f"{line}. How many more {target} needs cannot be said."
     more = int(str(row["more"]))
-    both = ", and the same share more on the other side" if row["both_sides"] else ""
-    return f"{line}. {target} needs about {more:,} more {unit if more == 1 else units}{both}."
+    both = ", and as large a share more on the other side" if row["both_sides"] else ""
+    return f"{line}; {target} takes about {more:,} more {unit if more == 1 else units}{both}"
+
+
+def calibration(
+    near: Annotated[str | None, typer.Option(help="A run: only the lines nearest to its sizes.")] = None,
+    json: Json = None,
+) -> None:
+    """Show how often verdicts, intervals and sample sizes were right on simulated data whose truth is known."""
+    from countenance.calibration_table import calibration as lines_near
+    from countenance.calibration_table import calibration_hash
+    from countenance.files import write_json
+    from countenance.run import Run
+    from countenance.run.auditing import read_audit
+
+    audit = None if near is None else read_audit(Run(near))
+    lines = lines_near(audit)
+    rows = [("kind", "promised", "came out", "people", "groups", "simulated")]
+    rows += [
+        (
+            line.kind,
+            f"{line.nominal:g}",
+            f"{line.value:.3f} ± {line.se:.3f}",
+            f"{line.n:,}" if line.n else "",
+            f"{line.groups}" if line.groups else "",
+            f"{line.surface}, {line.process}",
+        )
+        for line in lines
+    ]
+    for text in fitted(rows, width()):
+        say(text)
+    say(f"table    {calibration_hash()}")
+    if json is not None:
+        write_json(json, {"lines": [line.model_dump() for line in lines]})
+
+
+def register(app: typer.Typer) -> None:
+    """Put these commands at the top level."""
+    app.command()(plan)
+    app.command()(calibration)

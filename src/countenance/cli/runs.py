@@ -16,7 +16,7 @@ MOST_NAMED = 10
 def verify(run: RunPlace) -> None:
     """Check that every file of a run has the content that was written (exit 0: intact, 2: damaged)."""
     from countenance.run.store import RunStore
-    from countenance.run.verify import verify as check
+    from countenance.run.verification import verify as check
 
     verification = check(RunStore(run))
     if verification.problems:

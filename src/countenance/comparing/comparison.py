@@ -95,6 +95,8 @@ class ComparisonQuestion:
         paired = pair_entries(
             entries, by=listed, metrics=measured, pair=pair, cluster=settings.cluster, where=settings.conditions
         )
+        if measured is None:
+            paired = paired.assessable()
         paired.notes.extend(dict.fromkeys(line for entry in entries if entry.run for line in entry.run.cautions))
         return cls(entries, listed, paired, settings)
 

@@ -172,7 +172,8 @@ def badge_of(comparison: Comparison) -> tuple[str, str]:
         return words.UNSURE, "cannot tell"
     open_groups = [g for g in comparison.groups if g.delta is not None and not g.not_worse and g.group != UNKNOWN]
     if open_groups or comparison.absent:
-        return words.UNSURE, f"{verdicts[0]} overall; a loss is not ruled out for everyone"
+        overall = "no difference that matters" if verdicts[0].startswith("no ") else verdicts[0]
+        return words.UNSURE, f"{overall} overall; for some groups a loss is not ruled out"
     return words.NONE, BETTER if BETTER in verdicts else verdicts[0]
 
 

@@ -153,7 +153,7 @@ def board_badge(board: Leaderboard) -> tuple[str, str]:
     tied = [pair for pair in board.overall if {pair.a, pair.b} <= first]
     if any(pair.verdict == CANNOT_TELL for pair in tied):
         return words.UNSURE, "who is first cannot be told"
-    return words.NONE, "one model is first" if len(first) == 1 else "models that are alike are first"
+    return words.NONE, "one model is first" if len(first) == 1 else "several models share first place"
 
 
 def _columns(standings: Sequence[Standing]) -> list[tuple[str, str, str]]:

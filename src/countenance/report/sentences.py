@@ -7,7 +7,17 @@ from collections.abc import Sequence
 
 from countenance.auditing.headline import deltas_of, failing, where_words, which_interval
 from countenance.report import numbers, words
-from countenance.report.harms import TWINS, Harm, everyone, failing_share, harm_of, harms, metric_words, size_key
+from countenance.report.harms import (
+    NO_ANSWER,
+    TWINS,
+    Harm,
+    everyone,
+    failing_share,
+    harm_of,
+    harms,
+    metric_words,
+    size_key,
+)
 from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.report.words import DISPARITY, UNTESTABLE
@@ -70,8 +80,7 @@ def in_sentences(text: str, verb: str) -> str:
     >>> in_sentences("MTCNN misses 7 of 50 masked people, and none of 60 others.", "misses")
     'MTCNN misses 7 of 50 masked people, and none of 60 others.'
     """
-    many = len(re.findall(r"\d[\d,.]*", text)) > MOST_NUMBERS
-    return text.replace(", and ", f". It {verb} ", 1) if many else text
+    return " ".join(part for part in in_two(text, verb) if part)
 
 
 def in_two(text: str, verb: str) -> tuple[str, str]:
@@ -79,10 +88,15 @@ def in_two(text: str, verb: str) -> tuple[str, str]:
 
     >>> in_two("MTCNN misses 7 of 50 masked people over 60, and 1 of 750 pictures of others.", "misses")
     ('MTCNN misses 7 of 50 masked people over 60.', 'It misses 1 of 750 pictures of others.')
+    >>> in_two(f"It {NO_ANSWER.verb} 4 of 16 pictures of 2 women, and none of 60 others.", NO_ANSWER.verb)
+    ('It gives no prediction for 4 of 16 pictures of 2 women.', 'It has one for all 60 others.')
     """
-    split = in_sentences(text, verb)
-    head, sign, rest = split.partition(f". It {verb} ")
-    return (f"{head}.", f"It {verb} {rest}") if sign and split != text else (text, "")
+    head, sign, rest = text.partition(", and ")
+    if not sign or len(re.findall(r"\d[\d,.]*", text)) <= MOST_NUMBERS:
+        return text, ""
+    if verb == NO_ANSWER.verb and rest.startswith("none of "):
+        return f"{head}.", f"It has one for all {rest.removeprefix('none of ')}"
+    return f"{head}.", f"It {verb} {rest}"
 
 
 def harm_sentence(model: str, harm: Harm) -> str:

@@ -57,7 +57,7 @@ def evaluation(
     """Version 3: evaluate detection and recognition as a CONFIG.yaml says; other words override it (--eval.iou 0.5)."""
     from countenance.cli.uccs.output import Output, columns, ready_to_plot, written
     from countenance.suites.uccs import CurveSettings
-    from countenance.suites.uccs.evaluate import evaluate
+    from countenance.suites.uccs.score_curves import evaluate
 
     config, tasks = _config(ctx.args)
     data, which, exclude = config.path("data_directory"), config["which_set"], config.path("eval.exclude_gallery")
@@ -128,7 +128,7 @@ def baseline_recognition(
 ) -> None:
     """Version 3: embed the gallery and the detected faces as a CONFIG.yaml says."""
     from countenance.suites.uccs.baseline import Baseline
-    from countenance.suites.uccs.baseline.recognize import EmbeddingFiles, recognize
+    from countenance.suites.uccs.baseline.recognition import EmbeddingFiles, recognize
     from countenance.suites.uccs.config import EMBEDDING
 
     config, _ = _config(ctx.args)

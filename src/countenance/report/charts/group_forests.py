@@ -55,11 +55,11 @@ def group_forest(source: Audited, metric: Metric) -> Forest | None:
     everybody = _everybody(overall) if overall else None
     return Forest(
         metric.name,
-        f"{metric.name} (lower is better)" if metric.better == "lower" else metric.name,
+        f"{wording.noun} (lower is better)" if metric.better == "lower" else wording.noun,
         Scale.around(bounds(row for block in blocks for row in block.rows), kind),
         tuple(blocks),
         overall.estimate if overall else None,
-        f"everybody {everybody.value}" if everybody else "",
+        f"everyone {everybody.value}" if everybody else "",
         AUDIT_MARKS,
         metric.better,
         wording.noun,

@@ -15,7 +15,7 @@ from countenance.run.auditing import audit_again, read_audit, store_audit
 from countenance.run.file_names import AUDIT, MANIFEST, REPORT
 from countenance.run.purge import reduce_again
 from countenance.run.run import Run
-from countenance.suites.fhibe.evaluate import ABOUT, read
+from countenance.suites.fhibe.evaluation import ABOUT, read
 from countenance.suites.fhibe.published import write_published
 from countenance.suites.fhibe.report import PDF, ReportedRun, write_pages
 from countenance.suites.fhibe.settings import ENCODINGS, FILE, RUNS, FhibeSettings

@@ -12,8 +12,8 @@ from countenance.data.adapters.fhibe.table import dataset_folder
 from countenance.data.reading.columns import literal
 from countenance.errors import InputError
 from countenance.run.run import Run
-from countenance.suites.fhibe.evaluate import amended
-from countenance.suites.fhibe.evaluate import evaluate_task as evaluate
+from countenance.suites.fhibe.evaluation import amended
+from countenance.suites.fhibe.evaluation import evaluate_task as evaluate
 from countenance.suites.fhibe.original.figures import Figures
 from countenance.suites.fhibe.original.helpers import LOG, get_project_root
 from countenance.suites.fhibe.report import write_bias_report
