@@ -235,7 +235,7 @@ def sweep(
 
 
 def _not_a_folder(path: Path, flag: str = "--json") -> None:
-    """Refuse now what would fail after all the work."""
+    """Refuse early what would fail after the work is done."""
     if path.is_dir():
         raise InputError(f"{flag} {path}: a folder; name a file")
 
