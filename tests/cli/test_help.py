@@ -1,6 +1,9 @@
 """Help texts: every command has an example that its own options allow, and options mean one thing everywhere."""
 
+import os
 import shlex
+import subprocess
+import sys
 from collections import defaultdict
 
 import pytest
@@ -93,3 +96,22 @@ def test_a_flag_takes_one_kind_of_value_in_all_commands():
                     if flag.startswith("--"):
                         kinds[flag][str(option.type_descriptor.annotation)].append(name)
     assert {flag: dict(found) for flag, found in kinds.items() if len(found) > 1 and flag not in ALIKE} == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("countenance ca", ["calibration", "card"]), ("countenance run --mo", ["--model"])],
+    ids=["commands", "options"],
+)
+def test_the_shell_completes_commands_and_options(typed, completed):
+    """What `countenance --install-completion` makes bash ask."""
+    program = "import sys; sys.argv[0] = 'countenance'; from countenance.cli.app import main; main()"
+    question = {
+        "_COUNTENANCE_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+    }
+    outcome = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | question, capture_output=True, text=True, check=False
+    )
+    assert sorted(outcome.stdout.split()) == completed, outcome.stderr
