@@ -66,7 +66,10 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if all(delta is None for delta in deltas_of(audit.settings).values()):
         return "No gap is shown; which gap would matter was not said."
     unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
-    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons have not enough people to tell."
+    if len(audit.findings) == 1:
+        return "No gap is shown, but the comparison has not enough people to tell."
+    have = "has" if unsure == 1 else "have"
+    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons {have} not enough people to tell."
 
 
 def in_sentences(text: str, verb: str) -> str:

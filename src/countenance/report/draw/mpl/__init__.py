@@ -47,7 +47,7 @@ CHART_ENDINGS = (*ENDINGS, ".html")
 
 
 def check_chart(path: Path) -> None:
-    """Refuse a chart's file of another ending, and say which extra is missing, before any work is done."""
+    """Refuse a file name with another ending, or name the missing extra, before any work is done."""
     if path.suffix.lower() not in CHART_ENDINGS:
         raise InputError(f"{path}: plots are written as {', '.join(CHART_ENDINGS)}; choose one of these endings")
     if path.suffix.lower() in ENDINGS:
