@@ -2,7 +2,9 @@
 
 import hashlib
 from collections import Counter
+from itertools import combinations
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -27,13 +29,52 @@ def test_the_truth_is_true() -> None:
 
 def test_the_set_is_as_large_as_promised(people: Dataset) -> None:
     parts = Counter(sample.attributes["part"] for sample in people)
-    assert parts["portraits"] >= 480 and parts["bodies"] >= 80 and parts["groups"] >= 60 and parts["objects"] >= 100
-    portraits = Counter(s.subjects[0].identity for s in people if s.attributes["part"] == "portraits")
-    assert len(portraits) >= 120 and min(portraits.values()) >= 4
-    bases = Counter(str(s.attributes["base"]) for s in people if s.attributes["part"] == "twins")
-    assert len(bases) >= 40
-    changes = Counter(s.attributes["change"] for s in people if s.attributes["part"] == "twins")
-    assert changes["skin_tone"] >= 4 * 40 and min(changes[c] for c in ("smile", "mask", "age")) >= 40
+    assert parts["portraits"] == 1600 and parts["bodies"] >= 80 and parts["groups"] >= 60 and parts["objects"] >= 100
+    assert min(parts[part] for part in ("scene", "natural", "lookalikes", "attacks")) >= 40
+    portraits = [sample.subjects[0] for sample in people if sample.attributes["part"] == "portraits"]
+    shots = Counter(person.identity for person in portraits)
+    assert min(shots.values()) >= 2 and sum(n >= 4 for n in shots.values()) >= 200
+    tone = {person.identity: person.attributes["skin_tone"] for person in portraits}
+    assert len(set(tone.values())) == 10 and min(Counter(tone.values()).values()) >= 60
+
+
+def test_every_twin_base_has_every_change(people: Dataset) -> None:
+    twins = [sample for sample in people if sample.attributes["part"] == "twins"]
+    assert len({sample.attributes["base"] for sample in twins}) >= 40
+    changes = Counter(sample.attributes["change"] for sample in twins)
+    assert changes["skin_tone"] == 4 * 40 and len(changes) == 16
+    assert all(count == 40 for change, count in changes.items() if change != "skin_tone")
+
+
+def cramers_v(first: list[object], second: list[object]) -> float:
+    """From the counts of every pair of values."""
+    rows, columns = sorted(set(first), key=str), sorted(set(second), key=str)
+    table = np.zeros((len(rows), len(columns)))
+    for a, b in zip(first, second, strict=True):
+        table[rows.index(a), columns.index(b)] += 1
+    expected = np.outer(table.sum(1), table.sum(0)) / table.sum()
+    chi2 = ((table - expected) ** 2 / expected).sum()
+    return float(np.sqrt(chi2 / table.sum() / (min(table.shape) - 1)))
+
+
+def test_attributes_of_the_portraits_go_with_nothing_else(people: Dataset) -> None:
+    portraits = [sample for sample in people if sample.attributes["part"] == "portraits"]
+    names = ("skin_tone", "age_group", "gender", "hair", "hair_colour", "headwear", "glasses")
+    columns = {name: [sample.subjects[0].attributes[name] for sample in portraits] for name in names}
+    columns["light"] = [sample.attributes["light"] for sample in portraits]
+    pairs = {pair: cramers_v(columns[pair[0]], columns[pair[1]]) for pair in combinations(columns, 2)}
+    assert max(pairs.values()) <= 0.1, max(pairs.items(), key=lambda item: item[1])
+
+
+def test_every_portrait_shows_a_face_up_to_its_edges(people: Dataset) -> None:
+    """A lamp before the camera once hid the face, and an enlarged picture had a dark last row and column."""
+    for sample in people:
+        if sample.attributes["part"] == "portraits":
+            assert "face_luminance" in sample.subjects[0].attributes, sample.id
+            if sample.attributes["reduce"] > 1:
+                pixels = sample.load().astype(float)
+                assert pixels[-1].mean() > 0.5 * pixels[-2].mean(), sample.id
+                assert pixels[:, -1].mean() > 0.5 * pixels[:, -2].mean(), sample.id
 
 
 def test_the_set_fits_into_the_wheel() -> None:
@@ -52,7 +93,7 @@ def test_no_identity_is_in_two_splits(people: Dataset) -> None:
     for sample in people:
         if sample.attributes["part"] == "portraits":
             split.setdefault(str(sample.subjects[0].identity), set()).add(sample.attributes["split"])
-    assert all(len(found) == 1 for found in split.values())
+    assert all(len(parts) == 1 for parts in split.values())
 
 
 def test_every_picture_is_the_one_whose_hash_is_stored(people: Dataset) -> None:
