@@ -25,7 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 from scale import index  # noqa: E402
 
 from countenance.run import Run, evaluate  # noqa: E402
-from countenance.run.verify import verify  # noqa: E402
+from countenance.run.verification import verify  # noqa: E402
 from countenance.storage import open_storage  # noqa: E402
 from ray_cluster import Cluster  # noqa: E402
 from s3_servers import BUCKET, CREDENTIALS, moto_server  # noqa: E402

@@ -1,8 +1,9 @@
 """What measuring a picture's conditions (`img.*`) costs beside decoding it, in one run on the same pictures.
 
 `python benchmarks/conditions.py` takes rendered people as they are stored, and as JPEG and WebP files of three sizes,
-and prints the processor time of decoding, of measuring right after it as a run does, and their ratio: of each picture
-the least of several rounds, since other work on the machine only adds to it.
+and prints the processor time of decoding and of measuring right after it as a run does, their ratio, and the part that
+no measuring can do without: looking the pixels up and mixing their colours. Of each picture the least of several rounds
+counts, since other work on the machine only adds to it.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from countenance.data import Sample, load_dataset
-from countenance.data.conditions import measured
+from countenance.data.conditions import _grid, _values, measured
 from countenance.data.image import decode
 
 SIZES = (256, 512, 1024)
@@ -31,7 +32,7 @@ def encoded(sample: Sample, size: int, form: str, quality: int) -> bytes:
 
 def line(name: str, files: Sequence[bytes], samples: Sequence[Sample], rounds: int) -> str:
     """One line of the table."""
-    times = np.full((2, len(files)), np.inf)
+    times = np.full((3, len(files)), np.inf)
     for _ in range(rounds):
         for k, (content, sample) in enumerate(zip(files, samples, strict=True)):
             start = time.thread_time_ns()
@@ -39,9 +40,16 @@ def line(name: str, files: Sequence[bytes], samples: Sequence[Sample], rounds: i
             decoded = time.thread_time_ns()
             measured(pixels, sample.subjects, content)
             end = time.thread_time_ns()
-            times[:, k] = np.minimum(times[:, k], [decoded - start, end - decoded])
-    decoding, measuring = times.mean(axis=1) / 1e9
-    return f"| {name} | {1e6 * decoding:,.0f} | {1e6 * measuring:.1f} | {100 * measuring / decoding:.1f} % |"
+            pixels = decode(content, name)
+            again = time.thread_time_ns()
+            grid = _grid(*pixels.shape[:2])
+            if grid is not None:
+                _values(pixels, grid)
+            least = time.thread_time_ns()
+            times[:, k] = np.minimum(times[:, k], [decoded - start, end - decoded, least - again])
+    decoding, measuring, pixels_alone = times.mean(axis=1) / 1e3
+    shares = " | ".join(f"{part:.1f} ({100 * part / decoding:.1f} %)" for part in (measuring, pixels_alone))
+    return f"| {name} | {decoding:,.0f} | {shares} |"
 
 
 def main() -> None:
@@ -50,7 +58,7 @@ def main() -> None:
     parser.add_argument("--pictures", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
-    print("| pictures | decoding, µs | measuring, µs | share |\n|---|---|---|---|")
+    print("| pictures | decoding, µs | measuring, µs | of which the pixels alone, µs |\n|---|---|---|---|")
     for source in ("people:portraits", "people:twins", "people:bodies"):
         samples = list(load_dataset(source))[: options.pictures]
         files = [sample.read_checked()[0] for sample in samples]

@@ -212,7 +212,7 @@ def evaluated(root: str, dataset: str, task: str, **options: object) -> dict[str
 def measure(what: str, root: str, n: int) -> dict[str, float]:
     """One measurement, in this process."""
     start = time.process_time()
-    import countenance.suites.fhibe.evaluate  # noqa: F401
+    import countenance.suites.fhibe.evaluation  # noqa: F401
 
     if what == "import":
         return {"cpu_s": time.process_time() - start}

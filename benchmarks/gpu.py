@@ -132,7 +132,7 @@ def dataset(folder: Path, images: int, files: list[Path]) -> Path:
     """A manifest with one face in each picture."""
     from countenance.data import DatasetCard, Sample, Subject
     from countenance.data.image import LazyImage
-    from countenance.data.manifest import ManifestWriter
+    from countenance.data.manifest_writer import ManifestWriter
 
     def samples() -> Iterator[Sample]:
         for i in range(images):

@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from countenance.data import DatasetCard, Sample, Subject
-from countenance.data.manifest import INDEX, ManifestWriter, Partition
+from countenance.data.manifest import INDEX, Partition
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.files import to_json
 from countenance.storage import open_storage
 

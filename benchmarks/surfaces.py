@@ -22,10 +22,9 @@ from countenance.discovering import discover
 from countenance.metrics.curves.bands import bootstrap_band
 from countenance.metrics.detection import RankedDetections, average_precisions
 from countenance.metrics.identification import open_set_curve
-from countenance.metrics.intervals import by_cluster, clustered_mean, clustered_rate, macro_mean
+from countenance.metrics.intervals import bootstrap_interval, by_cluster, clustered_mean, clustered_rate, macro_mean
 from countenance.metrics.miss_rate import log_average_miss_rates
 from countenance.metrics.pairs.distributions import dyadic_mean
-from countenance.metrics.ranking import bootstrap_interval
 from countenance.metrics.verification_bands import roc_bands
 
 Rng = np.random.Generator

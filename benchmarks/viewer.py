@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from countenance.answers import Boxes
 from countenance.data import DatasetCard, Sample, Subject, load_dataset
 from countenance.data.image import LazyImage
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.files import to_json
 from countenance.models.model import ModelCard
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord, Place

@@ -6,7 +6,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from countenance.arrow_memory import arrow_reader
+from countenance.run.shard_store import arrow_reader
 from countenance.run.store import RunStore
 
 ENDS = """

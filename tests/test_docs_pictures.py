@@ -22,8 +22,6 @@ def maker() -> Any:
 
 BENCHMARKS = {"scale", "does-it-measure"}
 """Charts that a script of `benchmarks/` draws with its figures."""
-DRAWN_ONCE = {"why_waterfall", "why_slices"}
-"""Parts of pages of `audit --given` and `discover`; docs/why.md has the commands that make these pages."""
 
 
 def test_every_picture_that_a_page_shows_is_made_and_there(maker: Any) -> None:
@@ -31,7 +29,7 @@ def test_every_picture_that_a_page_shows_is_made_and_there(maker: Any) -> None:
     shown = {
         name for page in pages for name in re.findall(r"!\[[^\]]*\]\(\S*?images/([\w-]+)\.\w+\)", page.read_text())
     }
-    assert shown >= {"ladder", "first-screen"} and shown <= {*maker.pictures(Path()), *BENCHMARKS, *DRAWN_ONCE}
+    assert shown >= {"ladder", "first-screen"} and shown <= {*maker.pictures(Path()), *BENCHMARKS}
     for name in shown:
         assert any((ROOT / "docs" / "images" / f"{name}{end}").exists() for end in (".webp", ".svg")), name
 

@@ -9,13 +9,30 @@ import pytest
 SRC = Path(__file__).parents[1] / "src" / "countenance"
 FILES = sorted(path for path in SRC.rglob("*.py"))
 BANNED = frozenset(("found", "made", "told", "said", "asked", "one", "given", "wanted", "kept"))
-BANNED_MODULES = frozenset(("once", "around", "given", "asked", "again", "remembered", "work", "whole", "spine", "why"))
+BANNED_MODULES = frozenset(
+    (
+        *("once", "around", "given", "asked", "again", "remembered", "work", "whole", "spine", "why"),
+        *(
+            "align",
+            "ask",
+            "assess",
+            "attach",
+            "augment",
+            "build",
+            "compare",
+            "detect",
+            "evaluate",
+            "judge",
+            "make_data",
+        ),
+        *("recognize", "resize", "verify", "write"),
+    )
+)
+"""Modules are nouns: these words, most of them verbs, named some."""
 PUBLIC_GIVEN = {
     "api.py": ("audit",),
     "auditing/result.py": ("Audit",),
     "auditing/given_finding.py": ("GivenFinding",),
-    "cli/auditing.py": ("audit",),
-    "cli/evaluating.py": ("run",),
     "gating/kinds.py": ("GapRule", "VerdictRule"),
     "settings/audit.py": ("AuditFields",),
     "view/question.py": ("Question",),

@@ -2,9 +2,10 @@
 
     python tools/docs_pictures.py [--only ladder first-screen] [--runs out/pictures] [--out docs/images]
 
-Contact sheets come from the dataset; the ladder, the first screen and the viewer from runs that are made first (those
-in `--runs` are used again); the curves from docs/results/scale.json. A picture with an empty tile is an error: every
-image on it must have been drawn and must show something. Needs chromium and the extras `dev` and `view`.
+Contact sheets come from the dataset; the ladder, the first screen, the viewer and the pictures of docs/why.md from runs
+that are made first (those in `--runs` are used again); the curves from docs/results/scale.json. A picture with an empty
+tile is an error: every image on it must have been drawn and must show something. Needs chromium and the extras `dev`
+and `view`.
 """
 
 import argparse
@@ -20,10 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from PIL import Image
 
 from countenance.data import load_dataset
 from countenance.report.spread import spread_evenly
+from countenance.run import Run
 
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = "/usr/bin/chromium"
@@ -40,6 +44,8 @@ RUNS = {
     ],
     "haar": ["face_localization", "--model", "haar", "--data", "people:portraits"],
 }
+WOMEN_MASKED_SEED = 7
+"""Draws the rows of docs/why.md in which women wear masks more often."""
 MOST_WAITED = 120
 """Seconds that the viewer may take until every picture is there."""
 COUNTENANCE = (sys.executable, "-c", "import sys; from countenance.cli.app import main; sys.exit(main())")
@@ -110,6 +116,8 @@ def screenshot(page: Any, name: str, least: int, selector: str | None = None) ->
         part = page.locator(selector).first.bounding_box()
         box = {"x": part["x"] - MARGIN, "y": max(0.0, part["y"] - MARGIN / 2)}
         box |= {"width": part["width"] + 2 * MARGIN, "height": part["height"] + MARGIN}
+        if box["x"] < 0 or part["y"] < 0 or part["y"] + part["height"] > page.viewport_size["height"]:
+            raise SystemExit(f"{name}: the part is larger than the window ({part})")
     picture = Image.open(io.BytesIO(page.screenshot(clip=box))).convert("RGB")
     scale = picture.width / box["width"]
     shown = 0
@@ -161,6 +169,43 @@ def viewer(folder: Path) -> Image.Image:
         server.wait(10)
 
 
+def women_masked(folder: Path) -> Path:
+    """Rows of haar's run in which women wear masks more often: the table that docs/why.md begins with."""
+    scores = Run(run_of("haar", folder)).scores()
+    scores = scores.filter(scores["m.recall@0.5"].is_valid())
+    women = np.array([gender == "female" for gender in scores["attr.gender"].to_pylist()])
+    masked = np.array([value == "yes" for value in scores["attr.masked"].to_pylist()])
+    drawn = np.random.default_rng(WOMEN_MASKED_SEED).random(len(women)) < np.where(women == masked, 0.9, 0.25)
+    place = folder / "why"
+    place.mkdir(parents=True, exist_ok=True)
+    pq.write_table(scores.filter(pa.array(drawn)), place / "scores.parquet")
+    return place / "scores.parquet"
+
+
+def waterfall(folder: Path) -> Image.Image:
+    """From the raw gap to what remains with masks and light held equal, and the strata behind it."""
+    table = women_masked(folder)
+    page_file = table.with_name("page.html")
+    question = ["--by", "gender", "--metric", "recall@0.5", "--given", "masked,light", "--report", str(page_file)]
+    subprocess.run([*COUNTENANCE, "audit", str(table), *question], check=True, cwd=ROOT)
+    with browser_page(1000, 1300) as page:
+        page.goto(page_file.resolve().as_uri())
+        page.locator("section[aria-labelledby='held-equal'] summary").first.click()
+        page.locator("section[aria-labelledby='held-equal']").scroll_into_view_if_needed()
+        return screenshot(page, "why_waterfall.webp", 0, "section[aria-labelledby='held-equal']")
+
+
+def slices(folder: Path) -> Image.Image:
+    """The contact sheet of the first slice that is found in haar's run."""
+    place = folder / "slices"
+    search = [str(run_of("haar", folder)), "--metric", "recall@0.5", "--out", str(place)]
+    subprocess.run([*COUNTENANCE, "discover", *search], check=True, cwd=ROOT)
+    with browser_page(1000, 1600) as page:
+        page.goto((place / "discovered.html").resolve().as_uri())
+        page.locator("section[aria-labelledby='slice-1']").scroll_into_view_if_needed()
+        return screenshot(page, "why_slices.webp", 6, "section[aria-labelledby='slice-1']")
+
+
 def scale(out: Path) -> None:
     """The curves of docs/scale.md, from the numbers that were measured."""
     spec = importlib.util.spec_from_file_location("scale_benchmark", ROOT / "benchmarks" / "scale.py")
@@ -181,6 +226,8 @@ def pictures(folder: Path) -> dict[str, Callable[[], Image.Image]]:
         "ladder": lambda: report_part(folder, "twins", "ladder.webp", 20),
         "first-screen": lambda: report_part(folder, "demo", "first-screen.webp", 6),
         "view": lambda: viewer(folder),
+        "why_waterfall": lambda: waterfall(folder),
+        "why_slices": lambda: slices(folder),
     }
 
 

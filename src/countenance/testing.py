@@ -14,7 +14,7 @@ from PIL import Image
 from countenance.answers import Boxes
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.adapters.folder import write_folder
-from countenance.data.manifest import attribute_kinds
+from countenance.data.manifest_writer import attribute_kinds
 from countenance.run.rows import columns_of, rows_table
 from countenance.run.stages import reduce
 from countenance.run.whole_run import LoadedShards, WholeRun

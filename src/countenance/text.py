@@ -19,7 +19,7 @@ LONGEST_WORDS = 10_000
 _IN_URL = re.compile(
     r"""(://|(?<=\w\w):/(?!/))(?:
         [^\s/?#"'<>@:]{0,256} : (?!\d{1,5}(?:[/?#\s"'<>]|$)) [^\s"'<>]{0,512} @   # user:password@
-        | [^\s/?#"'<>@]{1,256} @                                                 # user@
+        | [^\s/?#"'<>@]{1,256} (?:@|%40)                                         # user@, or with its signs as codes
     )""",
     re.VERBOSE,
 )
@@ -35,6 +35,8 @@ def redacted(text: str) -> str:
     's3://…@bucket/run, http://…@host:80/x, http://host:80/me@x, s3://bucket/me@x'
     >>> redacted("s3:/KEY:SECRET@bucket: no such file, C:/me@x")
     's3:/…@bucket: no such file, C:/me@x'
+    >>> redacted("s3://KEY%3ASECRET%40bucket/run, s3://bucket/me%40x")
+    's3://…@bucket/run, s3://bucket/me%40x'
     """
     if ":/" in text:
         text = _IN_URL.sub(rf"\1{HIDDEN}@", text)

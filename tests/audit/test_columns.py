@@ -320,7 +320,7 @@ def test_what_was_taken_as_independent_in_words() -> None:
     assert Units((np.zeros(3, int),), ("sample",)).sentence(1234) == "image (column sample): 1,234 rows of 1 image"
     both = Units((code, np.array([0, 1, 1])), ("identity", "sample")).sentence(3)
     assert both == "person and image (columns identity and sample, crossed): 3 rows of 2 people and 2 images"
-    assert Units((), ("sample",)).sentence(2) == "row: the 2 rows all differ in sample"
+    assert Units((), ("sample",)).sentence(2) == "row: each of the 2 rows has another sample"
     assert Units((), (), None).sentence(1) == "row: the 1 row was taken as independent, as asked (cluster none)"
     assert "the 2 rows were taken as independent" in Units((), (), None).sentence(2)
     third = [("a", pa.array([0, 0, 1, 1])), ("b", pa.array([0, 1, 0, 1])), ("c", pa.array([0, 1, 1, 0]))]
@@ -519,8 +519,9 @@ def test_what_is_a_table_and_what_is_not(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean 'gender'"):
         Source({"attr.gender": ["f"]}).resolve("Gander", "attr.", "attribute")
     twice = Source(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
-    with pytest.raises(InputError, match="2 columns are named 'a'"):
-        twice.resolve("a")
+    for use in (twice.resolve, lambda name: twice.read([], [name])):
+        with pytest.raises(InputError, match="2 columns are named 'a'"):
+            use("a")
     for name, text, said in (
         ("empty.csv", "", "empty file"),
         ("semi.csv", "a;b\n", "separated by semicolons"),

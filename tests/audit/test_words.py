@@ -13,7 +13,6 @@ from countenance.auditing.comparisons import Draft, direction, disjoint, referre
 from countenance.auditing.finding import Estimate, Finding
 from countenance.auditing.groups import Grouping
 from countenance.auditing.headline import by_weight, deltas_of, headline, served_worse, which_interval
-from countenance.auditing.plot import forest
 from countenance.auditing.result import Audit
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.sums import Cross, GroupSums, Side, simple
@@ -29,6 +28,7 @@ from countenance.auditing.verdict import (
     shown,
 )
 from countenance.errors import InputError
+from countenance.report.draw.interactive import forest
 from countenance.testing import DiscDetector, small_dataset
 
 
@@ -262,7 +262,7 @@ def test_a_disparity_is_severe_above_h0() -> None:
     said = conclude(draft(), 0.04)
     assert (said.verdict, said.severity, said.direction) == ("disparity", "severe", "worse")
     gap = "difference -0.100 [-0.200, 0.010]"
-    assert said.reason == f"{SIDES}: {gap}, adjusted p 0.04, h -0.30" and said.family_size == 3
+    assert said.reason == f"{SIDES}: {gap}, adjusted p 0.04, Cohen's h -0.30" and said.family_size == 3
     assert conclude(draft(severity_effect=0.2), 0.04).severity == "minor"  # exactly h0
     assert conclude(draft(), 0.05).verdict == "insufficient evidence"  # exactly alpha
     paired = conclude(draft(values={"effect_name": "difference"}), 0.04)

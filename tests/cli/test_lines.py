@@ -20,8 +20,8 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "countenance"
 HOSTILE = "\x1b]0;owned\x07\x1b[31m\u202e\x9b2J"
 OUTSIDE = {
     "suites/fhibe/original/__main__.py": 3,
-    "suites/happyfaces/ask.py": 2,
-    "relay.py": 1,
+    "suites/happyfaces/questions.py": 2,
+    "run/engine/relay.py": 1,
     "worker_process.py": 1,
 }
 """Files outside the commands that print, and how often: a published script's wrapper, a dialogue, child processes."""

@@ -15,7 +15,8 @@ from countenance.data import Dataset, load_dataset
 from countenance.data.image import EncodedImage, LazyImage, encode_png
 from countenance.data.index import index_dataset, open_source
 from countenance.data.indexed_dataset import IndexedDataset
-from countenance.data.manifest import ManifestWriter, StoredImage, read_manifest
+from countenance.data.manifest import StoredImage, read_manifest
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.data.sample import truth
 from countenance.errors import InputError
 from countenance.run import Run, evaluate

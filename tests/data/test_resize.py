@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countenance.data.resize import resize_area, resize_linear
+from countenance.data.resizing import resize_area, resize_linear
 
 cv2 = pytest.importorskip("cv2")
 SIDES = st.integers(1, 90)

@@ -17,8 +17,15 @@ from countenance.metrics.detection import (
     _running,
     average_precisions,
 )
-from countenance.metrics.localization import best_overlaps, expand, hits, iou_rows
-from countenance.metrics.parts import part_accuracy, part_recall, passed_share
+from countenance.metrics.localization import (
+    best_overlaps,
+    expand,
+    hits,
+    iou_rows,
+    part_accuracy,
+    part_recall,
+    passed_share,
+)
 
 
 def scene(seed: int, images: int = 6):

@@ -48,14 +48,14 @@ def test_the_command_prints_writes_and_draws_it(tmp_path):
 
 def test_the_waterfall_ends_where_the_gap_held_equal_is():
     found = audit(rows(), ["tone"], ["found"], given=["light"], adjust="holm")
-    held = section(found.without_given())
+    held = section(found.without_given(), {"found": "faces found"})
     (fall,) = held.falls
     f = found.given[0]
     assert [step.name for step in fall.steps] == ["raw gap", "light", "held equal"]
     made = waterfall.steps((f.raw, 0, 0), [("light", f.explained["light"].part, 0, 0)], (f.held_equal, 0, 0))
     assert abs(made[1].end - made[2].end) < 1e-12
     assert sum(one.weight for one in f.strata) <= 1 + 1e-9 and f.strata[0].conditions.keys() == {"light"}
-    assert section(audit(rows(), ["tone"], ["found"], adjust="holm")) is None
+    assert section(audit(rows(), ["tone"], ["found"], adjust="holm"), {}) is None
 
 
 def test_a_run_measures_its_pictures_and_holds_them_equal(tmp_path):

@@ -18,9 +18,8 @@ from typing import Any
 from countenance.answers import Answer
 from countenance.errors import InputError
 from countenance.run.file_names import AUDIT, FAILURES, FINDINGS, JOURNAL, LOCAL, PAGES, REPORT, SCORES, SHARDS, WORK
-from countenance.run.manifest import DamagedManifest, Manifest, Place
+from countenance.run.manifest import DamagedManifest, Manifest, Place, located, published_command
 from countenance.run.plan import bare, versions
-from countenance.run.provenance import located, published_command
 from countenance.run.rows import failure_table
 from countenance.run.run import Run
 from countenance.run.store import RunStore

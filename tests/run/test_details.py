@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.run import early_stop, evaluate, evaluation, feeding, plan, staleness, store
@@ -21,9 +21,8 @@ from countenance.run.engine.arena import Arena
 from countenance.run.engine.base import Job, Rate
 from countenance.run.engine.local import _Probes, _Shards, _Work
 from countenance.run.engine.processes import Death
-from countenance.run.manifest import DatasetRecord, Manifest
+from countenance.run.manifest import DatasetRecord, Manifest, located
 from countenance.run.plan import InManifest, Piece, make_plan
-from countenance.run.provenance import located
 from countenance.run.shard import FailedImage, answers, own_copy, predictions, run_shard, started
 from countenance.run.staleness import Difference, _same, differs, draw, lowest_score
 from countenance.settings import RunSettings
@@ -408,6 +407,7 @@ def test_sources_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     assert located("faces") == str(tmp_path / "faces") and located("s3://b/p") == "s3://b/p"
     assert located("uccs:faces?set=test") == f"uccs:{tmp_path}/faces?set=test" and located("uccs:gone") == "uccs:gone"
+    assert located("people:faces") == "people:faces"  # a part, not the folder
     assert located("people:") == "people:" and located("gone") == "gone" and located("faces?x=1") == "faces?x=1"
 
 

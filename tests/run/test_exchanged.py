@@ -98,7 +98,7 @@ def test_what_was_compared_is_what_is_read(
     answers = []
     Exchanging.opened.clear()
     for storage in (LocalStorage, Exchanging):
-        monkeypatch.setattr("countenance.storage.places.LocalStorage", storage)
+        monkeypatch.setattr("countenance.storage.LocalStorage", storage)
         out = tmp_path / f"{storage.__name__}.json"
         code = command([word.format(out=out, **places) for word in words])
         text = capsys.readouterr()

@@ -129,7 +129,7 @@ def test_a_fit_that_raises_is_one_sentence(code, tmp_path):
 
 
 def test_a_task_that_fits_models_needs_a_dataset_that_is_read_whole(code, tmp_path):
-    from countenance.data.manifest import ManifestWriter
+    from countenance.data.manifest_writer import ManifestWriter
 
     manifest = ManifestWriter(str(tmp_path / "m"), small_dataset(6).card, partition=6).write(list(small_dataset(6)))
     with pytest.raises(InputError, match="needs a dataset that is read whole"):

@@ -9,7 +9,7 @@ import pytest
 import countenance as ct
 from countenance.models.timing import TimedAnswer, TimedModel
 from countenance.run.latency import with_latency
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.testing import DiscDetector, small_dataset
 
 

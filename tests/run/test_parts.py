@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance.data.manifest import attribute_kinds
+from countenance.data.manifest_writer import attribute_kinds
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.run.early_stop import Watch, first_reason

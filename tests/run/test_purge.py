@@ -12,7 +12,7 @@ from countenance.run import Run, audit_run, evaluate, read_audit, store_audit
 from countenance.run.purge import purge
 from countenance.run.store import RunStore
 from countenance.run.subjects import read_subjects
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.storage.local import LocalStorage
 from countenance.testing import DiscDetector, write_small_dataset
 

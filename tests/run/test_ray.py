@@ -25,7 +25,7 @@ from countenance.errors import InputError
 from countenance.run import Run, evaluate
 from countenance.run.engine import ray as engine
 from countenance.run.engine.search import Bisection
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.testing import write_small_dataset
 from ray_cluster import Cluster
 

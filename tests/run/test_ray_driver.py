@@ -552,7 +552,7 @@ def test_a_connection_is_closed_by_who_made_it(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_withdrawn_images_are_not_counted_in_a_search(tmp_path, monkeypatch: pytest.MonkeyPatch, fake: FakeRay) -> None:
-    from countenance.data.manifest import ManifestWriter
+    from countenance.data.manifest_writer import ManifestWriter
     from countenance.run.withdrawals import Withdrawn, hashed_id
     from countenance.testing import small_dataset
 

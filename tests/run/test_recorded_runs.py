@@ -19,7 +19,7 @@ from countenance.run.file_names import thumbnails_of
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.purge import purge
 from countenance.run.surroundings import _holds
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 
 
 def manifest(**given: Any) -> Manifest:

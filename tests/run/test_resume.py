@@ -13,7 +13,7 @@ import pytest
 from countenance.run import Run, audit_run, evaluate, store_audit
 from countenance.run.file_names import COMPLETED, OWN_FILES, thumbnails_of
 from countenance.run.hashes import FILES
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.testing import DiscDetector, write_small_dataset
 
 SCRIPT = """

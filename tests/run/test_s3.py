@@ -16,12 +16,12 @@ from countenance.answers import Boxes
 from countenance.cli.app import run as command
 from countenance.data import DatasetCard
 from countenance.data.image import UrlImage, encode_png
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.run import Run, evaluate
 from countenance.run.marker import Committed
 from countenance.run.rows import columns_of, rows_table
 from countenance.run.store import RunStore
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.storage import open_storage
 from countenance.tasks import load_task
 from countenance.testing import small_dataset, write_small_dataset

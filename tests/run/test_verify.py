@@ -10,7 +10,7 @@ from countenance.errors import InputError
 from countenance.run import Run, audit_run, evaluate, store_audit
 from countenance.run.purge import purge
 from countenance.run.store import RunStore
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.testing import DiscDetector, small_dataset
 
 TASK = "face_localization"

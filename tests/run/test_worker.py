@@ -14,7 +14,7 @@ import pytest
 import countenance as ct
 from countenance.data import Sample
 from countenance.data.image import EncodedImage
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.models.inputs import InputSpec

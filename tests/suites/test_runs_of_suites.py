@@ -108,7 +108,7 @@ def bias_bounty(folder: Path) -> Case:
 
 def mask_fairness(folder: Path) -> Case:
     """Faces in BAFMD's form; the tables are in the run."""
-    from countenance.suites.mask_fairness.make_data import make_data
+    from countenance.suites.mask_fairness.made_data import make_data
     from countenance.testing import small_dataset
 
     data = small_dataset(120)

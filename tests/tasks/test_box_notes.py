@@ -9,7 +9,7 @@ import pytest
 from countenance.answers import Boxes
 from countenance.cli.app import run as run_command
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject, load_dataset
-from countenance.data.check import check
+from countenance.data.truth_problems import check
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, READINGS, Reading
 from countenance.run import evaluate

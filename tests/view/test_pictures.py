@@ -18,7 +18,7 @@ from countenance.run import Run
 from countenance.run.file_names import thumbnails_of
 from countenance.run.purge import purge
 from countenance.run.store import RunStore
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.view.privacy import Privacy
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.auditing.attributes import written
-from countenance.auditing.computation import Work, excluded_entry
+from countenance.auditing.computation import Computation, excluded_entry
 from countenance.auditing.computed_groups import ComputedGroups, Ratios, own_ratios
 from countenance.auditing.condensed_rows import rows_of
 from countenance.auditing.equity import equity_of
@@ -51,7 +51,7 @@ def audit(
     return audited(work, equity=equity)
 
 
-def audited(work: Work, *, equity: bool = False) -> Audit:
+def audited(work: Computation, *, equity: bool = False) -> Audit:
     """Make the comparisons that were asked for and conclude; `equity` adds equity measures."""
     findings, min_n = work.findings(), work.settings.min_n
     excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
@@ -102,7 +102,7 @@ def work_of(
     *,
     equity: bool = False,
     computed: Sequence[ComputedGroups] = (),
-) -> Work:
+) -> Computation:
     """The rows that are asked for, with the settings: everything up to the first sum."""
     by, metrics = named(by, "by"), named(metrics, "metrics")
     computed, settings = own_ratios(computed, settings)
@@ -110,7 +110,7 @@ def work_of(
     twins = Twins.of(source, by, settings)
     rows = rows_of(source if twins is not None else table, by, metrics, settings, equity=equity, twins=twins)
     depth = depth_of(settings, by, rows.chosen)
-    work = Work(rows, settings, judged(settings, rows.metrics, [ends is not None for ends in rows.ends]), depth)
+    work = Computation(rows, settings, judged(settings, rows.metrics, [ends is not None for ends in rows.ends]), depth)
     own = [ratios for ratios in computed if ratios.attribute in work.named and not settings.conditions]
     work.computed = [Ratios(ratios, settings, work.nouns[1]) for ratios in own]
     work.exclude_computed(list(dict.fromkeys(ratios.metric for ratios in computed)))
@@ -119,14 +119,16 @@ def work_of(
     return work
 
 
-def _add_twins(work: Work, source: Source, twins: Twins, by: list[str] | None, metrics: list[str] | None) -> None:
+def _add_twins(
+    work: Computation, source: Source, twins: Twins, by: list[str] | None, metrics: list[str] | None
+) -> None:
     """Give the work its comparisons of twins, which need all rows of the table."""
     every = work if twins.apart is None and not work.settings.conditions else None
     if every is None:
         rows = Rows(
             source, [twins.columns[1]], metrics, work.settings.changed(paired_by=None, adjust="holm", where=None)
         )
-        every = Work(rows, work.settings, work.judged, 1)
+        every = Computation(rows, work.settings, work.judged, 1)
     drafts, decides = twin_drafts(source, twins, every.measured, every.rows.order, work.settings)
     work.further = drafts
     work.missing += [missing_versions(draft.values) for draft in drafts if draft.values["kind"] == MISSING]
@@ -141,7 +143,7 @@ def _left_out(finding: Finding, min_n: int) -> dict[str, Any]:
     return excluded_entry(finding.metric, finding.attribute, group, counts, finding.reason, finding.kind == GROUP)
 
 
-def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[Finding]) -> dict[str, Any]:
+def _stored(rows: Rows, settings: AuditSettings, work: Computation, findings: Sequence[Finding]) -> dict[str, Any]:
     """The settings as an audit keeps them: everything that makes it again, and what was decided on the way."""
     chosen = rows.chosen
     by = [written(chosen.attributes[i]) for i in chosen.single]
@@ -169,10 +171,10 @@ def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[
         "h0": settings.h0,
         "r0": settings.r0,
         "min_n": settings.min_n,
-        "adjust": work.adjusted_by,
+        "adjust": work.adjustment.by,
         "adjust_asked": settings.adjust,
-        "adjust_why": work.adjust_why,
-        "permutations": work.permutations,
+        "adjust_why": work.adjustment.why,
+        "permutations": work.adjustment.permutations,
         "power": settings.power,
         "families": families if families is None or isinstance(families, str | list | dict) else list(families),
         "seed": settings.seed,

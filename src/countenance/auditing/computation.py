@@ -8,26 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from countenance.auditing import minp, ranks, spread
-from countenance.auditing.batch import PEOPLE, Batch
+from countenance.auditing import ranks, spread
+from countenance.auditing.adjustment import Adjustment, Compared
+from countenance.auditing.batch import Batch
 from countenance.auditing.cautions import cautions
 from countenance.auditing.comparisons import Draft
 from countenance.auditing.computed_groups import Ratios
 from countenance.auditing.derived_groupings import with_derived
 from countenance.auditing.directions import LOWER
-from countenance.auditing.drafting import drafts_of, draws_needed, few_people_p
+from countenance.auditing.drafting import drafts_of
 from countenance.auditing.far_ends import SHARE, Ends
 from countenance.auditing.finding import Estimate, Finding, MissingScores, Split, Widest
 from countenance.auditing.groups import CROSS, GROUP, UNKNOWN_OR_NOT, Grouping, group, subsets
 from countenance.auditing.layout import Column
 from countenance.auditing.measured_metric import MISSING, Intervals, MeasuredMetric, Summed
 from countenance.auditing.missing_scores import as_wrong, missing_column
-from countenance.auditing.multiplicity import benjamini_hochberg, family_of, holm
+from countenance.auditing.multiplicity import family_of
 from countenance.auditing.ordering import checked, role_of
 from countenance.auditing.pairs import paired
 from countenance.auditing.rows import Rows
 from countenance.auditing.settings import AuditSettings, Judged, delta_of_rates, direction_notes
-from countenance.auditing.small_groups import strata_of
 from countenance.auditing.splits import splits_of
 from countenance.auditing.summing import Summing
 from countenance.auditing.sums import Side
@@ -40,8 +40,8 @@ MOST_COMPARISONS = 50_000
 KINDS = ("group", "split", "missing", "twins", "given")
 
 
-class Work:
-    """One audit at work."""
+class Computation:
+    """The comparisons of one audit: what was read, summed, tested and concluded."""
 
     def __init__(self, rows: Rows, settings: AuditSettings, judged: Mapping[str, Judged], depth: int) -> None:
         self.rows, self.settings, self.judged, self.depth = rows, settings, judged, depth
@@ -53,7 +53,7 @@ class Work:
         self.ordered: list[Split] = []
         self.widest: list[Widest] = []
         self.notes: list[str] = direction_notes(judged)
-        self.adjusted_by, self.adjust_why, self.permutations = settings.adjust, "", 0
+        self.adjustment = Adjustment(settings)
         self.further: list[Draft] = []
         """Comparisons of twins, which belong to the same family."""
         self.batches: list[Batch] = []
@@ -137,7 +137,7 @@ class Work:
         comparison = self.settings.comparison
         if comparison in ("paired", "spread"):
             drafts = self._paired() if comparison == "paired" else self._spreads()
-            return self._conclude(drafts, *self._plain(drafts))
+            return self._conclude(drafts, *self.adjustment.plain(drafts))
         return self._two_sided()
 
     # ---- groups and their numbers
@@ -270,7 +270,15 @@ class Work:
             self.groups += ratios.computed.estimates()
             drafts += ratios.drafts()
         drafts += self.further
-        adjusted, levels, floor = self._adjust(batches, drafts)
+        compared = Compared(
+            batches,
+            [*self.groupings, *self.derived],
+            self.sums,
+            self.computed,
+            self.rows.shared_scenes,
+            twins=bool(self.further),
+        )
+        adjusted, levels, floor = self.adjustment.of(compared, drafts)
         findings = self._conclude(drafts, adjusted, levels, floor)
         findings += self._widest(pairs, findings)
         self.ordered = splits_of(self, findings)
@@ -326,88 +334,6 @@ class Work:
             "comparison": self.settings.comparison,
         }
 
-    # ---- adjustment
-
-    def _adjust(self, batches: Sequence[Batch], drafts: Sequence[Draft]) -> tuple[Array, Array, float]:
-        """Adjusted p of all drafts, the level that each must reach, and the smallest p that there can be."""
-        groupings = [*self.groupings, *self.derived]
-        if self.settings.adjust == "minp":
-            self.adjust_why = minp.why_not(self.settings, self.sums, groupings, self.rows.shared_scenes)
-            if self.further and not self.adjust_why:
-                self.adjust_why = "twins are compared in pairs, whose labels are not shuffled"
-            if not self.adjust_why:
-                shuffling = self._shuffling(batches, groupings)
-                self.adjust_why = shuffling.too_much(self.settings.alpha)
-                if not self.adjust_why:
-                    return self._shuffled(shuffling, drafts) if shuffling.statistics else self._plain(drafts)
-        self._decide(batches, drafts)
-        return self._plain(drafts)
-
-    def _shuffling(self, batches: Sequence[Batch], groupings: Sequence[Grouping]) -> minp.Shuffling:
-        number = {id(grouping): i for i, grouping in enumerate(groupings)}
-        statistics, first = [], 0
-        for batch in batches:
-            statistics += list(batch.statistics(first, number))
-            first += len(batch.g)
-        for ratios in self.computed:
-            own = ratios.statistic(first, self.settings.seed)
-            statistics += [] if own is None else [own]
-            first += len(ratios.pairs)
-        small = any(statistic.name == PEOPLE for statistic in statistics)
-        strata = strata_of(self.sums.layouts[0].sizes) if small else None
-        return minp.Shuffling(self.sums, groupings, statistics, len(batches), strata)
-
-    def _shuffled(self, shuffling: minp.Shuffling, drafts: Sequence[Draft]) -> tuple[Array, Array, float]:
-        names = np.array([family_of(draft.values, self.settings.families) for draft in drafts])
-        families = [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
-        adjusted = shuffling.adjust(families, len(drafts), self.settings)
-        self.permutations = adjusted.permutations
-        for draft, name, p, level in zip(drafts, adjusted.decided, adjusted.raw, adjusted.raw_levels, strict=True):
-            if name:
-                draft.decide(name, float(p))
-                draft.raw_level = float(level)
-        return adjusted.p, adjusted.levels, 1 / (adjusted.permutations + 1)
-
-    def _decide(self, batches: Sequence[Batch], drafts: Sequence[Draft]) -> None:
-        """Where labels are not shuffled: the smallest p of a comparison's tests, times how many there are."""
-        tested = sum(bool(draft.tests) for draft in drafts)
-        start = 0
-        for batch in batches:
-            for i, p in few_people_p(batch, draws_needed(self.settings.alpha, tested)).items():
-                draft = drafts[start + i]
-                draft.tests[PEOPLE] = draft.tests[PEOPLE].with_p(p)
-            start += len(batch.g)
-        for draft in drafts:
-            if draft.untestable:  # no approximation serves few people
-                draft.tests = {name: test for name, test in draft.tests.items() if name == PEOPLE}
-            if draft.tests:
-                draft.decide(*draft.doubled)
-
-    def _plain(self, drafts: Sequence[Draft]) -> tuple[Array, Array, float]:
-        """Holm's or Benjamini and Hochberg's adjustment, and the level each comparison must reach at worst."""
-        if self.settings.adjust == "minp":
-            self.adjusted_by = "holm"
-            if self.settings.comparison in ("spread", "paired"):
-                self.adjust_why = minp.NOT_FOR.format(self.settings.comparison)
-        names = [family_of(draft.values, self.settings.families) for draft in drafts]
-        weights = np.array([draft.weight for draft in drafts])
-        p = np.array([self._own_p(draft) for draft in drafts], dtype=float)
-        p = np.minimum(p * weights, 1.0)
-        adjusted, levels = np.full(len(drafts), math.nan), np.full(len(drafts), math.nan)
-        rule = benjamini_hochberg if self.adjusted_by == "bh" else holm
-        for name in dict.fromkeys(names):
-            here = np.array([n == name for n in names])
-            adjusted[here] = rule(p[here])
-            size = max(int((~np.isnan(p[here])).sum()), 1)
-            each = np.array([max(len(draft.tests), 1) for draft, own in zip(drafts, here, strict=True) if own])
-            levels[here] = self.settings.alpha / size / weights[here] / each
-        return adjusted, levels, 0.0
-
-    @staticmethod
-    def _own_p(draft: Draft) -> float:
-        tested = not draft.untestable or (draft.small and bool(draft.tests))
-        return float(draft.values.get("p", math.nan)) if tested else math.nan
-
     # ---- spread and paired
 
     def _paired(self) -> list[Draft]:
@@ -448,7 +374,7 @@ class Work:
             sizes[names[-1]] = sizes.get(names[-1], 0) + 1
         nulls, note = spread.shuffled(spreads, self.sums, self.settings, max(sizes.values()))
         self.notes += [note] if note else []
-        self.permutations = len(nulls[0][0])
+        self.adjustment.permutations = len(nulls[0][0])
         levels = [self.settings.alpha / sizes[name] for name in names]
         return [
             spread.draft(each, null, self.settings, level)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from countenance.auditing._dist import quantile
-from countenance.auditing.computation import Work
+from countenance.auditing.computation import Computation
 from countenance.auditing.directions import LOWER
 from countenance.auditing.estimates import resampled, wilson_limits
 from countenance.auditing.far_ends import SHARE, FarEnds
@@ -37,7 +37,7 @@ PAIRS = (("impostor_accepted", "genuine_accepted"), ("fmr", "fnmr"), ("false_mat
 """Metrics that are FMR and FNMR: shares of impostors accepted and of genuine pairs accepted, or the errors."""
 
 
-def equity_of(work: Work) -> list[Equity]:
+def equity_of(work: Computation) -> list[Equity]:
     """Every measure of every attribute that was named."""
     measures: list[Equity] = []
     for grouping in work.groupings:
@@ -49,7 +49,7 @@ def equity_of(work: Work) -> list[Equity]:
 class _Attribute:
     """One attribute's groups: their rates, the noise of these, and rates of a fair system."""
 
-    def __init__(self, work: Work, grouping: Grouping) -> None:
+    def __init__(self, work: Computation, grouping: Grouping) -> None:
         self.work, self.grouping, self.settings = work, grouping, work.settings
         scores = [metric for metric in work.measured if metric.kind == GROUP and metric.ends is not None]
         self.names = [metric.metric for metric in scores]

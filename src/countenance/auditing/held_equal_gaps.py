@@ -34,7 +34,7 @@ from countenance.auditing.units import plural
 from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, none_larger, shown
 
 if TYPE_CHECKING:
-    from countenance.auditing.computation import Work
+    from countenance.auditing.computation import Computation
 
 REST = "rest"
 MOST_STRATA = 12
@@ -43,7 +43,7 @@ NAMED_SHARE = 0.1
 """A covariate that explains at least so much of a gap is named in its verdict."""
 
 
-def given_findings(work: Work, raw: Sequence[Finding]) -> list[GivenFinding]:
+def given_findings(work: Computation, raw: Sequence[Finding]) -> list[GivenFinding]:
     """Every group of every named attribute against the rest, with the conditions of the settings held equal."""
     rows, settings = work.rows, work.settings
     choices = covariate_choices(settings.given_names, rows.source) if settings.given_names else []
@@ -72,7 +72,7 @@ def given_findings(work: Work, raw: Sequence[Finding]) -> list[GivenFinding]:
     ]
 
 
-def unit_codes(work: Work) -> tuple[Array, ...]:
+def unit_codes(work: Computation) -> tuple[Array, ...]:
     """What is independent, as codes of rows; every row where nothing says whose it is."""
     codes = work.rows.units.codes
     return tuple(np.asarray(way, dtype=np.int64) for way in codes) or (np.arange(work.rows.size),)
@@ -82,7 +82,12 @@ class _HeldAttribute:
     """The comparisons of one attribute."""
 
     def __init__(
-        self, work: Work, grouping: Grouping, cells: Array, covariates: Sequence[Covariate], units: tuple[Array, ...]
+        self,
+        work: Computation,
+        grouping: Grouping,
+        cells: Array,
+        covariates: Sequence[Covariate],
+        units: tuple[Array, ...],
     ) -> None:
         self.work, self.grouping, self.covariates, self.settings = work, grouping, covariates, work.settings
         self.pair = len(grouping.cells) == 2

@@ -17,7 +17,7 @@ from countenance.auditing.ordering import CONDITION, role_of
 from countenance.auditing.table import UNKNOWN, Array
 
 if TYPE_CHECKING:
-    from countenance.auditing.computation import Work
+    from countenance.auditing.computation import Computation
 
 ASSOCIATED = 0.2
 """Cramér's V from which on an attribute goes with a condition."""
@@ -28,7 +28,7 @@ MOST_CONDITIONS = 40
 MOST_NAMED = 3
 
 
-def confounding_notes(work: Work) -> list[str]:
+def confounding_notes(work: Computation) -> list[str]:
     """One sentence for each compared attribute whose gaps may be those of a condition, with the option that tells."""
     rows = work.rows
     if rows.weights is not None or not rows.size or work.settings.comparison != "rest" or not hasattr(rows, "source"):
@@ -52,7 +52,7 @@ def confounding_notes(work: Work) -> list[str]:
     ]
 
 
-def _candidates(work: Work) -> list[str]:
+def _candidates(work: Computation) -> list[str]:
     """Columns of conditions: recorded ones of few values, and what was measured on pictures outside of people."""
     rows, settings = work.rows, work.settings
     source, held = rows.source, {name.partition(":")[0] for name in settings.given_names}
@@ -76,7 +76,7 @@ def _candidates(work: Work) -> list[str]:
     return [name for name in chosen if name.startswith("img.") or 2 <= source.distinct(name) <= MOST_VALUES]
 
 
-def _predicts(work: Work, condition: Covariate, people: Array) -> list[str]:
+def _predicts(work: Computation, condition: Covariate, people: Array) -> list[str]:
     """The metrics that depend on a condition: some level's sum of residuals is more than chance."""
     levels = len(condition.levels)
     named = []
@@ -98,7 +98,7 @@ def _predicts(work: Work, condition: Covariate, people: Array) -> list[str]:
 
 
 def _note(
-    work: Work, grouping: Grouping, cells: Array, conditions: Sequence[Covariate], predicts: dict[str, list[str]]
+    work: Computation, grouping: Grouping, cells: Array, conditions: Sequence[Covariate], predicts: dict[str, list[str]]
 ) -> str:
     own = {bare(work.rows.chosen.attributes[i].column) for i in grouping.attributes}
     there = []

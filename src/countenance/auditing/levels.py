@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from countenance.auditing.computation import Work
+from countenance.auditing.computation import Computation
 from countenance.auditing.finding import Estimate
 from countenance.auditing.groups import GROUP, UNKNOWN_OR_NOT
 from countenance.auditing.measured_metric import Intervals
@@ -34,14 +34,14 @@ class GapLimits:
         return GapLimits(-self.high, -self.low, -self.high_equivalence, -self.low_equivalence)
 
 
-def at_level(work: Work, alpha: float) -> Work:
+def at_level(work: Computation, alpha: float) -> Computation:
     """The same computation with another level: what was read and summed is shared."""
     other = copy.copy(work)
     other.settings = work.settings.model_copy(update={"alpha": alpha})
     return other
 
 
-def estimates_at(work: Work, alpha: float) -> list[Estimate]:
+def estimates_at(work: Computation, alpha: float) -> list[Estimate]:
     """The groups that an audit noted, in the same order, with intervals at a level."""
     if alpha == work.settings.alpha:
         return work.groups
@@ -54,7 +54,7 @@ def estimates_at(work: Work, alpha: float) -> list[Estimate]:
     return estimates
 
 
-def gaps_at(work: Work, alpha: float) -> dict[Key, GapLimits]:
+def gaps_at(work: Computation, alpha: float) -> dict[Key, GapLimits]:
     """The limits of the differences of groups that an audit compared, at a level."""
     limits: dict[Key, GapLimits] = {}
     for batch in work.batches:

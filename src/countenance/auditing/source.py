@@ -52,7 +52,7 @@ class Source:
             self.label, self._table, self.names = "table", table, [str(name) for name in table]
             lengths = {str(name): len(column) for name, column in table.items()}
             if len(set(lengths.values())) > 1:
-                raise InputError(f"table: columns differ in length ({lengths}); expected one value a row in each")
+                raise InputError(f"table: columns differ in length ({lengths}); expected one value in each row")
         elif hasattr(table, "columns") and hasattr(table, "dtypes"):
             self.label, self._table, self.names = "table", table, [str(name) for name in table.columns]
         else:
@@ -70,17 +70,21 @@ class Source:
         """
         for candidate in (prefix + name, name):
             if candidate in self.names:
-                if self.names.count(candidate) > 1:
-                    raise InputError(
-                        f"{self.label}: {self.names.count(candidate)} columns are named {candidate!r}; "
-                        "rename them so that each name occurs once"
-                    )
-                return candidate
+                return self._single(candidate)
         bare = {n.removeprefix("attr.").removeprefix("m.") if prefix else n: n for n in self.names}
         folded = {n.casefold(): n for n in bare}
         near = [folded[n] for n in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the columns are {_some(self.names)}"
         raise InputError(f"{self.label}: no {what} {name!r}; {hint}")
+
+    def _single(self, name: str) -> str:
+        """A column's name; InputError where several have it."""
+        if self.names.count(name) > 1:
+            raise InputError(
+                f"{self.label}: {self.names.count(name)} columns are named {name!r}; "
+                "rename them so that each name occurs once"
+            )
+        return name
 
     def note_of(self, name: str) -> str:
         """What whoever made a column has to say of it; empty where nothing is said."""
@@ -175,7 +179,7 @@ class Source:
         """The named columns as arrow arrays; `texts` keep the text a CSV has ("01" is not 1)."""
         import pyarrow as pa
 
-        names = list(dict.fromkeys([*texts, *others]))
+        names = [self._single(name) for name in dict.fromkeys([*texts, *others])]
         if self.parquet is not None or self.path is not None:
             table = self.parquet.read(names) if self.parquet is not None else _read_csv(self.path, texts, names)
             return {name: flat(table.column(name)) for name in names}

@@ -18,10 +18,10 @@ from countenance.auditing.ordering import checked
 from countenance.auditing.table import Attribute
 
 if TYPE_CHECKING:
-    from countenance.auditing.computation import Work
+    from countenance.auditing.computation import Computation
 
 
-def splits_of(work: Work, findings: Sequence[Finding]) -> list[Split]:
+def splits_of(work: Computation, findings: Sequence[Finding]) -> list[Split]:
     """For every ordered attribute and metric, the split that differs most among those that were tested."""
     ordered, records = checked(work.settings.ordered), []
     for index in work.rows.chosen.single:
@@ -52,7 +52,7 @@ def _tested(
     ]
 
 
-def _record(work: Work, own: Sequence[Finding], measured: MeasuredMetric, levels: Sequence[str]) -> Split:
+def _record(work: Computation, own: Sequence[Finding], measured: MeasuredMetric, levels: Sequence[str]) -> Split:
     """The split with the largest effect, the lower values first, and its interval at the level shared by all splits."""
     first = max(own, key=lambda f: (f.p_adjusted < work.settings.alpha, abs(f.effect) if f.effect == f.effect else 0.0))
     low, high = _limits(work, first, measured, work.settings.alpha / (len(levels) - 1))
@@ -81,7 +81,7 @@ def _record(work: Work, own: Sequence[Finding], measured: MeasuredMetric, levels
     )
 
 
-def _limits(work: Work, finding: Finding, measured: MeasuredMetric, alpha: float) -> tuple[float, float]:
+def _limits(work: Computation, finding: Finding, measured: MeasuredMetric, alpha: float) -> tuple[float, float]:
     grouping, cell = _place(work, finding)
     sums = work.summing.of(grouping, [measured], tested=False)[0].sums
     sides = BatchSides.picked(sums, np.array([cell]), np.array([-1]), rest=True)
@@ -91,7 +91,7 @@ def _limits(work: Work, finding: Finding, measured: MeasuredMetric, alpha: float
     return float(low[0]), float(high[0])
 
 
-def _place(work: Work, finding: Finding) -> tuple[Grouping, int]:
+def _place(work: Computation, finding: Finding) -> tuple[Grouping, int]:
     """The grouping and the cell of a finding."""
     for grouping in [*work.groupings, *work.derived]:
         same = grouping.kind == finding.kind and grouping.name == finding.attribute

@@ -6,33 +6,33 @@
 import contextlib
 import io
 import sys
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 import countenance
 from countenance.cli import (
     bias_bounty,
-    calibrating,
     cards,
     comparing,
     data,
     discovering,
     doctor,
+    documentation,
     evaluating,
     fhibe,
     gating,
     happyfaces,
     mask_fairness,
-    people,
+    planning,
     runs,
     suites,
     uccs,
     viewing,
 )
-from countenance.cli.help import with_help
+from countenance.cli.help import leaves, with_help
 from countenance.cli.lines import Stopped, flushed, mute, note, say
-from countenance.cli.repeats import refuse_repeats
 from countenance.cli.settings import Commands, in_flags
 from countenance.errors import GateFailed, InputError
 from countenance.files import explained
@@ -57,9 +57,10 @@ gating.register(app)
 cards.register(app)
 viewing.register(app)
 doctor.register(app)
-calibrating.register(app)
+documentation.register(app)
+planning.register(app)
 app.add_typer(data.app, name="data")
-app.add_typer(people.app, name="people")
+app.add_typer(data.people_app, name="people")
 app.add_typer(suites.app, name="suite")
 app.add_typer(fhibe.app, name="fhibe")
 app.add_typer(uccs.app, name="uccs")
@@ -81,6 +82,31 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+def refuse_repeats(command: Any) -> Any:
+    """The command, with every command below it refusing repeated options that take one value, and an empty --out."""
+    for _, leaf in leaves(command):
+        leaf.parse_args = partial(_parse, leaf, leaf.parse_args)
+    return command
+
+
+def _parse(leaf: Any, parse: Any, context: Any, arguments: list[str]) -> Any:
+    if not context.resilient_parsing:
+        values, _, order = leaf.make_parser(context).parse_args(list(arguments))
+        for option in leaf.params:
+            countless = ("multiple", "is_flag", "count")  # -vv is -v twice, and meant so
+            single = not any(getattr(option, name, name != "count") for name in countless)
+            if "--out" in option.opts and values.get(option.name) == "":
+                raise InputError("--out is empty; expected the name of a file or a folder")
+            if single and (times := order.count(option)) > 1:
+                how = "with commas" if "comma" in (option.help or "") else "once"
+                raise InputError(
+                    f"{option.opts[0]} is given {times} times, and only the last would count; give its "
+                    f"{'values ' if how == 'with commas' else 'value '}{how}, as in {option.opts[0]} "
+                    f"{'A,B' if how == 'with commas' else 'VALUE'}"
+                )
+    return parse(context, arguments)
 
 
 def main() -> None:

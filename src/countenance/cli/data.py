@@ -1,4 +1,4 @@
-"""`countenance data`: list, show, export, index, check."""
+"""`countenance data`: list, show, export, index, check; `countenance people`: where the embedded ones come from."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +16,8 @@ from countenance.storage import place_of
 if TYPE_CHECKING:
     from countenance.data import Dataset
 
-app = Commands("Look at datasets: list, show, export, index, check.")
+
+app = Commands("List, show, check, export and index datasets.")
 
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
 
@@ -139,11 +140,11 @@ def index(
 
 @app.command()
 def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
-    """Validate every truth of a dataset: like problems together, a summary, exit 2 when there are any."""
+    """Check every label of a dataset: print each kind of problem with its count, exit with 2 when there is one."""
     from countenance.cli.progress import progress
     from countenance.data.balance import people_in_words
-    from countenance.data.check import check as check_dataset
-    from countenance.data.check import grouped, unfamiliar_values
+    from countenance.data.truth_problems import check as check_dataset
+    from countenance.data.truth_problems import grouped, unfamiliar_values
 
     dataset = _load(name, reading)
     with progress("checking", len(dataset), quiet=quiet) as step:
@@ -156,3 +157,21 @@ def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
         raise typer.Exit(2)
     images = "1 image" if len(dataset) == 1 else f"{len(dataset)} images"
     say(f"{dataset.name}: {images}, {people_in_words(dataset)}, no problem found")
+
+
+people_app = Commands("The rendered people that come with the package.")
+RENDERER = (
+    "rendering is a project of its own, in the folder people of the repository: pip install ./people, then "
+    "countenance-people render --n 40 --out more"
+)
+
+
+@people_app.callback()
+def _group() -> None:
+    """The rendered people that come with the package."""
+
+
+@people_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def render() -> None:
+    """Print how to render more people."""
+    raise InputError(RENDERER)

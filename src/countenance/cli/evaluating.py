@@ -13,7 +13,6 @@ from countenance.cli.gating import fail_on_verdict
 from countenance.cli.gating import show as show_gate
 from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, RunPlace, write_page
-from countenance.cli.planning import plan
 from countenance.cli.settings import Commands, only, with_settings
 from countenance.cli.shared_options import DatasetName, Gallery, ModelName, Pdf, Policy
 from countenance.cli.trust_options import Data, TrustCode, Unverified, audited_run, data_of
@@ -30,7 +29,7 @@ MOST_CHECKED = 100_000
 AuditChoices = Annotated[AuditFields, only("where", "given", "depth", "delta", "better", "adjust", "families")]
 
 
-class Question(NamedTuple):
+class RunQuestion(NamedTuple):
     """What the audit of a run is asked: attributes, metrics and settings."""
 
     by: list[str] | None
@@ -82,7 +81,7 @@ def run(
     rules = None if policy is None else read_policy(policy)
     licences = (Allowed.of(run_settings.allow_licence), rules and rules.licences and rules.licences.allowed)
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
-    question = Question(attributes_of(by), names_of(metric), audit_arguments(fields))
+    question = RunQuestion(attributes_of(by), names_of(metric), audit_arguments(fields))
     dataset = _checked_dataset(task, data, question, data_settings)
     finished = evaluate_loaded(
         model,
@@ -121,7 +120,7 @@ def _trackers(names: list[str] | None) -> list[str]:
     return trackers
 
 
-def _checked_dataset(task: str, data: str, question: Question, data_settings: DataSettings) -> "Dataset":
+def _checked_dataset(task: str, data: str, question: RunQuestion, data_settings: DataSettings) -> "Dataset":
     """The dataset; a typo in an option is refused now, not after every image was evaluated."""
     from countenance.auditing.settings import AuditSettings, parse_better, parse_delta
     from countenance.data import load_dataset
@@ -151,7 +150,7 @@ def _checked_dataset(task: str, data: str, question: Question, data_settings: Da
     return dataset
 
 
-def _check_values(data: str, dataset: "Dataset", question: Question) -> None:
+def _check_values(data: str, dataset: "Dataset", question: RunQuestion) -> None:
     """Refuse bins of what is not a number, cut points that do not rise, and conditions that no image meets."""
     from countenance.auditing.attributes import choose, coded
     from countenance.auditing.conditions import kept_rows
@@ -177,7 +176,7 @@ def _check_values(data: str, dataset: "Dataset", question: Question) -> None:
             coded(choice, source.read([choice.column], [])[choice.column], 1000)
 
 
-def _audit_and_report(finished: "Run", question: Question, gallery: str, *, quiet: bool) -> "Audit":
+def _audit_and_report(finished: "Run", question: RunQuestion, gallery: str, *, quiet: bool) -> "Audit":
     from countenance.run import audit_run, store_audit
     from countenance.run.ledger import noted
 
@@ -201,13 +200,13 @@ def report(
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     pdf: Pdf = None,
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
+        bool, typer.Option("--evidence", help="Write the evidence page instead: who was measured, and every measure.")
     ] = False,
     data: Data = None,
     trust_code: TrustCode = False,
     unverified: Unverified = False,
 ) -> None:
-    """Write the report of a run again, from the run directory alone: a page, or a PDF."""
+    """Write the report of a run as a page or a PDF; the run directory is enough."""
     from countenance.report import write_pdf
 
     finished = audited_run(run_directory, verified=not unverified, trust_code=trust_code, data=data_of(data))
@@ -237,7 +236,7 @@ def demo(
     model: ModelName = "mtcnn",
     quiet: Quiet = False,
 ) -> None:
-    """Audit a real face detector on the embedded people, two on twins, and write the page that shows them first."""
+    """Audit a face detector on the people that come with the package, try two detectors on twins, and write a page."""
     from functools import partial
 
     from countenance.models.zoo import ZOO
@@ -262,7 +261,7 @@ def demo(
     say(f"open     {page.resolve()}")
 
 
-models_app = Commands("Look at the models that run here.")
+models_app = Commands("The models that come with the package.")
 
 
 @models_app.command("list")
@@ -279,7 +278,7 @@ def models_list() -> None:
 
 def register(app: typer.Typer) -> None:
     """Put these commands at the top level."""
-    for function in (run, audit, report, plan, demo):
+    for function in (run, audit, report, demo):
         app.command()(function)
     app.command("list")(list_)
     app.add_typer(models_app, name="models")

@@ -17,7 +17,7 @@ from countenance.errors import InputError
 if TYPE_CHECKING:
     from countenance.run.run import Run
 
-app = Commands("FHIBE's nine tasks: evaluate a model, write its bias report.")
+app = Commands("FHIBE: evaluate a model on its nine tasks and write the bias report.")
 
 Attributes = Annotated[
     str | None, typer.Option("--attributes", help="With commas: pronoun,age (see `countenance fhibe attributes`).")
@@ -125,7 +125,7 @@ def _evaluate(
     from countenance.data.adapters.fhibe.words import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS
     from countenance.suites.fhibe import evaluate_task
     from countenance.suites.fhibe.demo import baseline
-    from countenance.suites.fhibe.make_data import ATTRIBUTES
+    from countenance.suites.fhibe.made_data import ATTRIBUTES
     from countenance.suites.fhibe.settings import OPTIONS
 
     dataset = dataset or ("fhibe_face_crop_align" if task in FACE_TASKS else "fhibe")
@@ -240,7 +240,7 @@ def make_data(
     from countenance.data.layout import whole_people
     from countenance.files import staged
     from countenance.suites.fhibe.demo import baseline, write_outputs
-    from countenance.suites.fhibe.make_data import make_data as write
+    from countenance.suites.fhibe.made_data import make_data as write
     from countenance.suites.fhibe.report import write_bias_report
 
     if out.exists():

@@ -95,6 +95,8 @@ class ComparisonQuestion:
         paired = pair_entries(
             entries, by=listed, metrics=measured, pair=pair, cluster=settings.cluster, where=settings.conditions
         )
+        if measured is None:
+            paired = paired.assessable()
         paired.notes.extend(dict.fromkeys(line for entry in entries if entry.run for line in entry.run.cautions))
         return cls(entries, listed, paired, settings)
 
@@ -198,7 +200,7 @@ class ComparisonQuestion:
 
     @property
     def measured(self) -> list[str]:
-        """The metrics, and that scores of them are missing, where some are."""
+        """The metrics, with a metric for missing scores where there are any."""
         return [*self.paired.metrics, *(missing_name(m) for m in self.paired.metrics if self.paired.missing[m].any())]
 
     def judged(self) -> dict[str, Judged]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,20 @@ class Paired:
     def rows(self) -> int:
         """How many rows all entries have."""
         return int(self.table.num_rows)
+
+    def assessable(self) -> Paired:
+        """The same without metrics of which no row has a value in all entries, which a note names; all where none has.
+
+        Detectors that judge no masks, and photographs without any, have no rate of masks.
+        """
+        known = [name for name in self.metrics if (~np.isnan(self.scores[name])).all(axis=1).any()]
+        others = [name for name in self.metrics if name not in known]
+        if not known or not others:
+            return self
+        note = f"{', '.join(others)}: no row has a value in all models; not compared"
+        scores = {name: values for name, values in self.scores.items() if name in known}
+        missing = {name: values for name, values in self.missing.items() if name in known}
+        return replace(self, metrics=known, scores=scores, missing=missing, notes=[*self.notes, note])
 
 
 def pair_entries(

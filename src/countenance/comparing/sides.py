@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from countenance.auditing.audit import work_of
-from countenance.auditing.computation import Work
+from countenance.auditing.computation import Computation
 from countenance.auditing.directions import LOWER
 from countenance.auditing.far_ends import SHARE, Ends
 from countenance.auditing.groups import Grouping
@@ -78,7 +78,7 @@ class Sides:
     All contrasts are of one audit, so that its families hold every metric and every two models.
     """
 
-    work: Work
+    work: Computation
     contrasts: dict[str, Contrast]
     """By the column that holds their differences."""
     ends: dict[str, Ends | None]

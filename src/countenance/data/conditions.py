@@ -128,7 +128,7 @@ def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), conten
     height, width = pixels.shape[:2]
     picture: dict[str, float | None] = {
         "img.jpeg_quality": jpeg_quality(content),
-        "img.people": float(sum(not s.ignored for s in subjects)),
+        "img.people": float(len([subject for subject in subjects if not subject.ignored])),
     }
     grid = _grid(height, width)
     if grid is None:
@@ -151,8 +151,10 @@ def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), conten
 
 def _values(pixels: NDArray[np.uint8], grid: "_Grid") -> Floats:
     """What is added up over the points of a part of the picture: `SUMMED` rows, a column for each point."""
-    values = np.ones((SUMMED, grid.taps.shape[1]))
-    np.matmul(MIXED, np.subtract(pixels.reshape(-1).take(grid.taps), MIDDLE, dtype=np.float64), out=values[:4])
+    values = np.empty((SUMMED, grid.taps.shape[1]))
+    values[POINTS] = 1
+    np.matmul(MIXED, pixels.reshape(-1).take(grid.taps).astype(np.float64), out=values[:4])
+    values[LUMINANCE] -= MIDDLE
     np.multiply(values[:2], values[:2], out=values[SQUARES : SQUARES + 2])
     return values
 
@@ -168,14 +170,18 @@ class _Grid:
     taps: NDArray[np.intp]
     """Where the pixels of each point lie in the flat picture: red, green and blue of the point, green of its four
     neighbours at the Laplacian's distance, green of the two pixels beside it."""
+    bottom: int
+    right: int
+    """Where the last row and the last column of points are."""
 
     def between(self, x0: float, y0: float, x1: float, y1: float) -> tuple[slice, slice]:
         """The rows and columns of points within a box."""
         step, reach = self.step, self.reach
-        top, left = math.ceil((max(y0, 0) - reach) / step), math.ceil((max(x0, 0) - reach) / step)
-        bottom = math.floor((min(y1, self.rows * step) - reach) / step) + 1
-        right = math.floor((min(x1, self.columns * step) - reach) / step) + 1
-        return slice(max(top, 0), max(bottom, 0)), slice(max(left, 0), max(right, 0))
+        top = -int((reach - y0) // step) if y0 > reach else 0
+        left = -int((reach - x0) // step) if x0 > reach else 0
+        bottom = int((y1 - reach) // step) + 1 if reach <= y1 < self.bottom else 0 if y1 < reach else self.rows
+        right = int((x1 - reach) // step) + 1 if reach <= x1 < self.right else 0 if x1 < reach else self.columns
+        return slice(top, bottom), slice(left, right)
 
 
 @lru_cache(maxsize=64)
@@ -189,7 +195,9 @@ def _grid(height: int, width: int) -> _Grid | None:
     red = 3 * (rows[:, None] * width + columns).reshape(-1)
     up, left = 3 * width * reach, 3 * reach
     offsets = np.array([0, 1, 2, 1 - up, 1 + up, 1 - left, 1 + left, 1 - 3, 1 + 3])
-    return _Grid(step, reach, len(rows), len(columns), red + offsets[:, None])
+    return _Grid(
+        step, reach, len(rows), len(columns), red + offsets[:, None], bottom=int(rows[-1]), right=int(columns[-1])
+    )
 
 
 def _mark(grid: _Grid, subject: Subject, outside: Any, face: Any) -> None:
@@ -262,18 +270,17 @@ def turn_of(subject: Subject) -> float | None:
     length = dx * dx + dy * dy
     if not length > 1e-6:
         return None
-    return abs((nx - (ax + bx) / 2) * dx + (ny - (ay + by) / 2) * dy) / length
+    turn = abs((nx - (ax + bx) / 2) * dx + (ny - (ay + by) / 2) * dy) / length
+    return turn if math.isfinite(turn) else None
 
 
 def _eyes_and_nose(landmarks: Floats | None, keypoints: Floats | None) -> list[list[float]] | None:
     if landmarks is not None and len(landmarks) >= 3:
-        points = landmarks[:3, :2].tolist()
+        return landmarks[:3, :2].tolist()  # type: ignore[no-any-return]
     elif keypoints is not None and len(keypoints) >= 3 and bool((keypoints[:3, 2] > 0).all()):
         nose, left, right = keypoints[:3, :2].tolist()
-        points = [right, left, nose]
-    else:
-        return None
-    return points if all(math.isfinite(v) for point in points for v in point) else None
+        return [right, left, nose]
+    return None
 
 
 def jpeg_quality(content: bytes) -> float | None:

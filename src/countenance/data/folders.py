@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from countenance.data.labels.aliases import SPLIT_WORDS
-from countenance.data.labels.attach import attach_labels
+from countenance.data.labels.attachment import attach_labels
 from countenance.data.labels.boxes import StatedBoxes
-from countenance.data.labels.build import (
+from countenance.data.labels.columns import parse_columns
+from countenance.data.labels.files import TABLE_SUFFIXES, is_coco, read_label_file, table_suffix
+from countenance.data.labels.labelled_pictures import (
     PictureFolder,
     read_class_folders,
     read_names,
@@ -15,8 +17,6 @@ from countenance.data.labels.build import (
     read_pictures,
     read_utk_names,
 )
-from countenance.data.labels.columns import parse_columns
-from countenance.data.labels.files import TABLE_SUFFIXES, is_coco, read_label_file, table_suffix
 from countenance.data.labels.people import LabelOptions
 from countenance.data.labels.picture_files import picture_files_kind
 from countenance.data.sample import Dataset

@@ -6,7 +6,7 @@
 'at least 100 people'
 """
 
-from countenance.gating.judge import gate
+from countenance.gating.judgement import gate
 from countenance.gating.outcome import Gate, RuleCheck, RuleOutcome
 from countenance.gating.policy import Policy, read_policy
 

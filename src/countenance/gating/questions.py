@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from countenance.auditing.computation import Work
+from countenance.auditing.computation import Computation
 from countenance.auditing.equity import PAIRS
 from countenance.auditing.result import Audit
 from countenance.gating import kinds
@@ -44,7 +44,7 @@ class RuleQuestion:
 class AnsweredQuestion:
     """The computation that answers a question, and its audit where groups are compared."""
 
-    work: Work
+    work: Computation
     audit: Audit | None = None
 
 

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.intervals import LEVEL, IntervalEstimate, by_cluster, clustered_rate
-from countenance.metrics.ranking import bootstrap_interval
+from countenance.metrics.intervals import LEVEL, IntervalEstimate, bootstrap_interval, by_cluster, clustered_rate
 
 Array = NDArray[np.float64]
 BINS = 10

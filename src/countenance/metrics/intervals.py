@@ -6,6 +6,7 @@ symmetric t interval. The degrees of freedom also account for how uncertain V it
 (kurtosis - 1) / clusters): a few clusters with most of the errors are worth few clusters.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -173,3 +174,30 @@ def clustered_mean(sums: Array, counts: Array, level: float = LEVEL) -> Interval
     variance = clusters / (clusters - 1) * float((residual**2).sum()) / total**2
     half = float(student(freedom(residual, total**2 / float((n**2).sum())), level)) * variance**0.5
     return IntervalEstimate(mean, mean - half, mean + half, round(total), clusters)
+
+
+def bootstrap_interval(
+    statistic: Callable[[Array], float],
+    clusters: int,
+    *,
+    replicates: int = 500,
+    level: float = 0.95,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Percentile interval of `statistic(weights)` when clusters are resampled (weights: how often each is drawn).
+
+    >>> values = np.arange(100.0)
+    >>> low, high = bootstrap_interval(lambda w: float((w * values).sum() / w.sum()), 100)
+    >>> low < 49.5 < high
+    True
+    """
+    if clusters == 0:
+        return float("nan"), float("nan")
+    random = np.random.default_rng(seed)
+    share = np.full(clusters, 1 / clusters)
+    values = [statistic(random.multinomial(clusters, share).astype(np.float64)) for _ in range(replicates)]
+    finite = np.array([value for value in values if np.isfinite(value)])
+    if finite.size == 0:
+        return float("nan"), float("nan")
+    tail = (1 - level) / 2
+    return float(np.quantile(finite, tail)), float(np.quantile(finite, 1 - tail))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from countenance.data.jpeg import installed
-from countenance.data.resize import resize_linear
+from countenance.data.resizing import resize_linear
 from countenance.models.model import Images
 
 Pixels = NDArray[np.uint8]

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from countenance.report.evidence import write_evidence
+from countenance.report.evidence import rewrite_pages, write_evidence
 from countenance.report.page import TableOrigin, write_report, write_table_report
-from countenance.report.renewal import rewrite_pages
 
 __all__ = [
     "TableOrigin",

@@ -17,6 +17,7 @@ from countenance.report.charts.forest import ForestBlock
 from countenance.report.comparison import change_forest, change_row, label_of, scale_of
 from countenance.report.comparison_words import kind_of
 from countenance.report.leaderboard import board_badge, write_leaderboard
+from countenance.report.metric_words import noun_in
 from countenance.report.names import clean
 from countenance.run.licences import in_words
 from countenance.run.suite import Suite, load_suite, suite_names
@@ -184,7 +185,16 @@ def _suite(board: Leaderboard) -> Suite | None:
 
 
 def _title(board: Leaderboard, suite: Suite | None) -> str:
-    return f"{suite.name}: {suite.question}" if suite else f"Leaderboard by {', '.join(board.settings['metrics'])}"
+    return f"{suite.name}: {suite.question}" if suite else f"Leaderboard by {_nouns(board)}"
+
+
+def _nouns(board: Leaderboard) -> str:
+    """The metrics of a board in words."""
+    nouns = [noun_in(metric, board.settings) for metric in board.settings["metrics"]]
+    return ", ".join(
+        noun if noun == metric else noun[:1].lower() + noun[1:]
+        for noun, metric in zip(nouns, board.settings["metrics"], strict=True)
+    )
 
 
 def _table(board: Leaderboard, metric: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import countenance
 from countenance.comparing import Comparison, Leaderboard
 from countenance.report import numbers
 from countenance.report.charts.forest import ChangeRow, Forest
-from countenance.report.comparison import badge_of, change_plots, gap_plots
-from countenance.report.comparison_words import lead
-from countenance.report.draw.mpl import forest_figures
+from countenance.report.comparison import badge_of, change_plots, dumbbells, gap_plots
+from countenance.report.comparison_words import lead, plain, rows_words
+from countenance.report.draw.mpl import critical_figure, dumbbell_figure, forest_figures
 from countenance.report.leaderboard import board_badge, board_pages, moved_gaps
 from countenance.report.metric_words import noun_in
 from countenance.report.names import attribute_label
 from countenance.report.paper import Paper, pdf_path
+from countenance.report.words import unit_words
 from countenance.run.licences import in_words
 
 COLUMNS = ("group", "n", "difference (interval)", "adj. p", "verdict")
@@ -32,11 +34,17 @@ def write_comparison_pdf(comparison: Comparison, out: Path | str) -> Path:
     paper = _begun(comparison, title, "comparison")
     settings = comparison.settings
     by = f", by {', '.join(map(attribute_label, settings['by']))}" if settings["by"] else ""
-    rows = numbers.plural(settings["rows"], "row")
     paper.text(
-        f"Both on the same {rows}{by}{_only(settings)}. Differences are {comparison.b} − {comparison.a}.", 9, soft=True
+        f"Both on the same {rows_words(settings)}{by}{_only(settings)}. "
+        f"Differences are {comparison.b} − {comparison.a}.",
+        9,
+        soft=True,
     )
     _decision(paper, comparison, *badge_of(comparison), lead(comparison))
+    if comparison.overall:
+        chart, names = dumbbells(comparison, comparison.overall[0].metric), (comparison.a, comparison.b)
+        noun = noun_in(chart.metric, settings)
+        paper.figure(dumbbell_figure(chart, names, noun), f"{noun} of everyone and of each group in both models")
     for heading, plots, names in (
         ("For whom it is better or worse", change_plots(comparison), (comparison.a, comparison.b)),
         ("Did a gap widen?", gap_plots(comparison), (f"gap in {comparison.a}", f"gap in {comparison.b}")),
@@ -55,26 +63,27 @@ def write_leaderboard_pdf(leaderboard: Leaderboard, out: Path | str) -> Path:
     The same leaderboard gives the same bytes.
     """
     path = pdf_path(out)
-    rows = numbers.plural(leaderboard.settings["rows"], "row")
-    paper = _begun(leaderboard, f"{len(leaderboard.models)} models on the same {rows}", "leaderboard")
+    title = f"{len(leaderboard.models)} models on the same {rows_words(leaderboard.settings)}"
+    paper = _begun(leaderboard, title, "leaderboard")
     paper.text(f"{', '.join(leaderboard.models)}{_only(leaderboard.settings)}.", 9, soft=True)
-    _decision(paper, leaderboard, *board_badge(leaderboard), leaderboard.decisions)
+    _decision(
+        paper, leaderboard, *board_badge(leaderboard), [plain(text, leaderboard) for text in leaderboard.decisions]
+    )
     for board in board_pages(leaderboard):
-        paper.heading(board["metric"], need=80)
+        noun = noun_in(board["metric"], leaderboard.settings)
+        paper.heading(noun, need=80)
         better = board["better"]
         direction = f"{better.capitalize()} is better. " if better else "Which way is better was not said. "
         paper.text(f"{direction}“=” marks a shared rank. Lines are intervals; all models share one scale.", soft=True)
-        for figure in forest_figures(board["forest"]):
-            paper.figure(figure, f"models by {board['metric']}")
-        paper.text(f"{board['ties_words'][:1].upper()}{board['ties_words'][1:]}.")
+        tied = board["critical"]
+        shown = replace(tied, forest=replace(tied.forest, axis=noun))
+        paper.figure(critical_figure(shown), f"models by {noun}")
+        paper.text(f"{tied.words[:1].upper()}{tied.words[1:]}.")
         for name, own in board["by_attribute"]:
-            head = ("model", *(label for _, _, label in own))
-            cells = [
-                (standing.model, *(_number(board["cells"][standing.model][a, g]) for a, g, _ in own))
-                for standing in board["standings"]
-            ]
+            models = [standing.model for standing in board["standings"]]
+            cells = [(label, *(_number(board["cells"][model][a, g]) for model in models)) for a, g, label in own]
             paper.heading(f"By {attribute_label(name)}", 9.5)
-            paper.table(head, cells, "L" + "R" * len(own))
+            paper.table((attribute_label(name), *models), cells, "L" + "R" * len(models))
         paper.heading("All pairs", 9.5)
         paper.table(("pair", *COLUMNS[1:]), [_cells(row) for row in board["pairs"].rows], "LRRRL")
     for model, moved in moved_gaps(leaderboard):
@@ -110,14 +119,15 @@ def _only(settings: dict[str, Any]) -> str:
 
 
 def _decision(paper: Paper, result: Comparison | Leaderboard, mark: str, badge: str, sentences: Sequence[str]) -> None:
-    after = [*sentences[1:], *(sentence for sentence in result.decisions if sentence not in sentences)]
+    plain_words = [plain(sentence, result) for sentence in result.decisions]
+    after = [*sentences[1:], *(sentence for sentence in plain_words if sentence not in sentences)]
     after += [
         f"{numbers.plural(entry['unpaired'], 'row')} of {entry['name']} left out: no partner."
         for entry in result.unpaired
         if entry["unpaired"]
     ]
     after += [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
-    paper.box(mark, badge, sentences[0], [], [*after, f"Unit: {result.settings['unit']}."])
+    paper.box(mark, badge, sentences[0], [], [*after, f"{unit_words(str(result.settings['unit']))}."])
 
 
 def _put_plot(paper: Paper, forest: Forest, names: tuple[str, str], noun: str) -> None:

@@ -1,16 +1,18 @@
 """What a comparison says to somebody who has ten seconds: who loses, how a change and a gap are called."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.auditing.units import stored_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE
-from countenance.comparing import Change, Comparison, Gap
+from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, HIGHER, LOWER, NARROWED, REVERSED, WORSE
 from countenance.data.vocabulary import UNKNOWN
 from countenance.report import numbers, words
-from countenance.report.groups import others, people
+from countenance.report.groups import label, others, people
+from countenance.report.metric_words import noun_in
 
 MUCH = 3.0
 """A change of so many times what matters is called much."""
@@ -138,6 +140,41 @@ def lead(comparison: Comparison) -> list[str]:
     gaps = [g for g in comparison.gaps if g.metric == first.metric and not g.mirrors]
     sentences = [_everyone(first), _losers(first, groups, comparison), _gap(gaps, first.better)]
     return [sentence for sentence in sentences if sentence]
+
+
+def plain(text: str, result: Comparison | Leaderboard) -> str:
+    """A decision as a page says it: groups as people, metrics by their nouns, what matters in points.
+
+    >>> rows = {"sample": list(range(400)), "masked": ["yes", "no"] * 200}
+    >>> from countenance.comparing import compare
+    >>> old, new = rows | {"correct": [1, 0] * 200}, rows | {"correct": [0, 1] * 200}
+    >>> plain("It is worse for masked = yes (by 0.05 or more).", compare(old, new, by="masked", metrics="correct"))
+    'It is worse for masked (by 5 points or more).'
+    """
+    sides = [(change.attribute, change.group) for change in result.groups]
+    sides += [(gap.attribute, gap.group) for gap in result.gaps]
+    for gap in result.gaps:
+        pair = f"{gap.attribute} = {gap.group} and {gap.versus}"
+        text = text.replace(pair, f"{label(gap.attribute, gap.group)} and {label(gap.attribute, gap.versus)}")
+    for attribute, group in sorted(set(sides), key=lambda side: (-len(side[0]) - len(side[1]), side)):
+        text = text.replace(f"{attribute} = {group}", label(attribute, group))
+    for change in result.overall:
+        noun = noun_in(change.metric, result.settings)
+        text = text.replace(f"{change.metric}: ", f"{noun}: ")
+        if change.delta is not None and change.scale:
+            for word in ("by", "of", "than", "seeing"):
+                text = re.sub(
+                    rf"\b({word}(?: more than)?) {change.delta:g}\b(?! points)", rf"\1 {matters(change)}", text
+                )
+    return text
+
+
+def rows_words(settings: Mapping[str, Any]) -> str:
+    """What was compared: pictures of people, or rows."""
+    counted_rows = words.unit_words(str(settings["unit"]))
+    if counted_rows == settings["unit"]:
+        return numbers.plural(settings["rows"], "row")
+    return counted_rows.partition(";")[0]
 
 
 def _everyone(change: Change) -> str:

@@ -3,6 +3,7 @@
 It is worded as evidence. Whether a system complies with a rule is for people to judge, so the page never says it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ from countenance.auditing.comparisons import direction
 from countenance.data.vocabulary import in_order
 from countenance.report import numbers, render
 from countenance.report.charts.group_forests import by_group
+from countenance.report.gallery import CHOICES
 from countenance.report.names import attribute_label, value_label
-from countenance.report.page import context, put
+from countenance.report.page import context, put, write_report
 from countenance.report.source import ReportSource
 from countenance.run import Run
+from countenance.run.file_names import AUDIT, REPORT
+from countenance.run.suite import suite_of
 
 EVIDENCE = "evidence.html"
 NOT_STATED = "not stated by the dataset's card"
@@ -123,3 +127,19 @@ def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: st
 def _verdict(verdict: str, direction: str) -> str:
     known = direction in ("worse", "better")
     return f"{verdict} ({direction})" if known and verdict == "disparity" else verdict
+
+
+def rewrite_pages(run: Run, journal: Mapping[str, Any]) -> list[str]:
+    """Write the files again that a purge removed from a run: its suite's own, then the pages with the same gallery."""
+    suite = suite_of(run)
+    files = [] if suite is None else suite.files(run, journal["files"])
+    pages = [name for name in (REPORT, EVIDENCE) if name in journal["files"] and name not in files]
+    if not run.store.storage.has(AUDIT):
+        return files
+    for name in pages:
+        if name == EVIDENCE:
+            write_evidence(run)
+        else:
+            shown = journal["pages"].get(name, {}).get("gallery")
+            write_report(run, gallery=shown if shown in CHOICES else "off")
+    return [*files, *pages]

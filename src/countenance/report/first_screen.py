@@ -6,8 +6,9 @@ It is built once as a value; the page, the first page of the PDF, the notebook a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from markupsafe import Markup
 
@@ -219,6 +220,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
     whole = everyone(source, metric)
     kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
+    kind = "rate" if metric_words(source, metric.name)[1].share and kind == "mean" else kind
     chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
         chosen = [(side, None) for side in _lowest(source, metric)]
@@ -302,7 +304,7 @@ def _row(side: HarmSide, harm: Harm | None, kind: str, metric: Metric, source: A
         side.high,
         numbers.percent(side.estimate, kind),
         numbers.likely(side.low, side.high, kind),
-        _right(side, metric),
+        _right(side, metric, source.audit.settings),
         mark,
         verdict,
         side.n,
@@ -327,10 +329,10 @@ def _own_verdict(side: HarmSide, metric: Metric, source: Audited) -> tuple[str, 
     return mark, "not confirmed" if mark == words.UNSURE else words.finding_label(own[0], side.group)
 
 
-def _right(side: HarmSide, metric: Metric) -> str:
+def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
     """How many of how many, the way the rate counts."""
     if side.failed is None or not math.isfinite(side.estimate):
-        return f"n {numbers.count(side.n)}"
+        return numbers.plural(side.n, *(("picture", "pictures") if side.pictures else words.cluster_noun(settings)))
     counted = side.failed if metric.better == "lower" else side.n - side.failed
     return f"{numbers.count(counted)} of {numbers.count(side.n)}"
 

@@ -96,7 +96,7 @@ class Harm:
             turned = f"{lost} of {self.finding.bases} {self.words.failed} by this alone"
             return f"{turned}, {gained} the other way" if gained else turned
         if self.losing.failed is None:
-            value, other = (numbers.short(side.estimate) for side in (self.losing, self.other))
+            value, other = (share_or_number(side.estimate, self.words) for side in (self.losing, self.other))
             others = "others" if self.other.group == REST else self.other.label
             return f"{self.words.noun} {value}, {others} {other}"
         others = "others" if self.other.group == REST else self.other.label
@@ -114,6 +114,17 @@ class Harm:
         each = round(1000 * self.gap)
         what = "pictures" if self.losing.pictures else "people"
         return f"{numbers.count(each)} more {self.words.failed} per 1,000 {what}" if each else ""
+
+
+def share_or_number(value: float, wording: MetricWords) -> str:
+    """A mean as a page says it: a share of something as percent, any other number as it is.
+
+    >>> share_or_number(0.367, MetricWords("true matches accepted", share="true matches"))
+    '37\u202f%'
+    >>> share_or_number(3.25, MetricWords("years off"))
+    '3.25'
+    """
+    return numbers.percent(value, "rate") if wording.share else numbers.short(value)
 
 
 def metric_words(source: Audited, name: str) -> tuple[Metric, MetricWords]:

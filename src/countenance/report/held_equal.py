@@ -1,5 +1,6 @@
 """The section on gaps with conditions held equal: waterfalls, the table, and the strata behind a number."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,31 +8,18 @@ from countenance.auditing import Audit
 from countenance.auditing.given_finding import PART_OF_GAP, GivenFinding
 from countenance.report import numbers
 from countenance.report.charts import waterfall
-from countenance.report.charts.scale import Scale
-from countenance.report.names import attribute_label, value_label
+from countenance.report.names import value_label
+from countenance.report.notes import condition_label
 
 MOST_FIGURES = 6
 
 
 @dataclass(frozen=True)
-class LabelledStep:
-    """A step of a waterfall: its name, where it lies, and its size with interval as text."""
+class Fall(waterfall.Waterfall):
+    """A waterfall with its verdict and the strata behind it."""
 
-    name: str
-    step: waterfall.Step
-    size: str
-    interval: str
-
-
-@dataclass(frozen=True)
-class Fall:
-    """One gap drawn from raw to what remains."""
-
-    title: str
     verdict: str
     reason: str
-    scale: Scale
-    steps: list[LabelledStep]
     conditions: list[str]
     strata: list[Any]
     kind: str
@@ -47,38 +35,39 @@ class HeldEqual:
     part_of_gap: str
 
 
-def section(audit: Audit) -> HeldEqual | None:
-    """What an audit says with conditions held equal; None where nobody asked."""
+def section(audit: Audit, nouns: Mapping[str, str]) -> HeldEqual | None:
+    """What an audit says with conditions held equal, metrics by their nouns; None where nobody asked."""
     findings: list[GivenFinding] = audit.given
     if not findings:
         return None
     drawn = sorted((f for f in findings if numbers.is_number(f.raw)), key=lambda f: -abs(f.raw))[:MOST_FIGURES]
     names = findings[0].given
     noted = PART_OF_GAP if any(f.note == PART_OF_GAP for f in findings) else ""
-    return HeldEqual([attribute_label(name) for name in names], [_fall(f) for f in drawn], findings, noted)
+    falls = [_fall(f, nouns.get(f.metric, f.metric)) for f in drawn]
+    return HeldEqual([condition_label(name) for name in names], falls, findings, noted)
 
 
-def _fall(finding: GivenFinding) -> Fall:
+def _fall(finding: GivenFinding, noun: str) -> Fall:
     parts = [(name, part.part, part.part_low, part.part_high) for name, part in finding.explained.items()]
     held = (finding.held_equal, finding.low, finding.high)
     bars = waterfall.steps((finding.raw, finding.raw_low, finding.raw_high), parts, held)
     kind = finding.metric_kind
     group = value_label(finding.attribute, finding.group)
-    versus = "everybody else" if finding.versus == "rest" else value_label(finding.attribute, finding.versus)
+    versus = "everyone else" if finding.versus == "rest" else value_label(finding.attribute, finding.versus)
     return Fall(
-        f"{finding.metric}: {attribute_label(finding.attribute)} {group} against {versus}",
-        finding.verdict,
-        finding.reason,
+        f"{noun[:1].upper()}{noun[1:]}: {group} against {versus}",
         waterfall.scale_of(bars, kind),
         [
-            LabelledStep(
-                attribute_label(part.name) if part.kind == "part" else part.name,
+            waterfall.LabelledStep(
+                condition_label(part.name) if part.kind == "part" else part.name,
                 part,
                 numbers.change(part.size, kind),
                 numbers.change_span(part.low, part.high, kind),
             )
             for part in bars
         ],
+        finding.verdict,
+        finding.reason,
         list(finding.given),
         list(finding.strata),
         kind,

@@ -53,7 +53,7 @@ def together(notes: list[str]) -> list[Together]:
 
     >>> note = "gender goes with img.size_px and beard (Cramér's V 0.69), which predict recall@0.5: "
     >>> note += "--by gender --given img.size_px,beard holds that equal"
-    >>> [one.sentence for one in together([note, "another note"])]
+    >>> [pair.sentence for pair in together([note, "another note"])]
     ['Gender goes with size of the face and beard: a gap by gender may come from that.']
     """
     pairs = []

@@ -25,6 +25,7 @@ from countenance.report.handle import handles
 from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import GroupRows
+from countenance.report.metric_words import words_of
 from countenance.report.names import model_label
 from countenance.report.notes import first_notes, together
 from countenance.report.results import result_sections
@@ -241,7 +242,7 @@ def audited(source: Audited) -> dict[str, Any]:
         "first_rows": FIRST_ROWS,
         "handles": sorted(handles(source), key=lambda handle: handle.metric != lead),
         "numbers_on_top": charts.headline_numbers(source),
-        "held_equal": held_equal.section(audit),
+        "held_equal": held_equal.section(audit, {m.name: words_of(m, source.task).noun for m in source.metrics}),
         "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
         "cannot_tell": open_questions.cannot_tell(source),

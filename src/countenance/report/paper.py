@@ -73,7 +73,10 @@ class Paper:
                 self.set_y(-FOOT + 4)
                 self.set_font("sans", size=6.5)
                 self.set_text_color(*rgb(SOFT))
-                self.cell(self.epw - 20, 4, foot_text)
+                shown = foot_text
+                while self.get_string_width(shown) > self.epw - 22:
+                    shown = f"{shown.removesuffix('…')[:-4]}…"
+                self.cell(self.epw - 20, 4, shown)
                 self.cell(20, 4, f"{self.page_no()} of {{nb}}", align="R")
 
         self.pdf = Document(format="A4")

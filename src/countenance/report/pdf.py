@@ -116,10 +116,10 @@ def _groups(paper: Paper, content: dict[str, Any], verdicts: bool) -> None:
         figures = forest_figures(forest if verdicts else forest.unmarked())
         rows = "; ".join(f"{row.label}: {row.text}" for row in forest.rows)
         height = 25.4 * float(figures[0].get_size_inches()[1])
-        paper.heading(f"Groups: {forest.metric}", need=min(height + 30, 250))
+        paper.heading(f"Groups: {forest.noun}", need=min(height + 30, 250))
         paper.text(_meaning(forest.meaning, forest.better, content), soft=True)
         for figure in figures:
-            paper.figure(figure, f"{forest.metric} of each group with its interval. {rows}")
+            paper.figure(figure, f"{forest.noun} of each group with its interval. {rows}")
 
 
 def _numbers(paper: Paper, content: dict[str, Any]) -> None:

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 
 from countenance.auditing.headline import deltas_of, failing, where_words, which_interval
 from countenance.report import numbers, words
-from countenance.report.harms import TWINS, Harm, everyone, failing_share, harm_of, harms, metric_words, size_key
+from countenance.report.harms import (
+    NO_ANSWER,
+    TWINS,
+    Harm,
+    everyone,
+    failing_share,
+    harm_of,
+    harms,
+    metric_words,
+    size_key,
+)
 from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.report.words import DISPARITY, UNTESTABLE
@@ -56,7 +66,10 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if all(delta is None for delta in deltas_of(audit.settings).values()):
         return "No gap is shown; which gap would matter was not said."
     unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
-    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons have not enough people to tell."
+    if len(audit.findings) == 1:
+        return "No gap is shown, but the comparison has not enough people to tell."
+    have = "has" if unsure == 1 else "have"
+    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons {have} not enough people to tell."
 
 
 def in_sentences(text: str, verb: str) -> str:
@@ -67,8 +80,7 @@ def in_sentences(text: str, verb: str) -> str:
     >>> in_sentences("MTCNN misses 7 of 50 masked people, and none of 60 others.", "misses")
     'MTCNN misses 7 of 50 masked people, and none of 60 others.'
     """
-    many = len(re.findall(r"\d[\d,.]*", text)) > MOST_NUMBERS
-    return text.replace(", and ", f". It {verb} ", 1) if many else text
+    return " ".join(part for part in in_two(text, verb) if part)
 
 
 def in_two(text: str, verb: str) -> tuple[str, str]:
@@ -76,10 +88,15 @@ def in_two(text: str, verb: str) -> tuple[str, str]:
 
     >>> in_two("MTCNN misses 7 of 50 masked people over 60, and 1 of 750 pictures of others.", "misses")
     ('MTCNN misses 7 of 50 masked people over 60.', 'It misses 1 of 750 pictures of others.')
+    >>> in_two(f"It {NO_ANSWER.verb} 4 of 16 pictures of 2 women, and none of 60 others.", NO_ANSWER.verb)
+    ('It gives no prediction for 4 of 16 pictures of 2 women.', 'It has one for all 60 others.')
     """
-    split = in_sentences(text, verb)
-    head, sign, rest = split.partition(f". It {verb} ")
-    return (f"{head}.", f"It {verb} {rest}") if sign and split != text else (text, "")
+    head, sign, rest = text.partition(", and ")
+    if not sign or len(re.findall(r"\d[\d,.]*", text)) <= MOST_NUMBERS:
+        return text, ""
+    if verb == NO_ANSWER.verb and rest.startswith("none of "):
+        return f"{head}.", f"It has one for all {rest.removeprefix('none of ')}"
+    return f"{head}.", f"It {verb} {rest}"
 
 
 def harm_sentence(model: str, harm: Harm) -> str:
@@ -117,7 +134,8 @@ def decision(source: Audited) -> str:
     label = VERDICTS.get(audit.verdict, f"No gap of {gap} or more")
     if audit.verdict == DISPARITY and words.only_favoured(audit):
         label = "Somebody is served better, nobody is shown to be served worse"
-    deciding = words.strongest([f for f in audit.findings if f.verdict == DISPARITY], source.names, most=1)
+    differing = [f for f in audit.findings if f.verdict == DISPARITY]
+    deciding = [harm.finding for harm in harms(source)[:1]] or words.strongest(differing, source.names, most=1)
     if not deciding:
         return f"{label}. {words.summary(audit)}"
     text = words.statement(deciding[0], source.names, metric_words(source, deciding[0].metric)[1].noun)

@@ -16,7 +16,7 @@ from countenance.auditing.ordering import PERSON, role_of
 from countenance.report import numbers
 from countenance.report.album import Album
 from countenance.report.gallery import about_row
-from countenance.report.harms import MISSING, Harm, HarmSide, everyone, metric_words
+from countenance.report.harms import MISSING, Harm, HarmSide, everyone, metric_words, share_or_number
 from countenance.report.members import GroupRows, Mask
 from countenance.report.metric_words import MetricWords
 from countenance.report.source import Audited
@@ -198,7 +198,7 @@ def _pairs(
     misses = misses[np.argsort(-badness[misses], kind="stable")]
     served = np.flatnonzero(other & known & good)
     hits = [
-        (row, wording if is_rate else _value_words(value))
+        (row, wording if is_rate else _value_words(value, wording))
         for row, value in zip(source.scores.take(served).to_pylist(), values[served], strict=True)
     ]
     pairs: list[tuple[FaceTile, FaceTile | None]] = []
@@ -208,7 +208,7 @@ def _pairs(
         person = str(row.get("identity") or row["sample"])
         if str(row["sample"]) in shown or person in people:
             continue
-        tile = _tile(row, album, True, wording if is_rate else _value_words(values[place]), source)
+        tile = _tile(row, album, True, wording if is_rate else _value_words(values[place], wording), source)
         if tile is None:
             continue
         people.add(person)
@@ -236,9 +236,11 @@ def _hit(
     return None
 
 
-def _value_words(value: float) -> MetricWords:
+def _value_words(value: float, wording: MetricWords) -> MetricWords:
     """Below a picture that has a score, not a hit or a miss: the score."""
-    return MetricWords("", failed=numbers.short(value), right=numbers.short(value))
+    text = share_or_number(value, wording)
+    text = f"{text} {wording.right}" if wording.share and wording.right not in ("", "right") else text
+    return MetricWords("", failed=text, right=text)
 
 
 def _tile(row: dict[str, Any], album: Album, failed: bool, wording: MetricWords, source: Audited) -> FaceTile | None:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from countenance.auditing import Audit
 from countenance.auditing.attributes import NothingToCompare
 from countenance.auditing.audit import audited, work_of
-from countenance.auditing.computation import Work
+from countenance.auditing.computation import Computation
 from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
@@ -127,7 +127,7 @@ def audit_source(
         return audited_run(run, source, work, equity=bool(settings.get("equity")))
 
 
-def audited_run(run: Run, source: Source, work: Work, *, equity: bool = False) -> Audit:
+def audited_run(run: Run, source: Source, work: Computation, *, equity: bool = False) -> Audit:
     """Make the comparisons of a run's rows and conclude, with what its columns, its pairs and its failures say."""
     answer = audited(work, equity=equity)
     for name in answer.settings["by"]:
@@ -146,7 +146,7 @@ def work_of_run(
     equity: bool = False,
     twins: bool = True,
     **settings: Any,
-) -> Iterator[Work]:
+) -> Iterator[Computation]:
     """The computation of an audit of a run's rows, up to the first sum; `twins`: compare versions in pairs."""
     computed = [groups for groups in computed_of(run) if groups.metric in metrics]
     names = {groups.metric for groups in computed}

@@ -11,18 +11,17 @@ from typing import Any
 
 from countenance.answers import Boxes
 from countenance.data.conditions import Conditions, stored_conditions
-from countenance.data.manifest import ManifestWriter
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.errors import InputError
 from countenance.run.chosen_model import ChosenModel
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
 from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, is_own, marker_name
-from countenance.run.manifest import DamagedManifest, Manifest, Place
+from countenance.run.manifest import DamagedManifest, Manifest, Place, located, published_command
 from countenance.run.marker import Marker
 from countenance.run.pictures import changed_picture
 from countenance.run.plan import InManifest, InMemory, Piece, RunPlan
-from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
@@ -30,7 +29,7 @@ from countenance.run.staleness import draw, lowest_score, some
 from countenance.run.store import RunStore
 from countenance.run.surroundings import prepare_samples, remove_samples
 from countenance.run.trust import code_folder
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.run.withdrawals import withdrawn_from
 from countenance.scratch import temporary_folder
 from countenance.settings.engine import EngineSettings, ProgressMaker

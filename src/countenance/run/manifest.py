@@ -1,5 +1,8 @@
 """`run.json`: what was evaluated, on what, with which versions. Validated once, when a run is opened."""
 
+import shlex
+import sys
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -9,7 +12,9 @@ from countenance.data.card import DatasetCard
 from countenance.data.record import Record
 from countenance.decoding import json_of
 from countenance.errors import InputError
+from countenance.files import exists
 from countenance.models.model import ModelCard
+from countenance.storage import is_url
 
 FORMAT = 2
 """The version of the layout of a run; others are refused by name."""
@@ -175,3 +180,37 @@ def read_manifest(content: bytes, place: str) -> Manifest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise DamagedManifest(f"{place}: not a run's manifest ({where}: {first['msg']})") from None
+
+
+EMBEDDED = "people"
+"""The dataset whose parts have names: a folder of the same name is another thing."""
+
+
+def published_command() -> str:
+    """The command line with the folders of this machine left out.
+
+    >>> import sys
+    >>> sys.argv, kept = ["/usr/bin/countenance", "run", "--data", "/home/me/faces"], sys.argv
+    >>> published_command()
+    'countenance run --data faces'
+    >>> sys.argv = kept
+    """
+    words = sys.argv or ["python"]
+    return shlex.join([Path(word).name if Path(word).is_absolute() else word for word in words])
+
+
+def located(source: str | None) -> str | None:
+    """A dataset's source with an absolute path, so that it is found from any folder.
+
+    >>> located("people:portraits"), located(None)
+    ('people:portraits', None)
+    """
+    if source is None or is_url(source):
+        return source
+    head, colon, rest = source.partition(":")
+    path, mark, options = (rest if colon else head).partition("?")
+    if exists(source):
+        return str(Path(source).absolute())
+    if colon and path and head != EMBEDDED and exists(path):
+        return f"{head}:{Path(path).absolute()}{mark}{options}"
+    return source

@@ -18,7 +18,8 @@ import countenance
 from countenance.data import Dataset, Sample
 from countenance.data.card import DatasetCard
 from countenance.data.fit_input import FitContext
-from countenance.data.manifest import SampleManifest, attribute_kinds
+from countenance.data.manifest import SampleManifest
+from countenance.data.manifest_writer import attribute_kinds
 from countenance.errors import InputError
 from countenance.files import file_hash
 from countenance.metrics.readings import CORNERS, Reading

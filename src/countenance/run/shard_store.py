@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from countenance.answers.store import answers_from_table, answers_table
-from countenance.arrow_memory import arrow_reader
 from countenance.decoding import read_parquet
 from countenance.errors import InputError
 from countenance.run.file_names import (
@@ -295,3 +294,20 @@ def parquet_bytes(table: Any) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()
+
+
+def arrow_reader(content: bytes) -> Any:
+    """An Arrow file of some bytes, which are copied into Arrow's own memory.
+
+    Arrow's threads may let go of what they read some time after the reading has ended. To let go of an object of
+    Python's they need the interpreter, and one that is just ending ends the whole program with a signal, after all
+    work is done.
+
+    >>> arrow_reader(b"PAR1").read()
+    b'PAR1'
+    """
+    import pyarrow as pa
+
+    memory = pa.BufferOutputStream()
+    memory.write(content)
+    return pa.BufferReader(memory.getvalue())

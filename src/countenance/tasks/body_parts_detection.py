@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from countenance.answers import Parts
 from countenance.data import Sample
-from countenance.metrics.parts import part_accuracy, part_recall
+from countenance.metrics.localization import part_accuracy, part_recall
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With, added
 from countenance.tasks.results import Result
 from countenance.tasks.task import Metric, Row, Task, subject_row

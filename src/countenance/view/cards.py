@@ -7,9 +7,8 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.report import numbers
+from countenance.report.first_screen import terminal_words
 from countenance.report.harms import metric_words
-from countenance.report.names import model_label
-from countenance.report.sentences import sentence
 from countenance.report.source import ReportSource
 from countenance.run import Run, read_audit
 from countenance.view.library import Summary
@@ -57,7 +56,7 @@ def _card(run: Run, key: str) -> RunCard:
         figures.append(("people" if whole[0].clusters != whole[0].n else "rows", numbers.count(whole[0].clusters)))
     real = run.manifest.dataset.card.real_people
     faces = () if real else tuple(f"/runs/{key}/faces/{number}" for number in range(FACES))
-    return RunCard(sentence(source, model_label(run.model_name)), tuple(figures), faces)
+    return RunCard(terminal_words(source, run.model_name), tuple(figures), faces)
 
 
 def face(site: Site, opened: OpenRun, number: int) -> bytes:

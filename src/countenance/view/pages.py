@@ -1,6 +1,7 @@
 """Pages: the list of runs, one run with its controls, the rows behind a number."""
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from countenance.report import charts, words
 from countenance.report.album import Album
 from countenance.report.first_screen import first_screen
 from countenance.report.groups import people
+from countenance.report.metric_words import words_of
 from countenance.report.names import attribute_label
 from countenance.report.numbers import plural
 from countenance.report.page import evidence
@@ -169,9 +171,17 @@ def shared(opened: OpenRun, question: Question) -> dict[str, Any]:
         "conditions": [f"{name}={','.join(values)}" for name, values in question.where.items()],
         "groupable": opened.groupable,
         "measures": opened.metrics,
+        "nouns": nouns_of(opened),
         "adjustments": ADJUSTMENTS,
         "usual_delta": f"{DELTA:g}",
     }
+
+
+def nouns_of(opened: OpenRun) -> dict[str, str]:
+    """What each metric is called; one that shares its words with another has its code beside them."""
+    named = {metric.name: words_of(metric, opened.task).noun for metric in opened.metrics}
+    shared_words = {noun for noun, n in Counter(named.values()).items() if n > 1}
+    return {name: f"{noun} ({name})" if noun in shared_words else noun for name, noun in named.items()}
 
 
 def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, Any]:

@@ -165,6 +165,12 @@ def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -
     }
 
 
+def _differing(attributes: list[str], rows: list[dict[str, Any]]) -> list[str]:
+    """The attributes in which rows differ; all of them where they differ in none."""
+    several = [name for name in attributes if len({str(row.get(name)) for row in rows}) > 1]
+    return several or attributes
+
+
 def unanswered_context(site: Site, opened: OpenRun, parameters: dict[str, str]) -> dict[str, Any]:
     """The images without a prediction, by reason and by group, with their pictures where those can be read."""
     rows = opened.failures
@@ -206,5 +212,5 @@ def unanswered_context(site: Site, opened: OpenRun, parameters: dict[str, str]) 
         "kind": kind,
         "number": number,
         "pages": pages,
-        "columns": attributes[:6],
+        "columns": _differing(attributes, rows)[:4],
     }

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from countenance.data import Dataset, DatasetCard, Rle, Sample, Subject, load_dataset
 from countenance.data.adapters.coco import read_coco, write_coco
 from countenance.data.adapters.folder import read_folder, write_folder
-from countenance.data.check import check
 from countenance.data.image import ArrayImage
 from countenance.data.reading.cells import rle
 from countenance.data.sample import truth
+from countenance.data.truth_problems import check
 from countenance.errors import InputError
 from countenance.testing import small_dataset, write_small_dataset
 

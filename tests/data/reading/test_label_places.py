@@ -8,9 +8,9 @@ from PIL import Image
 
 from countenance.data import load_dataset
 from countenance.data.categories import choose
-from countenance.data.check import check
 from countenance.data.reading.label_files import read_voc, read_yolo
 from countenance.data.reading.label_places import label_places
+from countenance.data.truth_problems import check
 from countenance.errors import InputError
 
 HEAD = "0 .5 .5 .2 .2\n"

@@ -10,7 +10,7 @@ from countenance.data.adapters.bias_bounty_files import CLASSES, COLUMNS
 from countenance.data.card import DatasetCard
 from countenance.data.image import ArrayImage, encode_png
 from countenance.data.sample import Dataset, Sample, Subject
-from countenance.suites.bias_bounty.make_data import write_challenge
+from countenance.suites.bias_bounty.made_data import write_challenge
 
 SIDE = 64
 

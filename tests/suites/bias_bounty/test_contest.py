@@ -10,6 +10,7 @@ import pytest
 from tests.suites.bias_bounty.written_entries import write_entry, write_predictions
 
 from countenance.cli import app
+from countenance.cli.app import run as run_command
 from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, read_predictions
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.board import Rules, rank
@@ -120,6 +121,34 @@ def test_dates_open_and_close_a_contest(entries, challenge: Path, tmp_path: Path
     assert handed.submitted.startswith("2026-11-03") and handed.number == 1 and not (board / "a" / "history").exists()
     ranked = rank(board, challenge, FEW)
     assert ranked.contest.title == "Autumn" and ranked.standings[0].verified
+
+
+def test_what_is_not_named_again_stays_and_wrong_settings_are_refused(tmp_path: Path, capsys) -> None:
+    board = tmp_path / "board"
+
+    def command(*words: str) -> int:
+        return run_command(["bias-bounty", "open", str(board), *words])
+
+    assert command("--closes", "2026-11-30", "--crew", "red", "--crew", "blue", "--title", "Autumn") == 0
+    assert command("--opens", "2026-11-01", "--entries-per-crew", "1") == 0
+    assert "open from 2026-11-01 until 2026-11-30, for red and blue, at most 1 entry each" in capsys.readouterr().out
+    expected = Contest(
+        title="Autumn", opens="2026-11-01", closes="2026-11-30", crews=("red", "blue"), entries_per_crew=1
+    )
+    assert Contest.read(board) == expected
+    for words, message in (
+        (("--crew", ""), "crew ''"),
+        (("--crew", "red", "--crew", "red"), "crew 'red' is named 2 times"),
+        (("--opens", "2026-12-24"), "closes after it opens"),
+        (("--opens", "2026-02-30"), "expected a date or time"),
+        (("--entries-per-crew", "0"), "greater than or equal to 1"),
+    ):
+        assert command(*words) == 2 and message in capsys.readouterr().err
+        assert Contest.read(board) == expected, "nothing is half-written"
+    assert command("--closes", "") == 0 and Contest.read(board).closes is None
+    (tmp_path / "file").write_text("")
+    assert run_command(["bias-bounty", "open", str(tmp_path / "file")]) == 2
+    assert "a file; name a folder" in capsys.readouterr().err
 
 
 def test_what_was_handed_in_too_late_does_not_count(entries, challenge: Path, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from PIL import Image
 
 from countenance.data.image import ArrayImage
 from countenance.data.sample import Dataset, Sample, Subject
-from countenance.suites.bias_bounty import make_data
-from countenance.suites.bias_bounty.make_data import ChallengePicture, _identities, _labels, _nonfaces, _touches
+from countenance.suites.bias_bounty import made_data
+from countenance.suites.bias_bounty.made_data import ChallengePicture, _identities, _labels, _nonfaces, _touches
 
 
 class Told:
@@ -126,7 +126,7 @@ def test_made_up_identities_have_sizes_that_persons_have(seed: int) -> None:
 
 def test_faces_are_portraits_and_in_train_twins(population: Dataset) -> None:
     for split, parts in (("train", {"portraits", "twins"}), ("test", {"portraits"})):
-        found = list(make_data._faces(population, split))
+        found = list(made_data._faces(population, split))
         own = [s for s in population if s.attributes["split"] == split and s.attributes["part"] in parts]
         assert [picture.source for picture in found] == own and all(picture.cut is None for picture in found)
         assert [picture.identity for picture in found] == [sample.subjects[0].identity for sample in own]
@@ -147,15 +147,15 @@ def test_the_written_challenge(population: Dataset, tmp_path: Path, monkeypatch:
             pass
 
     shares: list[float] = []
-    monkeypatch.setattr(make_data, "_labels", lambda *given: shares.append(given[2]) or _labels(*given))
-    counts = make_data.write_challenge(tmp_path / "data", population, progress=Progress)  # type: ignore[arg-type]
+    monkeypatch.setattr(made_data, "_labels", lambda *given: shares.append(given[2]) or _labels(*given))
+    counts = made_data.write_challenge(tmp_path / "data", population, progress=Progress)  # type: ignore[arg-type]
     assert counts["train"] == {"images": 38, "nonfaces": 8, "unlabelled_faces": counts["train"]["unlabelled_faces"]}
     assert [counts[split]["images"] for split in ("test", "holdout")] == [19, 15], "15 and 12 faces, four fifths"
     assert shares == [0.1, 0.0, 0.0] and told[0] == ("writing", 72) and told[1:] == [1] * 72
     digest = hashlib.sha256()
     for split in ("train", "test", "holdout"):
         digest.update((tmp_path / "data" / split / "labels.csv").read_bytes())
-        private = make_data.organiser_folder(tmp_path / "data", split)
+        private = made_data.organiser_folder(tmp_path / "data", split)
         digest.update((private / "identities.csv").read_bytes() + (private / "nonfaces.txt").read_bytes())
     assert digest.hexdigest() == "22699998bd2e34c31402469c124d2310467b4bd2dac4579db68f4ba52baaf9d3"
     hidden = counts["train"]["unlabelled_faces"]
@@ -169,9 +169,9 @@ def test_the_written_challenge(population: Dataset, tmp_path: Path, monkeypatch:
 def test_pictures_are_written_at_quality_92_and_cut_square(tmp_path: Path) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (300, 320, 3), dtype=np.uint8)
     cut = ChallengePicture(Sample("a", ArrayImage(pixels), 320, 300), (16, 32))
-    layout = make_data.FolderWriter(tmp_path)
+    layout = made_data.FolderWriter(tmp_path)
     row = {"skin_tone": "monk_1", "gender": "male", "age": ""}
-    found = make_data._write_split(layout, "test", [cut], [row], ["somebody"])
+    found = made_data._write_split(layout, "test", [cut], [row], ["somebody"])
     assert found == {"images": 1, "nonfaces": 1, "unlabelled_faces": 1}
     Image.fromarray(pixels[32:288, 16:272]).save(tmp_path / "expected.webp", "WEBP", quality=92)
     assert (tmp_path / "test" / "TEST0000.webp").read_bytes() == (tmp_path / "expected.webp").read_bytes()

@@ -22,8 +22,8 @@ from countenance.suites.bias_bounty import entry as entries
 from countenance.suites.bias_bounty import task
 from countenance.suites.bias_bounty import timing as timings
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork, network_input, predict_files, random_classes
-from countenance.suites.bias_bounty.run import write_run
 from countenance.suites.bias_bounty.scoring import Draws, score_files
+from countenance.suites.bias_bounty.task import write_run
 
 HEADER = "name,skin_tone,gender,age\n"
 

@@ -12,7 +12,7 @@ from countenance.data.adapters.bias_bounty_files import organiser_folder, read_l
 from countenance.data.image import ArrayImage
 from countenance.data.sample import Dataset, Sample
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.make_data import _nonfaces, write_challenge
+from countenance.suites.bias_bounty.made_data import _nonfaces, write_challenge
 from countenance.suites.bias_bounty.scoring import score_files
 
 

@@ -54,7 +54,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Data made from tiny people, with the outputs of a baseline for every task."""
     from countenance.data import Dataset
     from countenance.suites.fhibe import demo
-    from countenance.suites.fhibe.make_data import BODY, FACE, make_data
+    from countenance.suites.fhibe.made_data import BODY, FACE, make_data
 
     from .people import CARD, body, portrait
 

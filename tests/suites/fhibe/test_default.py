@@ -8,7 +8,7 @@ import pytest
 from countenance.data.adapters.fhibe.attributes import label
 from countenance.data.image import encode_png
 from countenance.suites.fhibe import evaluate_task, read_dataset
-from countenance.suites.fhibe.groups import all_groups
+from countenance.suites.fhibe.published import all_groups
 from countenance.tasks.results import Number
 
 from . import small

@@ -20,7 +20,7 @@ from countenance.metrics.masks import area, compress, iou, mask_runs
 from countenance.metrics.parsing import f1_by_label, joint_counts_from_runs
 from countenance.metrics.verification_strict import draw_pairs, fold_validation_rate
 from countenance.suites.fhibe.disparity import process_pair, significant_pairs
-from countenance.suites.fhibe.groups import all_groups
+from countenance.suites.fhibe.published import all_groups
 from countenance.tasks.thresholds import PUBLISHED, threshold_names
 
 from .helpers import assert_same

@@ -13,7 +13,7 @@ from countenance.errors import InputError
 from countenance.report.source import ReportSource
 from countenance.suites.fhibe import TASKS, demo, evaluate_task
 from countenance.suites.fhibe.demo import baseline
-from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, make_data
+from countenance.suites.fhibe.made_data import ATTRIBUTES, BODY, FACE, make_data
 
 from .helpers import call, pdf_text, people
 from .people import CARD, SIZE, body, portrait

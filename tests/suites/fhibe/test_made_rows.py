@@ -12,7 +12,7 @@ from countenance.data.adapters.fhibe.truth import visible_parts
 from countenance.data.vocabulary import KEYPOINTS
 from countenance.errors import InputError
 from countenance.suites.fhibe.demo import DARK_FACTOR, _strength, baseline
-from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, TONES, make_data
+from countenance.suites.fhibe.made_data import ATTRIBUTES, BODY, FACE, TONES, make_data
 
 from .people import CARD, portrait
 from .test_rules import table_of

@@ -14,7 +14,7 @@ from countenance import Run
 from countenance.data import Dataset
 from countenance.data.adapters.fhibe.words import TASKS
 from countenance.errors import InputError
-from countenance.suites.fhibe.make_data import make_data
+from countenance.suites.fhibe.made_data import make_data
 from countenance.suites.fhibe.original.__main__ import main
 
 from .helpers import assert_same, pdf_text, read

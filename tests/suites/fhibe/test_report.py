@@ -13,7 +13,7 @@ from countenance.report.charts import forests
 from countenance.report.draw.mpl import forest_figures
 from countenance.report.source import ReportSource
 from countenance.suites.fhibe import evaluate_task
-from countenance.suites.fhibe.make_data import ATTRIBUTES
+from countenance.suites.fhibe.made_data import ATTRIBUTES
 
 from . import small
 from .helpers import call, pdf_text

@@ -19,7 +19,7 @@ from countenance.data.adapters.fhibe.truth import (
 from countenance.data.adapters.fhibe.words import ATTRIBUTES, MULTIPLE, TASKS, UNNUMBERED
 from countenance.errors import InputError
 from countenance.suites.fhibe.disparity import calculate_disparity, significant_pairs
-from countenance.suites.fhibe.groups import all_groups
+from countenance.suites.fhibe.published import all_groups
 from countenance.suites.fhibe.settings import FhibeSettings, check_options, model_folder
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance.run.verify import verify
+from countenance.run.verification import verify
 from countenance.suites.fhibe import TASKS, evaluate_task
 from countenance.suites.fhibe.demo import baseline
-from countenance.suites.fhibe.make_data import ATTRIBUTES
+from countenance.suites.fhibe.made_data import ATTRIBUTES
 from countenance.tasks import load_task
 from countenance.tasks.results import Number
 

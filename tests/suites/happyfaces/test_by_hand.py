@@ -10,10 +10,10 @@ import pytest
 from countenance.data.adapters.happyfaces import attributes_of, identity_of, overlap, person_of
 from countenance.data.adapters.happyfaces_layout import TAGS, HappyFaces, make_photos
 from countenance.errors import InputError
-from countenance.suites.happyfaces.ask import means
 from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.people import FEATURES, PersonPicture, assign
 from countenance.suites.happyfaces.protocol import MixTask, run
+from countenance.suites.happyfaces.questions import means
 from countenance.suites.happyfaces.report import _seeds, _told, heat_map
 from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.scores import MIX_RATES, auc, lowest_mix_rate_above, part_of, score_parts, summary

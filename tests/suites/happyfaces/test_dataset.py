@@ -11,8 +11,8 @@ from PIL import Image
 
 from countenance.data.adapters.happyfaces_layout import LIST, read_happyfaces, read_photo
 from countenance.errors import InputError
-from countenance.suites.happyfaces.build import build_official, print_word, read_list, strokes
 from countenance.suites.happyfaces.people import PAIRS, assign, features_of, usable
+from countenance.suites.happyfaces.printed_sets import build_official, print_word, read_list, strokes
 
 
 def jpeg(value: int = 90, side: int = 250) -> bytes:

@@ -9,8 +9,8 @@ import pytest
 from countenance.data.adapters import happyfaces
 from countenance.data.adapters.happyfaces_layout import MATCHED, TAGS, HappyFaces, make_photos
 from countenance.errors import InputError
-from countenance.suites.happyfaces import ask as asking
 from countenance.suites.happyfaces import methods, model, protocol
+from countenance.suites.happyfaces import questions as asking
 from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.protocol import MixTask

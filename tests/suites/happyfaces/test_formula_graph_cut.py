@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
-from countenance.suites.happyfaces.formulas.graph_cut import normalised_cut
+from countenance.suites.happyfaces.spatial.regions import normalised_cut
 
 
 @settings(max_examples=20, deadline=None)

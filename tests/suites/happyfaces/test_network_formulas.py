@@ -13,7 +13,7 @@ functional = torch.nn.functional
 
 from countenance.suites.happyfaces.methods import dbat, divdis, make_method, topk  # noqa: E402
 from countenance.suites.happyfaces.methods.spatial_topk import FallbackTopK  # noqa: E402
-from countenance.suites.happyfaces.networks import efficientnet, evidence, heads, resnet, tuning  # noqa: E402
+from countenance.suites.happyfaces.networks import evidence, heads, resnet, tuning  # noqa: E402
 from countenance.suites.happyfaces.networks.heads import TwoHeads  # noqa: E402
 from countenance.suites.happyfaces.networks.training import NetworkSettings  # noqa: E402
 
@@ -249,19 +249,19 @@ def test_the_trunk_sees_photo_and_mirror_image_in_small_batches(monkeypatch):
         calls.append((tuple(x.shape), blocks))
         return [x]
 
-    monkeypatch.setattr(efficientnet, "pretrained_network", lambda *arguments, **more: network)
+    monkeypatch.setattr(evidence, "pretrained_network", lambda *arguments, **more: network)
     photos = np.random.default_rng(0).integers(0, 256, (5, 6, 6, 3), dtype=np.uint8)
-    built = efficientnet.Trunk(7, 6, "cpu")(photos)
+    built = evidence.Trunk(7, 6, "cpu")(photos)
     assert calls == [((4, 3, 6, 6), 7)] * 2 + [((1, 3, 6, 6), 7)] * 2 and built.shape == (5, 2, 3, 6, 6)
     assert torch.equal(built[:, 0].flip(3), built[:, 1]) and built.dtype == torch.float32
-    monkeypatch.setattr(efficientnet, "trunk_of", lambda *arguments: arguments)
+    monkeypatch.setattr(evidence, "trunk_of", lambda *arguments: arguments)
     for backbone, weights, result in (
         ("resnet", "there", None),
         ("auto", None, None),
         ("auto", "there", (8, 224, "cpu")),
         ("efficientnet", None, (8, 224, "cpu")),
     ):
-        monkeypatch.setattr(efficientnet, "efficientnet_weights", lambda weights=weights: weights)
-        assert efficientnet.trunk_for(NetworkSettings(backbone=backbone, device="cpu")) == result
+        monkeypatch.setattr(evidence, "efficientnet_weights", lambda weights=weights: weights)
+        assert evidence.trunk_for(NetworkSettings(backbone=backbone, device="cpu")) == result
     monkeypatch.undo()
-    assert efficientnet.trunk_of.cache_parameters()["maxsize"] == 2 and efficientnet._BATCH.get("cuda", 250) == 250
+    assert evidence.trunk_of.cache_parameters()["maxsize"] == 2 and evidence._BATCH.get("cuda", 250) == 250

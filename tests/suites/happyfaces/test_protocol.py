@@ -14,7 +14,7 @@ from countenance.data import picture_cache
 from countenance.errors import CannotAnswer, InputError
 from countenance.files import write_json
 from countenance.suites.happyfaces import host, model, protocol
-from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
+from countenance.suites.happyfaces.questions import ask, at_the_terminal, simulated
 from countenance.suites.happyfaces.report import (
     PUBLISHED,
     configurations,

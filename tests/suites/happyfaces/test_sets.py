@@ -15,7 +15,7 @@ from countenance.data.adapters.happyfaces_layout import SETS, TAGS, HappyFaces, 
 from countenance.data.image import ArrayImage, encode_png
 from countenance.data.sample import Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.happyfaces import build, people, predictions
+from countenance.suites.happyfaces import people, predictions, printed_sets
 from countenance.suites.happyfaces.runs import record_of
 
 
@@ -26,32 +26,34 @@ def place_of(photo: np.ndarray) -> tuple[int, int, int, int]:
 
 def test_a_word_is_centred_with_its_middle_at_eight_ninths():
     for side, tag, word in ((250, "FHWH", "HAPPY"), (250, "FSWS", "SAD"), (500, "FSWH", "HAPPY"), (125, "FHWS", "SAD")):
-        cover = build.strokes(word)
+        cover = printed_sets.strokes(word)
         height, width = round(cover.shape[0] * side / 250), round(cover.shape[1] * side / 250)
         y, x = int(side * 8 / 9 - height / 2), int((side - width) / 2)
         black = np.zeros((side, side, 3), np.uint8)
-        result = build.print_word(black, tag)
+        result = printed_sets.print_word(black, tag)
         expected = np.rint(cover * 255).astype(np.uint8)
         if side != 250:
             expected = np.asarray(Image.fromarray(expected).resize((width, height), Image.Resampling.BILINEAR))
         assert (result[y : y + height, x : x + width, 0] == expected[: side - y]).all() and not result[..., 1:].any()
         assert int(result[..., 0].sum()) == int(expected[: side - y].sum()), "and nowhere else"
         assert not black.any(), "the photo itself stays as it is"
-    grey = build.print_word(np.full((250, 250, 3), 100, np.uint8), "FHWH")
-    cover = build.strokes("HAPPY")[20, 60:90]
+    grey = printed_sets.print_word(np.full((250, 250, 3), 100, np.uint8), "FHWH")
+    cover = printed_sets.strokes("HAPPY")[20, 60:90]
     assert (grey[198 + 20, 29 + 60 : 29 + 90, 1] == np.rint(100 * (1 - cover))).all()
     assert (grey[198 + 20, 29 + 60 : 29 + 90, 0] == np.rint(100 * (1 - cover) + 255 * cover)).all()
-    tiny = build.print_word(np.zeros((2, 2, 3), np.uint8), "FHWS")
+    tiny = printed_sets.print_word(np.zeros((2, 2, 3), np.uint8), "FHWS")
     assert tiny.shape == (2, 2, 3), "a word has at least a pixel"
 
 
 def test_the_word_s_scale_is_that_of_the_shorter_side():
-    tall, wide = (build.print_word(np.zeros(shape, np.uint8), "FHWS") for shape in ((500, 250, 3), (250, 500, 3)))
+    tall, wide = (
+        printed_sets.print_word(np.zeros(shape, np.uint8), "FHWS") for shape in ((500, 250, 3), (250, 500, 3))
+    )
     for photo in (tall, wide):
         top, bottom, left, right = place_of(photo)
-        plain = place_of(build.print_word(np.zeros((250, 250, 3), np.uint8), "FHWS"))
+        plain = place_of(printed_sets.print_word(np.zeros((250, 250, 3), np.uint8), "FHWS"))
         assert (bottom - top, right - left) == (plain[1] - plain[0], plain[3] - plain[2])
-    assert place_of(wide)[2] == place_of(build.print_word(np.zeros((250, 250, 3), np.uint8), "FHWS"))[2] + 125
+    assert place_of(wide)[2] == place_of(printed_sets.print_word(np.zeros((250, 250, 3), np.uint8), "FHWS"))[2] + 125
 
 
 def jpeg(value: int) -> bytes:
@@ -78,34 +80,37 @@ def official(tmp_path: Path) -> Path:
 
 def test_what_is_missing_is_made_at_the_official_quality(official: Path, tmp_path: Path):
     steps: list[int] = []
-    assert build.to_make(official) == 4 and list(build.present_sets(official)) == ["labelled", "validation"]
-    assert build.build_official(official, tmp_path / "lfw", tmp_path / "made", lambda n=1: steps.append(n)) == 4
+    assert printed_sets.to_make(official) == 4 and list(printed_sets.present_sets(official)) == [
+        "labelled",
+        "validation",
+    ]
+    assert printed_sets.build_official(official, tmp_path / "lfw", tmp_path / "made", lambda n=1: steps.append(n)) == 4
     assert (
         steps == [1] * 4
         and (tmp_path / "made" / dataset.LIST).read_text() == (official / "images_list.txt").read_text()
     )
     built = tmp_path / "made" / "unlabeled_set" / "FHWS" / "Ann_Lee_0001_FHWS.jpg"
-    printed = build.print_word(dataset.read_photo(tmp_path / "lfw" / "Ann_Lee" / "Ann_Lee_0001.jpg"), "FHWS")
+    printed = printed_sets.print_word(dataset.read_photo(tmp_path / "lfw" / "Ann_Lee" / "Ann_Lee_0001.jpg"), "FHWS")
     Image.fromarray(printed).save(tmp_path / "expected.jpg", "JPEG", quality=75)
     assert built.read_bytes() == (tmp_path / "expected.jpg").read_bytes()
     lines = (official / "images_list.txt").read_text().splitlines()
     (official / "images_list.txt").write_text("\n".join(line for line in lines if "unlabeled_set/FSWH" not in line))
     with pytest.raises(InputError, match=r"names no photo of type FSWH for unlabeled_set$"):
-        build.build_official(official, tmp_path / "lfw", tmp_path / "other")
+        printed_sets.build_official(official, tmp_path / "lfw", tmp_path / "other")
     (official / "images_list.txt").write_text("unlabeled_set/FHWH/A_0001_FHWH.jpg\n\nx\n")
     with pytest.raises(InputError, match="line 3: 'x', expected"):
-        build.read_list(official / "images_list.txt")
-    assert build.list_of(tmp_path / "made").name == dataset.LIST
+        printed_sets.read_list(official / "images_list.txt")
+    assert printed_sets.list_of(tmp_path / "made").name == dataset.LIST
 
 
 def test_smiles_are_checked_by_the_first_letter_after_f(official: Path):
     entries = [("s", "FHWS", "A_0001"), ("s", "FSWH", "B_0001")]
     (official / "smile.txt").write_text("A_0001.jpg\n\n")
     (official / "nonsmile.txt").write_text("x/B_0001.jpg\n")
-    build._check_smiles(official, entries)
+    printed_sets._check_smiles(official, entries)
     (official / "smile.txt").write_text("B_0001.jpg\n")
     with pytest.raises(InputError, match=r"B_0001 is tagged FSWH, but smile\.txt lists it"):
-        build._check_smiles(official, entries)
+        printed_sets._check_smiles(official, entries)
 
 
 def solid(value: int, height: int = 4, width: int = 4) -> np.ndarray:
@@ -205,7 +210,9 @@ def test_only_people_alone_whose_mouth_is_seen_can_serve():
         "FHWH"
     ]
     assert [tag for tag in TAGS if result[1].fits(tag)] == ["FSWS"]
-    assert (printed.pixels("FHWS") == build.print_word(solid(0), "FHWS")).all() and not plain.pixels("FHWH").any()
+    assert (printed.pixels("FHWS") == printed_sets.print_word(solid(0), "FHWS")).all() and not plain.pixels(
+        "FHWH"
+    ).any()
     for pair in ("smile", "smile+smile", "text+smile", "smile+nose", "smile+text+mask", "nose+text"):
         with pytest.raises(InputError, match="expected two of"):
             people.features_of(pair)

@@ -9,7 +9,7 @@ from countenance.suites.happyfaces.formulas import hog
 from countenance.suites.happyfaces.interface import CannotAnswer
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery, discover
 from countenance.suites.happyfaces.protocol import MixTask, run
-from countenance.suites.happyfaces.spatial.align import make_template, moved
+from countenance.suites.happyfaces.spatial.alignment import make_template, moved
 from countenance.suites.happyfaces.spatial.assumption import apart, second_head
 from countenance.suites.happyfaces.spatial.regions import Region, regions, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
@@ -109,7 +109,7 @@ def test_it_declines_where_nothing_explains_the_label():
 def test_the_benchmark_photos(shared: Path, tmp_path: Path):
     """One run at 10 % on the real photos: above the record on validation and on the photos not drawn."""
     from countenance.data.adapters.happyfaces_layout import read_happyfaces
-    from countenance.suites.happyfaces.build import build_official
+    from countenance.suites.happyfaces.printed_sets import build_official
 
     source = shared / "data" / "happyfaces"
     if not source.is_dir():

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from countenance.suites.happyfaces.formulas import hog
-from countenance.suites.happyfaces.formulas.graph_cut import normalised_cut
 from countenance.suites.happyfaces.formulas.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
-from countenance.suites.happyfaces.spatial import align, heads
+from countenance.suites.happyfaces.spatial import alignment, heads
 from countenance.suites.happyfaces.spatial.assumption import apart, second_head, separation
 from countenance.suites.happyfaces.spatial.heads import Design, Head, _designs, choose_head, with_deep
-from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, residuals, two_groups
+from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, normalised_cut, residuals, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, Windows, score_windows
 
 RNG = np.random.default_rng
@@ -97,9 +96,9 @@ def test_a_template_is_followed_by_up_to_three_fine_squares_at_the_coarse_scale(
     own = region(*shapes)
     own.weights[1][0] = 0  # the box begins in the second row
     usual = RNG(4).random((*own.root(1).shape[:2], 36)).astype(np.float32)
-    result = align.FaceTemplate(own, usual.ravel()).shifts(fine)
+    result = alignment.FaceTemplate(own, usual.ravel()).shifts(fine)
     box = own.box(1)
-    assert box[0] == 1 and len(align.SHIFTS) == 7 * 7
+    assert box[0] == 1 and len(alignment.SHIFTS) == 7 * 7
     weighted = usual * np.sqrt(own.weights[1][box[0] : box[1]])[:, :, None]
     for n in range(7):
         best = max(
@@ -107,18 +106,20 @@ def test_a_template_is_followed_by_up_to_three_fine_squares_at_the_coarse_scale(
             key=lambda move: float((hog.blocks(fine[n : n + 1], 12, box, move)[0] * weighted).sum()),
         )
         assert tuple(result[n]) == best
-    looks = align.look(fine, own, 1, result)
+    looks = alignment.look(fine, own, 1, result)
     for n in range(7):
         seen = hog.blocks(fine[n : n + 1], 12, box, tuple(int(v) for v in result[n]))
         both = (seen + hog.mirror(seen))[0] / 2 * np.sqrt(own.weights[1][box[0] : box[1]])[:, :, None]
         np.testing.assert_allclose(looks[n], both.ravel(), rtol=1e-5, atol=1e-6)
     calls = []
     moves = [np.full((7, 2), k) for k in range(5)]
-    monkeypatch.setattr(align.FaceTemplate, "shifts", lambda self, fine: calls.append(self.usual) or moves[len(calls)])
-    built = align.make_template(fine, own)
+    monkeypatch.setattr(
+        alignment.FaceTemplate, "shifts", lambda self, fine: calls.append(self.usual) or moves[len(calls)]
+    )
+    built = alignment.make_template(fine, own)
     assert len(calls) == 2, "three templates, two moves between them"
-    np.testing.assert_allclose(calls[0], align.look(fine, own, 1, np.zeros((7, 2), int)).mean(0), rtol=1e-5)
-    np.testing.assert_allclose(built.usual, align.look(fine, own, 1, moves[2]).mean(0), rtol=1e-5)
+    np.testing.assert_allclose(calls[0], alignment.look(fine, own, 1, np.zeros((7, 2), int)).mean(0), rtol=1e-5)
+    np.testing.assert_allclose(built.usual, alignment.look(fine, own, 1, moves[2]).mean(0), rtol=1e-5)
 
 
 def test_two_hundred_photos_are_compared_at_a_time(monkeypatch):
@@ -126,18 +127,18 @@ def test_two_hundred_photos_are_compared_at_a_time(monkeypatch):
     own = region(*(hog.grid(fine, cell) for cell, _ in SCALES))
     sizes = set()
     monkeypatch.setattr(
-        align.hog,
+        alignment.hog,
         "blocks",
         lambda some, *arguments: sizes.add(len(some)) or np.zeros((len(some), *own.root(1).shape[:2], 36), np.float32),
     )
-    assert align.FaceTemplate(own, np.zeros(own.root(1).size * 36, np.float32)).shifts(fine).shape == (201, 2)
+    assert alignment.FaceTemplate(own, np.zeros(own.root(1).size * 36, np.float32)).shifts(fine).shape == (201, 2)
     assert sizes == {200, 1}
 
 
 def test_votes_are_moved_and_repeated_at_the_edge():
     fine = RNG(0).random((3, 5, 6, 2)).astype(np.float32)
     moves = np.array([[1, -2], [0, 0], [-3, 4]])
-    result = align.moved(fine, moves)
+    result = alignment.moved(fine, moves)
     for n, (down, right) in enumerate(moves):
         for y, x in itertools.product(range(5), range(6)):
             assert (result[n, y, x] == fine[n, min(max(y + down, 0), 4), min(max(x + right, 0), 5)]).all()
@@ -183,7 +184,7 @@ def test_a_head_is_chosen_among_regions_scales_and_widths(monkeypatch):
         "the first of equal ones: no. 33"
     )
     still = np.zeros((10, 2), np.int64)
-    far = [distances(*[align.look(fine, candidates[1.0], scale, still)] * 2) for scale in (0, 1)]
+    far = [distances(*[alignment.look(fine, candidates[1.0], scale, still)] * 2) for scale in (0, 1)]
     for k, mix in enumerate((0.0, 0.25, 0.5, 0.75, 1.0)):
         seen = mix * far[0] + (1 - mix) * far[1]
         np.testing.assert_allclose(calls[k][0], seen / np.median(seen), rtol=1e-4, atol=1e-6)
@@ -197,7 +198,7 @@ def test_a_head_is_chosen_among_regions_scales_and_widths(monkeypatch):
 
 def head(fine: np.ndarray, follow: bool = False, **arguments: object) -> Head:
     own = region(*(hog.grid(fine, cell) for cell, _ in SCALES))
-    template = align.FaceTemplate(own, np.zeros(own.root(1).size * 36, np.float32))
+    template = alignment.FaceTemplate(own, np.zeros(own.root(1).size * 36, np.float32))
     design = Design(1.0, 0.25, 2.0, 0.1, follow, 0.0, 0.5, 0.8)
     return Head(design, own, template, 4.0, (0.5, 1.0), **arguments)
 
@@ -206,7 +207,7 @@ def test_features_are_scaled_so_that_their_distances_are_mixed():
     pictures = photos(6)
     fine = hog.fine_votes(pictures)
     item, still = head(fine), np.zeros((6, 2), np.int64)
-    far = [distances(*[align.look(fine, item.region, scale, still)] * 2) for scale in (0, 1)]
+    far = [distances(*[alignment.look(fine, item.region, scale, still)] * 2) for scale in (0, 1)]
     seen = item.features(pictures, fine)
     np.testing.assert_allclose(distances(seen, seen), (0.25 * far[0] + 0.75 * far[1]) / 0.5, rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(item.kernel(seen, seen[:2]), np.exp(-2 / 4 * distances(seen, seen[:2])), rtol=1e-6)

@@ -3,22 +3,24 @@
 import csv
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import countenance as ct
 from countenance.answers import Boxes
 from countenance.auditing.finding import SIDES
 from countenance.cli import mask_fairness
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.adapters.mask_fairness import ONE_FACE, MaskData
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.assess import assess, summary_lines
 from countenance.suites.mask_fairness.assessment import METRICS
-from countenance.suites.mask_fairness.compare import compare, open_run
-from countenance.suites.mask_fairness.make_data import make_data
-from countenance.suites.mask_fairness.report import write_overview
+from countenance.suites.mask_fairness.assessment_run import assess, summary_lines
+from countenance.suites.mask_fairness.comparison import compare, open_run
+from countenance.suites.mask_fairness.made_data import make_data
+from countenance.suites.mask_fairness.report import read_assessed, write_overview
 
 COLUMNS = ["group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h", "significant", "severe"]
 
@@ -229,8 +231,27 @@ def test_one_page_for_detectors_and_datasets_has_every_row(done, tmp_path):
     assert text.count('<th scope="row">female</th>') >= details.count('<th scope="row">female</th>') >= 6
     assert details.count('<th scope="row">r4</th>') >= 6 and "does not judge masks" in text
     assert text.count("rendered people: nobody in them exists") == 2 and "significant" in text
+    sections = [section[: section.index("<details")] for section in text.split("<section aria-labelledby=")[1:-1]]
+    overview = "".join(sections)  # one for each dataset
+    assessed = [read_assessed(Path(folder))[1] for folder in folders]
+    seeds = [row.seed for each in assessed for row in each.rows if row.metric not in each.not_assessable]
+    for word, mark in (("severe", "**"), ("significant", "*")):  # the published rule's words, beside the audit's marks
+        count = sum(seed.verdict == word for seed in seeds)
+        assert overview.count(f">{mark}</span>") == overview.count(f" {word} by the published rule</span>") == count
+    assert sum(seed.severe for seed in seeds) > 0
     rows = text[: text.index("<details")].count('<svg class="spans"')  # a forest plot: a row for each group and metric
     assert rows >= 6 and text.count("<circle cx=") > rows  # with a dot for each detector that has the rate
+
+
+def test_detectors_of_which_one_judges_no_masks_are_compared_by_what_both_have(done, tmp_path):
+    faces, _ = assess(MaskData(crowd()), Faces(), tmp_path / "faces", by=["sex"])
+    answer = ct.compare(done[0], faces, by=["sex"])
+    assert {change.metric for change in answer.overall} == {"localised"}
+    assert "true_positive, true_negative: no row has a value in all models; not compared" in answer.notes
+    board = ct.compare(done[0], faces, done[0], names=["a", "b", "c"])
+    assert {place.metric for place in board.ranking} == {"localised"}
+    with pytest.raises(InputError, match="true_positive: no row has a value in both"):
+        ct.compare(done[0], faces, metrics=["true_positive"])
 
 
 def test_the_page_asks_to_cite_the_study(done, tmp_path):

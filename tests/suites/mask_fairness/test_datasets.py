@@ -14,7 +14,7 @@ from countenance.data.reading.box_readings import YOLO, checked_corners
 from countenance.data.reading.label_files import read_voc, read_yolo
 from countenance.errors import InputError
 from countenance.metrics.readings import READINGS, Reading
-from countenance.suites.mask_fairness.make_data import FORMATS, make_data
+from countenance.suites.mask_fairness.made_data import FORMATS, make_data
 
 HEADER = "index,filename,x,y,dx,dy,mask,skincolor,sex\n"
 

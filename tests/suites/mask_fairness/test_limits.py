@@ -17,12 +17,12 @@ from countenance.data.adapters.mask_fairness import MaskData, compared_by
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS
-from countenance.suites.mask_fairness.assess import _two, assess, summary_lines
 from countenance.suites.mask_fairness.assessment import Row
+from countenance.suites.mask_fairness.assessment_run import _two, assess, summary_lines
 from countenance.suites.mask_fairness.causes import why
-from countenance.suites.mask_fairness.compare import compare, table_rows
+from countenance.suites.mask_fairness.comparison import compare, table_rows
 from countenance.suites.mask_fairness.detectors import ALGORITHMS
-from countenance.suites.mask_fairness.make_data import _bafmd, label
+from countenance.suites.mask_fairness.made_data import _bafmd, label
 from countenance.suites.mask_fairness.notes import _inverted, assessment_notes
 from countenance.suites.mask_fairness.report import _table
 from countenance.suites.mask_fairness.saved_predictions import _is_stored, predictions_of

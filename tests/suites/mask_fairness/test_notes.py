@@ -10,8 +10,8 @@ from countenance.cli.app import run as run_command
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.adapters.mask_fairness import ONE_FACE, MaskData, ReadingOptions
 from countenance.metrics.readings import READINGS, Reading
-from countenance.suites.mask_fairness.assess import assess
-from countenance.suites.mask_fairness.make_data import make_data
+from countenance.suites.mask_fairness.assessment_run import assess
+from countenance.suites.mask_fairness.made_data import make_data
 from countenance.suites.mask_fairness.saved_predictions import predictions_of
 
 TOPLEFT = Reading("xywh", "px")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from countenance.learning.augmentation import random_window
-from countenance.suites.mask_fairness.train.augment import TrainingPicture, augmented, draw_mask
+from countenance.suites.mask_fairness.train.augmented_pictures import TrainingPicture, augmented, draw_mask
 from countenance.suites.mask_fairness.train.loss import SMALLEST, targets
 from countenance.suites.mask_fairness.train.network import SIDE, STRIDE
 

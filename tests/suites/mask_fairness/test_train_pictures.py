@@ -7,8 +7,8 @@ pytest.importorskip("cv2")
 
 from scripted import Noted, Scripted
 
-from countenance.suites.mask_fairness.train import augment
-from countenance.suites.mask_fairness.train.augment import (
+from countenance.suites.mask_fairness.train import augmented_pictures as augment
+from countenance.suites.mask_fairness.train.augmented_pictures import (
     TrainingPicture,
     _cloth,
     augmented,

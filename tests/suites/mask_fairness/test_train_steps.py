@@ -12,8 +12,9 @@ from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.sample import Rle
 from countenance.errors import InputError
 from countenance.suites.mask_fairness import train as training
-from countenance.suites.mask_fairness.train import augment, network
-from countenance.suites.mask_fairness.train.pictures import to_picture, training_pictures
+from countenance.suites.mask_fairness.train import augmented_pictures as augment
+from countenance.suites.mask_fairness.train import network
+from countenance.suites.mask_fairness.train.augmented_pictures import to_picture, training_pictures
 
 torch = pytest.importorskip("torch")
 

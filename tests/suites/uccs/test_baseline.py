@@ -12,7 +12,7 @@ from countenance.run.image_jobs import How
 from countenance.suites.uccs import CurveSettings, check_file, evaluate_detector, evaluate_recognizer, read_protocol
 from countenance.suites.uccs.baseline import Baseline, detect, recognize, score
 from countenance.suites.uccs.baseline.steps import enlarged
-from countenance.suites.uccs.make_data import make_data
+from countenance.suites.uccs.made_data import make_data
 
 SQUARES = "challenge_models:Squares"
 MODELS = {"embedding": "challenge_models:Colour", "detector": SQUARES}

@@ -13,7 +13,7 @@ from countenance.data.adapters.uccs import Face, load, read_dataset
 from countenance.data.adapters.uccs_protocol import LANDMARKS, read_gallery
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
-from countenance.suites.uccs.baseline.recognize import box_of_landmarks, named
+from countenance.suites.uccs.baseline.recognition import box_of_landmarks, named
 from countenance.suites.uccs.baseline.score import Templates, enroll
 from countenance.suites.uccs.baseline.steps import detect_step, embed_step, embedding, enlarged
 from countenance.suites.uccs.comparison import compare, write_comparison

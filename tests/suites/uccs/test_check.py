@@ -4,7 +4,7 @@ import pytest
 from challenge_files import write_truth, write_v2, write_v3
 
 from countenance.suites.uccs import check_file
-from countenance.suites.uccs.check import MOST_PROBLEMS
+from countenance.suites.uccs.submission_problems import MOST_PROBLEMS
 
 FACE, AWAY = (0.0, 0.0, 10.0, 10.0), (80.0, 80.0, 9.0, 12.5)
 

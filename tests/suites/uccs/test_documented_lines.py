@@ -8,7 +8,7 @@ import pytest
 import yaml
 from challenge_models import scenes
 
-from countenance.suites.uccs.make_data import make_data
+from countenance.suites.uccs.made_data import make_data
 
 VERSION_2 = (
     "./bin/baseline_detector.py -h",
@@ -53,7 +53,7 @@ VERSION_3 = (
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small models in the place of the networks: these lines are about words."""
     from countenance.models import ModelSpec
-    from countenance.suites.uccs.baseline.detect import Baseline
+    from countenance.suites.uccs.baseline.detection import Baseline
 
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setattr(Baseline, "face_detector", lambda asked, how: ModelSpec("challenge_models:Squares"))

@@ -18,8 +18,8 @@ from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.suites.uccs import evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.config import Config
-from countenance.suites.uccs.write import write_detections, write_scoring
-from countenance.suites.uccs.write import write_v2 as write_submission
+from countenance.suites.uccs.score_writer import write_detections, write_scoring
+from countenance.suites.uccs.score_writer import write_v2 as write_submission
 
 FACE, AWAY = (0.0, 0.0, 10.0, 10.0), (80.0, 80.0, 9.0, 9.0)
 V3 = "FILE,DETECTION_SCORE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT"

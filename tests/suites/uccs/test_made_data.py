@@ -14,9 +14,9 @@ from countenance.errors import InputError
 from countenance.run.image_jobs import How
 from countenance.suites.uccs import read_protocol
 from countenance.suites.uccs.baseline import Baseline, detect, recognize
-from countenance.suites.uccs.baseline.recognize import box_of_landmarks, gallery_picture
+from countenance.suites.uccs.baseline.recognition import box_of_landmarks, gallery_picture
 from countenance.suites.uccs.baseline.steps import DETECT, detect_step, embedding, enlarged
-from countenance.suites.uccs.make_data import face_size, make_data, subject_numbers
+from countenance.suites.uccs.made_data import face_size, make_data, subject_numbers
 
 POINTS = np.array([[45.0, 30], [55, 30], [50, 35], [46, 42], [54, 44]])
 

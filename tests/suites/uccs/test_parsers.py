@@ -12,7 +12,7 @@ from countenance.data.adapters.uccs_protocol import read_protocol
 from countenance.data.reading import lines as reader
 from countenance.errors import InputError
 from countenance.suites.uccs import check_file
-from countenance.suites.uccs.write import write_v2
+from countenance.suites.uccs.score_writer import write_v2
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 

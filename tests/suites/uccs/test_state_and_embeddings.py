@@ -14,7 +14,7 @@ from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.baseline import Baseline
 from countenance.suites.uccs.baseline.embeddings import GALLERY, PROBES, read_embeddings, write_embeddings
-from countenance.suites.uccs.baseline.recognize import _from_file
+from countenance.suites.uccs.baseline.recognition import _from_file
 from countenance.suites.uccs.comparison import compare
 from countenance.suites.uccs.run import write_runs
 from countenance.suites.uccs.sections import evaluation_again, sections

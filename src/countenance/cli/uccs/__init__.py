@@ -5,7 +5,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 from countenance.cli.settings import Commands
-from countenance.cli.uccs import baseline, evaluate, original
+from countenance.cli.uccs import baseline, evaluation, original
 
 SCRIPTS = {"baseline-detector": "detect", "baseline-recognizer": "recognize"}
 """What the original called its scripts; `evaluate_detector.py` and the like are found by their spelling."""
@@ -24,8 +24,8 @@ class Scripts(TyperGroup):
 
 
 app = Commands(
-    "UCCS challenge: detect and recognise faces in an open set, evaluate and check submissions.", cls=Scripts
+    "UCCS challenge: detect faces, recognise them in an open set, evaluate and check submissions.", cls=Scripts
 )
 app.add_typer(baseline.app)
-app.add_typer(evaluate.app)
+app.add_typer(evaluation.app)
 app.add_typer(original.app)

@@ -200,7 +200,7 @@ def make_data(
 ) -> None:
     """Write the embedded group scenes in the challenge's layout."""
     from countenance.data import load_dataset
-    from countenance.suites.uccs.make_data import make_data as make
+    from countenance.suites.uccs.made_data import make_data as make
 
     further = list(load_dataset(portraits)) if portraits else []
     for line in make(load_dataset(dataset), out, protocol_version, portraits=further).lines():

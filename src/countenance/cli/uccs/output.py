@@ -36,7 +36,7 @@ def default_plot(name: str) -> Path | None:
 def baseline_file(data: Path, which: str, version: int | None, tasks: tuple[str, str]) -> list[Path]:
     """The file that the baseline writes by default; `tasks` names it in versions 2 and 3."""
     from countenance.data.adapters.uccs_protocol import detect_version
-    from countenance.suites.uccs.baseline.detect import default_result_file
+    from countenance.suites.uccs.baseline.detection import default_result_file
 
     version = version or detect_version(data, which)
     return [default_result_file(which, version, tasks[version - 2])]

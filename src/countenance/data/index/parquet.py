@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from countenance.data.index.records import encoded, sample_of
-from countenance.data.manifest import INDEX, PICTURES
+from countenance.data.manifest import INDEX
+from countenance.data.manifest_writer import PICTURES
 from countenance.data.sample import Sample
 from countenance.decoding import decoding, open_parquet
 from countenance.errors import InputError

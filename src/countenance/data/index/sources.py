@@ -8,7 +8,8 @@ from typing import Any
 
 from countenance.data.card import DatasetCard
 from countenance.data.index import huggingface, parquet, webdataset
-from countenance.data.manifest import INDEX, ManifestWriter, SampleManifest
+from countenance.data.manifest import INDEX, SampleManifest
+from countenance.data.manifest_writer import ManifestWriter
 from countenance.data.registry import is_reader_name, load_dataset
 from countenance.data.sample import Sample
 from countenance.errors import InputError

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.data.resize import resize_area
+from countenance.data.resizing import resize_area
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images

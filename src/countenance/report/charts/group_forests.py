@@ -55,11 +55,11 @@ def group_forest(source: Audited, metric: Metric) -> Forest | None:
     everybody = _everybody(overall) if overall else None
     return Forest(
         metric.name,
-        f"{metric.name} (lower is better)" if metric.better == "lower" else metric.name,
+        f"{wording.noun} (lower is better)" if metric.better == "lower" else wording.noun,
         Scale.around(bounds(row for block in blocks for row in block.rows), kind),
         tuple(blocks),
         overall.estimate if overall else None,
-        f"everybody {everybody.value}" if everybody else "",
+        f"everyone {everybody.value}" if everybody else "",
         AUDIT_MARKS,
         metric.better,
         wording.noun,
@@ -105,7 +105,7 @@ def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Esti
 
 
 def _note(finding: Finding, estimate: Estimate, kind: str) -> str:
-    """How much a confirmed gap means for people: so many more per 1,000."""
+    """What a confirmed gap means in people: how many more of 1,000."""
     if kind not in (words.SEVERE, words.MINOR) or estimate.metric_kind != "rate" or finding.effect_name == "ratio":
         return ""
     each = round(1000 * abs(finding.difference)) if math.isfinite(finding.difference) else 0

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from countenance.errors import InputError
-from countenance.relay import Relay
+from countenance.run.engine.relay import Relay
 from countenance.worker_process import NO_WORKERS, Order, child
 
 PATIENCE = 300.0

@@ -50,11 +50,30 @@ class Contest(BaseModel):
         return read_record(cls, path, missing="").checked() if path.exists() else cls()
 
     def checked(self) -> "Contest":
-        """The contest itself; InputError where its dates are not dates, or the second is not after the first."""
+        """The contest itself; InputError where its dates or the names of its crews cannot be meant."""
         dates = [parse_time(text, name) for name in ("opens", "closes") if (text := getattr(self, name))]
         if len(dates) == 2 and not dates[0] < dates[1]:
             raise InputError(f"opens {self.opens}, closes {self.closes}: expected a contest that closes after it opens")
+        for crew in self.crews:
+            if not crew.strip() or crew != crew.strip():
+                raise InputError(f"crew {crew!r}: expected a name without spaces at its ends")
+            if self.crews.count(crew) > 1:
+                raise InputError(f"crew {crew!r} is named {self.crews.count(crew)} times; name each once")
         return self
+
+    def sentence(self) -> str:
+        """The contest in words.
+
+        >>> Contest(closes="2026-11-30", crews=("red", "blue"), entries_per_crew=2).sentence()
+        'open until 2026-11-30, for red and blue, at most 2 entries each'
+        >>> Contest().sentence()
+        'always open, for everybody'
+        """
+        ends = [f"{word} {date}" for word, date in (("from", self.opens), ("until", self.closes)) if date]
+        most = self.entries_per_crew
+        limit = "" if most is None else f", at most {most} {'entry' if most == 1 else 'entries'} each"
+        dates = " ".join(["open", *ends]) if ends else "always open"
+        return f"{dates}, for {' and '.join(self.crews) or 'everybody'}{limit}"
 
     def why_closed(self, when: datetime.datetime) -> str:
         """Why a submission of that time does not count; empty where it does."""
@@ -80,6 +99,8 @@ class Contest(BaseModel):
 def open_contest(board: Path, contest: Contest) -> Path:
     """Write the dates of a board."""
     contest.checked()
+    if board.exists() and not board.is_dir():
+        raise InputError(f"{board}: a file; name a folder for the board")
     board.mkdir(parents=True, exist_ok=True)
     write_json(board / CONTEST, contest.model_dump())
     return board / CONTEST

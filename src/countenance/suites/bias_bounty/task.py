@@ -4,15 +4,21 @@ Also the challenge's predictions file as saved predictions (`--model predictions
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countenance.answers import Labels
 from countenance.data import Sample
+from countenance.data.adapters.bias_bounty import read_truth, source_of
 from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, CODES, ClassTable, Truth
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.scoring import Draws, score_tables
+from countenance.files import file_hash
+from countenance.models import ModelCard
+from countenance.run import Run, evaluate
+from countenance.settings.engine import Say
+from countenance.suites.bias_bounty.scoring import Draws, Score, score_tables
 from countenance.tasks import Context, Metric, Reduce, Reduced, Row, Shard, State, Task, Whole
 from countenance.tasks.attributes import to_labels
 from countenance.tasks.task import subject_row
@@ -95,3 +101,25 @@ def make(draws: Draws) -> Task:
 
 
 BIAS_BOUNTY = make(Draws())
+
+
+def write_run(
+    out: Path, predictions: Path, truth: tuple[Path, Path | None, Path | None], score: Score, name: str, say: Say
+) -> Run:
+    """The run of a file of predictions, scored as `score` was, against files of labels, non-faces and identities.
+
+    No picture is opened.
+    """
+    return evaluate(
+        f"predictions:{predictions}",
+        BIAS_BOUNTY,
+        read_truth(*truth, sizes=False),
+        out=out,
+        options=score.draws.model_dump(),
+        settings={"format": "bias_bounty"},
+        card=ModelCard(name=name, description="predictions file", content=file_hash(predictions), hashed=True),
+        source=source_of(*truth),
+        suite="bias_bounty",
+        about={"clustered": score.clustered, "nonfaces": score.nonfaces},
+        say=say,
+    )

@@ -12,13 +12,13 @@ from countenance.suites.fhibe.vocabulary import METRICS
 
 if TYPE_CHECKING:
     from countenance.data.adapters.fhibe import read_dataset
-    from countenance.suites.fhibe.evaluate import evaluate_task
+    from countenance.suites.fhibe.evaluation import evaluate_task
     from countenance.suites.fhibe.report import write_bias_report
 
 __all__ = ["ATTRIBUTES", "METRICS", "TASKS", "evaluate_task", "read_dataset", "write_bias_report"]
 
 _HOME = {
-    "evaluate_task": "countenance.suites.fhibe.evaluate",
+    "evaluate_task": "countenance.suites.fhibe.evaluation",
     "read_dataset": "countenance.data.adapters.fhibe",
     "write_bias_report": "countenance.suites.fhibe.report",
 }

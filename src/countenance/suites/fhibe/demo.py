@@ -27,8 +27,8 @@ from countenance.data.reading.entries import write_entries
 from countenance.metrics.masks import fill
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO
-from countenance.suites.fhibe.evaluate import read
-from countenance.suites.fhibe.make_data import BODY, FACE
+from countenance.suites.fhibe.evaluation import read
+from countenance.suites.fhibe.made_data import BODY, FACE
 from countenance.suites.fhibe.outputs import entry_of
 from countenance.suites.fhibe.outputs import write_outputs as write_answers
 from countenance.suites.fhibe.settings import FILE, FhibeSettings, model_folder

@@ -3,6 +3,9 @@
 Everything is made from a run: its score table, its stored predictions, and the table that it was read from.
 """
 
+import itertools
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +17,13 @@ from numpy.typing import NDArray
 from countenance.answers import Embedding
 from countenance.data.adapters.fhibe import FhibeDataset
 from countenance.data.adapters.fhibe.attributes import AttributeLabels, label
+from countenance.data.adapters.fhibe.places import number
 from countenance.data.adapters.fhibe.table import FhibeTable
+from countenance.data.adapters.fhibe.words import UNKNOWN, UNNUMBERED
 from countenance.data.names import ImageNames
 from countenance.data.reading.entries import read_entries
 from countenance.data.vocabulary import FACE_LABELS
 from countenance.run.run import Run
-from countenance.suites.fhibe.groups import all_groups
 from countenance.suites.fhibe.outputs import write_json
 from countenance.suites.fhibe.settings import FILE, FhibeSettings
 from countenance.tasks.body_parts_detection import FORMULAS, part_scores
@@ -41,6 +45,14 @@ OVERLAPS = {
     "AR_OKS": ("OKS", "oks_scores.json", "oks"),
 }
 """Of a metric that counts thresholds: the column that is compared with them, the file of its values, their name."""
+SINGLE = (
+    *PICTURES.values(),
+    *(file for _, file, _ in OVERLAPS.values()),
+    "F1_scores.json",
+    "pck_scores_threshold.json",
+)
+PARTS = "body_part_detections.json"
+_RESULTS = re.compile(r"(?:intersectional|detailed)_results_.+\.json|results_.+_threshold\.json")
 
 
 @dataclass
@@ -241,6 +253,15 @@ def _summary(values: Array, metric: str) -> dict[str, Any]:
     return {"scores": known.tolist(), metric: mean, "Class_Size": int(known.size)}
 
 
+def is_published(name: str) -> bool:
+    """Whether a file in a model's folder has a name that `write_published` gives.
+
+    >>> is_published("intersectional_results_AR_IOU.json"), is_published("oks_scores.json"), is_published("notes.json")
+    (True, True, False)
+    """
+    return name in (*SINGLE, PARTS) or _RESULTS.fullmatch(name) is not None
+
+
 def write_published(run: Run, dataset: FhibeDataset, settings: FhibeSettings) -> list[Path]:
     """Write the published files into a model's folder: grouped results by metric, and one for each person's scores."""
     scored = published_scores(run, dataset, settings)
@@ -321,7 +342,47 @@ def part_files(
         summary = {part: f"{share:.2f}" for part, share in shares.items()}
         detailed[name] = {"summary": summary, "individual_results": rows}
     return {
-        "body_part_detections.json": list(people),
+        PARTS: list(people),
         f"results_body_parts_{metric}_threshold.json": results,
         f"detailed_results_body_parts_{metric}_threshold.json": detailed,
     }
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows that share values of some attributes, in file order."""
+
+    attributes: tuple[str, ...]
+    values: tuple[str | None, ...]
+    rows: NDArray[np.intp]
+
+    @property
+    def attributes_key(self) -> str:
+        return str(list(self.attributes))
+
+    @property
+    def values_key(self) -> str:
+        return str(list(self.values))
+
+
+def all_groups(labels: Sequence[AttributeLabels], depth: int | None = None) -> list[Group]:
+    """Every group of every combination of up to `depth` attributes (None: all), each combination sorted."""
+    out: list[Group] = []
+    for size in range(1, min(depth or len(labels), len(labels)) + 1):
+        for combination in itertools.combinations(labels, size):
+            attributes = tuple(labelled.attribute for labelled in combination)
+            rows: dict[tuple[str | None, ...], list[int]] = {}
+            for row, values in enumerate(zip(*(labelled.rows for labelled in combination), strict=True)):
+                for group in itertools.product(*values):
+                    rows.setdefault(group, []).append(row)
+            order = sorted(rows, key=lambda group: [*map(_sort_key, attributes, group)])
+            out += [Group(attributes, group, np.array(rows[group], dtype=np.intp)) for group in order]
+    return out
+
+
+def _sort_key(attribute: str, value: str | None) -> tuple[bool, float, str]:
+    """Numbered values by their number, others as words, the unknown last."""
+    if value is None or value == UNKNOWN:
+        return True, math.inf, ""
+    n = None if attribute in UNNUMBERED else number(value)
+    return (False, math.inf, value) if n is None else (False, n, "")

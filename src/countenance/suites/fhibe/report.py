@@ -23,7 +23,7 @@ from countenance.report.words import DISPARITY
 from countenance.run.file_names import REPORT
 from countenance.run.run import Run
 from countenance.run.suite import Section
-from countenance.suites.fhibe.evaluate import amended
+from countenance.suites.fhibe.evaluation import amended
 from countenance.suites.fhibe.pairs import published_pairs
 from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED
 from countenance.tasks import Metric

@@ -17,8 +17,8 @@ from countenance.data.layout import FolderWriter
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.happyfaces.build import print_word
 from countenance.suites.happyfaces.interface import Pictures
+from countenance.suites.happyfaces.printed_sets import print_word
 
 SHARES = {"labelled": 0.36, "unlabelled": 0.42, "validation": 0.22}
 """Share of the people (not pictures: nobody is in two sets) that each set gets."""

@@ -15,11 +15,13 @@ from countenance.run.file_names import AUDIT
 from countenance.run.suite import Section
 from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
 from countenance.suites.mask_fairness.citation import CITATION
-from countenance.suites.mask_fairness.compare import open_run
-from countenance.suites.mask_fairness.seed_rule import ALPHA
+from countenance.suites.mask_fairness.comparison import open_run
+from countenance.suites.mask_fairness.seed_rule import ALPHA, SEVERE
 
 TEMPLATES = Path(__file__).parent / "templates"
-WIDTH, STEP = 120, 12
+STARS = {"significant": "*", "severe": "**"}
+"""What the overview shows beside a rate of which the published rule says so."""
+WIDTH, STEP = 120, 8
 """Of a row of the forest plot in pixels, and of each detector's line in it."""
 Span = tuple[float, float, float]
 """The lower end of an interval, the rate, the upper end."""
@@ -87,7 +89,8 @@ def write_overview(paths: Sequence[Path], out: Path) -> Path:
         for (name, _), assessed in datasets.items()
     ]
     page = render.template(TEMPLATES, "overview.html.j2")
-    return render.write(out, render.page(page, datasets=shown, alpha=ALPHA, citation=CITATION))
+    rule = {"alpha": ALPHA, "severe": SEVERE, "stars": STARS, "step": STEP}
+    return render.write(out, render.page(page, datasets=shown, citation=CITATION, **rule))
 
 
 def _detector(run: Run, assessment: Assessment) -> dict[str, Any]:
@@ -125,7 +128,7 @@ def forest_lines(spans: Sequence[Span | None], low: float) -> list[dict[str, flo
     """For each detector a line from end to end of its interval and a dot at its rate, on an axis from `low` to 1.
 
     >>> forest_lines([(0.5, 0.75, 1.0), None], 0.5)
-    [{'y': 6.0, 'x1': 2.0, 'x': 62.0, 'x2': 122.0}]
+    [{'y': 4.0, 'x1': 2.0, 'x': 62.0, 'x2': 122.0}]
     """
     scale = WIDTH / (1 - low) if low < 1 else 0.0
     return [

@@ -5,9 +5,9 @@
 """
 
 from countenance.data.adapters.uccs_protocol import Protocol, read_protocol
-from countenance.suites.uccs.check import Check, check_file
-from countenance.suites.uccs.evaluate import evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.evaluation import CurveSettings, UccsEvaluation
+from countenance.suites.uccs.score_curves import evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs.submission_problems import Check, check_file
 
 Evaluation, Settings = UccsEvaluation, CurveSettings  # their names before other suites had the like
 

@@ -12,8 +12,8 @@ from countenance.data.adapters.fhibe.table import dataset_folder
 from countenance.data.reading.columns import literal
 from countenance.errors import InputError
 from countenance.run.run import Run
-from countenance.suites.fhibe.evaluate import amended
-from countenance.suites.fhibe.evaluate import evaluate_task as evaluate
+from countenance.suites.fhibe.evaluation import amended
+from countenance.suites.fhibe.evaluation import evaluate_task as evaluate
 from countenance.suites.fhibe.original.figures import Figures
 from countenance.suites.fhibe.original.helpers import LOG, get_project_root
 from countenance.suites.fhibe.report import write_bias_report
@@ -102,7 +102,7 @@ class BiasReport(Figures):
 
     @property
     def valid_tasks(self) -> list[str]:
-        """The tasks that have results here."""
+        """The tasks with results in this folder."""
         return [name for name in METRICS if (self.results_base_dir / name).is_dir()]
 
     def get_available_metrics(self) -> list[str]:

@@ -11,14 +11,16 @@ methods that look for disagreement would choose. A labelled photo's evidence is 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from countenance.learning.training import minimise, need_torch
+from countenance.data.picture_cache import PictureCache
+from countenance.learning.efficientnet import efficientnet_weights, pretrained_network, shrunk
+from countenance.learning.training import minimise, need_torch, training_device
 from countenance.suites.happyfaces.interface import Labels, Pictures
 from countenance.suites.happyfaces.networks import resnet
-from countenance.suites.happyfaces.networks.efficientnet import trunk_for
 from countenance.suites.happyfaces.networks.training import NetworkSettings
 
 _CHUNK = 100
@@ -125,3 +127,38 @@ def _train_units(seen: Any, target: Any, fold: Any, settings: NetworkSettings) -
     adam = torch.optim.Adam([weights, biases], lr=settings.local_rate, betas=(0.9, 0.98))
     minimise(adam, settings.local_steps, loss)
     return weights.detach(), biases.detach()
+
+
+_BATCH = {"cpu": 4}
+"""Photos at once; on a CPU few, because larger arrays are handed back to the system after every layer."""
+
+
+class Trunk:
+    """Photos to maps of photo and mirror image, photos × 2 × channels × height × width, about 60 kB a photo."""
+
+    name = "efficientnet-lite0"
+
+    def __init__(self, blocks: int, size: int, device: str) -> None:
+        self.torch, self.blocks, self.size, self.device = need_torch(), blocks, size, device
+        self.form = {"memory_format": self.torch.channels_last}
+        self.network = pretrained_network("a pretrained network", device, **self.form)
+        self._maps = PictureCache(self._compute, _BATCH.get(device, 250))
+
+    def __call__(self, pictures: Pictures) -> Any:
+        return self.torch.stack(self._maps(pictures)).float()
+
+    def _compute(self, pictures: Pictures) -> Any:
+        with self.torch.no_grad():
+            x = shrunk(pictures, self.size).to(self.device, **self.form)
+            return self.torch.stack([self.network(side, self.blocks)[0] for side in (x, x.flip(3))], 1).half()
+
+
+trunk_of = lru_cache(maxsize=2)(Trunk)
+"""One trunk for the whole program."""
+
+
+def trunk_for(settings: NetworkSettings) -> Trunk | None:
+    """The pretrained trunk that the settings ask for; None where they lead to the small ResNet."""
+    if settings.backbone == "resnet" or (settings.backbone == "auto" and efficientnet_weights() is None):
+        return None
+    return trunk_of(settings.blocks, settings.size, training_device(settings.device))

@@ -15,7 +15,7 @@ from countenance.suites.happyfaces.formulas.kernel_ridge import (
     soft_targets,
 )
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures, Singles
-from countenance.suites.happyfaces.spatial import align
+from countenance.suites.happyfaces.spatial import alignment
 from countenance.suites.happyfaces.spatial.regions import Region, weigh_again
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
@@ -61,7 +61,7 @@ class Head:
 
     design: Design
     region: Region
-    template: align.FaceTemplate
+    template: alignment.FaceTemplate
     median: float
     """Median distance of the labelled photos, the kernel's unit."""
     scales: tuple[float, float]
@@ -70,14 +70,14 @@ class Head:
 
     def moves(self, fine: Singles) -> Labels:
         """By how many fine squares (down, right) the region is moved in each photo."""
-        return self.template.shifts(fine) if self.design.follow else align.still(fine)
+        return self.template.shifts(fine) if self.design.follow else alignment.still(fine)
 
     def features(self, pictures: Pictures, fine: Singles) -> Singles:
         """Features whose squared distances are the distances of the kernel."""
         moves = self.moves(fine)
         share = self.design.deep
         parts = [
-            align.look(fine, self.region, scale, moves) * np.float32(np.sqrt(part * (1 - share) / self.scales[0]))
+            alignment.look(fine, self.region, scale, moves) * np.float32(np.sqrt(part * (1 - share) / self.scales[0]))
             for scale, part in enumerate((self.design.mix, 1 - self.design.mix))
             if part
         ]
@@ -119,14 +119,14 @@ def choose_head(fine: Singles, labels: Labels, candidates: dict[float, Region]) 
     to where each photo looks most usual, with these weights or with those of windows scored again after the move.
     """
     best: Head | None = None
-    template = align.make_template(fine, candidates[TEMPLATE_GAMMA])
-    there, here = align.still(fine), template.shifts(fine)
-    again = score_windows(align.moved(fine, here), np.where(labels == 1, 1.0, -1.0))
+    template = alignment.make_template(fine, candidates[TEMPLATE_GAMMA])
+    there, here = alignment.still(fine), template.shifts(fine)
+    again = score_windows(alignment.moved(fine, here), np.where(labels == 1, 1.0, -1.0))
     tries = [(gamma, region, False, there) for gamma, region in candidates.items()]
     tries += [(gamma, region, True, here) for gamma, region in candidates.items()]
     tries += [(gamma, weigh_again(region, again, gamma), True, here) for gamma, region in candidates.items()]
     for gamma, region, follow, moves in tries:
-        by_scale = [align.look(fine, region, scale, moves) for scale in range(len(SCALES))]
+        by_scale = [alignment.look(fine, region, scale, moves) for scale in range(len(SCALES))]
         apart = [distances(part, part) for part in by_scale]
         for mix in MIXES:
             seen = mix * apart[0] + (1 - mix) * apart[1]

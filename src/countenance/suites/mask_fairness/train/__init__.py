@@ -47,7 +47,7 @@ def train_and_export(
     need_torch("training a detector", "torch", "onnx")
     opencv("training a detector")
     settings = replace(settings, device=training_device(settings.device))
-    from countenance.suites.mask_fairness.train.pictures import training_pictures
+    from countenance.suites.mask_fairness.train.augmented_pictures import training_pictures
 
     data = load_dataset("people") if dataset is None else dataset
     pictures, scenes = training_pictures(data)
@@ -122,7 +122,7 @@ def train(
 
 def _batch(pictures: Sequence[Any], scenes: Sequence[Any], size: int, seed: np.random.SeedSequence) -> tuple[Any, Any]:
     """Pixels N × 3 × 160 × 160 (0 to 1) and targets of a batch, the same for the same seed."""
-    from countenance.suites.mask_fairness.train.augment import augmented
+    from countenance.suites.mask_fairness.train.augmented_pictures import augmented
     from countenance.suites.mask_fairness.train.loss import targets
 
     random = np.random.default_rng(seed)

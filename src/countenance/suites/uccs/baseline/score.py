@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from countenance.data.reading.arrays import Arrays
 from countenance.errors import InputError
 from countenance.metrics.topk import unit_rows
-from countenance.suites.uccs.baseline.detect import default_result_file
+from countenance.suites.uccs.baseline.detection import default_result_file
 from countenance.suites.uccs.baseline.embeddings import GALLERY, PROBES, read_embeddings
-from countenance.suites.uccs.write import write_scoring
+from countenance.suites.uccs.score_writer import write_scoring
 
 
 class Templates(NamedTuple):

@@ -17,7 +17,7 @@ from countenance.models import ModelSpec
 from countenance.report.pictures import annotated
 from countenance.run.image_jobs import How, ImageJob, check, run_jobs
 from countenance.suites.uccs.baseline.steps import DETECT
-from countenance.suites.uccs.write import write_detections, write_v2
+from countenance.suites.uccs.score_writer import write_detections, write_v2
 
 MOST = {2: None, 3: 50}
 """How many detections an image may have; version 3 asks for its 50 best."""

@@ -16,11 +16,11 @@ from countenance.errors import InputError
 from countenance.metrics.curves import best_detection
 from countenance.metrics.topk import cosine_top_k
 from countenance.run.image_jobs import How, ImageJob, check, run_jobs
-from countenance.suites.uccs.baseline.detect import Baseline, Detections, find_faces, show
+from countenance.suites.uccs.baseline.detection import Baseline, Detections, find_faces, show
 from countenance.suites.uccs.baseline.embeddings import write_embeddings
 from countenance.suites.uccs.baseline.score import Templates, enroll, gallery_file, probe_file, write_scores
 from countenance.suites.uccs.baseline.steps import EMBED
-from countenance.suites.uccs.write import write_v2
+from countenance.suites.uccs.score_writer import write_v2
 
 UNKNOWN = -1
 

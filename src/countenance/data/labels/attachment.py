@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from countenance.data.balance import shown_people
-from countenance.data.labels.build import understand_table
 from countenance.data.labels.files import read_label_file
 from countenance.data.labels.finder import PictureFinder
+from countenance.data.labels.labelled_pictures import understand_table
 from countenance.data.labels.people import LabelledPerson, LabelOptions, people_of
 from countenance.data.labels.rows import LabelTable
 from countenance.data.reading import cells
