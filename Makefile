@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-all locked cluster unit people-test lint types layers bench docs results check clean
+.PHONY: demo test test-all locked cluster coverage unit people-test lint types layers bench docs results check clean
 
 demo: $(VENV)/user
 	$(BIN)/countenance demo --out out/demo
@@ -50,6 +50,11 @@ people-test: $(VENV)/people
 
 test-all: $(VENV)/dev
 	$(BIN)/python -m pytest -m 'slow or not slow'
+
+# The tests of `make test`, and the share of the package's lines that they run (settings: [tool.coverage] in pyproject.toml).
+coverage: $(VENV)/dev
+	@mkdir -p out/coverage
+	$(BIN)/python -m pytest --cov --cov-report=term --cov-report=xml
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -24,7 +24,7 @@ def test_the_measures_of_the_page_run(number: int, tmp_path: Path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     exec(compile(examples[number], "measures.md", "exec"), {})
     printed = capsys.readouterr().out
-    wanted = ["log_average_miss_rate (height below 300) everybody 1.000", "True", "f 0.66", "True"][number]
+    wanted = ["log_average_miss_rate (height below 300) everyone 1.000", "True", "f 0.66", "True"][number]
     assert wanted in printed
 
 

@@ -69,6 +69,6 @@ def test_the_wheel_carries_its_bill_of_materials(wheels: list[Path]) -> None:
         document = json.loads(archive.read(name))
         stored = {Path(name).name for name in archive.namelist()}
     assert (document["bomFormat"], document["metadata"]["component"]["name"]) == ("CycloneDX", "countenance")
-    assert {"countenance_mask.onnx", "samples.parquet"} <= stored
+    assert {"countenance_mask.onnx", "samples.parquet", "own-detector.md"} <= stored
     needed = {part["name"] for part in document["components"] if part["type"] == "library"}
     assert {"numpy", "pyarrow", "onnxruntime"} <= needed

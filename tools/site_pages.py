@@ -1,7 +1,7 @@
-"""Pages of the documentation that are made from the code: a hook of mkdocs.
+"""Pages of the documentation that are generated from the code: a hook of mkdocs.
 
-The reference of the Python names, the commands and the settings, and a page for each task. Nothing of it is written by
-hand, so that it cannot differ from what the package does.
+The reference of the Python names, the commands and the settings, and a page for each task. None of them is written by
+hand, so that they cannot differ from what the package does.
 """
 
 import inspect
@@ -15,6 +15,7 @@ import countenance
 from countenance.answers.formats.registry import format_names, load_format
 from countenance.auditing.settings import AuditSettings
 from countenance.cli.app import app
+from countenance.cli.help import EXAMPLES
 from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
 from countenance.tasks import Task, load_task, task_names
 
@@ -27,7 +28,12 @@ KINDS = {
 
 def python_page() -> str:
     """The names of `countenance.__all__` by kind, each documented by its docstring."""
-    text = ["# Python reference", "", "Everything public is `import countenance as ct`; the rest is private.", ""]
+    text = [
+        "# Python reference",
+        "",
+        "All public names are in `import countenance as ct`; every other module is private.",
+        "",
+    ]
     listed: set[str] = set()
     for title, is_kind in KINDS.items():
         names = [name for name in countenance.__all__ if name not in listed and is_kind(getattr(countenance, name))]
@@ -40,14 +46,13 @@ def python_page() -> str:
 
 def command_page() -> str:
     """Every command with its sentence, its arguments and options, and its example."""
-    text = ["# Commands", "", "`countenance COMMAND --help` prints the same.", ""]
+    text = ["# Commands", "", "`countenance COMMAND --help` prints the same in a terminal.", ""]
     for path, command in _commands(typer.main.get_command(app), ("countenance",)):
-        text += [f"## {' '.join(path[1:])}", "", _escaped(command.help or ""), ""]
+        name = " ".join(path[1:])
+        text += [f"## {name}", "", _escaped(command.help or ""), "", "```console", f"$ {EXAMPLES[name]}", "```", ""]
         rows = [_option_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
         if rows:
             text += ["| option | default | |", "|---|---|---|", *rows, ""]
-        if command.epilog:
-            text += ["```console", inspect.cleandoc(command.epilog).replace("\b", "").strip(), "```", ""]
     return "\n".join(text)
 
 
@@ -56,18 +61,16 @@ def settings_page() -> str:
     text = [
         "# Settings",
         "",
-        "Arguments of `ct.evaluate` and `ct.audit` and options of the commands are made from these.",
+        "Arguments of `ct.evaluate` and `ct.audit` and options of the commands are generated from these settings.",
         "",
     ]
-    for model in (ModelSettings, DataSettings, RunSettings, EngineSettings):
+    for model in (ModelSettings, DataSettings, RunSettings, EngineSettings, AuditSettings):
         text += [f"## {model.__name__}", "", "| name | type | default | |", "|---|---|---|---|"]
         for name, field in model.model_fields.items():
             kind = inspect.formatannotation(field.annotation).replace("|", "or").replace("typing.", "")
             text.append(f"| `{name}` | {_cell(kind)} | {_code(field.default)} | {_cell(field.description or '')} |")
         text.append("")
-    text += ["## AuditSettings", "", "| name | default |", "|---|---|"]
-    text += [f"| `{name}` | {_code(value)} |" for name, value in vars(AuditSettings()).items()]
-    return "\n".join([*text, "", "What each means is said in the docstring of `ct.audit`."])
+    return "\n".join(text)
 
 
 def task_page(task: Task) -> str:
@@ -88,7 +91,7 @@ def task_page(task: Task) -> str:
     ]
     if formats:
         text += [
-            "Saved predictions (`--model predictions:FILE`, [how the files look](../answers.md)):",
+            "Saved predictions (`--model predictions:FILE`, [examples of each file](../answers.md)):",
             "",
             *(f"- `{item.name}`: {item.meaning}" for item in formats),
             "",

@@ -58,7 +58,7 @@ def audit(
     equity: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
-    """Compare groups of people and say what the evidence shows; of a run, the audit is stored in it.
+    """Compare groups of people and say what the evidence shows; the audit of a run is stored in the run.
 
     `source` is a run (or where it is) or any table with a row for each unit that can fail: a mapping of columns, a
     DataFrame, an Arrow table, a file (CSV with any separator, Parquet, JSON; `.gz`). Wrong input is an `InputError`.
@@ -68,7 +68,7 @@ def audit(
     >>> ct.audit(rows, by="sex", metrics="found").verdict
     'disparity'
 
-    Of a table with predictions `truth`, `pred` and `score` name columns, and the measures are made of them:
+    For a table with predictions, `truth`, `pred` and `score` name its columns, from which the measures are computed:
 
     >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "hired": [1, 0] * 400, "advice": [0, 0, 1, 0] * 100 + [1, 0] * 200}
     >>> found = ct.audit(rows, by="sex", truth="hired", pred="advice")
@@ -76,34 +76,34 @@ def audit(
     -0.5
 
     Arguments:
-        truth, pred, score: columns of the truth, the prediction and its score: accuracy, true and false positive rate,
-            false negative rate, precision, selection rate and ratio, AUC and calibration; of numbers the errors and
-            the bias; of a score alone the scoring rate and the impact ratio.
-        positive: the positive class, where the words of truth and prediction do not say it.
+        truth, pred, score: columns of the truth, the prediction and its score. They give accuracy, true and false
+            positive rate, false negative rate, precision, selection rate and ratio, AUC and calibration; for numbers
+            the errors and the bias; for a score alone the scoring rate and the impact ratio.
+        positive: the positive class, where the values of truth and prediction do not show it.
         by: attributes: names, "age:18,40,65" and "age:quantiles4" (bins), "skin_tone*masked" (an intersection);
             default: every column of text or true/false with 2 to 30 values.
         metrics: the columns to compare; default: a run's headline metrics, every number of a table.
         cluster: what is independent: "auto" (people and pictures), one or two columns, or None (rows).
         comparison, reference: rest, pairs, reference (the group named), spread, or paired (with `pair`).
         depth: how many attributes an intersection may have (default: 2 where `by` names attributes).
-        alpha, adjust, families: the error rate of all comparisons together, minp, holm or bh, and smaller families.
+        alpha, adjust, families: the error rate of all comparisons together; minp, holm or bh; smaller families.
         delta: the smallest difference that matters: a number, or by metric.
-        better: "higher", "lower" or None by metric; default: what the task, or a word of the name, says.
-        h0, r0: the effects above which a disparity of rates, and of other metrics, is severe.
+        better: "higher", "lower" or None by metric; default: from the task, or from a word of the metric's name.
+        h0, r0: Cohen's h (rates) and rank-biserial r (other metrics) above which a disparity is severe.
         min_n: fewest independent units that a side must have.
-        seed, replicates: of everything random.
-        pair: column(s) that tell which rows belong together.
+        seed, replicates: the seed of everything random, and the number of permutations.
+        pair: column(s) that say which rows belong together.
         denominators: by metric, the column that must be true for a row to count.
         answered: by metric, the 0/1 column that is 0 where a row has no score although it should have one.
-        ordered: by attribute, its values in their order.
+        ordered: by attribute, its values in order.
         roles: by attribute, "person" or "condition".
-        paired_by: {"base": COLUMN, "change": COLUMN} of twins.
-        poor: the share of failures among all rows above which the headline begins with it.
+        paired_by: the columns of twins, {"base": COLUMN, "change": COLUMN}.
+        poor: the share of failures above which the headline begins with the failures of everyone.
         where: rows to keep: {"change": ["none", "mask"]} or "change=none,mask".
         given: conditions to hold equal, at most six: names, "size:quantiles4"; adds findings of kind "given".
-        max_groups, power: the most groups of an attribute, and the power that sizes are given for.
-        kinds, filled: what metrics are that are differences of two scores.
-        equity: add equity measures, each with an interval and what a fair system of this size would show.
+        max_groups, power: the most groups of an attribute, and the power at which sample sizes are computed.
+        kinds, filled: how metrics that are differences of two scores are treated.
+        equity: add equity measures, each with an interval and the value that a fair system would show.
         progress: called with the steps done and their number.
     """
     settings = {name: value for name, value in locals().items() if name not in OWN}
@@ -129,7 +129,7 @@ def audit(
 def compare(*entries: Any, **settings: Any) -> Comparison | Leaderboard:
     """Compare two runs or tables (a `Comparison`), or rank more of them (a `Leaderboard`).
 
-    `settings` are `by`, `metrics`, `names`, `pair` and those of `audit` that comparisons have.
+    `settings` are `by`, `metrics`, `names`, `pair` and the settings of `audit` that apply to comparisons.
 
     >>> import countenance as ct
     >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}

@@ -67,9 +67,9 @@ def calibration_lines() -> tuple[CalibrationLine, ...]:
 
 
 def calibration(audit: Audit | None = None, most: int = 12) -> list[CalibrationLine]:
-    """The lines of the shipped table that are nearest to the sizes of an audit; all of them without one.
+    """The lines of the shipped table that are nearest to the sizes of an audit; without an audit, all lines.
 
-    Near means: of the same kind of metric where the table has one, and a similar number of people and groups.
+    The nearest lines have the same kind of metric, where the table has it, and similar numbers of people and groups.
 
     >>> import countenance as ct
     >>> rows = {"sex": ["f", "m"] * 200, "found": [1, 0, 1, 1] * 100}

@@ -24,7 +24,7 @@ class RunError(InputError):
 
 
 class OptionError(InputError):
-    """An argument has a wrong name or value; `arguments` are those named, whose flags the command line shows instead.
+    """An argument has a wrong name or value; the command line shows flags in place of the names in `arguments`.
 
     >>> OptionError("workers", "workers is 0, expected at least 1").argument
     'workers'
@@ -44,7 +44,7 @@ class GateFailed(Exception):
 
 
 class MissingExtra(InputError):
-    """An optional part is not installed; the message is the one command that installs it.
+    """An optional part is not installed; the message names the command that installs it.
 
     >>> raise MissingExtra("a picture of it", "plots")
     Traceback (most recent call last):

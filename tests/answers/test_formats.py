@@ -118,7 +118,7 @@ def test_boxes_by_their_sizes_are_read_so(tmp_path, header):
         ("image,x0,y0,x1,y1,score\n1,1,2,3,4,high\n", Boxes, "line 2: score is 'high'"),
         ("image,x0,y0,x1,y1\n9,1,2,3,4\n", Boxes, "names 1 image that the dataset does not have"),
         ("image,x0,y0,x1,y1\n", Boxes, "holds no predictions"),
-        ("image,gender\n1,f\n1,m\n", Labels, "line 3: names '1' a second time; expected one row an image"),
+        ("image,gender\n1,f\n1,m\n", Labels, "line 3: names '1' a second time; expected one row for each image"),
         ("image,e0\n1,1\na/1.jpg,1\n", Embedding, "line 3: names 'a/1.jpg' a second time"),
         ("image,age\n1,1\n1,1\n", Age, "line 3: names '1' a second time"),
         ("image,vektor\n1,1\n", Embedding, r"line 2: no column vector and no columns e0, e1, ….*it has image, vektor"),

@@ -262,7 +262,7 @@ def test_a_disparity_is_severe_above_h0() -> None:
     said = conclude(draft(), 0.04)
     assert (said.verdict, said.severity, said.direction) == ("disparity", "severe", "worse")
     gap = "difference -0.100 [-0.200, 0.010]"
-    assert said.reason == f"{SIDES}: {gap}, adjusted p 0.04, h -0.30" and said.family_size == 3
+    assert said.reason == f"{SIDES}: {gap}, adjusted p 0.04, Cohen's h -0.30" and said.family_size == 3
     assert conclude(draft(severity_effect=0.2), 0.04).severity == "minor"  # exactly h0
     assert conclude(draft(), 0.05).verdict == "insufficient evidence"  # exactly alpha
     paired = conclude(draft(values={"effect_name": "difference"}), 0.04)

@@ -183,7 +183,7 @@ def test_plan_for_a_table_says_how_many_more(table, capsys) -> None:
     assert command("plan", "--data", table, "--by", "tone", "--metric", "latency_ms") == 2
     assert "give an effect or delta" in capsys.readouterr().err
     assert command("plan", "--data", table, "--by", "tone", "--metric", "latency_ms", "--effect", "diff=2") == 0
-    assert "sees a difference of" in capsys.readouterr().out
+    assert "show a gap of" in capsys.readouterr().out
 
 
 def test_plan_knows_people_and_means(capsys) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from countenance.auditing import Finding
+from countenance.auditing.effects import effect_label
 from countenance.report.findings import by_size, finding_words, safe_cell, to_csv
 from countenance.report.source import ReportSource
 from countenance.run import Run
@@ -45,4 +46,4 @@ def test_the_largest_effects_come_first_among_those_alike(hostile_run: Run) -> N
     assert [id(f) for f in by_size([*given, made("disparity", 1.0, nan)])] == [id(f) for f in wanted]
     said = finding_words(wanted[3], source.names)
     assert said["depth"] == "crossed" and finding_words(wanted[0], source.names)["depth"] == "alone"
-    assert said["n"].count(" / ") == 1 and said["effect"].startswith(one.effect_name)
+    assert said["n"].count(" / ") == 1 and said["effect"].startswith(effect_label(one.effect_name))

@@ -21,7 +21,7 @@ def test_a_run_says_from_the_second_question_on_how_often_it_was_asked(tmp_path:
     run = write_run(tmp_path / "run", COLUMNS)
     assert asked(run, by=["g"]) == ""
     assert asked(run, by=["g"], seed=3) == "", "another seed is the same question"
-    assert asked(run, by=["h"]).startswith("this run has been asked 2 different questions, 2 comparisons in all")
+    assert asked(run, by=["h"]).startswith("this run was asked 2 different questions, 2 comparisons in all")
     assert "3 different questions" in asked(run, by=["h"], delta=0.1)
     assert run_command(["verify", str(tmp_path / "run")]) == 0, "the ledger is no part of the sealed run"
 

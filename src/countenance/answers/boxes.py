@@ -14,7 +14,7 @@ from countenance.metrics.readings import CORNERS, Reading, fitting, listed
 
 @dataclass(frozen=True)
 class Boxes(FromLibraries):
-    """Boxes x0, y0, x1, y1 in pixels, best first or not, with scores and optional class labels.
+    """Boxes x0, y0, x1, y1 in pixels, in any order, with scores and optional class labels.
 
     >>> Boxes([[0, 0, 4, 4]], [0.9]).to_row()
     {'boxes': [[0.0, 0.0, 4.0, 4.0]], 'scores': [0.9], 'labels': None}
@@ -67,7 +67,7 @@ class Boxes(FromLibraries):
         return cls.from_xywh([row["bbox"] for row in rows], [row.get("score", 1.0) for row in rows], labels)
 
     def read_as(self, reading: Reading, width: int, height: int) -> "Boxes":
-        """The same boxes when the numbers given as `xyxy` are to be read in another way.
+        """The same boxes with their numbers read in another format than `xyxy`.
 
         >>> Boxes([[0.5, 0.5, 0.2, 0.4]]).read_as(Reading("cxcywh", "rel"), 100, 50).xyxy
         array([[40., 15., 60., 35.]])

@@ -12,7 +12,7 @@ from countenance.answers.base import Array, no_text, real
 
 @dataclass(frozen=True)
 class Labels:
-    """Attributes that a model reads off an image, each with one word, optionally with a probability per word."""
+    """Attributes that a model predicts for an image, each as one word, optionally with a probability for each word."""
 
     values: Mapping[str, str]
     probabilities: Mapping[str, Mapping[str, float]] | None = None
@@ -66,7 +66,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Embedding:
-    """A vector that stands for a face; None when the model found none to embed."""
+    """A vector that represents a face; None if the model found no face."""
 
     vector: Array | None
 
@@ -85,7 +85,7 @@ class Embedding:
 
 @dataclass(frozen=True)
 class Age:
-    """An age in years, optionally with a probability for each year 0, 1, 2, …; None when the model gave none.
+    """An age in years, optionally with a probability for each year 0, 1, 2, …; None if the model gave no age.
 
     >>> Age.of([0.0, 0.25, 0.75]).years
     1.75
@@ -120,7 +120,7 @@ class Age:
 
 @dataclass(frozen=True)
 class Scalars:
-    """Real numbers of an image by name, of any size: what a regression task asks for, or the outputs of several heads.
+    """Named real numbers for an image: the answer to a regression task, or the outputs of several heads.
 
     >>> Scalars({"weight_kg": 71.5}).to_row()
     {'names': ['weight_kg'], 'numbers': [71.5]}
@@ -139,7 +139,7 @@ class Scalars:
 
     @classmethod
     def of(cls, raw: Any, name: str = "value") -> "Scalars":
-        """What a model returned: Scalars, a dict of numbers, or one number, which gets the name.
+        """Scalars from what a model returned: Scalars, a dict of numbers, or one number with this name.
 
         >>> Scalars.of({"a": 1, "b": 2}).values, Scalars.of(0.5, name="height").values
         ({'a': 1.0, 'b': 2.0}, {'height': 0.5})

@@ -18,6 +18,15 @@ from countenance.auditing.table import Array
 Limits = tuple[Numbers, Numbers]
 
 
+def effect_label(name: str) -> str:
+    """The name of an effect as sentences and tables show it.
+
+    >>> effect_label("h"), effect_label("rank-biserial")
+    ("Cohen's h", 'rank-biserial')
+    """
+    return "Cohen's h" if name == "h" else name
+
+
 def angle(p: Numbers) -> Array:
     """A rate on the arcsine scale.
 

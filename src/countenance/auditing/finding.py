@@ -48,15 +48,15 @@ class Finding(BaseModel):
     `kind` is what is compared: a group with others, the two parts of an ordered attribute (split), how much is missing
     (missing), or pictures with their base (twins: `lost` are right in the base and wrong with the change, `gained` the
     reverse, among `bases`). `metric_kind` says rate or mean. `statistic` says whether the mean or the ranks decided;
-    `p_mean` and `p_rank` are the p of each alone where both were looked at. `p` is by permutation where labels were
-    shuffled. `direction` (worse, better, unknown) is that of the statistic that decided.
+    `p_mean` and `p_rank` are the p-values of each statistic where both were tested. `p` is by permutation where labels
+    were shuffled. `direction` (worse, better, unknown) is that of the statistic that decided.
 
     `effect` and `mde` are in the units of `effect_name` (Cohen's h for rates, rank-biserial for means, the difference
-    itself for paired ones); `mde_difference` is the same in the metric's own units; for means, whose ranks are
-    tested too, it is the difference of averages that is seen by itself. The minimum detectable effect has 80 % power at
-    `mde_alpha`, the level this comparison must reach at worst, as the adjustment has it.
-    `low_equivalence` and `high_equivalence` are the 1 - 2α interval that decides whether a difference is smaller than
-    δ, missing scores counted as wrong. `failure_ratio` says how many times as often the side that fails more fails.
+    itself for paired ones); `mde_difference` is the same in the metric's own units; for means, whose ranks are tested
+    too, it is the difference of averages that is seen by itself. The minimum detectable effect has 80 % power at
+    `mde_alpha`, the strictest level that the adjustment may require of this comparison. `low_equivalence` and
+    `high_equivalence` are the 1 - 2α interval that decides whether a difference is smaller than δ, missing scores
+    counted as wrong. `failure_ratio` is the failure rate of the side that fails more, divided by that of the other.
     `small_group`: a side has fewer people than an all-clear or an approximation needs; it was tested by permutation.
     `role` is person or condition; `counted` says what n counts.
     """

@@ -66,7 +66,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, kind: str, values: Array, absent: Array | None = None) -> Column:
-        """A column about its mean; a rate and a change of it stay as they are, so that their sums are whole numbers."""
+        """A column minus its mean; rates and their changes are not centred, so that their sums are whole numbers."""
         known = ~np.isnan(values)
         if absent is not None:  # a metric that no row has is not missing, it was not measured
             absent = absent.astype(float) if absent.any() and known.any() else None

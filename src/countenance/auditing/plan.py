@@ -65,14 +65,15 @@ def plan(
     comparison: str = "rest",
     min_n: int = 20,
 ) -> Plan:
-    """People and rows that each of `groups` equal groups needs so that one group's effect is seen with the given power.
+    """People and rows that each of `groups` equal groups needs so that an effect on one group is seen with this power.
 
     `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations, means).
-    Each group is compared with the rest (or with each other: `comparison="pairs"`), at α over the number of
-    comparisons, as Holm asks at worst; two groups are one comparison, and a mean takes two tests (mean and ranks). Rows
-    of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their correlation `icc`
-    (deff = 1 + (rows - 1)·icc). `sd` is the standard deviation of a mean's rows; where a group that is served worse
-    also varies more, give that of this group. No group is smaller than the `min_n` people that an audit asks for.
+    Each group is compared with the rest (or with each other: `comparison="pairs"`), at α divided by the number of
+    comparisons, the strictest level of Holm; two groups are one comparison, and a mean takes two tests (mean and
+    ranks). Rows of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their
+    correlation `icc` (deff = 1 + (rows - 1)·icc). `sd` is the standard deviation of a mean's rows; if a group that is
+    served worse also varies more, use that of this group. No group is smaller than `min_n` people, the least that an
+    audit needs.
 
     >>> plan(baseline=0.95, effect="h=.2", groups=2).n_per_group
     393
@@ -99,13 +100,14 @@ def plan(
     n = rounded_up(effective * deff)
     units = max(rounded_up(n / rows_per_unit), min_n)
     n = max(n, min_n) if rows_per_unit == 1 else math.ceil(units * rows_per_unit)
-    what = (
-        f"{baseline:g} against {baseline - gap if baseline >= 0.5 else baseline + gap:.3g}" if metric == "rate" else ""
-    )
-    reason = (
-        f"{_people(units, n, deff)} in each of {groups} groups ({n * groups:,} rows in all) show an effect of "
-        f"{kind} = {size:g}{f', {what},' if what else ''} with {power:.0%} power at level {alpha:g} over {count} "
-        f"comparison{'s' if count > 1 else ''}, design effect {deff:g}"
+    rates = baseline, baseline - gap if baseline >= 0.5 else baseline + gap
+    reason = " ".join(
+        (
+            _groups_words(_people(units, n, deff), groups, n * groups, together=units == n),
+            f"They show {_effect_words(kind, size, rates if metric == 'rate' else None)}.",
+            f"Power {power:.0%}, level {alpha:g}, adjusted for {count} comparison{'s' if count > 1 else ''}"
+            + ("." if deff == 1 else f"; design effect {deff:g}."),
+        )
     )
     return Plan(
         metric=metric,
@@ -126,6 +128,29 @@ def plan(
         rows_per_unit=rows_per_unit,
         units_per_group=units,
     )
+
+
+def _groups_words(people: str, groups: int, rows: int, *, together: bool) -> str:
+    """How large the groups are; at most three numbers in a sentence.
+
+    >>> _groups_words("63 people", 2, 126, together=True), _groups_words("9 people with 36 rows", 2, 72, together=False)
+    ('63 people in each of 2 groups (126 rows in all).', '9 people with 36 rows in each of 2 groups. 72 rows in all.')
+    """
+    if together:
+        return f"{people} in each of {groups} groups ({rows:,} rows in all)."
+    return f"{people} in each of {groups} groups. {rows:,} rows in all."
+
+
+def _effect_words(kind: str, size: float, rates: tuple[float, float] | None) -> str:
+    """The effect that a study shows, with both rates: gaps of rates in points, others in the metric's units.
+
+    >>> _effect_words("diff", 0.05, (0.95, 0.9)), _effect_words("h", 0.2, (0.95, 0.898)), _effect_words("d", 0.3, None)
+    ('a gap of 5 points: 0.95 against 0.9', "Cohen's h = 0.2: 0.95 against 0.898", "Cohen's d = 0.3")
+    """
+    sides = "" if rates is None else f": {rates[0]:g} against {rates[1]:.3g}"
+    if kind != "diff":
+        return f"Cohen's {kind} = {size:g}{sides}"
+    return f"a gap of {size:g}" if rates is None else f"a gap of {100 * size:g} points{sides}"
 
 
 def _people(units: int, rows: int, deff: float) -> str:

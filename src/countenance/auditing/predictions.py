@@ -77,7 +77,7 @@ def prediction_columns(
     if pred is None and values is not None:
         pred = [None if math.isnan(value) else float(value >= threshold) for value in values.tolist()]
     if pred is None:
-        raise InputError("truth alone says nothing of predictions; name the column of predictions: --pred")
+        raise InputError("the truth alone is not enough; name the column of predictions: --pred")
     if truth is None:
         return _selection(_binary(_texts(pred), "pred", positive), values)
     kind = _kind(truth, pred, positive)

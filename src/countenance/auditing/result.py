@@ -58,7 +58,7 @@ class Audit(BaseModel):
     _origin: Origin = PrivateAttr(default_factory=Origin)
 
     def of(self, source: Any) -> Audit:
-        """The same audit, which knows what it is of, for `report`."""
+        """The same audit with the run that it belongs to, for `report`."""
         known = self.model_copy()
         known._origin = Origin(source)
         return known
@@ -81,7 +81,7 @@ class Audit(BaseModel):
         return self._given or [finding for finding in self.findings if finding.kind == "given"]
 
     def without_given(self) -> Audit:
-        """The audit without the findings that hold conditions equal, for what speaks of raw comparisons."""
+        """The audit without the findings that hold conditions equal."""
         held = self.given
         if not held:
             return self
@@ -100,7 +100,7 @@ class Audit(BaseModel):
         return import_module("countenance.report.draw.interactive").forest(self, metric, depth)
 
     def to_dict(self, *, groups: bool = False) -> dict[str, Any]:
-        """The audit as plain values (NaN and infinities as None); equity measures where they were asked for."""
+        """The audit as plain values (NaN and infinities as None); equity measures if they were computed."""
         content: dict[str, Any] = {
             "verdict": self.verdict,
             "reason": self.reason,
@@ -117,7 +117,7 @@ class Audit(BaseModel):
         return {key: plain(value) for key, value in content.items()}
 
     def to_json(self, path: str | Path | None = None, *, groups: bool = False) -> str:
-        """The audit as JSON, also written to `path` where one is given."""
+        """The audit as JSON, also written to `path` if there is one."""
         text = json.dumps(self.to_dict(groups=groups), indent=1, ensure_ascii=False, allow_nan=False)
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
@@ -136,7 +136,7 @@ class Audit(BaseModel):
         return self.to_pandas()[list(SHORT)]
 
     def report(self, out: str | Path = "audit.html") -> Path:
-        """Write the page of this audit and return its path; of a run, it is the run's report."""
+        """Write the page of this audit and return its path; for the audit of a run it is the report of the run."""
         if self._origin.source is None:
             raise InputError("this audit was read from a file and does not know its rows; audit the run or table again")
         write: Callable[[Any, Audit, Path], Path] = import_module("countenance.report").write_audit_report
@@ -168,7 +168,7 @@ class Audit(BaseModel):
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Audit:
-        """The audit whose plain values these are."""
+        """The audit from its plain values."""
         parts = {name: [_part(model, row) for row in content.get(name, [])] for name, model in _PARTS.items()}
         return cls(**{key: value for key, value in content.items() if key in cls.model_fields} | parts)
 

@@ -52,7 +52,7 @@ class Source:
             self.label, self._table, self.names = "table", table, [str(name) for name in table]
             lengths = {str(name): len(column) for name, column in table.items()}
             if len(set(lengths.values())) > 1:
-                raise InputError(f"table: columns differ in length ({lengths}); expected one value a row in each")
+                raise InputError(f"table: columns differ in length ({lengths}); expected one value in each row")
         elif hasattr(table, "columns") and hasattr(table, "dtypes"):
             self.label, self._table, self.names = "table", table, [str(name) for name in table.columns]
         else:

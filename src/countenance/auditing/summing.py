@@ -34,7 +34,7 @@ class Summing:
         return grouping.members(self.attributes, self.rows.size)
 
     def whole(self, grouping: Grouping) -> bool:
-        """Whether every person is in one cell with all of their rows, and people are what is independent."""
+        """Whether all rows of each person are in one cell, and people are the independent units."""
         return len(self.sums.layouts) == 1 and not self.sums.splits(grouping)
 
     def of(self, grouping: Grouping, measured: Sequence[MeasuredMetric], *, tested: bool = True) -> list[Summed]:

@@ -10,7 +10,7 @@ from typing import Any
 from countenance.auditing.codes import rounded_up
 from countenance.auditing.comparisons import Draft
 from countenance.auditing.directions import LOWER
-from countenance.auditing.effects import cohen_h
+from countenance.auditing.effects import cohen_h, effect_label
 from countenance.auditing.finding import Finding, Widest
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.power import growth
@@ -140,12 +140,13 @@ def ratio_words(ratio: Ratio) -> str:
     """A ratio of failures with its interval.
 
     >>> ratio_words(Ratio(22.0, 9.877, 48.64)), ratio_words(Ratio(None, 3.2, None))
-    (', 22 times as many failures [9.9, 48.6]', ', infinitely many times as many failures [3.2, any]')
+    (', 22 times as many failures [9.9, 48.6]', ', at least 3.2 times as many failures')
     """
-    many = "infinitely many" if ratio.value is None else f"{ratio.value:.3g}"
+    if ratio.value is None:
+        return f", at least {ratio.low:.2g} times as many failures" if ratio.low is not None else ""
     low = "0" if ratio.low is None else f"{ratio.low:.2g}"
     high = "any" if ratio.high is None else f"{ratio.high:.3g}"
-    return f", {many} times as many failures [{low}, {high}]"
+    return f", {ratio.value:.3g} times as many failures [{low}, {high}]"
 
 
 def _small_words(draft: Draft, real: bool, question: VerdictQuestion) -> str:
@@ -174,7 +175,7 @@ def _disparity(draft: Draft, question: VerdictQuestion) -> Finding:
         reason += f"; the typical value is {way} (by ranks)"
     reason += f", {_p_words(values['p_adjusted'], question)}"
     if values["effect_name"] != "difference":
-        reason += f", {values['effect_name']} {values['effect']:+.2f}"
+        reason += f", {effect_label(values['effect_name'])} {values['effect']:+.2f}"
     if draft.smaller and draft.rare:
         reason += f"; smaller than {draft.judged.delta:g}, but {RARELY}"
     return Finding(**values, verdict=DISPARITY, severity=severity, reason=reason)

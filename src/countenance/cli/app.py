@@ -19,6 +19,7 @@ from countenance.cli import (
     data,
     discovering,
     doctor,
+    documentation,
     evaluating,
     fhibe,
     gating,
@@ -56,6 +57,7 @@ gating.register(app)
 cards.register(app)
 viewing.register(app)
 doctor.register(app)
+documentation.register(app)
 planning.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(data.people_app, name="people")

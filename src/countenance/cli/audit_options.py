@@ -9,7 +9,7 @@ from countenance.cli.settings import single
 from countenance.errors import InputError
 from countenance.settings import AuditFields
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 By = Annotated[
     str | None,
     typer.Option(

@@ -39,16 +39,22 @@ def audit(
     fields: AuditFields,
     by: By = None,
     metric: Metrics = None,
-    truth: Annotated[str | None, typer.Option(help="Of a table with predictions: the column of the truth.")] = None,
+    truth: Annotated[str | None, typer.Option(help="The column with the truth, in a table of predictions.")] = None,
     pred: Annotated[
-        str | None, typer.Option(help="The column of predictions (classes, 0/1, yes/no, or numbers).")
+        str | None, typer.Option(help="The column with the predictions (classes, 0/1, yes/no, or numbers).")
     ] = None,
     score: Annotated[
-        str | None, typer.Option(help="The column of scores: AUC and calibration; alone: the scoring rate (LL144).")
+        str | None,
+        typer.Option(
+            help="The column with scores, for AUC and calibration; without --truth, the scoring rate (LL144)."
+        ),
     ] = None,
-    positive: Annotated[str | None, typer.Option(help="The positive class, where its word does not say so.")] = None,
+    positive: Annotated[str | None, typer.Option(help="The positive class, where the values do not show it.")] = None,
     equity: Annotated[
-        bool, typer.Option("--equity", help="Equity measures, with intervals and what a fair system would show.")
+        bool,
+        typer.Option(
+            "--equity", help="Add equity measures, with intervals and the values that a fair system would show."
+        ),
     ] = False,
     json: Json = None,
     report: Page = None,
@@ -56,7 +62,7 @@ def audit(
     unverified: Unverified = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare groups: of a run, or of any table with a row per unit."""
+    """Compare groups in a run, or in any table with a row for each person, picture or decision."""
     from countenance.auditing import audit as audit_table
     from countenance.auditing.parquet import SUFFIXES, fetched
     from countenance.auditing.source import Source

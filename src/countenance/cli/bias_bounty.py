@@ -15,7 +15,7 @@ from countenance.settings import EngineSettings
 
 CODE = "The code (a file, a folder, or its sha256): its hash is recorded."
 REPLACE = "Hand in again under the same name: the latest counts, the earlier ones are kept."
-app = Commands("Hold a bias bounty: label skin tone, age and gender; accuracy, disparity, randomness and speed count.")
+app = Commands("Run a bias bounty: entries label skin tone, age and gender; accuracy, disparity and speed are scored.")
 
 ENTRY = typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
 TrainedEntry = Annotated[str, ENTRY]
@@ -133,9 +133,9 @@ def score(
     against: Annotated[
         Path | None, typer.Option(help="Older predictions to compare with, paired: better for whom, worse for whom.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Also leave a run here.", metavar="RUN")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write a run here.", metavar="RUN")] = None,
 ) -> None:
-    """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
+    """Score predictions: accuracy, disparity and Score₁ with intervals, and randomness on non-faces."""
     from countenance.data.adapters.bias_bounty_files import Truth
     from countenance.files import write_json
     from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, read_pair, score_difference
@@ -175,13 +175,13 @@ def submit(
     holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
     entry: Annotated[str | None, ENTRY] = None,
     timing: Annotated[
-        Path | None, typer.Option(help="What `time --json` wrote: checked and shown, earns nothing.")
+        Path | None, typer.Option(help="What `time --json` wrote: checked and shown, but not scored.")
     ] = None,
     replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
     code: Annotated[str | None, typer.Option(help=CODE)] = None,
     crew: Annotated[str, typer.Option(help="Who takes part: only the best entry of a crew is ranked.")] = "",
 ) -> None:
-    """Check predictions whole and hand them in: one folder with submission.json on the board."""
+    """Check predictions and hand them in: a folder with submission.json is added to the board."""
     from countenance.suites.bias_bounty.submissions import BountySubmission, hand_in
 
     submission = BountySubmission(name, kind.value, test, holdout, entry, timing, code, crew)
@@ -192,18 +192,18 @@ def submit(
 
 @app.command("open")
 def open_(
-    board: Annotated[Path, typer.Argument(help="The folder of submissions; it is made.", metavar="BOARD")],
-    opens: Annotated[str | None, typer.Option(help="When entries are taken from, such as 2026-11-15.")] = None,
-    closes: Annotated[str | None, typer.Option(help="Time from which none is taken.")] = None,
+    board: Annotated[Path, typer.Argument(help="The folder of submissions; it is created.", metavar="BOARD")],
+    opens: Annotated[str | None, typer.Option(help="When the contest opens, such as 2026-11-15.")] = None,
+    closes: Annotated[str | None, typer.Option(help="When the contest closes.")] = None,
     title: Annotated[str | None, typer.Option(help="What the contest is called on its page.")] = None,
     crew: Annotated[
-        list[str] | None, typer.Option(help="A crew that takes part; several times (default: everybody may).")
+        list[str] | None, typer.Option(help="A crew that takes part; may be repeated (default: everyone may).")
     ] = None,
     entries_per_crew: Annotated[
         int | None, typer.Option(min=1, help="How many entries a crew may have on the board (default: any number).")
     ] = None,
 ) -> None:
-    """Set the dates and crews of a contest: `submit` refuses other entries, and `leaderboard` counts none.
+    """Set the dates and crews of a contest; entries outside them are refused by `submit` and not ranked.
 
     What is not named stays as it was set before; `--closes ""` takes a date back.
     """
@@ -257,7 +257,7 @@ def check_code(
     name: Annotated[str, typer.Argument(help="The entry's name.", metavar="NAME")],
     code: Annotated[str, typer.Option(help=CODE)],
 ) -> None:
-    """Say whether code is the code of a submission, by the hash that `submit --code` recorded (exit 2: it is not)."""
+    """Check whether code is that of a submission, by the hash that `submit --code` recorded (exit 2: it is not)."""
     from countenance.suites.bias_bounty.submissions import code_hash, same_code
 
     submissions = same_code(board, name, code)
@@ -274,11 +274,13 @@ def leaderboard(
     data: Annotated[Path, DATA],
     out: Annotated[Path | None, typer.Option(help="Write the HTML page here, with a page for each entry.")] = None,
     public: Annotated[
-        Path | None, typer.Option(help="A folder for pages that everybody may see: nothing of the holdout is in them.")
+        Path | None, typer.Option(help="A folder for pages that everyone may see, without anything from the holdout.")
     ] = None,
     private: Annotated[Path | None, typer.Option(help="A folder for the pages of the private tables alone.")] = None,
     json: Json = None,
-    strict_rubric: Annotated[bool, typer.Option(help="Leave the rubric's hole between 10 and 15 %.")] = False,
+    strict_rubric: Annotated[
+        bool, typer.Option(help="Keep the gap of the published rubric between 10 and 15 %.")
+    ] = False,
     pictures: Annotated[
         bool | None, typer.Option(help="Show failures as pictures (default: when nobody in them is real).")
     ] = None,
@@ -286,13 +288,15 @@ def leaderboard(
         bool, typer.Option("--time", help="Time every entry that was handed in, here and now, on the holdout.")
     ] = False,
     passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
-    seconds: Annotated[float, typer.Option(min=1, help="The most that an entry may take on the holdout.")] = 900.0,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="The most seconds that an entry may take on the holdout.")
+    ] = 900.0,
     memory_gb: Annotated[float, typer.Option(min=0.1, help="The most memory that an entry may take.")] = 8.0,
     replicates: Replicates = 2000,
     seed: Seed,
     quiet: Quiet = False,
 ) -> None:
-    """Run every entry on the holdout, rank by score with the evidence beside it, and name the prizes."""
+    """Run every entry on the holdout, rank the entries by score with intervals, and name the winners of the prizes."""
     from countenance.cli.progress import progress
     from countenance.files import write_json
     from countenance.suites.bias_bounty.board import Rules, rank, submission_folders
@@ -327,7 +331,7 @@ def time_(
     passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
     threads: Annotated[int, single(EngineSettings, "threads")] = 1,
 ) -> None:
-    """Time an entry in its own process: warm-up, the median of 5 passes, loading apart from inference."""
+    """Time an entry in its own process: after a warm-up, the median of 5 passes, with loading timed separately."""
     from countenance.files import write_json
     from countenance.suites.bias_bounty.timing import measure
 

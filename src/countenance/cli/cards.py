@@ -141,7 +141,7 @@ def croissant(
     name: data.Name,
     out: Annotated[Path, typer.Option(help="The file, such as croissant.json.")],
 ) -> None:
-    """Describe a dataset for machines: Croissant JSON-LD with counts for each group and `rai:` fields."""
+    """Describe a dataset in a form that programs read: Croissant JSON-LD with group counts and `rai:` fields."""
     from countenance.data import load_dataset
     from countenance.data.people.dataset import SHIPPED
     from countenance.report.cards import write_croissant

@@ -29,7 +29,7 @@ MOST_LINES = 60
 Entries = Annotated[
     list[str], typer.Argument(help="Run directories, or tables of scores (.parquet, .csv): the old one first.")
 ]
-Names = Annotated[str | None, typer.Option("--names", help="What the models are called, with commas: v1,v2.")]
+Names = Annotated[str | None, typer.Option("--names", help="Names of the models, with commas: v1,v2.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="Write all changes and gaps here as CSV.")]
 
 
@@ -128,7 +128,7 @@ def leaderboard(
     ] = None,
     unverified: Unverified = False,
 ) -> None:
-    """Rank models on the same samples; models that the evidence cannot split share a rank. Groups are columns."""
+    """Rank models on the same samples; models that cannot be told apart share a rank; groups are columns."""
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
     from countenance.report.board_site import check_site, write_site

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from countenance.data import Dataset
 
 
-app = Commands("Look at datasets: list, show, export, index, check.")
+app = Commands("List, show, check, export and index datasets.")
 
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
 
@@ -140,7 +140,7 @@ def index(
 
 @app.command()
 def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
-    """Validate every truth of a dataset: like problems together, a summary, exit 2 when there are any."""
+    """Check every label of a dataset: print each kind of problem with its count, exit with 2 when there is one."""
     from countenance.cli.progress import progress
     from countenance.data.balance import people_in_words
     from countenance.data.truth_problems import check as check_dataset
@@ -159,7 +159,7 @@ def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
     say(f"{dataset.name}: {images}, {people_in_words(dataset)}, no problem found")
 
 
-people_app = Commands("The people who do not exist.")
+people_app = Commands("The rendered people that come with the package.")
 RENDERER = (
     "rendering is a project of its own, in the folder people of the repository: pip install ./people, then "
     "countenance-people render --n 40 --out more"
@@ -168,10 +168,10 @@ RENDERER = (
 
 @people_app.callback()
 def _group() -> None:
-    """The people who do not exist."""
+    """The rendered people that come with the package."""
 
 
 @people_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def render() -> None:
-    """Say how more people are rendered."""
+    """Print how to render more people."""
     raise InputError(RENDERER)

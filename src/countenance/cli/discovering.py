@@ -35,7 +35,7 @@ def discover(
     ] = None,
     unverified: Unverified = False,
 ) -> None:
-    """Find groups that nobody labelled: searched on half of the people, confirmed on the others."""
+    """Find groups that nobody labelled: search on half of the people, confirm on the other half."""
     from countenance.auditing.source import Source
     from countenance.cli.auditing import check_writable
     from countenance.discovering import discover as search

@@ -13,7 +13,6 @@ from countenance.errors import InputError
 
 SUPPORTED = ("linux", "darwin")
 TELLING = {
-    "render": "mitsuba",
     "opencv": "cv2",
     "torch": "torch",
     "dlib": "dlib",
@@ -23,13 +22,14 @@ TELLING = {
     "large": "duckdb",
     "interactive": "plotly",
     "plots": "fpdf",
+    "pandas": "pandas",
     "hub": "huggingface_hub",
 }
-"""A module of each optional part that tells whether it is installed."""
+"""A module of each optional part: the part is installed where the module is."""
 
 
 def doctor() -> None:
-    """Say what works here and what is set, and remove what killed commands left behind."""
+    """Show what is installed and set on this machine, and remove files that killed commands left behind."""
     wrong = 0
     for name, make in PARTS.items():
         try:

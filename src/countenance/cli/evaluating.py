@@ -200,13 +200,13 @@ def report(
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     pdf: Pdf = None,
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
+        bool, typer.Option("--evidence", help="Write the evidence page instead: who was measured, and every measure.")
     ] = False,
     data: Data = None,
     trust_code: TrustCode = False,
     unverified: Unverified = False,
 ) -> None:
-    """Write the report of a run again, from the run directory alone: a page, or a PDF."""
+    """Write the report of a run as a page or a PDF; the run directory is enough."""
     from countenance.report import write_pdf
 
     finished = audited_run(run_directory, verified=not unverified, trust_code=trust_code, data=data_of(data))
@@ -236,7 +236,7 @@ def demo(
     model: ModelName = "mtcnn",
     quiet: Quiet = False,
 ) -> None:
-    """Audit a real face detector on the embedded people, two on twins, and write the page that shows them first."""
+    """Audit a face detector on the people that come with the package, try two detectors on twins, and write a page."""
     from functools import partial
 
     from countenance.models.zoo import ZOO
@@ -261,7 +261,7 @@ def demo(
     say(f"open     {page.resolve()}")
 
 
-models_app = Commands("Look at the models that run here.")
+models_app = Commands("The models that come with the package.")
 
 
 @models_app.command("list")

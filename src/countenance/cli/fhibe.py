@@ -17,7 +17,7 @@ from countenance.errors import InputError
 if TYPE_CHECKING:
     from countenance.run.run import Run
 
-app = Commands("FHIBE's nine tasks: evaluate a model, write its bias report.")
+app = Commands("FHIBE: evaluate a model on its nine tasks and write the bias report.")
 
 Attributes = Annotated[
     str | None, typer.Option("--attributes", help="With commas: pronoun,age (see `countenance fhibe attributes`).")

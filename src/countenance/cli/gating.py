@@ -30,12 +30,15 @@ def gate(
     json: Json = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the outcome here as Markdown.")] = None,
     any_time: Annotated[
-        bool, typer.Option("--any-time", help="Intervals that hold at every look, for a gate that is asked again.")
+        bool,
+        typer.Option(
+            "--any-time", help="Use intervals that stay valid when the gate is run again and again on growing data."
+        ),
     ] = False,
     init: Annotated[bool, typer.Option("--init", help="Print a commented policy made from the run, and stop.")] = False,
     unverified: Unverified = False,
 ) -> None:
-    """Hold a run against a policy: a table, JUnit, Markdown and JSON; exit 1 when it does not pass."""
+    """Check a run against a policy: print a table, write JUnit, Markdown or JSON, exit with 1 when a rule fails."""
     from countenance.gating import gate as judge
     from countenance.run import Run
 
@@ -46,7 +49,7 @@ def gate(
         say(template(Run(run, verified=verified)), nl=False)
         return
     if policy is None:
-        raise InputError(f"--policy is missing; `countenance gate --init {run} > gate.yaml` writes one to begin with")
+        raise InputError(f"--policy is missing; `countenance gate --init {run} > gate.yaml` writes one to start from")
     before = None if baseline is None else Run(baseline, verified=verified)
     show(judge(Run(run, verified=verified), policy, baseline=before, any_time=any_time), junit, json, markdown)
 

@@ -13,7 +13,7 @@ from countenance.cli.shared_options import Json, JsonFile, Seed
 from countenance.errors import InputError
 from countenance.settings import RunSettings
 
-app = Commands("HappyFaces: find both features that explain one label.")
+app = Commands("HappyFaces: can a method find both features that explain one label?")
 
 DATA = typer.Option("--data-directory", "-d", help="A folder (or archive) with the three sets.")
 Data = Annotated[Path, DATA]
@@ -30,7 +30,7 @@ DrawnSeed = Annotated[int | None, single(RunSettings, "seed")]
 HeldBack = Annotated[
     Path | None, typer.Option("--held-back", help="A fourth set, a folder with the four types: the test.")
 ]
-Out = Annotated[Path | None, typer.Option(help="Leave a run here: a row for each photo that was scored.")]
+Out = Annotated[Path | None, typer.Option(help="Write a run here, with a row for each photo that was scored.")]
 
 NAMING = "heads       assigned to features by validation truth, the better of the two ways"
 USES_BATCH = "uses its batch: photos are answered otherwise beside other photos than alone; the entry is marked"
@@ -49,7 +49,7 @@ def build(
     seed: Seed,
     quiet: Quiet = False,
 ) -> None:
-    """Make the three sets: complete an official folder from LFW originals, or print words on rendered people."""
+    """Build the three sets: complete an official folder from LFW originals, or print words on rendered people."""
     from countenance.cli.progress import progress
 
     if people and (official or lfw):
@@ -194,7 +194,7 @@ def sweep(
     jobs: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
     quiet: Quiet = False,
 ) -> None:
-    """Run a method at many mix rates and seeds; what was run before is not run again."""
+    """Run a method at many mix rates and seeds; finished runs are reused."""
     from countenance.cli.progress import progress
     from countenance.files import write_json
     from countenance.suites.happyfaces.protocol import MixTask
@@ -235,7 +235,7 @@ def sweep(
 
 
 def _not_a_folder(path: Path, flag: str = "--json") -> None:
-    """Refuse now what would fail after all the work."""
+    """Refuse early what would fail after the work is done."""
     if path.is_dir():
         raise InputError(f"{flag} {path}: a folder; name a file")
 
@@ -263,7 +263,7 @@ def report(
     answers: Annotated[Path | None, typer.Option("--asked", help="What `ask --json` wrote.")] = None,
     faces: Annotated[bool, typer.Option("--faces", help="Also over some validation photos of real people.")] = False,
 ) -> None:
-    """Write one page: curves beside the published ones, heads by type, where heads look, estimated mix rates."""
+    """Write one page: curves beside the published ones, accuracy by type, where the heads look, estimated mix rates."""
     from countenance.suites.happyfaces.report import write_report
 
     if faces and data_directory is None:
@@ -281,7 +281,7 @@ def ask(
     batch: Annotated[int, typer.Option(help="Questions between two fits.", min=1)] = 5,
     seeds: Annotated[int, typer.Option(help="How many seeds.", min=1)] = 3,
     seed: Seed,
-    interactive: Annotated[bool, typer.Option("--interactive", help="Ask you instead of the truth.")] = False,
+    interactive: Annotated[bool, typer.Option("--interactive", help="Ask you instead of reading the truth.")] = False,
     json_: JsonFile = Path("asked.json"),
     out: Annotated[Path | None, typer.Option(help="Interactive: folder for the photos asked about.")] = None,
     quiet: Quiet = False,

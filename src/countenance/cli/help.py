@@ -1,4 +1,4 @@
-"""Help texts: an example first, then the options in sections by what they are about."""
+"""Help texts: an example first, then commands or options in sections by what they are about."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ from functools import partial
 from typing import Any
 
 EXAMPLES = {
+    "": "countenance demo --out out/demo",
+    "models": "countenance models list",
+    "data": "countenance data check faces",
+    "people": "countenance people render",
+    "suite": "countenance suite list",
+    "fhibe": "countenance fhibe make-data --out made",
+    "uccs": "countenance uccs make-data --out uccs",
+    "mask-fairness": "countenance mask-fairness detectors",
+    "bias-bounty": "countenance bias-bounty make-data --out bounty",
+    "happyfaces": "countenance happyfaces build --people --out faces",
     "run": "countenance run face_localization --model mtcnn --data people:portraits --by skin_tone --out out/run",
     "audit": "countenance audit scores.csv --by gender,skin_tone --metric correct",
     "report": "countenance report out/run --pdf report.pdf",
-    "plan": "countenance plan --metric rate --baseline .9 --effect .05 --groups 6",
+    "plan": "countenance plan --baseline .9 --effect diff=.05 --groups 6",
     "demo": "countenance demo --out out/demo",
     "list": "countenance list",
     "verify": "countenance verify out/run",
@@ -23,6 +33,7 @@ EXAMPLES = {
     "export": "countenance export out/run --what groups --out groups.csv",
     "view": "countenance view out",
     "doctor": "countenance doctor",
+    "docs": "countenance docs how-to/own-detector",
     "calibration": "countenance calibration --near runs/mine",
     "models list": "countenance models list",
     "data list": "countenance data list",
@@ -32,7 +43,7 @@ EXAMPLES = {
     "data check": "countenance data check faces",
     "data card": "countenance data card people:portraits --out README.md",
     "data croissant": "countenance data croissant people:portraits --out croissant.json",
-    "people render": "countenance people render --n 24 --out people",
+    "people render": "countenance people render",
     "suite list": "countenance suite list",
     "suite run": "countenance suite run mask_fairness --data people:portraits --model countenance-mask --out out/masks",
     "fhibe evaluate": "countenance fhibe evaluate --data fhibe --task face_localization --out out/fhibe",
@@ -52,7 +63,7 @@ EXAMPLES = {
     "uccs baseline_detection": "countenance uccs baseline_detection --force",
     "uccs baseline_recognition": "countenance uccs baseline_recognition --force",
     "uccs scoring": "countenance uccs scoring",
-    "mask-fairness assess": "countenance mask-fairness assess --dataset people --detector countenance-mask --out out",
+    "mask-fairness assess": "countenance mask-fairness assess --dataset people:portraits --predictions p.csv --out out",
     "mask-fairness detectors": "countenance mask-fairness detectors",
     "mask-fairness recipe": "countenance mask-fairness recipe rhf --out rhf.Containerfile",
     "mask-fairness make-data": "countenance mask-fairness make-data --out masks",
@@ -61,10 +72,10 @@ EXAMPLES = {
     "mask-fairness twins": "countenance mask-fairness twins --detector countenance-mask --out out/twins",
     "mask-fairness train": "countenance mask-fairness train --out masks.onnx",
     "bias-bounty make-data": "countenance bias-bounty make-data --out bounty",
-    "bias-bounty train": "countenance bias-bounty train --entry small --data bounty --out model",
+    "bias-bounty train": "countenance bias-bounty train --entry baseline --data bounty --out model",
     "bias-bounty predict": "countenance bias-bounty predict --entry model --images bounty/test --out predictions.csv",
     "bias-bounty score": "countenance bias-bounty score --labels labels.csv --predictions predictions.csv",
-    "bias-bounty submit": "countenance bias-bounty submit --name us --kind open --data b --board board --test p.csv",
+    "bias-bounty submit": "countenance bias-bounty submit --name us --kind supervised --data b --board c --test p.csv",
     "bias-bounty open": "countenance bias-bounty open board --opens 2026-11-15 --closes 2026-11-30",
     "bias-bounty bundle": "countenance bias-bounty bundle us.zip --entry model --test p.csv --code entry.py",
     "bias-bounty submit-bundle": "countenance bias-bounty submit-bundle us.zip --data bounty --board board",
@@ -76,17 +87,60 @@ EXAMPLES = {
     "happyfaces run": "countenance happyfaces run --data-directory faces --method spatial",
     "happyfaces score": "countenance happyfaces score --data-directory faces --predictions predictions.csv",
     "happyfaces sweep": "countenance happyfaces sweep --data-directory faces --method spatial --seeds 8",
-    "happyfaces report": "countenance happyfaces report out/sweep --out happyfaces.html",
+    "happyfaces report": "countenance happyfaces report happyfaces.json --out happyfaces.html",
     "happyfaces ask": "countenance happyfaces ask --data-directory faces",
 }
-"""An example of each command."""
+"""An example of each command and of each group of commands."""
+
+COMMANDS = {
+    "Start": ("demo", "docs", "doctor", "list", "models", "data", "people"),
+    "Evaluate and audit": ("run", "audit", "discover", "plan", "suite"),
+    "Compare and decide": ("compare", "leaderboard", "gate"),
+    "Show and pass on": ("report", "view", "card", "export"),
+    "Check and keep": ("verify", "purge", "calibration"),
+    "Published protocols": ("fhibe", "uccs", "mask-fairness", "bias-bounty", "happyfaces"),
+}
+"""The commands of the first level, in sections."""
+
+OPTIONS = {
+    "The study": ("--effect", "--groups", "--rows-per-person", "--icc", "--cluster-deff", "--sd"),
+    "What is compared": (
+        *("--by", "--metric", "--where", "--given", "--depth", "--truth", "--pred", "--score", "--positive"),
+        *("--cluster", "--comparison", "--reference", "--pair", "--names", "--denominator", "--ordered"),
+    ),
+    "How it is judged": (
+        *("--alpha", "--delta", "--better", "--h0", "--power", "--min-n", "--adjust", "--families", "--poor"),
+        *("--baseline", "--equity", "--any-time", "--policy", "--fail-on"),
+    ),
+    "What is written": (
+        *("--out", "--report", "--pdf", "--json", "--csv", "--markdown", "--junit", "--site", "--gallery"),
+        *("--evidence", "--bundle", "--log"),
+    ),
+}
+"""Options that are not of a group of settings, in sections; those that a command requires come first."""
+
+VALUES = {
+    **{"<str>": "TEXT", "<list[str]>": "TEXT", "<Any>": "", "<list[Any]>": "", "<path>": "PATH", "<list[Path]>": ""},
+    **{"<int>": "N", "<int range>": "N", "<float>": "X", "<float range>": "X"},
+}
+"""What stands for a value, by what typer calls its type."""
 
 
 def with_help(command: Any) -> Any:
     """The command, with every command below it helped by an example and by sections of options."""
+    for path, group in groups(command):
+        group.format_help = partial(_group_help, group, EXAMPLES[" ".join(path)])
     for path, leaf in leaves(command):
-        leaf.format_help = partial(_help, leaf, EXAMPLES.get(" ".join(path)))
+        leaf.format_help = partial(_help, leaf, EXAMPLES[" ".join(path)])
     return command
+
+
+def groups(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that has commands below it, with its words; the first has none."""
+    if getattr(command, "commands", None) is not None:
+        yield path, command
+        for name, inner in command.commands.items():
+            yield from groups(inner, (*path, name))
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -99,18 +153,67 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
             yield from leaves(inner, (*path, name))
 
 
-def _help(leaf: Any, example: str | None, context: Any, formatter: Any) -> None:
-    if example:
-        formatter.write(f"Example: {example}\n\n")
+def _group_help(group: Any, example: str, context: Any, formatter: Any) -> None:
+    """Each command below with its whole first sentence."""
+    formatter.write(f"Example: {example}\n\n")
+    group.format_usage(context, formatter)
+    group.format_help_text(context, formatter)
+    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in COMMANDS} if context.parent is None else {}
+    for name in group.list_commands(context):
+        inner = group.get_command(context, name)
+        if inner is not None and not inner.hidden:
+            title = (context.parent is None and _section(COMMANDS, [name])) or "Commands"
+            sections.setdefault(title, []).append((name, inner.get_short_help_str(limit=300)))
+    _write(sections, formatter)
+    _write(_options(group, context), formatter)
+    if context.parent is None:
+        formatter.write("\n`countenance COMMAND --help` shows an example and the options of a command.\n")
+
+
+def _help(leaf: Any, example: str, context: Any, formatter: Any) -> None:
+    formatter.write(f"Example: {example}\n\n")
     leaf.format_usage(context, formatter)
     leaf.format_help_text(context, formatter)
-    sections: dict[str, list[tuple[str, str]]] = {}
-    for parameter in leaf.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None:
-            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            sections.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(record)
-    for title, records in sections.items():
-        with formatter.section(title):
-            formatter.write_dl(records)
+    _write(_options(leaf, context), formatter)
     leaf.format_epilog(context, formatter)
+
+
+def _options(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Arguments and options of a command by section: names and values, and what they mean."""
+    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Required", *OPTIONS)}
+    others: list[tuple[str, str]] = []
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is None:
+            continue
+        title = getattr(parameter, "rich_help_panel", None) or _section(OPTIONS, parameter.opts)
+        if parameter.param_type_name == "argument":
+            title = "Arguments"
+        elif parameter.required:
+            title = "Required"
+        records = others if title is None else sections.setdefault(title, [])
+        records.append((_plain_value(record[0]), record[1]))
+    return sections | {"Other options" if any(sections.values()) else "Options": others}
+
+
+def _section(sections: dict[str, tuple[str, ...]], names: list[str]) -> str | None:
+    """The section that lists one of the names."""
+    return next((title for title, members in sections.items() if set(members) & set(names)), None)
+
+
+def _plain_value(text: str) -> str:
+    """The names of an option with a plain word for its value.
+
+    >>> _plain_value("--by <str>"), _plain_value("RUN <Any>")
+    ('--by TEXT', 'RUN')
+    """
+    for kind, word in VALUES.items():
+        text = text.replace(kind, word)
+    return text.rstrip()
+
+
+def _write(sections: dict[str, list[tuple[str, str]]], formatter: Any) -> None:
+    for title, records in sections.items():
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)

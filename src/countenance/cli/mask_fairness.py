@@ -24,7 +24,7 @@ from countenance.errors import InputError
 from countenance.settings import AuditFields, DataSettings, EngineSettings, ModelSettings
 from countenance.settings.box_words import Form, Units
 
-app = Commands("Do mask detectors find and judge faces of every group alike?")
+app = Commands("Mask fairness: do mask detectors find and judge faces of every group equally well?")
 
 
 class DataFormat(StrEnum):
@@ -94,7 +94,7 @@ def assess(
     gallery: Gallery,
     quiet: Quiet = False,
 ) -> None:
-    """Assess a detector: the published rule and ours side by side, as tables, run and report."""
+    """Assess a detector by the published rule and by ours; writes tables, a run and a report."""
     from functools import partial
 
     from countenance.cli.progress import progress
@@ -140,7 +140,7 @@ def assess(
 
 @app.command()
 def detectors() -> None:
-    """List the assessed algorithms and the detectors here: status, licence, how to obtain weights."""
+    """List the assessed algorithms and the shipped detectors: status, licence, how to obtain weights."""
     from countenance.suites.mask_fairness.detectors import ALGORITHMS, slug
 
     for title, assessed in (("assessed in the publication", True), ("further detectors", False)):
@@ -208,11 +208,11 @@ def make_data(
 @app.command()
 def compare(
     first: Annotated[Path, typer.Argument(help="The run of an assessment.", metavar="FIRST")],
-    second: Annotated[Path, typer.Argument(help="Another of the same pictures.", metavar="SECOND")],
+    second: Annotated[Path, typer.Argument(help="The run of another detector on the same pictures.", metavar="SECOND")],
     by: By = None,
     out: Annotated[Path | None, typer.Option(help="Write the comparison here as CSV.")] = None,
 ) -> None:
-    """Compare two detectors face by face, over all and within groups."""
+    """Compare two detectors face by face, overall and within groups."""
     from countenance.files import write_text
     from countenance.suites.mask_fairness.assessment import csv_text
     from countenance.suites.mask_fairness.comparison import compare as compare_runs
@@ -257,7 +257,7 @@ def twins(
     device: Device,
     quiet: Quiet = False,
 ) -> None:
-    """Measure what skin tone alone, and a mask's colour alone, do to a detector: the same person, one thing changed."""
+    """Measure how skin tone alone, and the colour of a mask alone, change a detector's result on the same person."""
     from functools import partial
 
     from countenance.cli.progress import progress
@@ -291,7 +291,7 @@ def train(
     seed: Seed,
     device: Device,
 ) -> None:
-    """Train our own small mask detector on the embedded people (train split) and export it to ONNX."""
+    """Train the package's small mask detector on the embedded people (train split) and export it to ONNX."""
     from countenance.suites.mask_fairness.train import TrainSettings, train_and_export
 
     train_and_export(out, TrainSettings(minutes=minutes, threads=threads, seed=seed, device=device), say=note)

@@ -17,11 +17,11 @@ from countenance.settings import AuditFields
 def plan(
     fields: Annotated[AuditFields, only("alpha", "power", "where", "cluster", "delta", "adjust")],
     metric: Annotated[str, typer.Option(help="rate or mean; with --data, a metric of the table.")] = "rate",
-    baseline: Annotated[float, typer.Option(help="The rate expected of the others.")] = 0.95,
+    baseline: Annotated[float, typer.Option(help="The expected rate of the other groups.")] = 0.95,
     effect: Annotated[
         str | None,
         typer.Option(
-            help="What must be seen: h=.2, diff=.05 or, for a mean, d=.3 (default: h=.2; with --data, delta)."
+            help="The gap to see: diff=.05, Cohen's h=.2 or, for a mean, d=.3 (default: h=.2 or, with --data, delta)."
         ),
     ] = None,
     groups: Annotated[int, typer.Option(min=2, max=1_000_000, help="How many groups are compared.")] = 2,
@@ -30,13 +30,16 @@ def plan(
     ] = None,
     rows_per_person: Annotated[float, typer.Option(min=1, max=1e6, help="Rows that each person has.")] = 1.0,
     icc: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of a deff).")
+        float | None,
+        typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of --cluster-deff)."),
     ] = None,
-    sd: Annotated[float, typer.Option(help="Standard deviation of a mean's rows, in its own units.")] = 1.0,
-    data: Annotated[Path | None, typer.Option(help="A run directory or table: what can it see?")] = None,
+    sd: Annotated[float, typer.Option(help="Standard deviation of the rows, in the units of the mean.")] = 1.0,
+    data: Annotated[
+        Path | None, typer.Option(help="A run directory or table; says how small a gap it can show.")
+    ] = None,
     by: By = None,
 ) -> None:
-    """Say how many rows or people per group an assessment needs, or what a given table can and cannot see."""
+    """Say how many people or rows each group of a study needs, or how small a gap the data at hand can show."""
     from countenance.auditing import plan as make_plan
 
     if data is None:
@@ -69,22 +72,21 @@ def plan(
 
 
 def line_of(row: dict[str, object], power: float) -> str:
-    """One group: how many there are, what they can see, and how many more it would take."""
+    """One group: how many there are, the smallest gap that they show, and how many more are needed."""
     unit, units, count = str(row["unit"]), str(row["units"]), int(str(row["clusters"]))
     people = f"{count:,} {unit if count == 1 else units}"
     rows = "" if units == "rows" else f" ({row['n']:,} row{'' if row['n'] == 1 else 's'})"
     versus = "everyone else" if row["versus"] == "rest" else row["versus"]
-    line = f"{row['attribute']} = {row['group']} against {versus}: {people}{rows}"
     seen = float(str(row["mde_difference"]))
-    line += f", sees a difference of {seen:.3g}" if seen == seen else ", sees no difference, however large,"
-    line += f" with {power:.0%} power"
+    gap = f"a gap of {seen:.3g}" if seen == seen else "no gap, however large,"
+    line = f"{row['attribute']} = {row['group']} against {versus}: {people}{rows} show {gap} with {power:.0%} power"
     target = (
         f"{float(str(row['target'])):g}" if row["target_name"] == "delta" else f"{row['target_name']}={row['target']:g}"
     )
     if row["sees"]:
-        return f"{line}: enough for {target}"
+        return f"{line}. That is enough for {target}."
     if row["more"] is None:
-        return f"{line}; how many more {target} takes cannot be said"
+        return f"{line}. How many more {target} needs cannot be said."
     more = int(str(row["more"]))
     both = ", and as large a share more on the other side" if row["both_sides"] else ""
     return f"{line}; {target} takes about {more:,} more {unit if more == 1 else units}{both}"
@@ -94,7 +96,7 @@ def calibration(
     near: Annotated[str | None, typer.Option(help="A run: only the lines nearest to its sizes.")] = None,
     json: Json = None,
 ) -> None:
-    """Show how often verdicts, intervals and sizes kept their promise on simulated data with a known truth."""
+    """Show how often verdicts, intervals and sample sizes were right on simulated data whose truth is known."""
     from countenance.calibration_table import calibration as lines_near
     from countenance.calibration_table import calibration_hash
     from countenance.files import write_json

@@ -34,12 +34,13 @@ def purge(
         typer.Option(help="A file with one id on each line, or a CSV with a column subject_id, identity or subject."),
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing; list the files that would be changed, and those left.")
+        bool,
+        typer.Option("--dry-run", help="Change nothing; list the files that would change and those that would stay."),
     ] = False,
     data: Data = None,
     trust_code: TrustCode = False,
 ) -> None:
-    """Remove people who withdrew from a run, and make its scores, results, findings and reports again."""
+    """Remove people who withdrew from a run, and recompute its scores, results, findings and reports."""
     from countenance.report import rewrite_pages
     from countenance.report.numbers import plural
     from countenance.run.purge import purge as remove
@@ -58,7 +59,7 @@ def purge(
     if len(done.runs) > 1:
         say(f"in       {', '.join(done.runs)}")
     if done.made_again:
-        say("made again: " + ", ".join(dict.fromkeys(done.made_again)))
+        say("recomputed: " + ", ".join(dict.fromkeys(done.made_again)))
     if done.removed:
         say("removed, since they may show somebody: " + ", ".join(dict.fromkeys(done.removed)))
     for name in done.left:

@@ -24,7 +24,8 @@ ModelName = Annotated[
 DATASET = typer.Option("--data", help="A dataset's name, a path, module:attr or path.py:attr.")
 DatasetName = Annotated[str, DATASET]
 Policy = Annotated[
-    Path | None, typer.Option("--policy", help="Rules (YAML); `countenance gate --init` prints some to begin with.")
+    Path | None,
+    typer.Option("--policy", help="The rules (YAML); `countenance gate --init RUN` prints some to start from."),
 ]
 JSON = typer.Option("--json", help="Write the result here as JSON.")
 Json = Annotated[Path | None, JSON]

@@ -21,7 +21,7 @@ from countenance.settings import (
     default_of,
 )
 
-app = Commands("Run a published protocol, or one of your own.")
+app = Commands("Run a published protocol, or your own.")
 
 
 @app.command("list")
@@ -57,7 +57,7 @@ def run(
     option: task_options.More = None,
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate a model on every task of a suite that fits, audit, publish the suite's files and write the reports."""
+    """Evaluate a model on every task of a suite that fits it, audit it, and write the suite's files and the reports."""
     from functools import partial
 
     from countenance.cli.progress import progress

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from countenance.run import Run
 
 Unverified = Annotated[
-    bool, typer.Option("--unverified", help="Read files whose content is not what was written; pages say so.")
+    bool, typer.Option("--unverified", help="Also read files that were changed after they were written; pages say so.")
 ]
 TrustCode = Annotated[
     bool, typer.Option("--trust-code", help="Import the code of a custom task that the run names (module:attr).")
@@ -24,7 +24,7 @@ Data = Annotated[
     list[str] | None,
     typer.Option(
         "--data",
-        help="Where the dataset of a run is that was not made here: NAME=PATH (may be repeated).",
+        help="Where the dataset of a run from another machine is: NAME=PATH (may be repeated).",
         metavar="NAME=PATH",
     ),
 ]

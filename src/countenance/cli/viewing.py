@@ -26,14 +26,17 @@ def view(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port (default: the first free one from 8722; 0: any).")
     ] = None,
-    token: Annotated[str | None, typer.Option(help="What every address must carry (default: random).")] = None,
+    token: Annotated[
+        str | None, typer.Option(help="The token that every address must carry (default: a random one).")
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines connect; needs --host and --token.")
     ] = False,
     show_faces: Annotated[
-        bool, typer.Option("--show-faces", help="Show real people unblurred at this start; each run records it.")
+        bool,
+        typer.Option("--show-faces", help="Show real people unblurred until the viewer stops; each run records it."),
     ] = False,
     bundle: Annotated[
         Path | None, typer.Option(help="Write a static copy into this folder instead, for a web server or CI.")

@@ -200,7 +200,7 @@ class ComparisonQuestion:
 
     @property
     def measured(self) -> list[str]:
-        """The metrics, and that scores of them are missing, where some are."""
+        """The metrics, with a metric for missing scores where there are any."""
         return [*self.paired.metrics, *(missing_name(m) for m in self.paired.metrics if self.paired.missing[m].any())]
 
     def judged(self) -> dict[str, Judged]:

@@ -109,7 +109,7 @@ def _open(entry: Any) -> tuple[Source, Run | None]:
         entry = Run(entry)
     if isinstance(entry, Run):
         if not entry.complete:
-            raise InputError(f"{entry.place}: the run is not finished; the same `countenance run` command goes on")
+            raise InputError(f"{entry.place}: the run is not finished; the same `countenance run` command resumes it")
         return Source(entry.scores(), label=entry.place), entry
     return Source(entry), None
 

@@ -179,7 +179,7 @@ class _Result(BaseModel):
         return dict(plain(self.model_dump()))
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The same as JSON, also written to `path` where one is given."""
+        """The same as JSON, also written to `path` if there is one."""
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
@@ -228,7 +228,7 @@ class Comparison(_Result):
         return next(c for c in [*self.overall, *self.groups] if (c.metric, c.attribute, c.group) == key)
 
     def gap(self, metric: str, attribute: str, group: str) -> Gap:
-        """How the gap of one group moved."""
+        """How the gap of one group changed."""
         return next(gap for gap in self.gaps if (gap.metric, gap.attribute, gap.group) == (metric, attribute, group))
 
 

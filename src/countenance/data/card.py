@@ -60,5 +60,8 @@ class DatasetCard(Record):
     def read(cls, path: Path) -> "DatasetCard":
         """Read a card from JSON; a field that is missing or unknown is named."""
         return read_record(
-            cls, path, missing="a dataset card, see docs/data.md", wrong=" (a dataset card, see docs/data.md)"
+            cls,
+            path,
+            missing="a dataset card (`countenance docs data`)",
+            wrong=" (a dataset card: `countenance docs data`)",
         )

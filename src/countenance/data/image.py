@@ -93,7 +93,7 @@ class LazyImage:
         return _upright_size(self.read_bytes(), str(self.path))
 
     def format_problem(self) -> str | None:
-        """A sentence when the content is not what the file's ending says, else None."""
+        """A sentence if the content does not match the ending of the file name, else None."""
         if self.length is not None:
             return None
         with _open(self.read_bytes(), str(self.path)) as picture:

@@ -45,8 +45,8 @@ def load_dataset(
 
     `module:attr` and `path.py:attr` name a `Dataset`, or a function that returns one. `labels` is a table (or
     several) beside a folder of pictures or beside any dataset: `load_dataset("photos", labels="my.csv")`; `columns`
-    says what its columns are where their names do not (`file=img,person=who`), `only_present` leaves rows out whose
-    picture is not there. `categories` chooses the categories of a COCO file, or the classes of a table and of YOLO
+    says what its columns hold where their names do not (`file=img,person=who`), `only_present` leaves out rows whose
+    picture is missing. `categories` chooses the categories of a COCO file, or the classes of a table and of YOLO
     and Pascal VOC label files, that are people or faces: `face=1,person=18`. `truth_boxes` and `truth_units` say
     what boxes are, for a table and for a dataset whose name has these options (`bafmd:FOLDER?form=xywh&units=px`).
     `root` is a folder or tar that the renderer of the people wrote, read instead of the shipped people:

@@ -11,7 +11,7 @@ from countenance.errors import InputError
 from countenance.metrics.masks import Ints, compress, many_run_lengths, mask_runs, run_lengths
 
 FAR = 4
-"""A polygon may leave its picture by so many times the picture's size; one farther out would take for ever to draw."""
+"""How far a polygon may reach outside its picture, in picture sizes; others would take too long to draw."""
 
 
 def read_counts(counts: Any, place: str) -> Ints:

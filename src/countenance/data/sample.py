@@ -34,12 +34,12 @@ class Image(Protocol):
         """Width and height as `load()` will give them."""
 
     def format_problem(self) -> str | None:
-        """A sentence when the content is not what the file's ending says, else None."""
+        """A sentence if the content does not match the ending of the file name, else None."""
 
 
 @dataclass(frozen=True)
 class Rle:
-    """A binary mask as COCO run lengths (column by column), decoded when asked for."""
+    """A binary mask as COCO run lengths (column by column), decoded when needed."""
 
     height: int
     width: int
@@ -124,7 +124,7 @@ class Sample:
         return self.decoded(content), digest
 
     def decoded(self, content: bytes) -> NDArray[np.uint8]:
-        """The pixels of the picture's file, which was read before."""
+        """The pixels of a picture whose file has been read already."""
         from countenance.data.image import ArrayImage, decode
 
         return self.image.load() if isinstance(self.image, ArrayImage) else decode(content, self.place)
@@ -145,7 +145,7 @@ class Sample:
         return str(getattr(self.image, "path", None) or self.id)
 
     def content_hash(self) -> str:
-        """The hash of the picture's file; a picture that cannot be read has a word instead."""
+        """The hash of the file of the picture; for a picture that cannot be read, a fixed word."""
         if self.sha256:
             return self.sha256
         try:
@@ -206,7 +206,7 @@ class Dataset(Sequence[Sample]):
         return self.of([sample for sample in self.samples if keep(sample)])
 
     def split(self, name: str | None) -> "Dataset":
-        """The samples whose attribute `split` is `name`; all of them when none is named.
+        """The samples whose attribute `split` is `name`; all samples without a name.
 
         >>> Dataset(DatasetCard(name="mine"), []).split("test")
         Traceback (most recent call last):
@@ -222,11 +222,11 @@ class Dataset(Sequence[Sample]):
         return remaining
 
     def of(self, samples: Sequence[Sample], card: DatasetCard | None = None, notes: Sequence[str] = ()) -> "Dataset":
-        """The same dataset with other samples, another card where one is given, and further notes."""
+        """The same dataset with other samples, optionally with another card and further notes."""
         return Dataset(card or self.card, samples, self.aliases, (*self.notes, *notes), self.categories)
 
     def attribute_names(self) -> list[str]:
-        """Every attribute that some sample or subject carries, in order of first appearance."""
+        """Every attribute of any sample or subject, in order of first appearance."""
         names: dict[str, None] = {}
         for sample in self.samples:
             names.update(dict.fromkeys(sample.attributes))
@@ -235,7 +235,7 @@ class Dataset(Sequence[Sample]):
         return list(names)
 
     def fingerprint(self) -> str:
-        """A hash of every picture and every truth: two datasets with the same one are the same."""
+        """A hash of every picture and every truth: datasets with the same hash are the same."""
         return self._digest(pictures=True)
 
     @property

@@ -1,4 +1,4 @@
-"""CSV files: those that people made are read as UTF-8 or refused by name, every problem with its row."""
+"""CSV files, read as UTF-8; every problem is reported with its row."""
 
 import csv
 import difflib

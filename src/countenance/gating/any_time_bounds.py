@@ -110,7 +110,7 @@ def _values(rows: pa.Table, metric: str, answered: Mapping[str, str], lower: boo
 
 
 def _people(rows: pa.Table) -> NDArray[np.str_]:
-    """Whose each row is; where nobody is named, the picture counts."""
+    """The person of each row; the picture where no person is named."""
     blank = [None] * rows.num_rows
     names = rows["identity"].to_pylist() if "identity" in rows.column_names else blank
     samples = rows["sample"].to_pylist() if "sample" in rows.column_names else list(range(rows.num_rows))

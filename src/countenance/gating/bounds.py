@@ -120,7 +120,7 @@ class Measurement:
         )
 
     def _deciding(self, evidence: str) -> tuple[float, float, str]:
-        """The interval that decides, and the words that tell it from the one at the level of the rule alone."""
+        """The interval that decides, with words that distinguish it from the interval at the level of the rule."""
         if evidence == FAIL:
             shared = (self.low_shared, self.high_shared) != (self.low, self.high)
             return self.low_shared, self.high_shared, ", at the level shared by all groups" if shared else ""

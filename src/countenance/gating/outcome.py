@@ -89,7 +89,7 @@ def _distance(check: RuleCheck) -> float:
 class Gate(BaseModel):
     """The outcome of a gate.
 
-    `passed` is what the exit code says; `to_dict()` is what `--json` writes.
+    `passed` corresponds to the exit code, `to_dict()` to what `--json` writes.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -190,7 +190,7 @@ def accuracy_std(accuracy: ArrayLike) -> float:
 
 
 def impact_ratio(rates: ArrayLike) -> Array:
-    """Each group's rate over the highest rate; below four fifths is the usual line.
+    """Each group's rate divided by the highest rate; the usual limit is four fifths.
 
     >>> impact_ratio([0.5, 0.4, 0.25])
     array([1. , 0.8, 0.5])

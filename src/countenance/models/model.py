@@ -35,7 +35,7 @@ class FittedModel(Protocol):
 
 
 class ModelCard(Record):
-    """What a model is, by what right it is used, and which bytes it is made of.
+    """What a model is, its licence, and the hash of its files.
 
     >>> ModelCard(name="mine").licence
     'not stated'

@@ -120,7 +120,9 @@ class OnnxSpec(Strict):
     @classmethod
     def read(cls, path: Path) -> "OnnxSpec":
         """Read the declaration; a field that is missing or unknown is named."""
-        return read_record(cls, path, missing="it declares the network's input and output (docs/extend/model.md)")
+        return read_record(
+            cls, path, missing="it declares the network's input and output (`countenance docs extend/model`)"
+        )
 
 
 class OnnxModel:

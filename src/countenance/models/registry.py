@@ -37,7 +37,7 @@ NETWORKS = (".onnx", ".tflite")
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """How to make a model: plain values that travel to worker processes, which make it there."""
+    """How to load a model: plain values that are sent to worker processes, which load it."""
 
     source: str
     weights: str | None = None
@@ -65,7 +65,7 @@ class ModelSpec:
         return _card(self)
 
     def load(self) -> Model:
-        """Make the model in this process."""
+        """Load the model in this process."""
         return TimedModel(_load(self)) if self.timed else _load(self)  # type: ignore[return-value]
 
 

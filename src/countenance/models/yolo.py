@@ -105,7 +105,8 @@ def kind_found(names: Sequence[str], declared: str | None, place: str) -> str | 
     what = "people and faces" if shown else "neither people nor faces"
     raise ModelError(
         f"{place}: its classes ({listed}) are {what}; say which count with "
-        '"output": {"kind": "yolo", "names": […], "finds": "face"} in a declaration beside it (docs/libraries.md)'
+        '"output": {"kind": "yolo", "names": […], "finds": "face"} in a declaration beside it '
+        "(`countenance docs libraries`)"
     )
 
 

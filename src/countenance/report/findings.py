@@ -11,11 +11,12 @@ from typing import Any
 from markupsafe import Markup
 
 from countenance.auditing import Finding
+from countenance.auditing.effects import effect_label
 from countenance.auditing.ratio import Ratio
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label, clean, in_group_order
 
-MOST = 600
+MOST = 250
 """More findings than this are in `findings.parquet` alone; the page says so."""
 
 
@@ -88,7 +89,7 @@ def finding_words(f: Finding, names: Names) -> dict[str, str]:
         "n": f"{numbers.count(f.n)} / {numbers.count(f.n_versus)}",
         "difference": numbers.change(f.difference, f.metric_kind),
         "interval": numbers.change_span(f.diff_low, f.diff_high, f.metric_kind),
-        "effect": f"{f.effect_name} {numbers.effect(f.effect)}",
+        "effect": f"{effect_label(f.effect_name)} {numbers.effect(f.effect)}",
         "p": numbers.probability(f.p_adjusted),
         "verdict": words.finding_label(f),
         "depth": "alone" if f.depth == 1 else "crossed",

@@ -66,7 +66,10 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if all(delta is None for delta in deltas_of(audit.settings).values()):
         return "No gap is shown; which gap would matter was not said."
     unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
-    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons have not enough people to tell."
+    if len(audit.findings) == 1:
+        return "No gap is shown, but the comparison has not enough people to tell."
+    have = "has" if unsure == 1 else "have"
+    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons {have} not enough people to tell."
 
 
 def in_sentences(text: str, verb: str) -> str:
@@ -131,7 +134,8 @@ def decision(source: Audited) -> str:
     label = VERDICTS.get(audit.verdict, f"No gap of {gap} or more")
     if audit.verdict == DISPARITY and words.only_favoured(audit):
         label = "Somebody is served better, nobody is shown to be served worse"
-    deciding = words.strongest([f for f in audit.findings if f.verdict == DISPARITY], source.names, most=1)
+    differing = [f for f in audit.findings if f.verdict == DISPARITY]
+    deciding = [harm.finding for harm in harms(source)[:1]] or words.strongest(differing, source.names, most=1)
     if not deciding:
         return f"{label}. {words.summary(audit)}"
     text = words.statement(deciding[0], source.names, metric_words(source, deciding[0].metric)[1].noun)

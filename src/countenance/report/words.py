@@ -166,9 +166,10 @@ def _also(finding: Finding) -> str:
     parts = []
     ratio = finding.failure_ratio
     if ratio is not None and ratio.low is not None and ratio.low > 1 and finding.kind != "missing":
-        many = "infinitely many" if ratio.value is None else f"{ratio.value:.3g}"
-        high = "any number" if ratio.high is None else f"{ratio.high:.3g}"
-        parts.append(f"{many} times as many failures, {ratio.low:.2g} to {high}")
+        if ratio.value is None or ratio.high is None:
+            parts.append(f"at least {ratio.low:.2g} times as many failures")
+        else:
+            parts.append(f"{ratio.value:.3g} times as many failures, {ratio.low:.2g} to {ratio.high:.3g}")
     if finding.statistic == "rank":
         parts.append("by ranks: the typical value differs")
     if finding.small_group:

@@ -95,40 +95,40 @@ def evaluate(
     Arguments of the model:
         weights: weights of a zoo model that takes them by path.
         device: where the model runs, cpu or cuda.
-        settings: arguments of a model by name, or of the format of a file of predictions.
+        settings: arguments of a model that is given by name, or of the format of a file of predictions.
         box_format: what the four numbers of the model's boxes are (xyxy, xywh, cxcywh, xxyy, yxyx; default xyxy).
         units: what the model's boxes are measured in (px or rel; default px).
-        allow_mismatch: evaluate a model that finds something else than the task needs.
+        allow_mismatch: evaluate a model even if it finds something else than the task needs.
         timed: measure the time of each image, one image at a time, as the metric `latency_ms`.
-        card: the model's card, where it differs from its own.
+        card: a card that replaces the model's own.
     Arguments of the data:
         labels: a table of labels beside the pictures (CSV, TSV, JSON, Parquet, a tool's export), or several.
-        columns: what columns of the labels are, where their names do not say (`file=img,person=who`).
-        only_present: leave rows of the labels out whose picture is not there.
+        columns: what the columns of the labels hold, where their names do not say (`file=img,person=who`).
+        only_present: leave out rows of the labels whose picture is missing.
         categories: categories of COCO, YOLO or VOC files that are people or faces (`face=1,person=18`).
         truth_boxes, truth_units: what the dataset's boxes are, where its files do not say.
         source: where a dataset object comes from, for the manifest.
-        withdrawn: who withdrew (a file as for purge, or ids), where a run from another machine goes on.
+        withdrawn: who withdrew (a file as for purge, or ids), when a run from another machine is resumed.
     Arguments of the run, which determine its numbers:
         options: options of the task.
-        by: attributes that results by group are given for (default: all).
-        batch: images evaluated at once.
-        limit: only so many images, drawn with the seed.
+        by: attributes for which results by group are computed (default: all).
+        batch: images that the model gets at once.
+        limit: evaluate only so many images, drawn with the seed.
         seed: seed of everything random.
         shard: images in a shard (default: by the number of images).
-        decode: exact (the processor's pixels) or gpu (nvJPEG's, which differ a little).
-        allow_licence: licences that data and weights may have; others do not start.
+        decode: exact (on the CPU) or gpu (nvJPEG, whose pixels differ slightly).
+        allow_licence: licences that data and weights may have; with others the run does not start.
         suite, about: the suite that the run belongs to, and further facts for the manifest.
-        notes: replaces the task's own notes on predictions that look like a mistake.
+        notes: replaces the notes of the task on predictions that look like a mistake.
     Arguments of the work, which do not change a number:
         workers, threads: worker processes, and threads of each (default: cores / workers).
         decoders: decode processes of each worker (default: all cores but one for cuda, otherwise none).
         time_limit: seconds that a batch may take.
         strict: stop at the first failing image.
-        max_failures: share of failed images that a verdict may rest on; 1 goes on when all fail.
-        progress, say: make the progress bar; called with each line that is worth knowing.
+        max_failures: share of images that may fail before there is no verdict; 1 continues when all fail.
+        progress, say: functions that make the progress bar and that are called with each message.
         engine: local (processes of this machine) or ray (actors of a cluster).
-        address, gpus_per_worker: Ray's cluster (default: one on this machine), and the GPUs of each worker.
+        address, gpus_per_worker: the Ray cluster (default: one on this machine), and the GPUs of each worker.
     """
     arguments = dict(locals())
     data_settings, run_settings = _group(DataSettings, arguments), _group(RunSettings, arguments)

@@ -61,12 +61,12 @@ def sentence(questions: dict[str, dict[str, Any]]) -> str:
     """How often a run was asked, in words.
 
     >>> sentence({"a": {"comparisons": 4}, "b": {"comparisons": 10}})
-    'this run has been asked 2 different questions, 14 comparisons in all; an answer accounts for its own alone'
+    'this run was asked 2 different questions, 14 comparisons in all; each is adjusted for its own comparisons only'
     """
     total = sum(int(question.get("comparisons", 0)) for question in questions.values())
     return (
-        f"this run has been asked {len(questions)} different questions, {total:,} comparisons in all; an answer "
-        "accounts for its own alone"
+        f"this run was asked {len(questions)} different questions, {total:,} comparisons in all; each is adjusted for "
+        "its own comparisons only"
     )
 
 

@@ -72,7 +72,7 @@ def _failed(run: Run, types: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _value(values: Any, place: int, kind: Any) -> Any:
-    """One person's value of an attribute, as the score table has it; what was a number was not kept."""
+    """One person's value of an attribute, as text in the score table."""
     import pyarrow as pa
 
     if not isinstance(values, list) or place >= len(values) or values[place] is None:

@@ -90,7 +90,7 @@ class PurgeSettings:
     """Where datasets are, for runs that were made elsewhere."""
 
     def opened(self, store: RunStore) -> Run:
-        """A run whose files are being changed, so that they need not have the hashes that are listed."""
+        """A run whose files are being changed, so that hashes need not match the list."""
         run = Run(store.storage, verified=False, trust_code=self.trust_code, data=self.data)
         run.cautions.clear()
         return run

@@ -38,7 +38,7 @@ def _as(kind: str, value: Any) -> Any:
 
 
 def failure_row(sample: Sample, kind: str, reason: str) -> dict[str, Any]:
-    """A failed image: why, and who is in it, so that nobody is left out in silence."""
+    """A failed image: the reason, and the people in it, so that everyone is counted."""
     people = [{**sample.attributes, **subject.attributes} for subject in sample.people] or [dict(sample.attributes)]
     names = dict.fromkeys(name for person in people for name in person)
     values = {

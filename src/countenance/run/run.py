@@ -28,10 +28,9 @@ class Run:
     """A run in a folder or at a URL.
 
     `scores()`, `failures()` and `findings()` are Arrow tables, `results()` the numbers and curves of the whole run;
-    `manifest` says what was evaluated. A file whose content is not what was written is refused, unless `verified` is
-    False. A run may come from somebody else: the code that it names is imported, and the folders that it names are
-    followed, only when it was made here by this user; `trust_code` and `data` (datasets by name, with where they are)
-    say so for other runs.
+    `manifest` says what was evaluated. A file that was changed after it was written is refused, unless `verified` is
+    False. Code and folders that a run names are used only if this user made the run on this machine; for other runs,
+    `trust_code` and `data` (datasets by name, with their place) allow it.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class Run:
         return [*self.manifest.notes, *self.cautions]
 
     def plain_manifest(self) -> dict[str, Any]:
-        """The manifest as nested dicts, with everything that a page must say among its notes."""
+        """The manifest as nested dicts, with all notes that pages show."""
         return self.manifest.plain() | {"notes": self.notes}
 
     @cached_property
@@ -108,7 +107,7 @@ class Run:
         return self.store.scores()
 
     def failures(self) -> Any:
-        """The images without a prediction, each with its reason and who is in it."""
+        """The images without a prediction, each with the reason and the people in it."""
         return self.store.failures()
 
     def findings(self) -> Any:
@@ -120,7 +119,7 @@ class Run:
         return self.store.results()
 
     def fit_notes(self) -> dict[str, Any]:
-        """What the model said when it was fitted, and the seconds that took; nothing for models that are not fitted."""
+        """What the fit of the model returned, and how many seconds it took; empty for models that are not fitted."""
         return self.store.fit_notes()
 
     def answers(self) -> "dict[str, Answer]":
@@ -134,7 +133,8 @@ class Run:
         return (self.store.answered() | set(refused)) - {name for name, kind in refused.items() if kind == "image"}
 
     def dataset(self, source: str | None = None) -> "Dataset":
-        """The dataset that was evaluated, loaded again as it is now; the manifest has its fingerprint as it was.
+        """The dataset that was evaluated, loaded again in its present state; the manifest has the fingerprint of the
+        evaluation.
 
         `source` says where it is when the run was made on another machine.
         """
@@ -175,13 +175,13 @@ class Run:
         )
 
     def task(self) -> "Task | None":
-        """The task as far as no code of somebody else is needed: a registered one, or what the run says of its own."""
+        """The task without importing foreign code: a registered task, or the description that the run stores."""
         if self.trust_code and self.manifest.task_source is not None:
             return self.code_task()
         return registered_task(self.manifest) or described_task(self.manifest)
 
     def code_task(self) -> "Task":
-        """The task with its code, to score or reduce again; InputError where that would be somebody else's code."""
+        """The task with its code, to score or reduce again; InputError if that would import foreign code."""
         return task_with_code(self)
 
     def audit(self, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> "Audit":
@@ -196,8 +196,8 @@ class Run:
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write the report of the last audit (or of the default one) and return its path.
 
-        The page is report.html in the run directory unless `out` says otherwise. A suite may have a report of its own,
-        with its own options.
+        The page is report.html in the run directory unless `out` says otherwise. A suite may have its own report, with
+        its own options.
         """
         from countenance.run.file_names import AUDIT
 

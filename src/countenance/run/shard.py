@@ -205,7 +205,7 @@ class Predicted(NamedTuple):
     milliseconds: float | None = None
     """The time of its answer, where that was measured."""
     conditions: Conditions | None = None
-    """How its picture was taken, where one was read."""
+    """The measured conditions of its picture, where it was read."""
 
 
 def validated(task: Task, batch: FedBatch, predictions: Sequence[Any], context: Context) -> list[Predicted]:

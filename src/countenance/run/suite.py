@@ -33,7 +33,7 @@ EVALUATION = tuple(
 
 @dataclass(frozen=True)
 class SuiteTask:
-    """A task of a suite: its name, options that it always has, and which dataset and model it is for."""
+    """A task of a suite: its name, its fixed options, and the datasets and models that it applies to."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class SuiteRequest:
 
 @dataclass(frozen=True)
 class Suite:
-    """A published protocol as a value; `run` makes its runs.
+    """A published protocol; `run` evaluates a model by it.
 
     >>> faces = Suite("faces", "Is every face found?", datasets=("people",), tasks=(SuiteTask("face_localization"),))
     >>> [run.manifest.task for run in faces.run(data="people:portraits", model="haar", limit=4)]

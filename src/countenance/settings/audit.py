@@ -16,42 +16,46 @@ class AuditFields(SettingsModel):
 
     cluster: SkipValidation[str | Sequence[str] | None] = setting(
         "auto",
-        "Column(s) of rows that are not independent, such as identity or identity,scene (default: a column of people "
-        "and one of pictures where they are, else one whose rows are alike); 'none'.",
+        "Column(s) that say which rows belong to one person or picture, such as identity or identity,scene; 'none' "
+        "for independent rows (default: columns of people and pictures, else a column whose rows are alike).",
     )
     comparison: str = setting("rest", "How groups are compared: rest, pairs, reference, spread or paired.")
     reference: Any = setting(None, "The group to compare with: its name, 'best' or 'largest'.")
     depth: SkipValidation[int | None] = setting(
-        None, "Intersections of up to so many attributes (default: 2 where attributes are named, 1 in a comparison)."
+        None, "The most attributes that are crossed (default: 2 where attributes are named, 1 in a comparison)."
     )
-    alpha: SkipValidation[float] = setting(0.05, "Level of the tests.")
+    alpha: SkipValidation[float] = setting(0.05, "Significance level of the tests.")
     delta: SkipValidation[float | Mapping[str, float] | str | None] = setting(
         None,
-        "Smallest difference that matters: .05 for rates and metrics between 0 and 1; by metric: "
-        "correct=.01,latency_ms=5.",
+        "Smallest difference that matters, for all metrics (.05) or by metric (correct=.01,latency_ms=5); default "
+        ".05 for rates and metrics between 0 and 1.",
     )
     better: SkipValidation[Mapping[str, str | None] | str | None] = setting(
         None,
-        "Which way metrics are better: higher, lower, or by metric latency_ms=lower,size=none (default: as a word of "
-        "the name says: error, wer, missed … lower; correct, found, recall … higher; else not known).",
+        "Which values are better: higher, lower, or by metric latency_ms=lower,size=none (default: taken from the "
+        "metric's name: lower for error, wer, missed …, higher for correct, found, recall …; else not known).",
     )
-    h0: SkipValidation[float] = setting(0.2, "Effect (Cohen's h) above which a disparity of rates is severe.")
+    h0: SkipValidation[float] = setting(0.2, "Cohen's h above which a disparity of rates is called severe.")
     r0: SkipValidation[float] = setting(
-        0.2, "Effect of a metric that is no rate, above which a disparity is severe.", python_only=True
+        0.2,
+        "Rank-biserial r above which a disparity of a metric that is not a rate is called severe.",
+        python_only=True,
     )
-    min_n: SkipValidation[int] = setting(20, "Fewest people (images, rows) a side must have.")
+    min_n: SkipValidation[int] = setting(
+        20, "Fewest people (or images, or rows) that each side of a comparison must have."
+    )
     adjust: str = setting("minp", "Adjustment for many comparisons: minp, holm or bh.")
     families: Any = setting(
-        None, "Smaller families: metric, attribute, depth, or safety=recall,missed;speed=latency_ms."
+        None, "Adjust within smaller families: metric, attribute, depth, or safety=recall,missed;speed=latency_ms."
     )
     seed: SkipValidation[int] = setting(0, "Seed of everything random.")
     replicates: SkipValidation[int] = setting(2000, "Permutations of a min-p adjustment.", python_only=True)
     pair: SkipValidation[str | Sequence[str] | None] = setting(
-        None, "Column(s) that tell which rows belong together (default in a comparison of runs: sample,subject)."
+        None, "Column(s) that say which rows belong together (default when runs are compared: sample,subject)."
     )
     denominators: Words = setting(
         None,
-        "The 0/1 column that says which rows a metric is about: true_positive=masked (may be repeated).",
+        "The 0/1 column that says which rows count for a metric: true_positive=masked (may be repeated).",
         flag="--denominator",
         repeated=True,
     )
@@ -75,15 +79,17 @@ class AuditFields(SettingsModel):
         "The columns base and change of twins: pictures that differ from their base in one thing.",
         python_only=True,
     )
-    poor: SkipValidation[float] = setting(0.2, "Share of failures above which the summary begins with it.")
+    poor: SkipValidation[float] = setting(
+        0.2, "Share of failures from which the summary begins with the failures of everyone."
+    )
     where: Any = setting(None, "Only rows with these values: change=none,mask (may be repeated).", repeated=True)
     given: SkipValidation[str | Sequence[str] | None] = setting(
         None,
-        "Conditions to hold equal, with commas, at most six: light,img.size_px:quantiles4,masked. Is the gap still "
-        "there between rows in which they are the same?",
+        "At most six conditions to hold equal, with commas: light,img.size_px:quantiles4,masked. The gap is measured "
+        "again between rows in which they are the same.",
     )
-    max_groups: SkipValidation[int] = setting(1000, "The most groups of an attribute.", python_only=True)
-    power: SkipValidation[float] = setting(0.8, "Power of the minimum detectable effect.")
+    max_groups: SkipValidation[int] = setting(1000, "The most groups that an attribute may have.", python_only=True)
+    power: SkipValidation[float] = setting(0.8, "Power at which the smallest visible gap is computed.")
     kinds: Words = setting(
         None, "What metrics are that are differences of two scores: change, bounded or mean.", python_only=True
     )

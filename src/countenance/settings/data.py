@@ -22,11 +22,9 @@ class ReadingSettings(SettingsModel):
         repeated=True,
     )
     columns: str | None = setting(
-        None, "What columns of the labels are, where their names do not say: file=img,person=who,box=x+y+w+h."
+        None, "What the columns of the labels hold, where their names do not say: file=img,person=who,box=x+y+w+h."
     )
-    only_present: bool = setting(
-        False, "Leave rows of the labels out whose picture is not there.", flag="--only-present"
-    )
+    only_present: bool = setting(False, "Leave out rows of the labels whose picture is missing.", flag="--only-present")
     categories: str | None = setting(
         None, "COCO, YOLO, VOC, labels: categories that are people or faces, by id or name: face=1,person=18."
     )
@@ -58,5 +56,5 @@ class DataSettings(ReadingSettings):
 
     source: str | None = setting(None, "Where a dataset object comes from, for the manifest.", python_only=True)
     withdrawn: str | Path | Sequence[str] | None = setting(
-        None, "Who withdrew (as for purge): asked for when a run from another machine goes on."
+        None, "Who withdrew (as for purge); needed when a run from another machine is resumed."
     )

@@ -32,7 +32,10 @@ class EngineSettings(SettingsModel):
     time_limit: float = setting(120.0, "Seconds a batch may take.", ge=0.1)
     strict: bool = setting(False, "Stop at the first failing image.", flag="--strict")
     max_failures: float = setting(
-        0.05, "Share of failed images a verdict may rest on; 1 goes on when all fail.", ge=0, le=1
+        0.05,
+        "Share of images that may fail before the run gives no verdict; 1 continues even when all fail.",
+        ge=0,
+        le=1,
     )
     progress: ProgressMaker | None = setting(None, "Makes the progress bar.", python_only=True)
     say: Say = setting(silent, "Called with each line that is worth knowing.", python_only=True)

@@ -28,7 +28,7 @@ class ModelSettings(SettingsModel):
     )
     units: Units | None = setting(None, "What the model's boxes are measured in: pixels (default) or shares.")
     allow_mismatch: bool = setting(
-        False, "Evaluate a model that finds something else than the task needs.", flag="--allow-mismatch"
+        False, "Evaluate a model even if it finds something else than the task asks for.", flag="--allow-mismatch"
     )
     timed: bool = setting(
         False, "Measure the time of each image, one image at a time, as the metric latency_ms.", flag="--timed"

@@ -13,15 +13,18 @@ class RunSettings(SettingsModel):
     by: Sequence[str] | None = setting(
         None, "Attributes that results by group are given for (default: all).", python_only=True
     )
-    batch: int = setting(8, "Images evaluated at once.", ge=1)
-    limit: int | None = setting(None, "Only so many images, drawn with the seed.", ge=1)
+    batch: int = setting(8, "Images that the model gets at once.", ge=1)
+    limit: int | None = setting(None, "Evaluate only so many images, drawn with the seed.", ge=1)
     seed: int = setting(0, "Seed of everything random.", ge=0)
     shard: int | None = setting(None, "Images in a shard (default: by the number of images).", ge=1, python_only=True)
     decode: Literal["exact", "gpu"] = setting(
-        "exact", "exact: the processor's pixels, the same everywhere; gpu: nvJPEG's, faster and a little different."
+        "exact",
+        "exact: on the CPU, the same pixels everywhere; gpu: with nvJPEG, faster and slightly different pixels.",
     )
     allow_licence: Sequence[Any] | None = setting(
-        None, "Licences that data and weights may have (MIT,CC0,'CC-BY-*'); others do not start.", repeated=True
+        None,
+        "Licences that data and weights may have (MIT,CC0,'CC-BY-*'); with others the run does not start.",
+        repeated=True,
     )
     suite: str | None = setting(None, "The suite that the run belongs to.", python_only=True)
     about: Mapping[str, Any] | None = setting(None, "Further facts for the manifest.", python_only=True)

@@ -55,7 +55,7 @@ def task_names() -> list[str]:
 
 
 def load_task(name: str | Task, options: Mapping[str, Any] | None = None) -> Task:
-    """A task by its name, or `module:attr` or `path.py:attr` for a custom one, with the options given.
+    """A task by its name, or `module:attr` or `path.py:attr` for a custom one, with its options.
 
     >>> load_task("face_localisation")
     Traceback (most recent call last):

@@ -195,7 +195,11 @@ def _threshold(
     vectors = compared.vectors
     with whole.progress("counting accepted pairs", compared.impostors) as step:
         if options.threshold is not None:
-            source = f"taken over from {options.threshold_from}" if options.threshold_from else "given"
+            source = (
+                f"taken over from {options.threshold_from}"
+                if options.threshold_from
+                else "as the option threshold says"
+            )
             score = vectors.score_of(options.threshold)
             compared.accepted(score, accept, step)
             return report.Operating.of(vectors, score, source)

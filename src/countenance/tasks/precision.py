@@ -48,7 +48,7 @@ class DiskColumn:
         self.file.close()
 
     def add(self, rows: NDArray[Any]) -> None:
-        """Write rows after those that are there."""
+        """Append rows to those already written."""
         self.file.seek(self.rows * self.dtype.itemsize)
         self.file.write(np.ascontiguousarray(rows, self.dtype).tobytes())
         self.rows += len(rows)

@@ -33,7 +33,7 @@ class Shard:
 
 
 class Whole(Protocol):
-    """The run as `finish` sees it."""
+    """The run that `finish` gets."""
 
     seed: int
 
@@ -59,7 +59,7 @@ class Whole(Protocol):
 
 @dataclass(frozen=True)
 class Reduced:
-    """What a reducer found."""
+    """The results of a reducer."""
 
     results: list[Result] = field(default_factory=list)
     columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
@@ -69,9 +69,9 @@ class Reduced:
 
 
 def joined(first: State, second: State) -> State:
-    """Both states' arrays, one after the other: the merge of reducers that collect.
+    """The arrays of both states, concatenated: the merge of reducers that collect values.
 
-    States that are only joined are never merged in memory: `finish` is given them on disk, as a `Spool`.
+    States that are only concatenated are never merged in memory: `finish` gets them on disk, as a `Spool`.
 
     >>> joined({"a": np.array([1])}, {"a": np.array([2, 3])})
     {'a': array([1, 2, 3])}

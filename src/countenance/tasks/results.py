@@ -75,7 +75,7 @@ class Number(Result):
     """Of a group's number that an audit compares with those of the other groups."""
 
     def text(self) -> str:
-        """The number as a page shows it: three decimals, or three digits where it is very small."""
+        """The number as text: three decimals, or three significant digits if it is very small."""
         value = f"{self.bound}{' ' if self.bound else ''}{_decimals(self.value)}"
         return value if math.isnan(self.low) else f"{value} [{_decimals(self.low)}, {_decimals(self.high)}]"
 
@@ -119,7 +119,7 @@ class Axis(BaseModel):
 
 
 class Curve(Result):
-    """Lines over one pair of axes; `marks` are positions on the horizontal axis that have a meaning."""
+    """Lines on common axes; `marks` are named positions on the horizontal axis."""
 
     type: Literal["curve"] = "curve"
     x: Axis
@@ -145,7 +145,7 @@ class Matrix(Result):
 
 
 class Table(Result):
-    """Anything else that has columns; cells are text, numbers or null."""
+    """A table; cells are text, numbers or null."""
 
     type: Literal["table"] = "table"
     columns: list[str]

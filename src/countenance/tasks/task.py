@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the score table: what it means and which way is better."""
+    """A column of the score table: what it means and which values are better."""
 
     name: str
     meaning: str
@@ -54,7 +54,7 @@ class Metric:
 
 
 class Options(BaseModel):
-    """Base of a task's options: fields with defaults; an unknown one is refused by name."""
+    """Base class of the options of a task: fields with defaults; unknown names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -86,7 +86,7 @@ class Refused(ValueError):
 
 
 def no_notes(samples: Sequence[Sample], answers: Mapping[str, Any], context: Context) -> list[str]:
-    """The notes of a task that has none: no prediction is read for them."""
+    """The default: no notes, so no prediction is read for them."""
     return []
 
 

@@ -17,7 +17,7 @@ FULL, BLURRED = "full", "blurred"
 
 @dataclass(frozen=True)
 class Privacy:
-    """What the person at the keyboard said when the viewer was started."""
+    """What the user chose when the viewer was started."""
 
     show_faces: bool = False
 

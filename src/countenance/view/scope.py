@@ -61,7 +61,7 @@ class Folder:
 
 
 def canonical(places: Sequence[Path | str]) -> list[Path]:
-    """The named folders as canonical paths; a name that is not there is refused."""
+    """The named folders as canonical paths; a folder that does not exist is refused."""
     folders = []
     for place in places:
         path = Path(place)

@@ -58,7 +58,7 @@ class TableRows:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a file holds: a raw prediction for each image that it names, under the dataset's own sample id."""
+    """What a file holds: a raw prediction for each image that it names, by the sample id of the dataset."""
 
     place: str
     format: str
@@ -110,7 +110,7 @@ def absence(answers: Mapping[str, Any], request: Wanted, place: str, means: str)
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file that predictions come in."""
+    """A file format of saved predictions."""
 
     name: str
     meaning: str

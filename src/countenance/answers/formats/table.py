@@ -97,7 +97,7 @@ def rows_of_columns(source: Any) -> TableRows:
     elif isinstance(source, Mapping):
         columns = {str(name): list(values) for name, values in source.items()}
         if len({len(values) for values in columns.values()}) > 1:
-            raise InputError("predictions: columns of different lengths, expected one value a row in each")
+            raise InputError("predictions: columns of different lengths, expected one value in each row")
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     else:
         raise InputError(f"predictions are a {type(source).__name__}, expected a path, a DataFrame or a table")
@@ -174,7 +174,9 @@ def missing(cell: Any) -> bool:
 def _only(rows: Sequence[tuple[int, Row]], image: str, place: str) -> tuple[str, Row]:
     """The one row of an image, with its place."""
     if len(rows) > 1:
-        raise InputError(f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row an image")
+        raise InputError(
+            f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row for each image"
+        )
     return f"{place} {rows[0][0]}", rows[0][1]
 
 

@@ -24,7 +24,7 @@ class Scripts(TyperGroup):
 
 
 app = Commands(
-    "UCCS challenge: detect and recognise faces in an open set, evaluate and check submissions.", cls=Scripts
+    "UCCS challenge: detect faces, recognise them in an open set, evaluate and check submissions.", cls=Scripts
 )
 app.add_typer(baseline.app)
 app.add_typer(evaluation.app)

@@ -47,7 +47,7 @@ def evaluate_detector(
     log_x: LogX = False,
     only_present: OnlyPresent = False,
     plot_detection_numbers: Annotated[
-        bool, typer.Option("--plot-detection-numbers", "-p", help="Numbers of faces instead of rates.")
+        bool, typer.Option("--plot-detection-numbers", "-p", help="Plot numbers of faces instead of rates.")
     ] = False,
     bootstrap: Bootstrap = 0,
     by: By = None,
@@ -85,7 +85,9 @@ def evaluate_recognizer(
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
     overlap_threshold: Overlap = 0.5,
-    rank: Annotated[int, typer.Option("--rank", "-R", help="A face counts when its identity is among so many.")] = 1,
+    rank: Annotated[
+        int, typer.Option("--rank", "-R", help="A face counts when its identity is among the first so many.")
+    ] = 1,
     dir_file: Annotated[
         Path | None,
         typer.Option("--dir-file", "-w", help="The plot: .pdf, .png, .svg or .html.  [default: UCCS-v2-DIR.pdf]"),
@@ -93,7 +95,7 @@ def evaluate_recognizer(
     log_x: LogX = False,
     only_present: OnlyPresent = False,
     plot_recognition_numbers: Annotated[
-        bool, typer.Option("--plot-recognition-numbers", "-p", help="Numbers of faces instead of rates.")
+        bool, typer.Option("--plot-recognition-numbers", "-p", help="Plot numbers of faces instead of rates.")
     ] = False,
     bootstrap: Bootstrap = 0,
     by: By = None,
@@ -131,10 +133,12 @@ def calibrate(
     ],
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
-    rank: Annotated[int, typer.Option("--rank", "-R", help="A face counts when its identity is among so many.")] = 1,
+    rank: Annotated[
+        int, typer.Option("--rank", "-R", help="A face counts when its identity is among the first so many.")
+    ] = 1,
     json: Json = None,
 ) -> None:
-    """Choose the threshold for a wanted number of false identifications, and say how stable it is."""
+    """Choose the threshold that allows so many false identifications, and say how stable it is."""
     from countenance.suites.uccs import CurveSettings
     from countenance.suites.uccs import evaluate_recognizer as evaluate
     from countenance.suites.uccs.calibration import calibrate as calibrate_
@@ -162,7 +166,7 @@ def check(
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
 ) -> None:
-    """Validate a submission: every wrong line with its number, and a summary of what is in the file."""
+    """Check a submission: prints every wrong line with its number, and a summary of the file."""
     from countenance.suites.uccs import check_file
 
     report = check_file(file, data=data_directory, which=which_set.value, version=protocol_version)

@@ -51,10 +51,10 @@ LabelList = Annotated[
     typer.Option("--labels", "-l", help="One label for each file; default: the file names.", metavar="LABEL..."),
 ]
 WhichSet = Annotated[Set, typer.Option("--which-set", "-y", help="The set to work on.")]
-Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more (-vv is recommended).")]
+Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Print more (-vv is recommended).")]
 VERSION = typer.Option("--protocol-version", min=2, max=3, help="2 or 3; default: what the files themselves show.")
 Version = Annotated[int | None, VERSION]
-Overlap = Annotated[float, typer.Option("--overlap-threshold", "-t", help="From this overlap on a face is found.")]
+Overlap = Annotated[float, typer.Option("--overlap-threshold", "-t", help="Overlap from which a face counts as found.")]
 LogX = Annotated[bool, typer.Option("--log-x", "-s", help="Horizontal axis in logarithmic scale.")]
 OnlyPresent = Annotated[
     bool, typer.Option("--only-present", "-x", help="Leave out images without any detection (for debugging).")
@@ -69,7 +69,7 @@ By = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", help="Also leave a run here (RUN/LABEL for each of several files).", metavar="RUN"),
+    typer.Option("--out", help="Also write a run here (RUN/LABEL for each of several files).", metavar="RUN"),
 ]
 Result = Annotated[
     Path | None,
@@ -80,17 +80,17 @@ Result = Annotated[
     ),
 ]
 Debug = Annotated[
-    int | None, typer.Option("--debug", "-q", min=1, help="A small part only: so many images (detect) or identities.")
+    int | None, typer.Option("--debug", "-q", min=1, help="Use only so many images (detect) or identities.")
 ]
 Display = Annotated[
     bool, typer.Option("--display", "-x", help="Write pictures: detections green, truth red; open them on a screen.")
 ]
-Parallel = Annotated[int, typer.Option("--parallel", "-P", min=1, help="So many processes.")]
+Parallel = Annotated[int, typer.Option("--parallel", "-P", min=1, help="Number of processes.")]
 Gpus = Annotated[
     list[int] | None, typer.Option("--gpus", "-g", help="Graphics cards to use; -1: none.", metavar="N...")
 ]
 Temp = Annotated[
     Path, typer.Option("--temp-dir", "-t", help="Results are kept here and reused while inputs are the same.")
 ]
-Force = Annotated[bool, typer.Option("--force", "-F", help="Make everything again.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Force = Annotated[bool, typer.Option("--force", "-F", help="Recompute everything.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress.")]

@@ -54,7 +54,7 @@ def evaluation(
     bootstrap: Bootstrap = 0,
     verbose: Verbose = 0,
 ) -> None:
-    """Version 3: evaluation [CONFIG.yaml] [-t detection recognition] [--eval.iou 0.5 ...]."""
+    """Version 3: evaluate detection and recognition as a CONFIG.yaml says; other words override it (--eval.iou 0.5)."""
     from countenance.cli.uccs.output import Output, columns, ready_to_plot, written
     from countenance.suites.uccs import CurveSettings
     from countenance.suites.uccs.score_curves import evaluate
@@ -96,7 +96,7 @@ def evaluation(
 def baseline_detection(
     ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
 ) -> None:
-    """Version 3: baseline_detection [CONFIG.yaml] [--detection.results FILE ...]."""
+    """Version 3: detect faces as a CONFIG.yaml says; other words override it (--detection.results FILE)."""
     from countenance.suites.uccs.baseline import Baseline, detect
 
     config, _ = _config(ctx.args)
@@ -117,13 +117,16 @@ def baseline_detection(
 def baseline_recognition(
     ctx: typer.Context,
     disable_gallery: Annotated[
-        bool, typer.Option("--disable-gallery", help="Only the detected faces; the gallery's embeddings are there.")
+        bool,
+        typer.Option(
+            "--disable-gallery", help="Embed only the detected faces; the gallery's embeddings exist already."
+        ),
     ] = False,
     temp_dir: Temp = Path("temp"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Version 3: baseline_recognition [CONFIG.yaml]: embeddings of the gallery and of the detected faces."""
+    """Version 3: embed the gallery and the detected faces as a CONFIG.yaml says."""
     from countenance.suites.uccs.baseline import Baseline
     from countenance.suites.uccs.baseline.recognition import EmbeddingFiles, recognize
     from countenance.suites.uccs.config import EMBEDDING
@@ -131,7 +134,7 @@ def baseline_recognition(
     config, _ = _config(ctx.args)
     arch = config["recognition.arch"]
     if arch == ORIGINAL_NETWORK:
-        say(f"notice: the network {arch} is not shipped here; {EMBEDDING} stands for it", err=True)
+        say(f"notice: the network {arch} is not shipped; {EMBEDDING} stands for it", err=True)
         arch = EMBEDDING
     names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file")
     gallery, probes, detections = (config.path(name) for name in names)
@@ -150,7 +153,7 @@ def baseline_recognition(
 
 @app.command(context_settings=ANY)
 def scoring(ctx: typer.Context) -> None:
-    """Version 3: scoring [CONFIG.yaml] [--scoring.gallery FOLDER --scoring.probe FOLDER]; .pth or .npz."""
+    """Version 3: score embeddings (.pth or .npz) as a CONFIG.yaml says; other words override it."""
     from countenance.suites.uccs.baseline.score import score
 
     config, _ = _config(ctx.args)

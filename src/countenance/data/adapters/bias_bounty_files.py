@@ -80,7 +80,7 @@ class Truth:
 
     @classmethod
     def of_split(cls, data: Path, split: str) -> "Truth":
-        """A split of the challenge's folder; of the holdout the non-faces are known too."""
+        """A split of the challenge's folder; for the holdout, the non-faces are known too."""
         folder = data / split
         listed = folder / NONFACES_FILE
         return cls.read(folder / "labels.csv", listed if split == "holdout" and listed.exists() else None)

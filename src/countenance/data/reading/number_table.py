@@ -49,7 +49,7 @@ class LineLayout:
     exact: bool = False
     header_line: int = 0
     pairs: tuple[str, str] | None = None
-    """After the fields come pairs of numbers, a whole one first, called so."""
+    """The name of the pairs of numbers that follow the fields; the first of a pair is a whole number."""
     words: tuple[int, ...] = ()
     """Columns that are kept as text; a line may end before them."""
     listed: Ints = field(default_factory=lambda: NO_IDS)

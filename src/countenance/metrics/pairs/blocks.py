@@ -103,7 +103,7 @@ def cores() -> int:
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """Each of our threads multiplies alone; threads of BLAS beside them would fight for the same cores."""
+    """Each of our threads multiplies on its own; further threads of BLAS would compete for the same cores."""
     try:
         limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(1, user_api="blas")
     except ImportError:  # slower, not wrong

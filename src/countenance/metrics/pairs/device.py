@@ -139,7 +139,7 @@ def halves(vectors: Any) -> tuple[Any, Any]:
 
 
 def best_first(first: Index, second: Index, score: Singles, cut: float, device: str) -> tuple[Any, Any, Any]:
-    """Pairs from a cut up by falling score, equal ones by row and column, sorted on a device."""
+    """Pairs with at least a given score, sorted on a device by falling score, then by row and column."""
     torch = import_module("torch")
     left, right, value = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (first, second, score))
     high = value >= float(np.float32(cut))

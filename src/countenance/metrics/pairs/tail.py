@@ -20,7 +20,7 @@ EXACT = 524_288
 SAMPLE = 4_194_304
 """Pairs of the subsample from which the first cut is estimated."""
 TWICE, EXTRA = 2, 50
-"""So many more of them are let through than are wanted: the subsample errs, and too many do no harm."""
+"""How many more pairs pass than are needed: the subsample is inexact, and too many do no harm."""
 
 
 @dataclass(frozen=True)

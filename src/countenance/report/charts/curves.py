@@ -44,7 +44,7 @@ class GroupLine:
 
 @dataclass(frozen=True)
 class ChartAxis:
-    """An axis: its words, its ends, and its ticks with their texts."""
+    """An axis: its label, its limits, and its ticks with their labels."""
 
     label: str
     low: float

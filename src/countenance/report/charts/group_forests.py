@@ -105,7 +105,7 @@ def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Esti
 
 
 def _note(finding: Finding, estimate: Estimate, kind: str) -> str:
-    """How much a confirmed gap means for people: so many more per 1,000."""
+    """What a confirmed gap means in people: how many more of 1,000."""
     if kind not in (words.SEVERE, words.MINOR) or estimate.metric_kind != "rate" or finding.effect_name == "ratio":
         return ""
     each = round(1000 * abs(finding.difference)) if math.isfinite(finding.difference) else 0

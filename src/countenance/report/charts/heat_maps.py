@@ -77,7 +77,7 @@ def heat_map(
     min_n: int = 20,
     domain: tuple[float, float] | None = None,
 ) -> HeatMap:
-    """The heat map of two attributes, the longer one down the side; who is in no picture is a cell, too."""
+    """The heat map of two attributes, the longer one on the vertical axis; empty cells are included."""
     first, second = pair
     levels = {name: [value for value in names.levels.get(name, []) if value != "(unknown)"] for name in (first, second)}
     turned = len(levels[second]) > len(levels[first])

@@ -77,7 +77,7 @@ class Engine(Protocol):
         """Predict, score and commit every piece."""
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
-        """Predict stored samples again (ids by shard) and say whether the model still gives the same."""
+        """Predict stored samples again (ids by shard) and say whether the model still gives the same answers."""
 
     def rate(self, piece: Piece) -> Rate | None:
         """How fast a few images of a piece are evaluated; None where that cannot be said beforehand."""

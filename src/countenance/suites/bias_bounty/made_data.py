@@ -141,7 +141,9 @@ def write_challenge(
         rng = np.random.default_rng([seed, 61, number])
         faces = list(_faces(dataset, theirs))
         if not faces:
-            raise InputError(f"{people}: no portraits of the split {theirs!r}; give rendered people (docs/people.md)")
+            raise InputError(
+                f"{people}: no portraits of the split {theirs!r}; give rendered people (`countenance docs people`)"
+            )
         others = _nonfaces(dataset, theirs, round(len(faces) * NONFACES / (1 - NONFACES)), rng)
         pictures = faces + others
         plan[ours] = [pictures[i] for i in rng.permutation(len(pictures))]

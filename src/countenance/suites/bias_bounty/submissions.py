@@ -134,7 +134,7 @@ class BountySubmission:
     entry: str | Path | None = None
     """The entry itself, a folder or a shipped one, so that it can be timed."""
     timing: Path | None = None
-    """What the participant measured: shown, and used for nothing."""
+    """What the participant measured; it is shown but not used."""
     code: str | Path | None = None
     """A file, a folder or a sha256; its hash is recorded."""
     crew: str = ""

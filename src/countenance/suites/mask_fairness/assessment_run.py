@@ -88,7 +88,8 @@ def summary_lines(run: Run, assessment: Assessment) -> list[str]:
         rules = "both" if row.seed.significant and row.ours else "published" if row.seed.significant else "audit"
         lines.append(
             f"  {rules:9} {row.metric} of {row.attribute} = {row.seed.group}: {row.seed.rate:.3f} against "
-            f"{row.seed.rate_other:.3f} (n {row.seed.n}, p {row.seed.p:.2g}, h {row.seed.h:+.3f}); {row.sentence}"
+            f"{row.seed.rate_other:.3f} (n {row.seed.n}, p {row.seed.p:.2g}, Cohen's h {row.seed.h:+.3f}); "
+            f"{row.sentence}"
         )
     if len(assessment.significant()) > 12:
         lines.append(f"  and {len(assessment.significant()) - 12} more in assessment_findings.csv")

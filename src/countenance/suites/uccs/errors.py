@@ -56,7 +56,7 @@ def _named(evaluation: UccsEvaluation, row: int) -> str:
 
 
 def missed_faces(evaluation: UccsEvaluation, most: int = MOST) -> list[Mistake]:
-    """Faces that were not found or not recognised, those first that were lost by least."""
+    """Faces that were not found or not recognised, the closest misses first."""
     protocol, scores = evaluation.protocol, evaluation.scores
     boxes = (protocol.box, protocol.image, scores.box, evaluation.row_image)
     if evaluation.version == 2:

@@ -51,7 +51,7 @@ def check_file(path: Path, *, data: Path | None = None, which: str = "validation
 
 
 def _problems(path: Path, version: int) -> list[str]:
-    """Every line that is wrong, one more than are shown at most."""
+    """Every wrong line, up to one more than are shown."""
     problems: list[str] = []
     try:
         layout, _ = layout_of(path, version, top=1)

@@ -102,7 +102,7 @@ class BiasReport(Figures):
 
     @property
     def valid_tasks(self) -> list[str]:
-        """The tasks that have results here."""
+        """The tasks with results in this folder."""
         return [name for name in METRICS if (self.results_base_dir / name).is_dir()]
 
     def get_available_metrics(self) -> list[str]:

@@ -22,7 +22,7 @@ class NetworkSettings:
     local_decay: float = 0.003
     resnet_steps: int = 60
     ceiling: float = 3.0
-    """No place's evidence counts for more than this many units of log-odds."""
+    """The most log-odds that the evidence of one place may have."""
 
     weight: float = 1.0
     """Of the unlabelled loss."""
