@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from countenance.suites.mask_fairness.train.augment import draw_mask
+from countenance.suites.mask_fairness.train.augmented_pictures import draw_mask
 from numpy.typing import NDArray
 
 Pixels = NDArray[np.uint8]
