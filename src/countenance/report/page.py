@@ -232,7 +232,7 @@ def audited(source: Audited) -> dict[str, Any]:
     names = source.names
     lead = next((harm.metric.name for harm in harms(source)), "")
     ordered = findings.in_order(audit.findings)
-    listed = ordered[: findings.MOST]
+    listed = ordered if len(ordered) <= findings.MOST else ordered[: findings.FIRST]
     return {
         "audit": audit,
         "calibration": calibration_hash(),
