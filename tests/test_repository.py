@@ -1,6 +1,7 @@
 """Files that a project must have around its code, and that they agree with it."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,13 @@ def test_files_that_the_docs_name_exist() -> None:
     named = r"`((?:src|tests|tools|benchmarks|docs|people)/[\w./-]+\.(?:py|md|json|toml|yml))`"
     paths = [(page, path) for page in pages for path in re.findall(named, page.read_text(encoding="utf-8"))]
     assert [f"{page.relative_to(ROOT)}: {path}" for page, path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_layers_in_contributing_are_those_that_are_enforced() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    names = [name.strip() for layer in layers for name in layer.split("|")]
+    packages = [name for name in names if (ROOT / "src" / "countenance" / name).is_dir()]
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    block = next(block for block in text.split("```")[1::2] if block.strip().startswith("cli →"))
+    assert [name.strip() for name in block.split("→")] == packages

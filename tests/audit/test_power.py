@@ -29,7 +29,7 @@ def only(rows: dict[str, np.ndarray], **asked: object) -> Finding:
 def test_with_few_failures_the_level_is_no_p_that_most_shuffled_tables_have(
     failures: tuple[int, int], sizes: tuple[int, int]
 ) -> None:
-    """With 4 failures among 2 × 200 rows, one in eight shuffled tables has the smallest possible p, .12."""
+    """With 4 failures in 2 × 200 rows one in eight shuffled tables has the smallest p there is, .12: it is no level."""
     finding = only(two_rates(failures, sizes))
     assert finding.mde_alpha <= 0.05 * 1.5
     rate = detectable_rate(finding.estimate_versus, *map(float, sizes), 0.05, 0.8, exact=0.05)
@@ -96,7 +96,7 @@ def drawn(rng: np.random.Generator, kind: str, rate: float, sizes: tuple[int, in
 @pytest.mark.parametrize("sizes", [(40, 500), (150, 150)])
 @pytest.mark.parametrize("kind", ["rows", "people"])
 def test_the_printed_effect_is_seen_as_often_as_promised(kind: str, sizes: tuple[int, int]) -> None:
-    """Other rates and sizes than those of the calibration table: the power is .75 to .85 within two standard errors."""
+    """Other rates and sizes than in the calibration table: the power is .75 to .85, within two standard errors."""
     rng = np.random.default_rng(5)
     make, tables, hits = partial(drawn, rng, kind), 200, 0
     for _ in range(tables):

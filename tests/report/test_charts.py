@@ -64,6 +64,8 @@ def test_card_and_summary_have_the_rows_of_the_plot(run: Run, forest: Forest) ->
 
 
 def test_both_renderers_put_a_row_at_the_same_share_of_the_axis(forest: Forest) -> None:
+    from matplotlib.colors import to_rgba
+
     (figure, *_) = mpl.forest_figures(forest)
     (axes,) = figure.axes
     low, high = axes.get_xlim()
@@ -72,6 +74,9 @@ def test_both_renderers_put_a_row_at_the_same_share_of_the_axis(forest: Forest) 
     shares = [float(mark.get("x", "").rstrip("%")) for mark in marks]
     assert shares == pytest.approx([100 * (x - low) / (high - low) for x in points], abs=0.01)
     assert len(points) == sum(math.isfinite(row.estimate) for row in forest.rows)
+    squares = [patch.get_facecolor() for patch in axes.patches]  # of the skin tones that rows are of, as on the page
+    colours = [colour for row in forest.rows for colour in row.colours]
+    assert squares == [to_rgba(colour) for colour in colours] and squares
 
 
 def test_both_renderers_have_the_same_axes_marks_and_points() -> None:

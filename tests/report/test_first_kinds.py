@@ -161,3 +161,16 @@ def test_the_report_of_a_run_without_gaps_has_a_face_and_a_count(run_of: Callabl
     page = write_report(run_of(DiscDetector()), tmp_path / "page.html").read_text(encoding="utf-8")
     first = page[page.index('class="first') : page.index('class="first-foot')]
     assert "<img" in first and "short-forest" in first and "none of 120" in first
+
+
+def test_a_page_of_a_thousand_groups_stays_light(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    rows = {
+        "identity": [f"p{place // 4}" for place in range(8000)],
+        "site": [f"s{place % 1000:03d}" for place in range(8000)],
+        "found": (random.random(8000) < 0.9).astype(int).tolist(),
+    }
+    page = Path(ct.audit(rows, ["site"], ["found"], adjust="holm").report(tmp_path / "page.html"))
+    text = page.read_text(encoding="utf-8")
+    assert page.stat().st_size <= 1_500_000 and text.count("<li class=") >= 1000
+    assert "940 more groups of site" in text and "The page holds the first 250" in text

@@ -12,6 +12,8 @@ from countenance.cli.app import run as command
 from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.store import RunStore
+from countenance.storage.local import LocalStorage
+from countenance.view.named_views import Saved
 from countenance.view.server import bind
 
 
@@ -193,3 +195,12 @@ def test_thousands_of_runs_are_shown_a_page_at_a_time(runs: Path, tmp_path: Path
         assert len(viewer.ask("/api/runs").json()) == 129
     finally:
         viewer.close()
+
+
+def test_a_saved_view_leaves_the_others_and_replaces_the_one_of_its_name(tmp_path: Path) -> None:
+    saved = Saved(LocalStorage(tmp_path))
+    for name, address in (("first", "/"), ("second", "/?q=a"), ("first", "/?q=b")):
+        saved.save(name, address)
+    assert [(view.name, view.address) for view in saved.views()] == [("second", "/?q=a"), ("first", "/?q=b")]
+    saved.delete("second")
+    assert [view.name for view in saved.views()] == ["first"]

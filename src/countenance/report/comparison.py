@@ -4,7 +4,6 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.report import changes, numbers, render, words
+from countenance.report.charts.dumbbells import Dumbbell, Dumbbells
 from countenance.report.charts.forest import CHANGE_MARKS, ChangeRow, Forest, ForestBlock
 from countenance.report.charts.scale import Scale
 from countenance.report.comparison_words import change_words, counted, gap_words, kind_of, lead, loss, told_side
@@ -32,35 +32,6 @@ ADJUSTED = {
     "holm": "Holm’s",
     "bh": "Benjamini and Hochberg’s (false discovery rate)",
 }
-
-
-@dataclass(frozen=True)
-class Dumbbell:
-    """One group in both models."""
-
-    who: str
-    size: str
-    ends: tuple[float, float]
-    """The numbers of the old and the new model."""
-    old: str
-    new: str
-    difference: str
-    interval: str
-    mark: str
-    verdict: str
-    links: tuple[str, str, str] | None
-    """On the viewer's page: the addresses of its rows in the old and the new run, and of the samples that changed."""
-
-
-@dataclass(frozen=True)
-class Dumbbells:
-    """A metric's dumbbells: everyone, then the groups that lose most, then the others."""
-
-    metric: str
-    scale: Scale
-    everyone: Dumbbell
-    shown: list[Dumbbell]
-    folded: list[Dumbbell]
 
 
 Links = Callable[[Change], tuple[str, str, str]]

@@ -11,9 +11,9 @@ import countenance
 from countenance.comparing import Comparison, Leaderboard
 from countenance.report import numbers
 from countenance.report.charts.forest import ChangeRow, Forest
-from countenance.report.comparison import badge_of, change_plots, gap_plots
+from countenance.report.comparison import badge_of, change_plots, dumbbells, gap_plots
 from countenance.report.comparison_words import lead, plain, rows_words
-from countenance.report.draw.mpl import forest_figures
+from countenance.report.draw.mpl import critical_figure, dumbbell_figure, forest_figures
 from countenance.report.leaderboard import board_badge, board_pages, moved_gaps
 from countenance.report.metric_words import noun_in
 from countenance.report.names import attribute_label
@@ -41,6 +41,10 @@ def write_comparison_pdf(comparison: Comparison, out: Path | str) -> Path:
         soft=True,
     )
     _decision(paper, comparison, *badge_of(comparison), lead(comparison))
+    if comparison.overall:
+        chart, names = dumbbells(comparison, comparison.overall[0].metric), (comparison.a, comparison.b)
+        noun = noun_in(chart.metric, settings)
+        paper.figure(dumbbell_figure(chart, names, noun), f"{noun} of everyone and of each group in both models")
     for heading, plots, names in (
         ("For whom it is better or worse", change_plots(comparison), (comparison.a, comparison.b)),
         ("Did a gap widen?", gap_plots(comparison), (f"gap in {comparison.a}", f"gap in {comparison.b}")),
@@ -71,9 +75,10 @@ def write_leaderboard_pdf(leaderboard: Leaderboard, out: Path | str) -> Path:
         better = board["better"]
         direction = f"{better.capitalize()} is better. " if better else "Which way is better was not said. "
         paper.text(f"{direction}“=” marks a shared rank. Lines are intervals; all models share one scale.", soft=True)
-        for figure in forest_figures(replace(board["forest"], axis=noun)):
-            paper.figure(figure, f"models by {noun}")
-        paper.text(f"{board['ties_words'][:1].upper()}{board['ties_words'][1:]}.")
+        tied = board["critical"]
+        shown = replace(tied, forest=replace(tied.forest, axis=noun))
+        paper.figure(critical_figure(shown), f"models by {noun}")
+        paper.text(f"{tied.words[:1].upper()}{tied.words[1:]}.")
         for name, own in board["by_attribute"]:
             models = [standing.model for standing in board["standings"]]
             cells = [(label, *(_number(board["cells"][model][a, g]) for model in models)) for a, g, label in own]

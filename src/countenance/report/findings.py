@@ -16,7 +16,7 @@ from countenance.auditing.ratio import Ratio
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label, clean, in_group_order
 
-MOST = 600
+MOST = 250
 """More findings than this are in `findings.parquet` alone; the page says so."""
 
 

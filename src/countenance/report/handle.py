@@ -44,8 +44,8 @@ class HandleRow:
     at: float
     state: str
     decides: str
-    data: str
-    """What the script needs: the δ from which it is ruled out, whether it is confirmed, what would be seen."""
+    data: Markup
+    """What the script needs, as JSON: the δ from which it is ruled out, whether it is confirmed, what would be seen."""
     key: tuple[str, str, str]
 
 
@@ -173,7 +173,7 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
         axis.at(gap.value),
         state,
         decides(f, state, source),
-        json.dumps(data),
+        Markup(json.dumps(data, separators=(",", ":"))),  # noqa: S704 - numbers, true and false
         key,
     )
 

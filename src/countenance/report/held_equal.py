@@ -8,7 +8,6 @@ from countenance.auditing import Audit
 from countenance.auditing.given_finding import PART_OF_GAP, GivenFinding
 from countenance.report import numbers
 from countenance.report.charts import waterfall
-from countenance.report.charts.scale import Scale
 from countenance.report.names import value_label
 from countenance.report.notes import condition_label
 
@@ -16,24 +15,11 @@ MOST_FIGURES = 6
 
 
 @dataclass(frozen=True)
-class LabelledStep:
-    """A step of a waterfall: its name, where it lies, and its size with interval as text."""
+class Fall(waterfall.Waterfall):
+    """A waterfall with its verdict and the strata behind it."""
 
-    name: str
-    step: waterfall.Step
-    size: str
-    interval: str
-
-
-@dataclass(frozen=True)
-class Fall:
-    """One gap drawn from raw to what remains."""
-
-    title: str
     verdict: str
     reason: str
-    scale: Scale
-    steps: list[LabelledStep]
     conditions: list[str]
     strata: list[Any]
     kind: str
@@ -70,11 +56,9 @@ def _fall(finding: GivenFinding, noun: str) -> Fall:
     versus = "everyone else" if finding.versus == "rest" else value_label(finding.attribute, finding.versus)
     return Fall(
         f"{noun[:1].upper()}{noun[1:]}: {group} against {versus}",
-        finding.verdict,
-        finding.reason,
         waterfall.scale_of(bars, kind),
         [
-            LabelledStep(
+            waterfall.LabelledStep(
                 condition_label(part.name) if part.kind == "part" else part.name,
                 part,
                 numbers.change(part.size, kind),
@@ -82,6 +66,8 @@ def _fall(finding: GivenFinding, noun: str) -> Fall:
             )
             for part in bars
         ],
+        finding.verdict,
+        finding.reason,
         list(finding.given),
         list(finding.strata),
         kind,

@@ -11,7 +11,7 @@ from countenance.comparing import Change, Leaderboard, Standing
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import UNKNOWN
 from countenance.report import numbers, render, words
-from countenance.report.charts.forest import ChangeRow, Forest, ForestBlock, ForestRow, bounds
+from countenance.report.charts.forest import ChangeRow, Forest, ForestBlock, ForestRow, TiedForest, bounds
 from countenance.report.charts.scale import Scale
 from countenance.report.comparison import (
     by_attribute,
@@ -60,13 +60,18 @@ def board_pages(board: Leaderboard) -> list[dict[str, Any]]:
                 "standings": standings,
                 "cells": {s.model: _cells(s, columns, better, pairs[0].scale) for s in standings},
                 "by_attribute": [(name, list(own)) for name, own in itertools.groupby(columns, _first)],
-                "forest": standings_forest(standings, metric, "rate" if pairs[0].scale else "mean"),
-                "ties": (ties := cliques(standings, pairs)),
-                "ties_words": ties_words(standings, ties),
+                "critical": critical_differences(standings, pairs),
                 "pairs": pairs_forest(board, metric, better, pairs),
             }
         )
     return pages
+
+
+def critical_differences(standings: Sequence[Standing], pairs: Sequence[Change]) -> TiedForest:
+    """The models with their intervals, and who cannot be told apart."""
+    ties = cliques(standings, pairs)
+    forest = standings_forest(standings, pairs[0].metric, "rate" if pairs[0].scale else "mean")
+    return TiedForest(forest, tuple(tuple(tie) for tie in ties), ties_words(standings, ties))
 
 
 def standings_forest(standings: Sequence[Standing], metric: str, kind: str) -> Forest:

@@ -134,7 +134,8 @@ def decision(source: Audited) -> str:
     label = VERDICTS.get(audit.verdict, f"No gap of {gap} or more")
     if audit.verdict == DISPARITY and words.only_favoured(audit):
         label = "Somebody is served better, nobody is shown to be served worse"
-    deciding = words.strongest([f for f in audit.findings if f.verdict == DISPARITY], source.names, most=1)
+    differing = [f for f in audit.findings if f.verdict == DISPARITY]
+    deciding = [harm.finding for harm in harms(source)[:1]] or words.strongest(differing, source.names, most=1)
     if not deciding:
         return f"{label}. {words.summary(audit)}"
     text = words.statement(deciding[0], source.names, metric_words(source, deciding[0].metric)[1].noun)

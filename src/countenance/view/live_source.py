@@ -9,16 +9,18 @@ from typing import Any
 
 from countenance.auditing import Audit, Estimate, Finding
 from countenance.auditing.attributes import choose
-from countenance.auditing.comparisons import REST
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.table import flat
+from countenance.report.harms import harms
 from countenance.report.names import CROSS, Names
 from countenance.report.source import ReportSource
-from countenance.report.words import failed_side, only_favoured, strongest
+from countenance.report.words import failed_side
 from countenance.tasks import Metric
 from countenance.view.open_run import OpenRun
 from countenance.view.question import Question
 from countenance.view.rows import Selection
+
+MOST_FAILED = 4
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,8 @@ class Live(ReportSource):
         return [known[name] for name in self.question.metrics if name in known]
 
     def failed(self) -> list[Finding]:
-        """The disparities that put somebody behind, the strongest first; none where groups are only served better."""
-        if only_favoured(self.audit):
-            return []
-        findings = strongest(self.audit.findings, self.names)
-        return [f for f in findings if f.direction != "better" or f.versus != REST]
+        """The disparities that put somebody behind, the largest harm first, as on the first screen."""
+        return [harm.finding for harm in harms(self) if harm.finding.kind in ("group", SPLIT)][:MOST_FAILED]
 
     def pictures(self, finding: Finding) -> str:
         """The address of the pictures of those whom a disparity puts behind."""

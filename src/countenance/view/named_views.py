@@ -52,7 +52,7 @@ class Saved:
         if not ADDRESS.fullmatch(address):
             raise InputError(f"{address[:80]!r} is not a page of this viewer, so it cannot be saved")
         with self._lock:
-            others = [view for view in self.views() if view.name != view.name]
+            others = [other for other in self.views() if other.name != view.name]
             if len(others) >= MOST:
                 raise InputError(f"{MOST} views are saved already; delete some first")
             self._write([*others, view])

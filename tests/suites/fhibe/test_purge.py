@@ -1,6 +1,8 @@
 """Withdrawn people leave no trace in a run, and what rested on them is made again."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,9 @@ from countenance.errors import InputError
 from countenance.report import rewrite_pages
 from countenance.run.purge import purge as purge_run
 from countenance.run.subjects import read_subjects
-from countenance.suites.fhibe import write_bias_report
+from countenance.suites.fhibe import published, write_bias_report
+from countenance.suites.fhibe.published import is_published
+from countenance.suites.fhibe.purge import _delete_picture
 
 from . import small
 from .helpers import call, people
@@ -142,11 +146,32 @@ def test_restored_pictures_of_a_withdrawn_person_are_deleted(tmp_path):
         (folder / f"super_{i}.png").write_bytes((tmp_path / row["filepath"]).read_bytes())
         entries[row["filepath"]] = {"super_res_filename": str(folder / f"super_{i}.png")}
     small.outputs(tmp_path, task, entries)
+    (folder / "notes.json").write_text("{}")
+    (folder / "notes.txt").write_text("mine")
     finished = run(tmp_path, task, metrics=["PSNR"])
     purge(finished.path, {"s1"})
+    assert (folder / "notes.json").exists() and (folder / "notes.txt").exists(), "what is not ours stays"
     theirs = {f"super_{i}.png" for i, row in enumerate(rows) if row["subject_id"] == "s1"}
     assert len(theirs) == 3
     assert {path.name for path in folder.glob("*.png")} == {f"super_{i}.png" for i in range(15)} - theirs
+
+
+@pytest.mark.parametrize("name", ["*", "**", "*.png", "?", "..", "/", "model_outputs.json", "scores.parquet", "[a-z]*"])
+def test_a_picture_whose_name_is_a_pattern_deletes_nothing_else(tmp_path, name):
+    (tmp_path / "run").mkdir()
+    for file in ("a.png", "b.png", "notes.txt", "model_outputs.json", "run/scores.parquet"):
+        (tmp_path / file).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    _delete_picture(tmp_path, Path(name).name)
+    assert sorted(tmp_path.rglob("*")) == before
+    _delete_picture(tmp_path, "b.png")
+    assert not (tmp_path / "b.png").exists()
+
+
+def test_every_published_name_is_known():
+    text = Path(published.__file__).read_text(encoding="utf-8")
+    written = {re.sub(r"\{\w+\}", "x", name) for name in re.findall(r'"([\w{}]+\.json)"', text)} - {"notes.json"}
+    assert len(written) >= 12 and [name for name in written if not is_published(name)] == []
 
 
 def test_any_other_run_is_purged_as_well(tmp_path):

@@ -223,14 +223,6 @@ class Comparisons:
         accept(first[at], second[at])
         return threshold, count + int(at.sum())
 
-    def fmr_curve(self, thresholds: Array) -> Array:
-        """FMR at each threshold: from the pairs kept where they reach so far, from the histogram elsewhere."""
-        tail = self.tail
-        ranked = np.searchsorted(self._falling, -thresholds, side="right")
-        binned = np.interp(thresholds, tail.edges, tail.above.astype(np.float64))
-        count = np.where(thresholds >= tail.cut, ranked, binned)
-        return np.asarray(count / self.impostors if self.impostors else np.full(len(thresholds), np.nan))
-
 
 def between(low: float, high: float) -> float:
     """A number above `low` and at most `high`, in the middle where there is room.

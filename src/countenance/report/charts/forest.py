@@ -135,6 +135,16 @@ class Forest:
         return replace(self, blocks=tuple(blocks), marks=())
 
 
+@dataclass(frozen=True)
+class TiedForest:
+    """Models on one axis, and which of them (places of rows) the evidence cannot tell apart: critical differences."""
+
+    forest: Forest
+    ties: tuple[tuple[int, ...], ...]
+    words: str
+    """The ties in words."""
+
+
 def bounds(rows: Iterable[ForestRow]) -> list[float]:
     """Every number that the axis of some rows has to hold."""
     return [end for row in rows for end in (row.estimate, row.low, row.high) if math.isfinite(end)]

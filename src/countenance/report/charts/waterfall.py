@@ -24,6 +24,25 @@ class Step:
         return self.end - self.start
 
 
+@dataclass(frozen=True)
+class LabelledStep:
+    """A step of a waterfall: its name, where it lies, and its size with interval as text."""
+
+    name: str
+    step: Step
+    size: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """One gap drawn from raw to what remains."""
+
+    title: str
+    scale: Scale
+    steps: list[LabelledStep]
+
+
 def steps(
     raw: tuple[float, float, float],
     parts: Sequence[tuple[str, float, float, float]],

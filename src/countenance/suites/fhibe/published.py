@@ -5,6 +5,7 @@ Everything is made from a run: its score table, its stored predictions, and the 
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,14 @@ OVERLAPS = {
     "AR_OKS": ("OKS", "oks_scores.json", "oks"),
 }
 """Of a metric that counts thresholds: the column that is compared with them, the file of its values, their name."""
+SINGLE = (
+    *PICTURES.values(),
+    *(file for _, file, _ in OVERLAPS.values()),
+    "F1_scores.json",
+    "pck_scores_threshold.json",
+)
+PARTS = "body_part_detections.json"
+_RESULTS = re.compile(r"(?:intersectional|detailed)_results_.+\.json|results_.+_threshold\.json")
 
 
 @dataclass
@@ -244,6 +253,15 @@ def _summary(values: Array, metric: str) -> dict[str, Any]:
     return {"scores": known.tolist(), metric: mean, "Class_Size": int(known.size)}
 
 
+def is_published(name: str) -> bool:
+    """Whether a file in a model's folder has a name that `write_published` gives.
+
+    >>> is_published("intersectional_results_AR_IOU.json"), is_published("oks_scores.json"), is_published("notes.json")
+    (True, True, False)
+    """
+    return name in (*SINGLE, PARTS) or _RESULTS.fullmatch(name) is not None
+
+
 def write_published(run: Run, dataset: FhibeDataset, settings: FhibeSettings) -> list[Path]:
     """Write the published files into a model's folder: grouped results by metric, and one for each person's scores."""
     scored = published_scores(run, dataset, settings)
@@ -324,7 +342,7 @@ def part_files(
         summary = {part: f"{share:.2f}" for part, share in shares.items()}
         detailed[name] = {"summary": summary, "individual_results": rows}
     return {
-        "body_part_detections.json": list(people),
+        PARTS: list(people),
         f"results_body_parts_{metric}_threshold.json": results,
         f"detailed_results_body_parts_{metric}_threshold.json": detailed,
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from countenance.data.adapters.fhibe.table import read_table
 from countenance.data.names import ImageNames
+from countenance.data.paths import pictures_below
 from countenance.data.reading.entries import read_entries, write_entries
 from countenance.errors import InputError
 from countenance.run.auditing import audit_again, read_audit, store_audit
@@ -16,10 +17,9 @@ from countenance.run.file_names import AUDIT, MANIFEST, REPORT
 from countenance.run.purge import reduce_again
 from countenance.run.run import Run
 from countenance.suites.fhibe.evaluation import ABOUT, read
-from countenance.suites.fhibe.published import write_published
+from countenance.suites.fhibe.published import is_published, write_published
 from countenance.suites.fhibe.report import PDF, ReportedRun, write_pages
 from countenance.suites.fhibe.settings import ENCODINGS, FILE, RUNS, FhibeSettings
-from countenance.suites.fhibe.vocabulary import MODEL_CARD
 
 
 def folders(run: Run) -> tuple[Path, Path, Path]:
@@ -63,7 +63,7 @@ def rescore(run: Run, gone: Sequence[str]) -> list[str]:
     others = [Run(place, verified=False) for place in related(run) if Path(place).resolve() != run.path.resolve()]
     if not any(other.manifest.about.get("layout") and _is_clean(other, gone) for other in others):
         for file in outputs.glob("*.json"):  # unless another run of these outputs was purged and wrote them again
-            if file.name not in (FILE, MODEL_CARD):
+            if is_published(file.name):
                 file.unlink()
     for name in facts.get("reports", ()):
         (outputs / name).unlink(missing_ok=True)
@@ -88,8 +88,7 @@ def _clean_outputs(folder: Path, names: ImageNames, gone: set[str]) -> list[str]
             if names.find(name) not in gone:
                 left.append((name, entry))
             elif isinstance(entry, dict) and entry.get("super_res_filename"):
-                for picture in folder.rglob(Path(str(entry["super_res_filename"])).name):
-                    picture.unlink()
+                _delete_picture(folder, Path(str(entry["super_res_filename"])).name)
         write_entries(folder / FILE, left)
         cleaned.append(FILE)
     if (folder / ENCODINGS).is_dir():
@@ -97,6 +96,13 @@ def _clean_outputs(folder: Path, names: ImageNames, gone: set[str]) -> list[str]
             (folder / ENCODINGS / Path(file).name).unlink(missing_ok=True)
         cleaned.append(ENCODINGS)
     return cleaned
+
+
+def _delete_picture(folder: Path, name: str) -> None:
+    """Delete the pictures of a name that the model's outputs say; a pattern, or another file, is no picture."""
+    for path in pictures_below(folder):
+        if path.name == name:
+            path.unlink()
 
 
 def files_again(run: Run, names: Sequence[str]) -> list[str]:

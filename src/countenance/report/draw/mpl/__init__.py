@@ -11,13 +11,16 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.files import write_text
+from countenance.report import held_equal
 from countenance.report.charts import curve_panels, forests, heat_maps
 from countenance.report.charts.curves import CurveChart
 from countenance.report.draw.interactive import interactive
 from countenance.report.draw.mpl.curves import curve_figure
+from countenance.report.draw.mpl.differences import critical_figure, dumbbell_figure, waterfall_figure
 from countenance.report.draw.mpl.forest import forest_figures
 from countenance.report.draw.mpl.heat_map import heat_figures_of
 from countenance.report.draw.mpl.style import ENDINGS, check_installed, save, svg_of
+from countenance.report.metric_words import words_of
 from countenance.report.results import result_charts, result_grids
 from countenance.report.source import ReportSource
 
@@ -27,13 +30,16 @@ __all__ = [
     "all_figures",
     "check_chart",
     "check_installed",
+    "critical_figure",
     "curve_figure",
     "curve_figures",
+    "dumbbell_figure",
     "forest_figures",
     "heat_figures",
     "save",
     "save_chart",
     "svg_of",
+    "waterfall_figure",
 ]
 
 CHART_ENDINGS = (*ENDINGS, ".html")
@@ -82,6 +88,8 @@ def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
         named += [(f"groups-{forest.metric}", figure) for figure in forest_figures(forest)]
     named += [(f"curve-{name}", figure) for name, figure in curve_figures(source)]
     named += [(f"heat-{name}", figure) for name, figure in heat_figures(source)]
+    held = held_equal.section(source.audit, {m.name: words_of(m, source.task).noun for m in source.metrics})
+    named += [(f"held-equal-{fall.title}", waterfall_figure(fall)) for fall in (held.falls if held else ())]
     return [(re.sub(r"[^\w.@-]+", "-", name)[:80], figure) for name, figure in _numbered(named)]
 
 

@@ -19,7 +19,13 @@ TITLE = 8 * MILLIMETRE
 FOOT = 14 * MILLIMETRE
 MOST_ROWS = 44
 """More lines than these are drawn on a further figure with the same scale."""
-LONGEST = 38
+LONGEST = 42
+LEFT, ACROSS = 0.32, 0.35
+"""Where the axis begins and how wide it is, as shares of the figure."""
+SWATCH = 0.42
+"""Side of the square of a skin tone, as a share of a row."""
+MOST_SWATCHES = 3
+"""A group of more tones than these has the squares of the first and the last."""
 
 
 def forest_figures(forest: Forest) -> list[Any]:
@@ -59,7 +65,7 @@ def whole_figure(forest: Forest) -> Any:
     scale = forest.scale
     with drawing() as Figure:
         figure = Figure(figsize=(WIDTH, height))
-        axes = figure.add_axes((0.27, FOOT / height, 0.40, ROW * lines / height))
+        axes = figure.add_axes((LEFT, FOOT / height, ACROSS, ROW * lines / height))
         for text, size, down in ((forest.title, 9.0, 4.5), (forest.note, 6.5, 9.0)):
             figure.text(0.01, 1 - down * MILLIMETRE / height, shortened(clean(text), 110), fontsize=size)
         axes.set_xlim(scale.low, scale.high)
@@ -95,23 +101,41 @@ def whole_figure(forest: Forest) -> Any:
     return figure
 
 
+def _at(share: float) -> float:
+    """A place across the figure, in the axis's own shares.
+
+    >>> _at(LEFT), round(_at(LEFT + ACROSS), 9)
+    (0.0, 1.0)
+    """
+    return (share - LEFT) / ACROSS
+
+
 def _heading(axes: Any, place: int, block: ForestBlock) -> None:
     across = axes.get_yaxis_transform()
     label = shortened(clean(block.label), LONGEST)
-    axes.text(-0.66, place + 0.08, label, weight="bold", va="center", transform=across)
+    axes.text(_at(0.006), place + 0.08, label, weight="bold", va="center", transform=across)
     unit = clean(block.unit)
-    axes.text(1.80, place + 0.08, unit, ha="right", va="center", color=SOFT, fontsize=6.5, transform=across)
+    axes.text(_at(0.99), place + 0.08, unit, ha="right", va="center", color=SOFT, fontsize=6.5, transform=across)
 
 
 def _row(axes: Any, place: int, row: ForestRow) -> None:
+    from matplotlib.patches import Rectangle
+
     middle = {"va": "center", "transform": axes.get_yaxis_transform()}
-    axes.text(-0.63, place, shortened(clean(row.label), LONGEST), parse_math=False, **middle)
+    shown = row.colours if len(row.colours) <= MOST_SWATCHES else (row.colours[0], row.colours[-1])
+    for k, colour in enumerate(shown):
+        corner = _at(0.018 + 0.014 * k), place - SWATCH / 2
+        across = SWATCH * ROW / (ACROSS * WIDTH)
+        look: dict[str, Any] = {"facecolor": colour, "edgecolor": LINE, "linewidth": 0.4, "clip_on": False}
+        axes.add_patch(Rectangle(corner, across, SWATCH, transform=axes.get_yaxis_transform(), **look))
+    label = shortened(clean(row.label), LONGEST)
+    axes.text(_at(0.018 + 0.014 * len(shown)), place, label, parse_math=False, **middle)
     if math.isfinite(row.estimate):
         if math.isfinite(row.low) and math.isfinite(row.high):
             axes.plot([row.low, row.high], [place, place], color=COLOURS[row.mark], linewidth=1.4)
         axes.plot([row.estimate], [place], **mark(row.mark))
-    axes.text(1.04, place, row.text, **middle)
-    axes.text(1.80, place, row.size, ha="right", color=SOFT, **middle)
+    axes.text(_at(0.686), place, row.text, **middle)
+    axes.text(_at(0.99), place, row.size, ha="right", color=SOFT, **middle)
 
 
 def _legend(figure: Any, forest: Forest) -> None:

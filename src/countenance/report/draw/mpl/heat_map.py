@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from countenance.report.charts.heat_maps import HeatMap, HeatmapCell
-from countenance.report.draw.mpl.style import MILLIMETRE, drawing, mark, shortened
+from countenance.report.draw.mpl.style import MILLIMETRE, drawing, mark, shortened, shortened_apart
 from countenance.report.draw.palette import GRID, INK, SOFT, TINTS
 from countenance.report.names import clean
 from countenance.report.words import MINOR, SEVERE
@@ -16,6 +16,7 @@ ROW = 8.5 * MILLIMETRE
 HEAD, FOOT = 13 * MILLIMETRE, 3 * MILLIMETRE
 NAMES = 0.22
 """The share of the width that the names of the rows take."""
+LONGEST = 26
 MOST_ROWS = 24
 """More rows than these are drawn on a further figure."""
 WIDEST = 30 * MILLIMETRE
@@ -48,11 +49,11 @@ def _figure(heat_map: HeatMap) -> Any:
         figure.text(0.01, 1 - 4 * MILLIMETRE / height, shortened(clean(title), 110), fontsize=8.5)
         head = min(6.5, size)
         room = max(6, int(wide / (head * LETTER)))
-        for place, name in enumerate(heat_map.columns):
-            text = shortened(clean(name), room)
+        for place, text in enumerate(shortened_apart([clean(name) for name in heat_map.columns], room)):
             axes.text(place + 0.5, -0.12, text, ha="center", va="bottom", fontsize=head, color=SOFT)
-        for down, (label, cells) in enumerate(heat_map.rows):
-            axes.text(-0.02 * columns, down + 0.5, shortened(clean(label), 26), ha="right", va="center")
+        labels = shortened_apart([clean(label) for label, _ in heat_map.rows], LONGEST)
+        for down, (label, (_, cells)) in enumerate(zip(labels, heat_map.rows, strict=True)):
+            axes.text(-0.02 * columns, down + 0.5, label, ha="right", va="center")
             for place, cell in enumerate(cells):
                 _cell(axes, place, down, cell, size)
     return figure

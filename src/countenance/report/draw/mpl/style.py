@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -93,6 +93,31 @@ def shortened(text: str, most: int) -> str:
     'resul…a.txt'
     """
     return text if len(text) <= most else f"{text[: most // 2]}…{text[-((most - 1) // 2) :]}"
+
+
+def shortened_apart(texts: Sequence[str], most: int) -> list[str]:
+    """Texts of at most so many characters that still differ: the words that all begin and end with are left out.
+
+    >>> shortened_apart(["Light from above the head", "Light from behind the head", "Light from below the head"], 12)
+    ['…above…', '…behind…', '…below…']
+    >>> shortened_apart(["results-of-monday-a.txt", "all"], 11)
+    ['resul…a.txt', 'all']
+    """
+    short = [shortened(text, most) for text in texts]
+    if len(set(short)) == len(set(texts)):
+        return short
+    words = [text.split() for text in texts]
+    first = _shared(words)
+    last = _shared([part[first:][::-1] for part in words])
+    middles = [" ".join(part[first : len(part) - last]) for part in words]
+    marks = "…" if first else "", "…" if last else ""
+    return [f"{marks[0]}{shortened(middle, most - 2)}{marks[1]}" for middle in middles]
+
+
+def _shared(texts: Sequence[Sequence[str]]) -> int:
+    """How many words all texts begin with, at least one being left of each."""
+    most = min(map(len, texts), default=1) - 1
+    return next((k for k in range(max(most, 0)) if len({text[k] for text in texts}) > 1), max(most, 0))
 
 
 def content_of(figure: Any, ending: str, about: str = "") -> bytes:

@@ -1,24 +1,22 @@
 """A critical-difference picture: models on an axis, and bars over those that the evidence cannot tell apart."""
 
-from collections.abc import Sequence
-
 from markupsafe import Markup
 
-from countenance.report.charts.forest import Forest
+from countenance.report.charts.forest import TiedForest
 from countenance.report.charts.scale import Scale
 from countenance.report.names import shown
 
 WIDTH, LEFT, RIGHT, LINE, BAR = 720, 40, 40, 26, 12
 
 
-def critical(forest: Forest, ties: Sequence[Sequence[int]], title: str, key: str) -> Markup:
+def critical(chart: TiedForest, key: str) -> Markup:
     """Models, each with its interval; a bar joins the places of models that no pair is shown to differ among."""
-    scale, rows = forest.scale, forest.rows
+    scale, rows, ties = chart.forest.scale, chart.forest.rows, chart.ties
     top = 26 + BAR * len(ties)
     height = top + LINE * len(rows) + 30
     out = [
         f'<svg class="curves critical" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="{key}">',
-        f'<title id="{key}">Critical differences: {shown(title)}</title>',
+        f'<title id="{key}">Critical differences: {shown(chart.words)}</title>',
     ]
     for tick, label in scale.labelled:
         x = _x(scale, tick)
