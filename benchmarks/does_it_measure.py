@@ -36,6 +36,7 @@ GROUPS: dict[str, tuple[str, Sides]] = {
     "over 60": ("age", (AGES[7:], ADULTS)),
     "women": ("gender", (["female"], ["male"])),
 }
+EMBEDDINGS = ("dlib", "mobilefacenet")
 ATTRIBUTES = ("gender accuracy", "age error")
 
 
@@ -118,6 +119,12 @@ def one_each(items: Sequence[Item], number: int) -> list[Item]:
     return [first[person] for person in chosen]
 
 
+def by_tone(items: Sequence[Item], number: int) -> list[Item]:
+    """One picture of each of so many people with light and with dark skin."""
+    sides = ([item for item in items if item.facts["tone"] == side] for side in ("light", "dark"))
+    return [item for side in sides for item in one_each(side, number)]
+
+
 def twice(items: Sequence[Item], number: int) -> list[Item]:
     """Two pictures of each of so many people of whom there are two."""
     shots: dict[str, list[Item]] = {}
@@ -125,7 +132,7 @@ def twice(items: Sequence[Item], number: int) -> list[Item]:
         shots.setdefault(item.person, []).append(item)
     pairs = [pictures[:2] for pictures in shots.values() if len(pictures) > 1]
     chosen = np.random.default_rng(7).permutation(len(pairs))[:number]
-    return [item for k in sorted(chosen) for item in pairs[k]]
+    return [item for k in chosen for item in pairs[k]]
 
 
 def ask(study: Study, fairface: Path, happyfaces: Path, root: Path | None) -> tuple[list[Row], dict[str, Any]]:
@@ -140,8 +147,7 @@ def ask(study: Study, fairface: Path, happyfaces: Path, root: Path | None) -> tu
     def add(question: str, measure: str, change: str, first: Gap, second: Gap) -> None:
         rows.append(Row(question, measure, change, first, second, unit_of(measure)))
 
-    toned = [item for item in photographs if item.facts["tone"]]
-    toned_people = one_each([item for item in bare if item.facts["tone"]], 1000)
+    toned, toned_people = (by_tone(items, 90) for items in (photographs, bare))
     for measure in (*DETECTORS, *ATTRIBUTES):
         for group, (fact, sides) in GROUPS.items():
             both = (study.groups(measure, items, fact, sides) for items in (photographs, bare))
@@ -158,10 +164,8 @@ def ask(study: Study, fairface: Path, happyfaces: Path, root: Path | None) -> tu
             add(change, measure, "operation on both", first, study.changed(measure, toned_people, change))
             if change == "mask":
                 add(change, measure, "rendered", first, study.groups(measure, everyone, "masked", (["yes"], ["no"])))
-    shown, rendered = one_each(lfw, 300), one_each(whole, 300)
+    shown, rendered = one_each(lfw, 120), one_each(whole, 120)
     for measure in DETECTORS:
-        smiles = (study.groups(measure, items, "smile", (["yes"], ["no"])) for items in (lfw, whole))
-        add("smile", measure, "as it is", *smiles)
         for change in CHANGES:
             first = study.changed(measure, shown, change)
             add(change, measure, "operation on both", first, study.changed(measure, rendered, change))
@@ -170,12 +174,19 @@ def ask(study: Study, fairface: Path, happyfaces: Path, root: Path | None) -> tu
     return rows + embedding_rows(study, lfw, whole), embedding_levels(study, lfw, whole)
 
 
+def embedding_sets(lfw: list[Item], whole: list[Item]) -> tuple[tuple[list[Item], list[Item]], ...]:
+    """For photographs and for people: 300 pictures to compare with, and those that are changed."""
+    pairs, people = twice(lfw, 100), twice(whole, 150)
+    strangers = [item for item in one_each(lfw, len(lfw)) if item.person not in {pair.person for pair in pairs}]
+    return (pairs + strangers[: 300 - len(pairs)], pairs), (people, people[:80])
+
+
 def embedding_rows(study: Study, lfw: list[Item], whole: list[Item]) -> list[Row]:
     rows = []
-    for model in ("dlib", "mobilefacenet"):
+    for model in EMBEDDINGS:
         for change in ("mask", "dark", "small", "blur"):
             gaps = []
-            for gallery, probes in ((lfw, twice(lfw, 100)), (twice(whole, 300), twice(twice(whole, 300), 100))):
+            for gallery, probes in embedding_sets(lfw, whole):
                 before, after = (study.ranks(model, gallery, probes, name) for name in ("none", change))
                 gaps.append(paired(np.array([after[person] - before[person] for person in after]), share=False))
             rows.append(Row(change, f"{model}, AUC", "operation on both", gaps[0], gaps[1], "share"))
@@ -185,13 +196,10 @@ def embedding_rows(study: Study, lfw: list[Item], whole: list[Item]) -> list[Row
 def embedding_levels(study: Study, lfw: list[Item], whole: list[Item]) -> dict[str, Any]:
     """Areas under the curve as they are, and the gap by tone, which only people can show."""
     levels: dict[str, Any] = {}
-    people = twice(whole, 300)
+    (gallery, pairs), (people, _) = embedding_sets(lfw, whole)
     tone = {item.person: item.facts["tone"] for item in people}
-    for model in ("dlib", "mobilefacenet"):
-        photographs, ranks = (
-            study.ranks(model, lfw, twice(lfw, 100), "none"),
-            study.ranks(model, people, people, "none"),
-        )
+    for model in EMBEDDINGS:
+        photographs, ranks = study.ranks(model, gallery, pairs, "none"), study.ranks(model, people, people, "none")
         sides = [np.array([v for p, v in ranks.items() if tone[p] == side]) for side in ("dark", "light")]
         levels[model] = {
             "photographs_auc": round(float(np.mean(list(photographs.values()))), 4),
@@ -206,7 +214,7 @@ def embedding_levels(study: Study, lfw: list[Item], whole: list[Item]) -> dict[s
 def headline(rows: Sequence[Row]) -> dict[str, Any]:
     """How often people show what photographs show, over all and for groups and conditions."""
     summary = {}
-    parts = {"all": rows, "groups": [r for r in rows if r.question in (*GROUPS, "smile")]}
+    parts = {"all": rows, "groups": [r for r in rows if r.question in GROUPS]}
     parts["conditions"] = [r for r in rows if r not in parts["groups"]]
     for name, chosen in parts.items():
         gaps = [r for r in chosen if sign(r.photographs, MARGINS[r.unit])]

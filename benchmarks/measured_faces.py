@@ -76,19 +76,12 @@ def fairface_items(folder: Path) -> list[Item]:
 
 
 def lfw_items(folder: Path) -> list[Item]:
-    smiling = set((folder / "smile.txt").read_text().split())
-
     def opened(path: Path) -> tuple[Pixels, Floats]:
         pixels = np.ascontiguousarray(cv2.imread(str(path))[:, :, ::-1])
         return pixels, np.array([0.25, 0.25, 0.75, 0.75]) * len(pixels)
 
     return [
-        Item(
-            f"lfw/{path.name}",
-            path.stem.rpartition("_")[0],
-            {"smile": "yes" if path.name in smiling else "no"},
-            lambda p=path: opened(p),
-        )
+        Item(f"lfw/{path.name}", path.stem.rpartition("_")[0], {}, lambda p=path: opened(p))
         for path in sorted((folder / "lfw_originals").glob("*.jpg"))
     ]
 
@@ -106,7 +99,7 @@ def people_items(samples: Sequence[Sample], frame: bool) -> list[Item]:
             "tone": "light" if number <= 3 else "dark" if number >= 8 else "",
             "age": age_group(float(known["age"])),
             "masked": known["masked"],
-            **{name: str(known[name]) for name in ("gender", "smile")},
+            "gender": known["gender"],
             **{name: str(sample.attributes.get(name, "")) for name in ("change", "base")},
         }
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from countenance.suites.mask_fairness.train.augment import draw_mask
 from numpy.typing import NDArray
+
+from countenance.suites.mask_fairness.train.augmented_pictures import draw_mask
 
 Pixels = NDArray[np.uint8]
 Floats = NDArray[np.float64]

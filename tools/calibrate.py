@@ -80,6 +80,8 @@ WORDS = {
     "countenance.auditing.headline.failing": "picks a stored estimate",
     "countenance.auditing.headline.leading": "picks a finding",
     "countenance.auditing.headline.which_interval": "names an interval in words",
+    "countenance.auditing.interval_groups.interval_of": "reads an age group from its name",
+    "countenance.auditing.interval_groups.intervals_of": "reads age groups from their names",
 }
 """Functions whose names or types look like an interval or a verdict and that compute none."""
 COUNTS = {"alarms": "adjusted p", "covers": "interval", "covers_own": "interval", "finds": "detectable effect and plan"}

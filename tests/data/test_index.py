@@ -285,6 +285,7 @@ def test_look_ahead_has_a_budget_of_bytes(discs: Dataset, monkeypatch: pytest.Mo
         (lambda table: table.set_column(9, "subjects", pa.array([None] * 12, pa.string())), "damaged .TypeError"),
         (lambda table: table.slice(0, 5), "5 rows, the manifest says 12"),
         (lambda table: table.append_column("attributes", table["attributes"]), "two columns of one name"),
+        (lambda table: table.set_column(6, "height", pa.nulls(12, pa.int32())), "only one of width and height"),
     ],
 )
 def test_a_damaged_partition_is_refused_by_name(discs: Dataset, tmp_path: Path, damage, message) -> None:

@@ -88,8 +88,8 @@ def line_of(row: dict[str, object], power: float) -> str:
     if row["more"] is None:
         return f"{line}. How many more {target} needs cannot be said."
     more = int(str(row["more"]))
-    both = ", and as large a share more on the other side" if row["both_sides"] else ""
-    return f"{line}; {target} takes about {more:,} more {unit if more == 1 else units}{both}"
+    both = ", and the same share more on the other side" if row["both_sides"] else ""
+    return f"{line}. {target} needs about {more:,} more {unit if more == 1 else units}{both}."
 
 
 def calibration(

@@ -104,6 +104,8 @@ class SampleManifest:
 
     def _sample(self, row: Mapping[str, Any], file: "_PartitionFile", number: int) -> Sample:
         image: LazyImage | StoredImage | UrlImage
+        if (row["width"] is None) != (row["height"] is None):
+            raise ValueError(f"{row['sample']!r:.60} has only one of width and height")
         if row["uri"] is not None and is_url(row["uri"]):
             image = UrlImage(row["uri"], row.get("offset") or 0, row.get("length"))
         elif row["uri"] is None:

@@ -139,7 +139,7 @@ def _put_plot(paper: Paper, forest: Forest, names: tuple[str, str], noun: str) -
         f"{' (right, since lower is better)' if forest.better == 'lower' else ''}.",
         soft=True,
     )
-    for figure in forest_figures(forest):
+    for figure in forest_figures(replace(forest, axis=forest.axis.replace(forest.metric, noun))):
         paper.figure(figure, f"changes of {noun}")
     cells: list[Sequence[str]] = []
     for block in forest.blocks:

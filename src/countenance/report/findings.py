@@ -16,8 +16,8 @@ from countenance.auditing.ratio import Ratio
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label, clean, in_group_order
 
-MOST = 250
-"""More findings than this are in `findings.parquet` alone; the page says so."""
+MOST, FIRST = 600, 250
+"""Of more findings than `MOST` a page holds the first ones, so that it stays light, and says so."""
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,14 @@ from countenance.report.notes import first_notes, together
 from countenance.report.results import result_sections
 from countenance.report.sentences import decision
 from countenance.report.source import Audited, ReportSource, TableSource
+from countenance.report.tiles import EACH_DOT
 from countenance.run import Run
 from countenance.run.file_names import PAGES, REPORT
 from countenance.run.suite import Section, Suite, suite_of
 from countenance.storage import Missing, is_url
 
 LISTED_FAILURES = 200
-NO_PICTURES = "A table has no pictures: each dot is a row."
+NO_PICTURES = f"A table has no pictures{EACH_DOT}."
 KINDS = {
     "image": "the picture could not be read",
     "model": "the model raised an error, hung or crashed",
@@ -231,7 +232,7 @@ def audited(source: Audited) -> dict[str, Any]:
     names = source.names
     lead = next((harm.metric.name for harm in harms(source)), "")
     ordered = findings.in_order(audit.findings)
-    listed = ordered[: findings.MOST]
+    listed = ordered if len(ordered) <= findings.MOST else ordered[: findings.FIRST]
     return {
         "audit": audit,
         "calibration": calibration_hash(),

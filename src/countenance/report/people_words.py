@@ -196,9 +196,13 @@ def tone_name(red: int, green: int, blue: int) -> str:
 def _age(value: str) -> str:
     """Years in words: of a group, or of a range of groups.
 
+    >>> _age("60+")
+    '60 and over'
     >>> _age("0_17"), _age("18_30"), _age("61_100"), _age("18_30–31_60"), _age("senior")
     ('under 18', '18–30', 'over 60', '18–60', '')
     """
+    if older := re.fullmatch(r"(\d+)\+", value):
+        return f"{older[1]} and over"
     groups = [_YEARS.fullmatch(part) for part in re.split(rf"(?<=\d){RANGE}(?=\d+_)", value)]
     if not all(groups):
         return ""

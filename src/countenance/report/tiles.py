@@ -24,6 +24,7 @@ from countenance.report.source import Audited
 MOST_FINDINGS, MOST_PAIRS = 3, 3
 TILE = 168
 MOST_DOTS = 200
+EACH_DOT = ": each dot is a row"
 CONDITIONS = ("masked", "light", "pose")
 LIKE = ("identity", "attr.gender", "attr.age_group", "attr.skin_tone", "attr.light", "attr.pose")
 """What a hit should share with the miss beside it, the first most of all."""
@@ -87,7 +88,8 @@ def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: Gr
         total, wording = len(source.failures), ordered[0].words
     rows = _tile_rows(source, ordered, album, members) if album.samples else []
     dots = [] if rows else _dot_rows(source, ordered)
-    return Failures(rows, dots, "" if rows else album.sentence, total, wording.failed, album.mode != "off", unanswered)
+    why = album.sentence if dots else album.sentence.replace(EACH_DOT, "")
+    return Failures(rows, dots, "" if rows else why, total, wording.failed, album.mode != "off", unanswered)
 
 
 def _tile_rows(source: Audited, ordered: Sequence[Harm], album: Album, members: GroupRows) -> list[TileRow]:
