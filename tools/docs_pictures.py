@@ -32,7 +32,7 @@ from countenance.run import Run
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = "/usr/bin/chromium"
 RUNS = {
-    "twins": ["face_localization", "--model", "haar", "--data", "people:twins"],
+    "twins": ["face_localization", "--model", "haar", "--data", "people:twins", "--by", "skin_tone"],
     "demo": [
         "face_localization",
         "--model",
@@ -156,7 +156,7 @@ def screenshot(page: Any, name: str, least: int, selector: str | None = None) ->
 
 def report_part(folder: Path, run: str, name: str, least: int) -> Image.Image:
     """The first screen of a run's report."""
-    with browser_page(1440, 900) as page:
+    with browser_page(1440, 1200) as page:
         page.goto((run_of(run, folder) / "report.html").resolve().as_uri())
         return screenshot(page, name, least, ".first")
 

@@ -338,11 +338,11 @@ def test_a_plan_for_means_and_people():
     n = TTestIndPower().solve_power(effect_size=0.4, ratio=2, alpha=0.05 / 3 / 2, power=0.8)  # mean and ranks
     assert found.n_effective == pytest.approx(n, abs=1.5) and found.n_per_group == pytest.approx(2.5 * n, abs=4)
     assert found.alpha_each == pytest.approx(0.05 / 6)
-    assert "over 3 comparisons, design effect 2.5" in found.reason and found.effect_name == "d"
+    assert "for 3 comparisons; design effect 2.5" in found.reason and found.effect_name == "d"
     people = plan("mean", effect="diff=3", sd=10, rows_per_unit=4, icc=0.25)
     assert people.deff == pytest.approx(1.75) and people.units_per_group == math.ceil(people.n_per_group / 4)
     assert people.n_per_group % 4 == 0 and people.difference == 3 and people.effect == pytest.approx(0.3)
-    assert f"{people.units_per_group} people with" in people.reason and "over 1 comparison," in people.reason
+    assert f"{people.units_per_group} people with" in people.reason and "for 1 comparison;" in people.reason
     up = plan(baseline=0.2, effect="diff=.1")
     assert "0.2 against 0.3" in up.reason and "0.8 against 0.7" in plan(baseline=0.8, effect="diff=.1").reason
     assert "from" not in up.reason and up.rows_per_unit == 1

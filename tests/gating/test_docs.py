@@ -47,7 +47,8 @@ def test_the_steps_of_the_workflow_run_and_leave_their_files(job: Path) -> None:
     for name in upload["with"]["path"].split("\n"):
         assert (job / name).is_file(), name
     assert json.loads((job / "gate.json").read_text())["passed"]
-    assert (job / "summary.md").read_text().count("## ✅ Gate passed: haar on people") == 2, "after run, and after gate"
+    passed = (job / "summary.md").read_text().count("## ✅ Gate passed: mtcnn on people")
+    assert passed == 2, "after run, and after gate"
 
 
 def test_the_pytest_of_the_page_works(job: Path, monkeypatch) -> None:

@@ -12,11 +12,11 @@ from countenance.metrics import (
     calibration,
     detection,
     identification,
+    intervals,
     keypoints,
+    localization,
     masks,
     parsing,
-    parts,
-    ranking,
     readings,
     topk,
 )
@@ -97,11 +97,11 @@ def test_a_bootstrap_interval_by_hand(level):
     draw = np.random.default_rng(3)
     drawn = [float(np.dot(draw.multinomial(4, np.full(4, 0.25)), values)) for _ in range(50)]
     expected = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    found = ranking.bootstrap_interval(lambda w: float(w @ values), 4, replicates=50, level=level, seed=3)
+    found = intervals.bootstrap_interval(lambda w: float(w @ values), 4, replicates=50, level=level, seed=3)
     assert found == pytest.approx(tuple(expected))
-    assert np.isnan(ranking.bootstrap_interval(lambda w: 1.0, 0)).all()
-    assert np.isnan(ranking.bootstrap_interval(lambda w: math.nan, 3, replicates=5)).all()
-    some = ranking.bootstrap_interval(lambda w: math.inf if w[0] else 2.0, 3, replicates=30)
+    assert np.isnan(intervals.bootstrap_interval(lambda w: 1.0, 0)).all()
+    assert np.isnan(intervals.bootstrap_interval(lambda w: math.nan, 3, replicates=5)).all()
+    some = intervals.bootstrap_interval(lambda w: math.inf if w[0] else 2.0, 3, replicates=30)
     assert some == (2, 2)  # what is not finite is left out
 
 
@@ -174,9 +174,9 @@ def test_no_image_has_no_average_precision():
 def test_shares_of_thresholds_whatever_the_shape():
     chances = np.random.default_rng(0).random((2, 3, 4))
     levels = np.array([0.25, 0.5])
-    found = parts.passed_share(chances, levels)
+    found = localization.passed_share(chances, levels)
     assert found.shape == (2, 3, 4) and np.array_equal(found, (chances >= 0.25) / 2 + (chances >= 0.5) / 2)
-    assert parts.passed_share(np.array(0.5), levels) == 1
+    assert localization.passed_share(np.array(0.5), levels) == 1
 
 
 def test_keypoints_of_people_without_an_area():

@@ -128,8 +128,10 @@ def test_the_dataset_card_counts_everybody(tmp_path: Path) -> None:
     people = load_dataset("people:portraits")
     assert command("data", "card", "people:portraits", "--out", tmp_path / "README.md") == 0
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert card == dataset_card(people) and fields_of(card)["size_categories"] == ["n<1K"]
-    assert "| Images | 800 |" in card and "| Monk 10 (darkest) |" in card and "nobody in these pictures exists" in card
+    assert card == dataset_card(people) and fields_of(card)["size_categories"] == ["1K<n<10K"]
+    assert (
+        "| Images | 1,600 |" in card and "| Monk 10 (darkest) |" in card and "nobody in these pictures exists" in card
+    )
 
 
 @pytest.mark.filterwarnings("ignore")

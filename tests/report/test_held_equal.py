@@ -59,7 +59,7 @@ def test_the_waterfall_ends_where_the_gap_held_equal_is():
 
 
 def test_a_run_measures_its_pictures_and_holds_them_equal(tmp_path):
-    run = ct.evaluate("haar", "face_localization", "people:twins", out=tmp_path / "run", limit=120, workers=1)
+    run = ct.evaluate("haar", "face_localization", "people:portraits", out=tmp_path / "run", limit=120, workers=1)
     scores = run.scores()
     assert set(COLUMNS) <= set(scores.column_names)
     known = [value for value in scores["img.brightness"].to_pylist() if value is not None]
@@ -69,7 +69,7 @@ def test_a_run_measures_its_pictures_and_holds_them_equal(tmp_path):
     by_light = run.audit(by=["img.brightness:quantiles2"], metrics=["recall@0.5"], adjust="holm")
     assert {f.attribute for f in by_light.findings if f.kind == "group"} == {"img.brightness"}
     again = ct.evaluate(
-        f"answers:{tmp_path / 'run'}", "face_localization", "people:twins", out=tmp_path / "again", limit=120
+        f"answers:{tmp_path / 'run'}", "face_localization", "people:portraits", out=tmp_path / "again", limit=120
     )
     assert not [name for name in again.scores().column_names if name.startswith("img.")]
     page = run.report(tmp_path / "r.html").read_text()

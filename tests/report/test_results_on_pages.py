@@ -55,7 +55,7 @@ def verified(tmp_path_factory):
     rng = np.random.default_rng(0)
     people: dict[str, np.ndarray] = {}
     lines = ["file," + ",".join(f"e{i}" for i in range(8))]
-    for sample in list(load_dataset("people:portraits"))[:240]:
+    for sample in sorted(load_dataset("people:portraits"), key=lambda sample: sample.id)[:240]:
         centre = people.setdefault(str(sample.subjects[0].identity), rng.normal(size=8))
         lines.append(",".join([sample.id, *(f"{v:.4f}" for v in centre + rng.normal(size=8) * 0.3)]))
     (folder / "e.csv").write_text("\n".join(lines))

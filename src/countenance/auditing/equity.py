@@ -177,8 +177,9 @@ class _Attribute:
 
 def _worth(side: Side) -> Array:
     """How many trials people's means are worth with one further person at the far end; rows alone are trials."""
-    far = FarEnds(side, SHARE)
-    mean, variance = far.with_one_further(0.0 if float(np.nanmean(side.mean)) >= 0.5 else 1.0)
+    far, known = FarEnds(side, SHARE), np.asarray(side.mean, dtype=float)
+    known = known[~np.isnan(known)]
+    mean, variance = far.with_one_further(0.0 if not known.size or float(known.mean()) >= 0.5 else 1.0)
     with np.errstate(all="ignore"):
         worth = mean * (1 - mean) / variance
     return np.where(np.asarray(side.alone), np.inf, worth)

@@ -60,11 +60,6 @@ def test_a_wrong_root_is_refused(folder: Path, tmp_path: Path) -> None:
             load_dataset(source, root=root)
 
 
-def test_the_shipped_set_says_which_parts_it_lacks() -> None:
-    with pytest.raises(InputError, match="the shipped set has no part 'natural'"):
-        load_dataset("people:natural")
-
-
 @pytest.mark.parametrize(("change", "everywhere"), [("light", True), ("gender", False), ("glasses", False)])
 def test_a_change_may_touch_no_more_than_its_region(folder: Path, change: str, everywhere: bool) -> None:
     row = pq.read_table(folder / "subjects.parquet").to_pylist()[0]

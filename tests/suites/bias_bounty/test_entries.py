@@ -257,7 +257,7 @@ def test_the_shipped_better_finds_non_faces_that_it_never_saw(embedded: Path) ->
     faces = entry.outputs([LazyImage(path).load() for path in files.values()])["face"][:, 0]
     called = {name for name, value in zip(files, faces, strict=True) if value < entry.card.face_threshold}
     assert len(called & outside) >= 35  # of 40
-    assert len(called - outside) <= 3  # of 160
+    assert len(called - outside) <= 6  # of 320
 
 
 def test_shipped_entries_say_what_they_used_labels_for() -> None:

@@ -78,7 +78,7 @@ def test_a_picture_is_shown_only_when_asked_for(rendered):
         page = run.report(gallery=gallery).read_text()
         assert "data:image" in page
         assert Run(run.path).manifest.about["gallery"] == gallery
-    with pytest.raises(InputError, match="expected off, blurred or full"):
+    with pytest.raises(InputError, match="expected one of auto, off, blurred, full"):
         run.report(gallery="some")
 
 

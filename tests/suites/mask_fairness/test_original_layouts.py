@@ -239,11 +239,11 @@ def test_made_data_and_perfect_predictions_come_out_perfect(tmp_path, capsys):
     given = ["--data-directory", data, "--predictions", predictions]
     for name in ("folder", "bafmd-yolo"):
         shown = assess(tmp_path, capsys, name, "--dataset", name, *given)
-        assert counts(shown) == ["160 of 160", "40 of 40", "120 of 120"] and "note" not in shown
+        assert counts(shown) == ["320 of 320", "80 of 80", "240 of 240"] and "note" not in shown
     # the data's classes.txt decides for both: exchanged there, the same numbers mean the same again
     (data / "classes.txt").write_text("mask\nno_mask\n")
     shown = assess(tmp_path, capsys, "exchanged", "--dataset", "folder", *given)
-    assert counts(shown) == ["160 of 160", "120 of 120", "40 of 40"] and "note" not in shown
+    assert counts(shown) == ["320 of 320", "240 of 240", "80 of 80"] and "note" not in shown
 
 
 def test_class_numbers_of_predictions_follow_the_option_then_their_own_file_then_the_data(tmp_path, capsys):

@@ -25,7 +25,7 @@ SHARES = {"labelled": 0.36, "unlabelled": 0.42, "validation": 0.22}
 FEATURES: dict[str, tuple[str, Sequence[str], Sequence[str]]] = {
     "smile": ("smile", ("yes",), ("no",)),
     "mask": ("masked", ("yes",), ("no",)),
-    "glasses": ("glasses", ("round", "square"), ("none",)),
+    "glasses": ("glasses", ("clear", "tinted"), ("none",)),
     "background": ("background", ("outdoor", "room"), ("plain", "studio")),
     "tone": ("skin_tone", [f"monk_{i}" for i in range(1, 5)], [f"monk_{i}" for i in range(7, 11)]),
 }
