@@ -32,7 +32,7 @@ def test_functions_have_the_published_defaults(tmp_path):
         evaluate_task(tmp_path, "fhibe", None, "m", "person_parsing")
     with pytest.raises(InputError, match="no results of m for person_parsing; call evaluate_task first"):
         published.BiasReport("m", "person_parsing", "d", "1", str(tmp_path), "fhibe")
-    with pytest.raises(InputError, match="gallery 'some', expected off, blurred or full"):
+    with pytest.raises(InputError, match="gallery 'some', expected one of auto, off, blurred, full"):
         pages.write_bias_report(None, gallery="some")
     for name in ("b.json", "c.json"):
         helpers.create_folders(str(tmp_path / "a" / "new" / name))
