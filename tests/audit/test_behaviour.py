@@ -104,7 +104,9 @@ def test_our_prefixes_may_be_left_out():
     rows = {"attr.tone": three()["tone"], "m.ok": coins(300), "sample": list(range(300)), "identity": [None] * 300}
     found = audit(rows, ["tone"], ["ok"])
     assert (found.findings[0].attribute, found.findings[0].metric) == ("tone", "ok")
-    assert found.settings["cluster"] == "auto" and found.settings["unit"].startswith("row: each of the 300 rows has another sample")
+    assert found.settings["cluster"] == "auto" and found.settings["unit"].startswith(
+        "row: each of the 300 rows has another sample"
+    )
 
 
 def test_text_in_a_csv_stays_as_written(tmp_path):

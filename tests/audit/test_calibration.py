@@ -19,6 +19,7 @@ def lines():
     return {f"{line.section}: {line.name}": line for line in calibration.lines()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "tables"),
     [

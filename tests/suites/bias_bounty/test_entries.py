@@ -216,6 +216,7 @@ def published() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_the_shipped_entries_score_what_was_published(embedded: Path, tmp_path: Path) -> None:
     """Other processors round otherwise: a few answers may differ."""
     said = published()
@@ -250,6 +251,7 @@ def test_the_documentation_says_what_was_measured() -> None:
         assert all(f"{accuracy[a]:.3f} / {disparity[a]:.3f}" in row for a in ATTRIBUTES)
 
 
+@pytest.mark.slow
 def test_the_shipped_better_finds_non_faces_that_it_never_saw(embedded: Path) -> None:
     entry = BountyEntry("better", threads=1)
     files = image_files(embedded / "holdout")

@@ -62,6 +62,7 @@ def test_faces_lose_all_labels_or_one(made: Path) -> None:
     assert (missing.any(axis=0) & ~missing.all(axis=0)).any()
 
 
+@pytest.mark.slow
 def test_labels_do_not_tell_non_faces(embedded: Path) -> None:
     """Labels of non-faces are drawn from those of faces: no class, and no pair of classes, is theirs more often."""
     from scipy.stats import chi2_contingency
@@ -78,6 +79,7 @@ def test_labels_do_not_tell_non_faces(embedded: Path) -> None:
     assert len({tuple(int(table.codes[n][i]) for n in table.codes) for i in np.flatnonzero(theirs)}) > 40
 
 
+@pytest.mark.slow
 def test_no_file_tells_a_non_face_by_its_kind(embedded: Path) -> None:
     """Suffix, size in pixels and encoder settings are the same for all; order and number say nothing."""
     from PIL import Image
@@ -93,6 +95,7 @@ def test_no_file_tells_a_non_face_by_its_kind(embedded: Path) -> None:
         assert abs(np.mean(places) / len(names) - 0.5) < 0.15
 
 
+@pytest.mark.slow
 def test_an_identity_that_occurs_once_is_not_a_non_face(embedded: Path) -> None:
     """Non-faces share made-up identities of the sizes that persons have, in the organiser's own files too."""
     for split in ("test", "holdout"):
@@ -104,6 +107,7 @@ def test_an_identity_that_occurs_once_is_not_a_non_face(embedded: Path) -> None:
         assert not {people[n] for n in outside} & {who for n, who in people.items() if n not in outside}
 
 
+@pytest.mark.slow
 def test_the_organiser_scores_the_public_test_over_persons(embedded: Path, tmp_path: Path) -> None:
     labels = embedded / "test" / "labels.csv"
     found = score_files(labels, labels, replicates=100)
