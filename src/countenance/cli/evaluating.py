@@ -256,7 +256,7 @@ def demo(
         evaluate(model=other, data="people:twins", out=twins / other)
         shown.append(Run(twins / other))
     further = [(f"{model} on the portraits: its report", out / REPORT)]
-    page = write_twin_page(shown, twins / "index.html", further)
+    page = write_twin_page(shown, twins / "index.html", further, change="skin_tone")
     say(f"pictures countenance view {out}")
     say(f"open     {page.resolve()}")
 

@@ -19,16 +19,19 @@ from countenance.run.file_names import REPORT
 
 @dataclass(frozen=True)
 class ModelLadder:
-    """The first ladder of one run."""
+    """One ladder of one run."""
 
     model: str
     ladder: Ladder
     report: str
 
 
-def write_twin_page(runs: Sequence[Run], out: Path, further: Sequence[tuple[str, Path]] = ()) -> Path:
-    """Write a page with the first ladder of each run, the worst model first, and return its path.
+def write_twin_page(
+    runs: Sequence[Run], out: Path, further: Sequence[tuple[str, Path]] = (), change: str | None = None
+) -> Path:
+    """Write a page with one ladder of each run, the worst model first, and return its path.
 
+    The ladder is that of `change`, so that models are compared by the same thing, or else the run's first one.
     `further` are other pages to name: (what it is, path). Real people are not shown.
     """
     shown = []
@@ -36,7 +39,8 @@ def write_twin_page(runs: Sequence[Run], out: Path, further: Sequence[tuple[str,
         source = ReportSource.of(run)
         rungs = ladders(source, Album.of(source, "auto"))
         if rungs:
-            shown.append(ModelLadder(model_label(run.model_name), rungs[0], _link(run.path / REPORT, out)))
+            chosen = next((ladder for ladder in rungs if ladder.attribute == change), rungs[0])
+            shown.append(ModelLadder(model_label(run.model_name), chosen, _link(run.path / REPORT, out)))
     shown.sort(key=lambda model: -model.ladder.decided)
     rendered = not any(run.manifest.dataset.card.real_people for run in runs)
     text = render.page(
