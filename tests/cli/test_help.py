@@ -36,7 +36,7 @@ def test_the_example_has_the_options_of_its_command_and_all_that_are_required(na
 def test_the_values_of_an_example_are_accepted(name):
     """Types, choices and limits; whether the files are there is not asked."""
     words = shlex.split(EXAMPLES[name])[1 + len(name.split()) :]
-    LEAVES[name].make_context(name, words)
+    assert LEAVES[name].make_context(name, words).command is LEAVES[name]
 
 
 @pytest.mark.parametrize("name", GROUPS)

@@ -211,6 +211,8 @@ class _Versions:
     def ends(self, thing: str) -> Iterator[_Pair]:
         """Of an ordered thing, the last version of each base against the first."""
         rows, labels = self._rows(thing), self._labels(thing)
+        if not len(rows):
+            return
         versions = np.concatenate([rows, np.unique(self.home[self.keys[rows]])]).astype(np.int64)
         order = _numbered(thing, list(dict.fromkeys(labels[row] for row in versions)), self.settings)
         if order is None:

@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from countenance.auditing.headline import failing
+from countenance.auditing.twins import CHANGED
 from countenance.report import numbers, words
 from countenance.report.album import Album
 from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, ForestRow, bounds
@@ -185,7 +186,7 @@ def overall_mark(source: Audited, ordered: Sequence[Harm]) -> str:
 
 def _line(harm: Harm) -> HarmLine:
     label = harm.losing.label
-    if harm.finding.kind == TWINS:
+    if harm.finding.kind == TWINS and harm.losing.group != CHANGED:
         label = f"{harm.finding.attribute.replace('_', ' ')}: {label}"
     return HarmLine(
         label, harm.text, harm.more, harm.swatch, _mark(harm), harm.key if harm.finding.kind == "group" else None

@@ -214,7 +214,7 @@ def twin_label(attribute: str, group: str, names: Any) -> str:
     if group in ("first version", "last version") and "age" in attribute:
         return "youngest copy" if group == "first version" else "oldest copy"
     if group == CHANGED:
-        return f"with another {attribute_label(attribute)}"
+        return f"{attribute_label(attribute)} changed"
     return fixed.get(group) or str(names.who(attribute, group))
 
 

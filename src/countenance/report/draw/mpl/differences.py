@@ -10,9 +10,9 @@ from countenance.report.charts.dumbbells import Dumbbell, Dumbbells
 from countenance.report.charts.forest import TiedForest
 from countenance.report.charts.scale import Scale
 from countenance.report.charts.waterfall import LabelledStep, Waterfall
-from countenance.report.draw.mpl.forest import FOOT, HEAD, LONGEST, ROW, WIDTH
+from countenance.report.draw.mpl.forest import FOOT, HEAD, LONGEST, ROW, WIDTH, frame_rows
 from countenance.report.draw.mpl.style import MILLIMETRE, drawing, mark, shortened
-from countenance.report.draw.palette import COLOURS, GRID, INK, LINE, SOFT
+from countenance.report.draw.palette import COLOURS, INK, LINE, SOFT
 from countenance.report.names import clean
 from countenance.report.words import NONE, SEVERE, UNSURE
 
@@ -77,14 +77,7 @@ def _framed(make: Any, scale: Scale, lines: int, title: str, axis: str) -> tuple
     figure = make(figsize=(WIDTH, height))
     axes = figure.add_axes((0.27, FOOT / height, 0.40, ROW * lines / height))
     figure.text(0.01, 1 - 4.5 * MILLIMETRE / height, shortened(clean(title), 110), fontsize=9.0)
-    axes.set_xlim(scale.low, scale.high)
-    axes.set_ylim(lines - 0.5, -0.5)
-    axes.set_xticks(scale.ticks, [label for _, label in scale.labelled])
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x", color=GRID)
-    axes.set_axisbelow(True)
-    axes.set_xlabel(clean(axis))
+    frame_rows(axes, scale, lines, axis)
     return figure, axes
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from countenance.report.charts.forest import Forest, ForestBlock, ForestRow
+from countenance.report.charts.scale import Scale
 from countenance.report.draw.mpl.style import MILLIMETRE, drawing, mark, shortened
 from countenance.report.draw.palette import COLOURS, GRID, LINE, SOFT
 from countenance.report.names import clean
@@ -57,6 +58,18 @@ def _lines(block: ForestBlock) -> int:
     return len(block.rows) + bool(block.label)
 
 
+def frame_rows(axes: Any, scale: Scale, lines: int, label: str) -> None:
+    """An axis for rows below each other: its scale and ticks across, no frame on the left."""
+    axes.set_xlim(scale.low, scale.high)
+    axes.set_ylim(lines - 0.5, -0.5)
+    axes.set_xticks(scale.ticks, [label for _, label in scale.labelled])
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color=GRID)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(clean(label))
+
+
 def whole_figure(forest: Forest) -> Any:
     """A forest plot on one figure, however long it is."""
     lines = max(1, sum(map(_lines, forest.blocks)))
@@ -68,14 +81,7 @@ def whole_figure(forest: Forest) -> Any:
         axes = figure.add_axes((LEFT, FOOT / height, ACROSS, ROW * lines / height))
         for text, size, down in ((forest.title, 9.0, 4.5), (forest.note, 6.5, 9.0)):
             figure.text(0.01, 1 - down * MILLIMETRE / height, shortened(clean(text), 110), fontsize=size)
-        axes.set_xlim(scale.low, scale.high)
-        axes.set_ylim(lines - 0.5, -0.5)
-        axes.set_xticks(scale.ticks, [label for _, label in scale.labelled])
-        axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
-        axes.grid(axis="x", color=GRID)
-        axes.set_axisbelow(True)
-        axes.set_xlabel(clean(forest.axis))
+        frame_rows(axes, scale, lines, forest.axis)
         if forest.reference is not None and math.isfinite(forest.reference):
             axes.axvline(forest.reference, color=LINE, linewidth=0.9, linestyle=(0, (4, 2)))
             axes.annotate(
