@@ -14,6 +14,8 @@ ADDRESSES = (
     "https://AKIAKEY:SeCrEt@host.example/x",
     "predictions:s3://AKIAKEY:SeCrEt@bucket/boxes.csv",
     "faces=https://AKIAKEY:SeCrEt@host/x",
+    "https://host.example/x?page=1&access_token=SeCrEt",
+    "s3://bucket/run?X-Amz-Signature=SeCrEt&X-Amz-Credential=AKIAKEY",
 )
 
 
@@ -41,7 +43,7 @@ def test_no_command_takes_or_repeats_credentials(words: list[str], address: str,
 def test_what_data_holds_is_stored_and_shown_without_credentials(tmp_path: Path, capsys) -> None:
     data = write_small_dataset(tmp_path / "set", n=12, size=32)
     card = json.loads((data / "card.json").read_text()) if (data / "card.json").exists() else {"name": "faces"}
-    card |= {"citation": "see https://me:SeCrEt@host/x", "warning": "from s3://KEY:SeCrEt@bucket"}
+    card |= {"citation": "see https://me:SeCrEt@host/x", "warning": "s3://KEY:SeCrEt@bucket, http://a/b?token=SeCrEt"}
     (data / "card.json").write_text(json.dumps(card))
     out = tmp_path / "out"
     run = ["run", "face_localization", "--model", "countenance.testing:DiscDetector", "--data", str(data), "--out"]
