@@ -248,11 +248,12 @@ class RunStore(ShardStore):
         """The hash of every file of the run; empty where there is no list."""
         return self.hashes.current()
 
-    def seal(self, names: Iterable[str] | None = None) -> None:
-        """Write down the hash of the files named (of every file of the run, by default)."""
+    def seal(self, names: Iterable[str] | None = None, *, leaving: Sequence[str] = ()) -> None:
+        """Write down the hash of the files named (of every file of the run but those left out, by default)."""
         known = self.sealed()
         entries = [entry.name for entry in self.storage.entries() if is_sealable(entry.name)]
-        own = [name for name in entries if is_own(name) or name in known]  # what a user put beside them is no part
+        parts = [name for name in entries if is_own(name) or name in known]  # what a user put beside them is no part
+        own = [name for name in parts if name not in leaving]
         sealed = own if names is None else [name for name in names if name in entries]
         written = self._hashes_of_writers(sealed) if self.storage.guarded else {}
         fresh = {n: written.get(n) or digest(self.storage.read(n)) for n in sealed if not n.startswith(WORK)}
