@@ -13,7 +13,6 @@ from typing import Any
 from markupsafe import Markup
 
 from countenance.auditing.headline import failing
-from countenance.auditing.twins import CHANGED
 from countenance.report import numbers, words
 from countenance.report.album import Album
 from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, ForestRow, bounds
@@ -21,7 +20,7 @@ from countenance.report.charts.scale import Scale
 from countenance.report.harms import EVERYONE, MISSING, TWINS, Harm, HarmSide, everyone, harms, metric_words
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
-from countenance.report.names import REST, model_label
+from countenance.report.names import REST, Names, attribute_label, model_label
 from countenance.report.sentences import (
     counts_sentence,
     finding_sentence,
@@ -96,8 +95,8 @@ def first_screen(
         overall_mark(source, ordered),
         lead,
         second,
-        [_line(h) for h in who[:MOST_LINES]],
-        [_line(h) for h in when[:MOST_LINES]],
+        [_line(h, source.names) for h in who[:MOST_LINES]],
+        [_line(h, source.names) for h in when[:MOST_LINES]],
         _more(who),
         _more(when),
         _forest(source, ordered),
@@ -184,13 +183,17 @@ def overall_mark(source: Audited, ordered: Sequence[Harm]) -> str:
     return words.mark(source.audit.verdict, words.SEVERE if severe else words.MINOR)
 
 
-def _line(harm: Harm) -> HarmLine:
-    label = harm.losing.label
-    if harm.finding.kind == TWINS and harm.losing.group != CHANGED:
-        label = f"{harm.finding.attribute.replace('_', ' ')}: {label}"
-    return HarmLine(
-        label, harm.text, harm.more, harm.swatch, _mark(harm), harm.key if harm.finding.kind == "group" else None
-    )
+def _line(harm: Harm, names: Names) -> HarmLine:
+    key = harm.key if harm.finding.kind == "group" else None
+    return HarmLine(_line_label(harm, names), harm.text, harm.more, harm.swatch, _mark(harm), key)
+
+
+def _line_label(harm: Harm, names: Names) -> str:
+    """Who loses; a value that twins of a person were given is named with its attribute: "skin tone: Monk 10"."""
+    label, attribute = harm.losing.label, harm.finding.attribute
+    value = harm.finding.kind == TWINS and names.version(attribute, harm.losing.group) is None
+    name = attribute_label(attribute)
+    return f"{name}: {label}" if value and harm.is_person and name not in label else label
 
 
 def _mark(harm: Harm) -> str:
