@@ -155,7 +155,8 @@ def _differing(source: Audited) -> list[Finding]:
 
 def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
     """Those gaps as lines for the lists, without saying who is served worse."""
-    who, when = [], []
+    who: list[HarmLine] = []
+    when: list[HarmLine] = []
     for f in _differing(source):
         noun = metric_words(source, f.metric)[1].noun
         others = source.names.versus(f.attribute, f.versus)
