@@ -54,7 +54,7 @@ def shared() -> Path:
 
 @pytest.fixture
 def fewer_to_train_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A made bounty has a quarter of its pictures in train; test and holdout, which the figures come from, are whole."""
+    """A made bounty has a quarter of train; test and holdout, which the figures come from, are whole."""
     from countenance.suites.bias_bounty import made_data
 
     faces = made_data._faces
