@@ -115,7 +115,7 @@ def json_of(content: bytes | str, place: object) -> Any:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether lists and objects lie in each other more often than in our files: whatever walks through them recurses."""
+    """Whether lists and objects lie in each other more often than in our files: what walks through them recurses."""
     level = [value]
     for _ in range(DEEPEST):
         parts = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
