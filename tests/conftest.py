@@ -52,6 +52,17 @@ def shared() -> Path:
     return SHARED
 
 
+@pytest.fixture
+def fewer_to_train_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A made bounty has a quarter of train; test and holdout, which the figures come from, are whole."""
+    from countenance.suites.bias_bounty import made_data
+
+    faces = made_data._faces
+    monkeypatch.setattr(
+        made_data, "_faces", lambda people, split: list(faces(people, split))[:: 4 if split == "train" else 1]
+    )
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A browser without a window."""
