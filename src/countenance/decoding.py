@@ -61,12 +61,14 @@ def first_line(error: BaseException) -> str:
 
     >>> first_line(ValueError("bad magic\\nmore")), first_line(EOFError()), first_line(KeyError("a"))
     ('bad magic', 'EOFError', "KeyError: 'a'")
+    >>> first_line(ValueError("could not be opened:\\n- method gz"))
+    'could not be opened'
     """
     try:
         text = (getattr(error, "strerror", None) or words_of(error)).strip()
     except Exception:  # an exception of a library may fail even at this
         text = ""
-    line = text.splitlines()[0][:300] if text else ""
+    line = text.splitlines()[0][:300].rstrip(":") if text else ""
     if not line:
         return kind_of(error)
     return f"{kind_of(error)}: {line}" if isinstance(error, LookupError) else line
@@ -115,7 +117,7 @@ def json_of(content: bytes | str, place: object) -> Any:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether lists and objects lie in each other more often than in our files: whatever walks through them recurses."""
+    """Whether lists and objects lie in each other more often than in our files: what walks through them recurses."""
     level = [value]
     for _ in range(DEEPEST):
         parts = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
