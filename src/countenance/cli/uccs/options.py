@@ -52,8 +52,10 @@ LabelList = Annotated[
 ]
 WhichSet = Annotated[Set, typer.Option("--which-set", "-y", help="The set to work on.")]
 Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Print more (-vv is recommended).")]
-VERSION = typer.Option("--protocol-version", min=2, max=3, help="2 or 3; default: what the files themselves show.")
-Version = Annotated[int | None, VERSION]
+Version = Annotated[
+    int | None,
+    typer.Option("--protocol-version", min=2, max=3, help="2 or 3; default: what the files themselves show."),
+]
 Overlap = Annotated[float, typer.Option("--overlap-threshold", "-t", help="Overlap from which a face counts as found.")]
 LogX = Annotated[bool, typer.Option("--log-x", "-s", help="Horizontal axis in logarithmic scale.")]
 OnlyPresent = Annotated[
