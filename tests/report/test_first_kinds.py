@@ -174,3 +174,17 @@ def test_a_page_of_a_thousand_groups_stays_light(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert page.stat().st_size <= 1_500_000 and text.count("<li class=") >= 1000
     assert "940 more groups of site" in text and "The page holds the first 250" in text
+
+
+def test_a_gap_of_a_metric_without_a_direction_is_listed_and_nobody_is_called_served_worse() -> None:
+    rows = {
+        "person_id": [f"p{i}" for i in range(600)],
+        "age_group": ["61_100" if i % 3 == 0 else "18_30" for i in range(600)],
+        "approved": [int(i % 3 != 0 or i % 2 == 0) for i in range(600)],
+    }
+    unnamed_way = ct.audit(rows, ["age_group"], ["approved"])
+    assert unnamed_way.verdict == "disparity" and unnamed_way.findings[0].direction not in ("worse", "better")
+    first = first_screen(AuditSource(unnamed_way, None), "The model")
+    assert [line.text for line in first.who] == ["approved 100\u202f%, over 60 50\u202f%"]
+    assert "none shows a difference" not in first.how_sure and "chance would produce" in first.how_sure
+    assert first.forest is not None and "served worse" not in first.forest.note and "differs" in first.forest.note

@@ -8,9 +8,12 @@ from typing import Any
 import countenance
 from countenance.errors import InputError
 from countenance.gating.evidence import RunEvidence
+from countenance.gating.kinds import RuleNames
 from countenance.gating.outcome import FAIL, PASS, Gate, RuleCheck, RuleOutcome
-from countenance.gating.policy import Policy, read_policy
+from countenance.gating.policy import Policy, Rule, read_policy
 from countenance.gating.rules import DECIDE
+from countenance.report.metric_words import words_of
+from countenance.run.auditing import metrics_of
 from countenance.run.ledger import note_of
 from countenance.run.licences import of_manifest
 from countenance.run.run import Run
@@ -37,8 +40,7 @@ def gate(
     rules = read_policy(policy)
     rules = rules.at_every_look() if any_time else rules
     judged = run if isinstance(run, Run) else Run(run)
-    if not judged.complete:
-        raise InputError(f"{judged.place}: the run did not finish; the same `countenance run` command goes on")
+    judged.require_complete()
     before = baseline if isinstance(baseline, Run) or baseline is None else Run(baseline)
     if before is not None and not any(rule.kind == "regression" for rule in rules.rules):
         raise InputError(
@@ -46,10 +48,8 @@ def gate(
         )
     evidence = RunEvidence(judged, rules, before)
     outcomes = [] if rules.licences is None else [licences(rules, judged)]
-    outcomes += [
-        RuleOutcome.of(rule.name, rule.kind, rule.insufficient, DECIDE[rule.kind](rule.wants, evidence))
-        for rule in rules.rules
-    ]
+    nouns = metric_nouns(judged)
+    outcomes += [_decided(rule, evidence, RuleNames(nouns, spoken=True)) for rule in rules.rules]
     return Gate(
         passed=all(outcome.outcome != FAIL for outcome in outcomes),
         run=judged.place,
@@ -59,11 +59,29 @@ def gate(
         alpha=rules.alpha,
         any_time=rules.any_time,
         rules=outcomes,
+        metric_nouns=nouns,
         licences=of_manifest(judged.manifest),
         countenance=countenance.__version__,
         finished=judged.manifest.finished,
         notes=_notes(rules, judged, before),
     )
+
+
+def metric_nouns(run: Run) -> dict[str, str]:
+    """What pages call the metrics of a run."""
+    task = run.task()
+    return {metric.name: words_of(metric, task).noun for metric in metrics_of(run)}
+
+
+def _decided(rule: Rule, evidence: RunEvidence, names: RuleNames) -> RuleOutcome:
+    """A rule with its checks; a rule that the policy gives no name has its words as title."""
+    checks = DECIDE[rule.kind](rule.wants, evidence)
+    metric = getattr(rule.wants, "metric", None)
+    if isinstance(metric, str):
+        checks = [check if check.metric else check.model_copy(update={"metric": metric}) for check in checks]
+    outcome = RuleOutcome.of(rule.name, rule.kind, rule.insufficient, checks)
+    title = rule.wants.words(names) if rule.name == rule.wants.words() else rule.name
+    return outcome.model_copy(update={"title": title})
 
 
 def _notes(policy: Policy, run: Run, baseline: Run | None) -> list[str]:

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from countenance.auditing.units import plural
 from countenance.gating.bounds import Limits
+from countenance.report.groups import label
 
 Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+
+
+@dataclass(frozen=True)
+class RuleNames:
+    """What metrics and attributes are called in the words of a rule: as the policy writes them, or as pages do."""
+
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    spoken: bool = False
+
+    def metric(self, name: str) -> str:
+        """A metric's name.
+
+        >>> RuleNames({"recall@0.5": "faces found"}).metric("recall@0.5"), RuleNames().metric("recall@0.5")
+        ('faces found', 'recall@0.5')
+        """
+        return self.metrics.get(name, name)
+
+    def attribute(self, name: str) -> str:
+        """An attribute's name.
+
+        >>> RuleNames().attribute("skin_tone"), RuleNames(spoken=True).attribute("skin_tone")
+        ('skin_tone', 'skin tone')
+        """
+        return name.replace("_", " ") if self.spoken else name
+
+    def group(self, attribute: str, group: str) -> str:
+        """One group of an attribute."""
+        return label(attribute, group) if self.spoken else f"{attribute} = {group}"
+
+
+AS_WRITTEN = RuleNames()
 
 
 class StrictRule(BaseModel):
@@ -52,8 +86,8 @@ class EstimateRule(Bound):
             raise ValueError("a group needs by: the attribute that it is a value of")
         return self
 
-    def words(self) -> str:
-        return f"{self.metric}{_of(self.by, self.group)} {self.limit()}"
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
+        return f"{names.metric(self.metric)}{_of(names, self.by, self.group)} {self.limit()}"
 
 
 class GapRule(StrictRule):
@@ -72,8 +106,11 @@ class GapRule(StrictRule):
             raise ValueError("given holds conditions equal between a group and the rest; leave comparison out")
         return self
 
-    def words(self) -> str:
-        return f"gap of {self.metric} by {self.by} at most {self.at_most:g}{_held_equal(self.given)}"
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
+        return (
+            f"gap of {names.metric(self.metric)} by {names.attribute(self.by)} at most {self.at_most:g}"
+            f"{_held_equal(names, self.given)}"
+        )
 
 
 class VerdictRule(StrictRule):
@@ -85,12 +122,13 @@ class VerdictRule(StrictRule):
     given: list[str] | str | None = None
     """Conditions to hold equal: only gaps that remain, or that the conditions hide, count as disparities."""
 
-    def words(self) -> str:
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
         what = "severe disparity" if self.forbid == "severe" else "disparity"
         metric = [self.metric] if isinstance(self.metric, str) else self.metric or []
         by = [self.by] if isinstance(self.by, str) else self.by or []
-        named = f"{' of ' + ', '.join(metric) if metric else ''}{' by ' + ', '.join(by) if by else ''}"
-        return f"no {what}{named}{_held_equal(self.given)}"
+        metrics, attributes = ", ".join(map(names.metric, metric)), ", ".join(map(names.attribute, by))
+        named = f"{' of ' + metrics if metrics else ''}{' by ' + attributes if attributes else ''}"
+        return f"no {what}{named}{_held_equal(names, self.given)}"
 
 
 TWO_RATES = ("fairness_discrepancy_rate", "inequity_rate", "garbe")
@@ -124,8 +162,11 @@ class EquityRule(Bound):
             raise ValueError(f"{self.measure} needs a metric (a name, FMR or FNMR)")
         return self
 
-    def words(self) -> str:
-        return f"{self.measure} of {self.metric or 'FMR and FNMR'} by {self.by} {self.limit()}"
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
+        return (
+            f"{names.attribute(self.measure)} of {names.metric(self.metric or 'FMR and FNMR')} "
+            f"by {names.attribute(self.by)} {self.limit()}"
+        )
 
 
 class PeopleRule(StrictRule):
@@ -134,10 +175,9 @@ class PeopleRule(StrictRule):
     at_least: Annotated[int, Field(ge=1, strict=True)]
     by: str | None = None
 
-    def words(self) -> str:
-        return (
-            f"at least {plural(self.at_least, 'person', 'people')}{f' in each group of {self.by}' if self.by else ''}"
-        )
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
+        each = f" in each group of {names.attribute(self.by)}" if self.by else ""
+        return f"at least {plural(self.at_least, 'person', 'people')}{each}"
 
 
 class FailedImagesRule(StrictRule):
@@ -145,7 +185,7 @@ class FailedImagesRule(StrictRule):
 
     at_most: Share
 
-    def words(self) -> str:
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
         return f"failed images at most {100 * self.at_most:g} %"
 
 
@@ -154,7 +194,7 @@ class SpeedRule(StrictRule):
 
     at_least: Positive
 
-    def words(self) -> str:
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
         return f"at least {self.at_least:g} images per second"
 
 
@@ -166,7 +206,7 @@ class LatencyRule(StrictRule):
     metric: str | None = None
     """The column (default: latency, latency_ms or latency_s, whichever the run has)."""
 
-    def words(self) -> str:
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
         return f"{100 * self.quantile:g} % of images take at most {self.at_most:g} ({self.metric or 'latency'})"
 
 
@@ -177,19 +217,19 @@ class RegressionRule(StrictRule):
     at_most: Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
     by: str | None = None
 
-    def words(self) -> str:
-        return f"{self.metric}{_of(self.by)} worse than the baseline by at most {self.at_most:g}"
+    def words(self, names: RuleNames = AS_WRITTEN) -> str:
+        return f"{names.metric(self.metric)}{_of(names, self.by)} worse than the baseline by at most {self.at_most:g}"
 
 
-def _held_equal(conditions: list[str] | str | None) -> str:
-    names = conditions if isinstance(conditions, str) else ", ".join(conditions or [])
-    return f" with {names} held equal" if names else ""
+def _held_equal(names: RuleNames, conditions: list[str] | str | None) -> str:
+    listed = [conditions] if isinstance(conditions, str) else conditions or []
+    return f" with {', '.join(map(names.attribute, listed))} held equal" if listed else ""
 
 
-def _of(by: str | None, group: str | None = None) -> str:
+def _of(names: RuleNames, by: str | None, group: str | None = None) -> str:
     if by is None:
         return ""
-    return f" of each {by}" if group is None else f" of {by} = {group}"
+    return f" of each {names.attribute(by)}" if group is None else f" of {names.group(by, group)}"
 
 
 Kind = (

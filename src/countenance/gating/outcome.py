@@ -20,6 +20,7 @@ class RuleCheck(BaseModel):
     model_config = ConfigDict(frozen=True)
     about: str
     """What the number is: the metric and the group."""
+    metric: str = ""
     attribute: str = ""
     group: str = ""
     versus: str = ""
@@ -48,6 +49,8 @@ class RuleOutcome(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     name: str
+    title: str = ""
+    """The rule as a page says it: metrics and attributes in words."""
     kind: str
     insufficient: str
     """What the policy says about insufficient evidence."""
@@ -70,7 +73,12 @@ class RuleOutcome(BaseModel):
 
     @property
     def worst(self) -> RuleCheck | None:
-        """The check to name: of those that failed, or else are undecided, the one furthest beyond its limit.
+        """The check to name: of those that failed, or else are undecided, the one furthest beyond its limit."""
+        return next(iter(self.ordered), None)
+
+    @property
+    def ordered(self) -> list[RuleCheck]:
+        """The checks that failed, the undecided, the passed; each furthest beyond its limit first.
 
         A group that does worse comes before one that does better than the others.
         """
@@ -78,8 +86,7 @@ class RuleOutcome(BaseModel):
         def key(check: RuleCheck) -> tuple[int, bool, float]:
             return ORDER.index(check.evidence), check.direction == "better", -_distance(check)
 
-        ordered = sorted(self.checks, key=key)
-        return ordered[0] if ordered else None
+        return sorted(self.checks, key=key)
 
 
 def _distance(check: RuleCheck) -> float:
@@ -102,6 +109,8 @@ class Gate(BaseModel):
     any_time: bool = False
     """Whether intervals hold at every look."""
     rules: list[RuleOutcome]
+    metric_nouns: dict[str, str] = {}
+    """What pages call the metrics."""
     licences: dict[str, str] = {}
     """The licences of what made the run."""
     countenance: str = ""

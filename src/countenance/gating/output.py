@@ -14,7 +14,7 @@ from countenance.gating.sample_sizes import TOO_MANY, needed_words
 from countenance.report import words
 from countenance.report.cards.tables import cell
 from countenance.report.fragments import fragment
-from countenance.report.groups import label, others
+from countenance.report.groups import sides
 from countenance.run.licences import in_words
 
 MOST_LINES = 10
@@ -80,14 +80,14 @@ def rule_line(rule: RuleOutcome) -> str:
 
 def check_line(check: RuleCheck) -> str:
     """One check in few words: who, the number, the interval that decides, and what would decide it."""
-    who = label(check.attribute, check.group) if check.group else ""
+    who, versus = sides(check.attribute, check.group, check.versus) if check.group else ("", "")
     if math.isnan(check.value):
         return f"{who or check.about}: {check.reason}"
     number = f"{shown(check.value)} [{shown(check.low)}, {shown(check.high)}]" if math.isfinite(check.low) else ""
     if not number:
         return f"{who or check.about}: {check.reason.partition(';')[0]}"
-    if check.versus:
-        number += f" against {others(check.attribute, check.versus)}"
+    if versus:
+        number += f" against {versus}"
     if check.evidence == INSUFFICIENT and check.units:
         needed = TOO_MANY if check.needed is None else needed_words(check.needed, check.unit)
         number += f"; needs {needed} (has {check.units:,})"
@@ -96,9 +96,8 @@ def check_line(check: RuleCheck) -> str:
 
 def worst_first(rule: RuleOutcome) -> list[RuleCheck]:
     """The checks to show: those that failed, then those that are undecided; of a rule that passes, a few."""
-    ordered = sorted(rule.checks, key=lambda check: (FAIL, INSUFFICIENT, PASS).index(check.evidence))
-    open_ones = [check for check in ordered if check.evidence != PASS]
-    return open_ones[:MOST_CHECKS] or sorted(ordered, key=_room)[:MOST_PASSED]
+    open_ones = [check for check in rule.ordered if check.evidence != PASS]
+    return open_ones[:MOST_CHECKS] or sorted(rule.checks, key=_room)[:MOST_PASSED]
 
 
 def _room(check: RuleCheck) -> float:
@@ -107,10 +106,11 @@ def _room(check: RuleCheck) -> float:
 
 
 def _rule_words(rule: RuleOutcome) -> str:
+    name = rule.title or rule.name
     if rule.evidence != INSUFFICIENT:
-        return rule.name
+        return name
     meaning = {FAIL: "a failure", WARN: "a warning", PASS: "a pass"}[rule.outcome]
-    return f"{rule.name}: not enough evidence, which the policy makes {meaning}"
+    return f"{name}: not enough evidence, which the policy makes {meaning}"
 
 
 def junit(gate: Gate) -> str:
@@ -186,34 +186,49 @@ def _text(text: str) -> str:
 
 
 def markdown(gate: Gate) -> str:
-    """The outcome as Markdown, for a job summary or a pull request."""
+    """The outcome as Markdown, for a job summary or a pull request: what did not pass first, every check in a fold."""
     sign, word = (SIGNS[PASS], "passed") if gate.passed else (SIGNS[FAIL], "failed")
-    text_lines = [
-        f"## {sign} Gate {word}: {cell(gate.model)} on {cell(gate.dataset)}",
-        "",
-        f"{cell(gate.summary[:1].upper() + gate.summary[1:])}.",
-        "",
-    ]
+    text_lines = [f"## {sign} Gate {word}: {cell(gate.model)} on {cell(gate.dataset)}", ""]
+    text_lines += [f"{cell(tally(gate)[:1].upper() + tally(gate)[1:])}.", ""]
+    open_rules = [*gate.failed, *gate.warnings]
+    if open_rules:
+        text_lines += ["| | rule | worst group, number and the interval that decides |", "|---|---|---|"]
+        for rule in open_rules:
+            worst = check_line(rule.worst) if rule.worst else "nothing to check"
+            text_lines.append(f"| {SIGNS[rule.outcome]} | {cell(rule.title or rule.name)} | {cell(worst)} |")
+        text_lines.append("")
     text_lines += [line for note in gate.notes for line in (f"> {cell(note)}", "")]
+    text_lines += ["<details><summary>Every rule and check</summary>", ""]
     text_lines += ["| | rule | number and the interval that decides | people, images or rows |", "|---|---|---|---:|"]
     for rule in sorted(gate.rules, key=lambda rule: (FAIL, WARN, PASS).index(rule.outcome)):
         text_lines.append(f"| {SIGNS[rule.outcome]} | **{cell(_rule_words(rule))}** | | |")
-        shown = worst_first(rule)
-        for check in shown:
-            size = f"{check.units:,} {check.unit}" if check.units else ""
-            if check.needed:
-                size += f" (needs {needed_words(check.needed, check.unit)})"
-            sign = {PASS: SIGNS[PASS], FAIL: SIGNS[FAIL], INSUFFICIENT: "❔"}[check.evidence]
-            text_lines.append(f"| {sign} | {cell(check.about)} | {cell(check.reason)} | {cell(size)} |")
-        if len(shown) < len(rule.checks):
-            text_lines.append(f"| | and {len(rule.checks) - len(shown)} more | | |")
+        text_lines += _check_lines(rule, gate)
     baseline = f" Baseline: `{cell(gate.baseline)}`." if gate.baseline else ""
-    text_lines += [
-        "",
-        f"Each rule is one test at level {gate.alpha:g}.{baseline} Licences: {cell(in_words(gate.licences))}. ",
-    ]
-    text_lines[-1] += f"Made by countenance {gate.countenance}."
+    licences = f"Licences: {cell(in_words(gate.licences))}. Made by countenance {gate.countenance}."
+    text_lines += ["", "</details>", "", f"Each rule is one test at level {gate.alpha:g}.{baseline} {licences}"]
     return "\n".join(text_lines) + "\n"
+
+
+def _check_lines(rule: RuleOutcome, gate: Gate) -> list[str]:
+    """The checks of a rule as rows of the table."""
+    shown, rows = worst_first(rule), []
+    for check in shown:
+        size = f"{check.units:,} {check.unit}" if check.units else ""
+        if check.needed:
+            size += f" (needs {needed_words(check.needed, check.unit)})"
+        sign = {PASS: SIGNS[PASS], FAIL: SIGNS[FAIL], INSUFFICIENT: "❔"}[check.evidence]
+        rows.append(f"| {sign} | {cell(check_subject(check, gate))} | {cell(check.reason)} | {cell(size)} |")
+    return rows + ([f"| | and {len(rule.checks) - len(shown)} more | | |"] if len(shown) < len(rule.checks) else [])
+
+
+def check_subject(check: RuleCheck, gate: Gate) -> str:
+    """What a check is about, in words: the metric and the group, with the side that it is compared with."""
+    metric = gate.metric_nouns.get(check.metric, check.metric)
+    if not check.group:
+        return metric if check.about == check.metric else check.about
+    who, versus = sides(check.attribute, check.group, check.versus)
+    about = f"{who} against {versus}" if versus else who
+    return f"{metric}: {about}" if metric else about
 
 
 def write_summary(gate: Gate, path: Path | None) -> None:
@@ -240,7 +255,7 @@ def gate_html(gate: Gate) -> str:
     """
     marks = {FAIL: (words.SEVERE, "failed"), WARN: (words.UNSURE, "undecided")}
     rows = [
-        (*marks[rule.outcome], rule.name, check_line(rule.worst) if rule.worst else "")
+        (*marks[rule.outcome], rule.title or rule.name, rule.name, check_line(rule.worst) if rule.worst else "")
         for rule in [*gate.failed, *gate.warnings]
     ]
     passed = sum(rule.outcome == PASS for rule in gate.rules)

@@ -167,6 +167,7 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
             checks.append(
                 RuleCheck(
                     about=about,
+                    metric=f.measure,
                     evidence=FAIL if forbidden else INSUFFICIENT,
                     reason=reason,
                     value=f.difference,

@@ -132,14 +132,31 @@ def counted(change: Change) -> str:
 
 
 def lead(comparison: Comparison) -> list[str]:
-    """The comparison in two or three sentences: everyone, the group that loses most, the gap that moved most."""
+    """The comparison in a few sentences: everyone, the group that loses most, the gap that moved most.
+
+    Where somebody loses by another metric, that is said too.
+    """
     if not comparison.overall:
         return [f"{comparison.b} against {comparison.a}: nothing can be compared."]
-    first = comparison.overall[0]
-    groups = [g for g in comparison.groups if g.metric == first.metric and g.group != UNKNOWN]
-    gaps = [g for g in comparison.gaps if g.metric == first.metric and not g.mirrors]
-    sentences = [_everyone(first), _losers(first, groups, comparison), _gap(gaps, first.better)]
+    first, *others_measured = comparison.overall
+    sentences = [_everyone(first), _losers(first, _groups(comparison, first), comparison), _gap(comparison, first)]
+    sentences += [_further(comparison, change) for change in others_measured]
     return [sentence for sentence in sentences if sentence]
+
+
+def _groups(comparison: Comparison, change: Change) -> list[Change]:
+    return [g for g in comparison.groups if g.metric == change.metric and g.group != UNKNOWN]
+
+
+def _further(comparison: Comparison, change: Change) -> str:
+    """Who loses by a metric that is not the first one; empty where nobody is shown to."""
+    noun = noun_in(change.metric, comparison.settings)
+    if change.verdict == WORSE and not change.small:
+        return f"{noun}: {_everyone(change)}"
+    if any(g.verdict == WORSE and not g.small for g in _groups(comparison, change)):
+        return f"{noun}: {_losers(change, _groups(comparison, change), comparison)}"
+    lost = _gap(comparison, change, lost=True)
+    return f"{noun}: {lost[:1].lower()}{lost[1:]}" if lost else ""
 
 
 def plain(text: str, result: Comparison | Leaderboard) -> str:
@@ -211,12 +228,15 @@ def _losers(first: Change, groups: Sequence[Change], comparison: Comparison) -> 
     )
 
 
-def _gap(gaps: Sequence[Gap], better: str | None) -> str:
+def _gap(comparison: Comparison, change: Change, *, lost: bool = False) -> str:
+    """The gap of a metric that moved most to somebody's disadvantage, else the one that narrowed most."""
+    better = change.better
+    gaps = [g for g in comparison.gaps if g.metric == change.metric and not g.mirrors]
     moved = [told_side(g) for g in gaps if g.verdict == DISPARITY]
     if not moved or better is None:
         return ""
     bad = [g for g in moved if g.direction == WORSE and g.moved != NARROWED]
-    good = [g for g in moved if g.direction == BETTER and g.moved == NARROWED]
+    good = [g for g in moved if g.direction == BETTER and g.moved == NARROWED and not lost]
     shown = sorted(bad or good, key=lambda g: (g.depth, -abs(g.difference)))
     if not shown:
         return ""

@@ -12,8 +12,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from countenance.auditing import Finding
 from countenance.auditing.headline import failing
-from countenance.auditing.twins import CHANGED
+from countenance.auditing.ordering import PERSON
 from countenance.report import numbers, words
 from countenance.report.album import Album
 from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, ForestRow, bounds
@@ -21,7 +22,7 @@ from countenance.report.charts.scale import Scale
 from countenance.report.harms import EVERYONE, MISSING, TWINS, Harm, HarmSide, everyone, harms, metric_words
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
-from countenance.report.names import REST, model_label
+from countenance.report.names import REST, Names, attribute_label, model_label
 from countenance.report.sentences import (
     counts_sentence,
     finding_sentence,
@@ -92,20 +93,21 @@ def first_screen(
     rungs = ladders(source, album)
     lead, second = _lead(source, model, ordered, rungs, too_many_failed)
     who, when = [h for h in ordered if h.is_person], [h for h in ordered if not h.is_person]
+    who_differ, when_differ = _differing_lines(source)
     return FirstScreen(
         overall_mark(source, ordered),
         lead,
         second,
-        [_line(h) for h in who[:MOST_LINES]],
-        [_line(h) for h in when[:MOST_LINES]],
-        _more(who),
-        _more(when),
+        [*(_line(h, source.names) for h in who), *who_differ][:MOST_LINES],
+        [*(_line(h, source.names) for h in when), *when_differ][:MOST_LINES],
+        _more(who, len(who_differ)),
+        _more(when, len(when_differ)),
         _forest(source, ordered),
         failures(source, ordered, Album("off") if rungs else album, members),
         rungs,
         _how_sure(source, ordered, rungs),
         unconfirmed_line(source),
-        _counted(source),
+        _counted(source, ordered),
     )
 
 
@@ -144,8 +146,38 @@ def _lead(
     return head, f"{rest} {wider_sentence(second) if second else ''}".strip()
 
 
-def _more(listed: Sequence[Harm]) -> str:
+def _differing(source: Audited) -> list[Finding]:
+    """The gaps that are shown by a metric of which nobody said which way is better, the largest first."""
+    shown = [f for f in source.audit.findings if f.verdict == words.DISPARITY and f.kind == "group"]
+    shown = [f for f in shown if f.direction not in (words.WORSE, words.BETTER)]
+    return sorted(shown, key=lambda f: -abs(f.difference))
+
+
+def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
+    """Those gaps as lines for the lists, without saying who is served worse."""
+    who: list[HarmLine] = []
+    when: list[HarmLine] = []
+    for f in _differing(source):
+        noun = metric_words(source, f.metric)[1].noun
+        others = source.names.versus(f.attribute, f.versus)
+        values = [numbers.percent(value, f.metric_kind) for value in (f.estimate, f.estimate_versus)]
+        line = HarmLine(
+            source.names.who(f.attribute, f.group),
+            f"{noun} {values[0]}, {others} {values[1]}",
+            "",
+            source.names.swatch(f.attribute, f.group),
+            words.mark(f.verdict, f.severity),
+            (f.metric, f.attribute, f.group),
+        )
+        (who if f.role == PERSON else when).append(line)
+    return who, when
+
+
+def _more(listed: Sequence[Harm], differing: int = 0) -> str:
     """The lines that a list leaves out: "7 more", "7 more in box fit", "7 more, 2 of them in box fit"."""
+    if differing:
+        left_out = len(listed) + differing - MOST_LINES
+        return f"{numbers.count(left_out)} more" if left_out > 0 else ""
     left = listed[MOST_LINES:]
     others = [h for h in left if h.words.noun != listed[0].words.noun]
     nouns = " and ".join(dict.fromkeys(h.words.noun for h in others))
@@ -160,8 +192,9 @@ def _how_sure(source: Audited, ordered: Sequence[Harm], rungs: Sequence[Ladder])
     leading = [h for h in ordered if rungs and h.finding.kind == TWINS and h.finding.attribute == rungs[0].attribute]
     if rungs and not leading:
         return f"{NOT_SHOWN[bool(rungs[0].decided)]} {words.summary(source.audit) if not ordered else ''}".strip()
-    chosen = leading or ordered
-    return words.how_sure(chosen[0].finding, source.audit.settings) if chosen else words.summary(source.audit)
+    chosen = [harm.finding for harm in leading or ordered] or _differing(source)
+    chosen = chosen or [f for f in source.audit.findings if f.verdict == words.DISPARITY]  # somebody is served better
+    return words.how_sure(chosen[0], source.audit.settings) if chosen else words.summary(source.audit)
 
 
 def _wider(ordered: Sequence[Harm]) -> Harm | None:
@@ -184,22 +217,27 @@ def overall_mark(source: Audited, ordered: Sequence[Harm]) -> str:
     return words.mark(source.audit.verdict, words.SEVERE if severe else words.MINOR)
 
 
-def _line(harm: Harm) -> HarmLine:
-    label = harm.losing.label
-    if harm.finding.kind == TWINS and harm.losing.group != CHANGED:
-        label = f"{harm.finding.attribute.replace('_', ' ')}: {label}"
-    return HarmLine(
-        label, harm.text, harm.more, harm.swatch, _mark(harm), harm.key if harm.finding.kind == "group" else None
-    )
+def _line(harm: Harm, names: Names) -> HarmLine:
+    key = harm.key if harm.finding.kind == "group" else None
+    return HarmLine(_line_label(harm, names), harm.text, harm.more, harm.swatch, _mark(harm), key)
+
+
+def _line_label(harm: Harm, names: Names) -> str:
+    """Who loses; a value that twins of a person were given is named with its attribute: "skin tone: Monk 10"."""
+    label, attribute = harm.losing.label, harm.finding.attribute
+    value = harm.finding.kind == TWINS and names.version(attribute, harm.losing.group) is None
+    name = attribute_label(attribute)
+    return f"{name}: {label}" if value and harm.is_person and name not in label else label
 
 
 def _mark(harm: Harm) -> str:
     return words.mark(harm.finding.verdict, harm.finding.severity)
 
 
-def _counted(source: Audited) -> str:
-    """What was looked at: pictures of people."""
-    whole = next(iter(source.overall.values()), None)
+def _counted(source: Audited, ordered: Sequence[Harm]) -> str:
+    """What was looked at: pictures of people, as many as the metric that leads has."""
+    first = ordered[0].metric.name if ordered else ""
+    whole = source.overall.get(first) or next(iter(source.overall.values()), None)
     if whole is None:
         return ""
     noun, nouns = words.cluster_noun(source.audit.settings)
@@ -342,8 +380,11 @@ def rest_words(source: Audited, metric: Metric) -> str:
     """How the other comparisons of a metric ended, as counts of groups."""
     own = [f for f in source.audit.findings if f.metric == metric.name and f.kind in ("group", TWINS)]
     marks = [words.mark_of(f, words.failed_side(f)) for f in own]
+    shown = sum(m in (words.SEVERE, words.MINOR) for m in marks)
+    unknown = sum(f.metric == metric.name for f in _differing(source))
     counts = (
-        (sum(m in (words.SEVERE, words.MINOR) for m in marks), "group served worse", "groups served worse"),
+        (shown - unknown, "group served worse", "groups served worse"),
+        (unknown, "group that differs", "groups that differ"),
         (marks.count(words.FAVOURED), "served better", "served better"),
         (marks.count(words.NONE), "cleared", "cleared"),
         (marks.count(words.UNSURE), "with not enough people to tell", "with not enough people to tell"),

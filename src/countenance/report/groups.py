@@ -1,6 +1,8 @@
 """A group in words where only its attribute and its value are known: in a gate, a comparison or an address."""
 
+from countenance.auditing.twins import BASE, FIRST
 from countenance.report.names import CROSS, REST, Names, attribute_label
+from countenance.report.twin_words import version_words
 
 
 def people(attribute: str, group: str) -> str:
@@ -34,6 +36,21 @@ def others(attribute: str, versus: str) -> str:
     ('everyone else', 'unmasked people')
     """
     return "everyone else" if versus == REST else people(attribute, versus)
+
+
+def sides(attribute: str, group: str, versus: str = "") -> tuple[str, str]:
+    """Both sides of a comparison in few words; nothing for the other side where nothing is compared.
+
+    >>> sides("skin_tone", "monk_3", "rest"), sides("gender", "male", "female")
+    (('Monk 3', 'everyone else'), ('male', 'female'))
+    >>> sides("mask", "changed", "base"), sides("masked", "no")
+    (('with a mask', 'unchanged'), ('unmasked', ''))
+    """
+    versions = [version_words(attribute, side) if versus in (BASE, FIRST) else None for side in (group, versus)]
+    who = versions[0].label if versions[0] else label(attribute, group)
+    if versions[1] or not versus:
+        return who, versions[1].label if versions[1] else ""
+    return who, "everyone else" if versus == REST else label(attribute, versus)
 
 
 def _names(attribute: str, group: str) -> Names | None:

@@ -13,10 +13,9 @@ from countenance.auditing import Estimate, Finding
 from countenance.auditing.directions import LOWER
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.ordering import PERSON
-from countenance.auditing.twins import CHANGED
 from countenance.report import numbers, words
 from countenance.report.metric_words import MetricWords, words_of
-from countenance.report.names import REST, attribute_label
+from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.tasks import Metric
 
@@ -59,6 +58,14 @@ class HarmSide:
             return f"{self.counts} {self.people}"
         many = f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
         return f"{self.counts} pictures of {many}{self.people}"
+
+    @property
+    def many_people(self) -> str:
+        """The people with how many they are: "44 people over 60", "80 pictures of 20 women"."""
+        if not self.pictures:
+            return f"{numbers.count(self.n)} {self.people}"
+        many = f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
+        return f"{numbers.plural(self.n, 'picture')} of {many}{self.people}"
 
 
 @dataclass(frozen=True)
@@ -190,7 +197,7 @@ def size_key(harm: Harm) -> tuple[int, float]:
 
 def sides(finding: Finding, metric: Metric, source: Audited) -> tuple[HarmSide, HarmSide]:
     """Both sides of a comparison."""
-    f, names = finding, source.names
+    f = finding
     rate = f.metric_kind == "rate" and metric.better is not None and f.effect_name != "ratio"
     first = _side(f, f.group, (f.n, f.clusters), (f.estimate, f.low, f.high), metric, source, rate)
     numbers_of_other = (f.estimate_versus, f.low_versus, f.high_versus)
@@ -198,24 +205,7 @@ def sides(finding: Finding, metric: Metric, source: Audited) -> tuple[HarmSide, 
     if f.versus == REST:
         names_of_rest = {"attribute": "", "label": "everyone else", "people": "everyone else"}
         second = HarmSide(**{**second.__dict__, **names_of_rest})
-    elif f.kind == TWINS:
-        first, second = (
-            HarmSide(**{**side.__dict__, "label": twin_label(f.attribute, side.group, names)})
-            for side in (first, second)
-        )
     return first, second
-
-
-def twin_label(attribute: str, group: str, names: Any) -> str:
-    """A version of a person in words."""
-    fixed = {"base": "as they are", "first version": "first version", "last version": "last version"}
-    if group in ("first version", "last version") and "tone" in attribute:
-        return "lightest copy" if group == "first version" else "darkest copy"
-    if group in ("first version", "last version") and "age" in attribute:
-        return "youngest copy" if group == "first version" else "oldest copy"
-    if group == CHANGED:
-        return f"{attribute_label(attribute)} changed"
-    return fixed.get(group) or str(names.who(attribute, group))
 
 
 def _side(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,10 @@ from countenance.report.album import Album
 from countenance.report.harms import TWINS, metric_words
 from countenance.report.members import GroupRows
 from countenance.report.metric_words import MetricWords
-from countenance.report.names import attribute_label, swatch, value_label
+from countenance.report.names import swatch, value_label
 from countenance.report.source import Audited
+from countenance.report.twin_words import UNCHANGED as AS_BEFORE
+from countenance.report.twin_words import changed_label, end_labels, later_copy, thing_words
 from countenance.tasks import Metric
 
 MOST_COLUMNS = 8
@@ -49,7 +51,8 @@ class Ladder:
     """All versions of the people whom one change decides, with the totals of everybody."""
 
     attribute: str
-    thing: str
+    name: str
+    """What changes, as a sentence names it."""
     sentence: str
     about: str
     columns: list[tuple[Markup, str]]
@@ -127,16 +130,16 @@ def _ladder(
     wording = metric_words(source, metric.name)[1]
     shown = _column(source.scores, thing)
     base, change = columns
-    if shown is None:
-        return None
     own = {
         key: [row for row in rows if _is_base(row, base, change) or text_of(row[change]) == thing]
         for key, rows in families.items()
     }
     own = {key: rows for key, rows in own.items() if len(rows) > 1 and any(_is_base(r, base, change) for r in rows)}
-    label = _labels(shown, thing, own, base, change)
-    values = in_order(thing, [label(row) for rows in own.values() for row in rows])
-    if not own or len(values) < 2 or len(values) > MOST_COLUMNS:
+    if not own:
+        return None
+    label, columns_shown = _columns(shown, thing, list(own.values()), lambda row: _is_base(row, base, change))
+    values = list(columns_shown)
+    if len(values) < 2:
         return None
     delta = _delta(metric, source, families)
     rate = _is_rate(families)
@@ -149,7 +152,7 @@ def _ladder(
         : max(0, FIRST_ROWS - len(rows))
     ]
     drawn = [
-        (_person(versions), _rungs(versions, values, album, wording if rate else None, thing)) for versions in rows
+        (_person(versions), _rungs(versions, columns_shown, album, wording if rate else None)) for versions in rows
     ]
     totals = [_total(people, value) for value in values]
     findings = [
@@ -157,10 +160,10 @@ def _ladder(
     ]
     return Ladder(
         thing,
-        attribute_label(thing),
+        thing_words(thing),
         _sentence(thing, len(decided), len(people), wording, None if rate else delta),
         _about(thing, findings, wording, len(decided)),
-        [(swatch(thing, value), _heading(thing, value)) for value in values],
+        [(swatch(thing, value), heading.partition(" (")[0]) for value, heading in columns_shown.items()],
         drawn,
         max(0, len(decided) - len(drawn)),
         totals,
@@ -172,18 +175,30 @@ def _ladder(
     )
 
 
-def _labels(shown: str, thing: str, own: dict[Any, list[dict[str, Any]]], base: str, change: str) -> Any:
-    """What a row's value of the thing is called; of a number with many values, only before and after the change."""
-    values = {text_of(row[shown]) for rows in own.values() for row in rows}
-    if len(values) <= MOST_COLUMNS:
-        return lambda row: text_of(row[shown])
-    before = f"{attribute_label(thing)} as it is"
-    return lambda row: before if _is_base(row, base, change) else f"{attribute_label(thing)} changed"
+Row = dict[str, Any]
+BEFORE, AFTER = "before", "after"
 
 
-def _heading(thing: str, value: str) -> str:
-    label = value_label(thing, value)
-    return label.partition(" (")[0]
+def _columns(
+    shown: str | None, thing: str, families: Sequence[Sequence[Row]], is_base: Callable[[Row], bool]
+) -> tuple[Callable[[Row], str], dict[str, str]]:
+    """In which column a row stands, and the headings of the columns.
+
+    A column per value, where a person has several of them; else one before and one after the change.
+    """
+    if shown is None:
+        return lambda row: BEFORE if is_base(row) else AFTER, {BEFORE: AS_BEFORE, AFTER: changed_label(thing)}
+    values = in_order(thing, [text_of(row[shown]) for rows in families for row in rows])
+    if len(values) <= 2 or (len(values) <= MOST_COLUMNS and any(len(rows) > 2 for rows in families)):
+        return lambda row: text_of(row[shown]), {value: value_label(thing, value) for value in values}
+    if all(isinstance(row[shown], int | float) and len(rows) == 2 for rows in families for row in rows):
+        last = {id(max(rows, key=lambda row: float(row[shown]))) for rows in families}
+        return lambda row: AFTER if id(row) in last else BEFORE, dict(
+            zip((BEFORE, AFTER), end_labels(thing), strict=True)
+        )
+    bases = {text_of(row[shown]) for rows in families for row in rows if is_base(row)}
+    before = value_label(thing, bases.pop()) if len(bases) == 1 else AS_BEFORE
+    return lambda row: BEFORE if is_base(row) else AFTER, {BEFORE: before, AFTER: changed_label(thing)}
 
 
 def _states(rows: Sequence[dict[str, Any]], metric: Metric, delta: float) -> list[bool]:
@@ -221,17 +236,17 @@ def _is_rate(families: dict[Any, list[dict[str, Any]]]) -> bool:
 
 
 def _rungs(
-    versions: dict[str, Version], values: Sequence[str], album: Album, wording: MetricWords | None, thing: str
+    versions: dict[str, Version], columns: Mapping[str, str], album: Album, wording: MetricWords | None
 ) -> list[Rung]:
     """The versions of one person in the order of the columns; without words for a hit and a miss, with their scores."""
     rungs = []
-    for value in values:
+    for value, heading in columns.items():
         if value not in versions:
             rungs.append(Rung("nothing", "", None, ""))
             continue
         row, right = versions[value]
         word = numbers.short(row[VALUE]) if wording is None else wording.right if right else wording.failed
-        about = f"{_person(versions)}, {value_label(thing, value)}: {word}"
+        about = f"{_person(versions)}, {heading}: {word}"
         picture = album.face(row.get("sample"), row.get("subject"), THUMB)
         rungs.append(Rung("right" if right else "failed", word, picture, about))
     return rungs
@@ -243,7 +258,7 @@ def _total(people: Sequence[dict[str, Version]], value: str) -> tuple[int, int]:
 
 
 def _sentence(thing: str, decided: int, people: int, wording: MetricWords, delta: float | None) -> str:
-    what = attribute_label(thing)
+    what = thing_words(thing)
     if delta is not None:
         size = f"the {wording.noun} by {delta:g} or more"
         if not decided:
@@ -256,14 +271,15 @@ def _sentence(thing: str, decided: int, people: int, wording: MetricWords, delta
 
 def _about(thing: str, findings: Sequence[Finding], wording: MetricWords, decided: int) -> str:
     """What stayed the same, and which copy loses."""
-    same = "Same person, same pose, same light, same background: only this one thing changes."
+    rest = ", ".join(f"same {name}" for name in ("pose", "light", "background") if name != thing)
+    same = f"Same person, {rest}: only this one thing changes."
     ends = next((f for f in findings if f.group == "last version" and f.lost is not None), None)
     if ends is None or ends.lost is None or ends.metric_kind != "rate" or not decided:
         return same
-    copy = "darker" if "tone" in thing else "older" if "age" in thing else "later"
+    copy = later_copy(thing)
     if ends.lost == decided == 1 and not ends.gained:
-        return f"{same} The {copy} copy is the one that is {wording.failed}."
+        return f"{same} The {copy} is the one that is {wording.failed}."
     if ends.lost == decided and not ends.gained:
-        return f"{same} In all {decided} the {copy} copy is the one that is {wording.failed}."
+        return f"{same} In all {decided} the {copy} is the one that is {wording.failed}."
     lost = numbers.plural(ends.lost, "person", "people")
-    return f"{same} The {copy} copy is {wording.failed} for {lost}, the other one for {ends.gained or 0}."
+    return f"{same} The {copy} is {wording.failed} for {lost}, the other one for {ends.gained or 0}."

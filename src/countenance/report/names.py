@@ -9,8 +9,10 @@ from markupsafe import Markup, escape
 
 from countenance.auditing import Audit, Finding
 from countenance.auditing.ordering import PERSON, role_of
+from countenance.auditing.twins import TWINS
 from countenance.data.vocabulary import in_order
 from countenance.report.people_words import ValueWords, people_phrase, value_words
+from countenance.report.twin_words import version_words
 from countenance.text import redacted
 
 CROSS = " × "
@@ -85,7 +87,7 @@ def value_label(attribute: str, value: str) -> str:
     """One value in words.
 
     >>> value_label("skin_tone", "monk_10"), value_label("age_group", "0_17"), value_label("hair", "pony_tail")
-    ('Monk 10 (darkest)', 'under 18', 'with pony tail hair')
+    ('Monk 10 (darkest)', 'under 18', 'with a ponytail')
     """
     return value_words(attribute, value).label
 
@@ -152,6 +154,8 @@ class Names:
     def __init__(self, by: Sequence[str], levels: Mapping[str, Sequence[str]], depth: int) -> None:
         self.by = list(by)
         self.levels = {name: list(levels.get(name, ())) for name in by}
+        self.things: frozenset[str] = frozenset()
+        """What is changed on twins: these have versions beside their values."""
         self._attributes: dict[str, tuple[str, ...]] = {}
         for size in range(1, max(1, min(depth, len(by))) + 1):
             for chosen in itertools.combinations(by, size):
@@ -172,7 +176,12 @@ class Names:
         names = cls(list(stated) or [str(name) for name in settings.get("by", [])], ordered, depth)
         for cross in settings.get("crosses") or []:
             names._attributes[CROSS.join(cross)] = tuple(cross)
+        names.things = frozenset(f.attribute for f in audit.findings if f.kind == TWINS)
         return names
+
+    def version(self, attribute: str, group: str) -> ValueWords | None:
+        """The words for a version of twins; None for a value of an attribute."""
+        return version_words(attribute, group) if attribute in self.things else None
 
     def parts(self, attribute: str, group: str) -> list[tuple[str, str]]:
         """A group as pairs of attribute and value, whatever characters the values hold.
@@ -200,6 +209,8 @@ class Names:
         >>> Names(["skin_tone"], {}, 1).group("skin_tone", "monk_3")
         'Monk 3'
         """
+        if version := self.version(attribute, group):
+            return version.label
         return CROSS.join(value_label(name, value) for name, value in self.parts(attribute, group))
 
     def reason(self, finding: Finding) -> str:
@@ -236,6 +247,8 @@ class Names:
 
     def words(self, attribute: str, group: str) -> list[ValueWords]:
         """The words for the values of a group, those about the person first."""
+        if version := self.version(attribute, group):
+            return [version]
         parts = sorted(self.parts(attribute, group), key=lambda part: role_of([part[0]], {}) != PERSON)
         return [value_words(name, value) for name, value in parts]
 
@@ -253,6 +266,8 @@ class Names:
         >>> Names(["skin_tone"], {}, 1).who("skin_tone", "monk_3"), Names(["race"], {}, 1).who("race", "Black")
         ('Monk 3', 'Black')
         """
+        if version := self.version(attribute, group):
+            return version.label
         parts = sorted(self.parts(attribute, group), key=lambda part: role_of([part[0]], {}) != PERSON)
         return ", ".join(
             phrase(name, value) or f"{attribute_label(name)} {value_label(name, value)}" for name, value in parts

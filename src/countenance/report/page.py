@@ -280,8 +280,11 @@ def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
         if value in (None, {}, [], "") or name in SAID_ELSEWHERE:
             continue
         if isinstance(value, dict):
-            parts = (f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in value.items())
-            rows.append((name.replace("_", " "), ", ".join(parts)))
+            parts = (
+                f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in value.items() if v != []
+            )
+            text = ", ".join(parts)
+            rows += [(name.replace("_", " "), text)] if text else []
         else:
             text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
             rows.append((name.replace("_", " "), text))

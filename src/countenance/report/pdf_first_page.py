@@ -20,6 +20,8 @@ from countenance.report.tiles import Failures
 INSIDE = WIDTH - 2 * MARGIN
 RIGHT = "#155f8c"
 TILE, RUNG = 17.0, 16.5
+WIDEST_STEP = 26.0
+"""From one column of a ladder to the next, in mm, where there is room."""
 GAP = 2.0
 
 
@@ -154,21 +156,23 @@ def _failures(paper: Paper, failures: Failures, faces: bool) -> None:
 def _ladder(paper: Paper, ladder: Ladder, faces: bool) -> None:
     pdf, side = paper.pdf, min(RUNG, (INSIDE - 24) / max(1, len(ladder.columns)) - 2)
     x0, y = MARGIN + 24, pdf.get_y()
+    step = max(side + 2, min(WIDEST_STEP, (INSIDE - 24) / max(1, len(ladder.columns))))
     for place, (_, name) in enumerate(ladder.columns):
-        _write(pdf, x0 + place * (side + 2), y, side + 2, name, 7.5)
+        _write(pdf, x0 + place * step, y, step - 1, name, 7.5)
     y += 4.4
     for person, rungs in ladder.rows[:FIRST_ROWS]:
         _write(pdf, MARGIN, y + side / 2, 23, person, 7, soft=True)
         for place, rung in enumerate(rungs):
             if rung.state != "nothing":
-                x = x0 + place * (side + 2)
+                x = x0 + place * step
                 _picture(
                     pdf, rung.picture if faces else None, x, y, side, rung.state == "failed", rung.word, rung.about
                 )
         y += side + 4.4
     _write(pdf, MARGIN, y, 23, f"{ladder.word}, of {ladder.people}", 7, soft=True)
-    for place, (failed, _) in enumerate(ladder.totals):
-        _write(pdf, x0 + place * (side + 2) + side / 2 - 2, y, side, str(failed), 8, bold=True)
+    for place, (failed, n) in enumerate(ladder.totals):
+        total = str(failed) if n == ladder.people else f"{failed} of {n}"
+        _write(pdf, x0 + place * step + side / 2 - 2, y, side, total, 8, bold=True)
     pdf.set_xy(MARGIN, y + 6)
 
 

@@ -20,6 +20,7 @@ from countenance.report.harms import (
 )
 from countenance.report.names import REST
 from countenance.report.source import Audited
+from countenance.report.twin_words import thing_words
 from countenance.report.words import DISPARITY, UNTESTABLE
 
 MOST_NUMBERS = 3
@@ -103,12 +104,12 @@ def harm_sentence(model: str, harm: Harm) -> str:
     """One harm as a sentence."""
     losing, other = harm.losing, harm.other
     if harm.finding.kind == TWINS:
-        changed = harm.finding.attribute.replace("_", " ")
+        alone = f"By {thing_words(harm.finding.attribute)} alone"
         if harm.finding.lost is not None and harm.kind == "rate":
             lost = f"{harm.finding.lost} of {harm.finding.bases} people"
-            return f"Changing {changed} alone, {model} {harm.words.verb} {lost} whom it had {harm.words.right}."
+            return f"{alone}, {model} {harm.words.verb} {lost} whom it had {harm.words.right}."
         values = [numbers.short(side.estimate) for side in (losing, other)]
-        return f"Changing {changed} alone, {harm.words.noun} is {values[0]} ({losing.label}) against {values[1]}."
+        return f"{alone}, {harm.words.noun} is {values[0]} ({losing.label}) against {values[1]}."
     others = "everyone else" if other.group == REST else other.people
     if losing.failed is None and harm.words.share and harm.finding.effect_name != "ratio":
         shares = [numbers.percent(failing_share(s.estimate, harm.metric.better), "rate") for s in (losing, other)]
@@ -116,7 +117,8 @@ def harm_sentence(model: str, harm: Harm) -> str:
         return f"{model} {harm.words.verb} {shares[0]} of {what}."
     if losing.failed is None:
         values = [numbers.short(side.estimate) for side in (losing, other)]
-        return f"{model} serves {losing.people} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
+        many = losing.many_people if harm.finding.effect_name != "ratio" else losing.people
+        return f"{model} serves {many} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
     return f"{model} {harm.words.verb} {losing.failed_people()}, and {other.failed_people()}."
 
 
