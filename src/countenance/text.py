@@ -104,6 +104,16 @@ def one_line(text: str, longest: int = 200) -> str:
     return printable(plain if len(plain) <= longest else plain[: longest - 1] + "…")
 
 
+def bounded(text: str, longest: int = 2000) -> str:
+    """The text without its middle where it is very long: a message that repeats a name from a foreign file.
+
+    >>> bounded("no column xxxxxxxxxxxxxxxxxxxxxxxx; add it", 24)
+    'no column xxxxx … add it'
+    """
+    tail = longest // 4
+    return text if len(text) <= longest else f"{text[: longest - tail - 3]} … {text[-tail:]}"
+
+
 def words_of(error: BaseException) -> str:
     """What an exception says. One of a foreign class may fail at this, in any way: then its kind.
 

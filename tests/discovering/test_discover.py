@@ -1,6 +1,7 @@
 """Slices that nobody labelled: planted ones are found, fair tables are not called, pages and attributes say so."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ from countenance.discovering import discover
 from countenance.discovering.attribute import with_attribute
 from countenance.discovering.candidates import clustered, k_means
 from countenance.discovering.embeddings import from_file
+from countenance.discovering.page import write_page
 from countenance.errors import InputError
 
 
@@ -152,3 +154,26 @@ def test_an_attribute_that_is_there_is_not_overwritten():
     for name, words in (("light", "choose another name"), ("a b", "expected letters")):
         with pytest.raises(InputError, match=words):
             with_attribute(pa.table(table), found, name)
+
+
+def test_a_page_says_slices_in_words_with_counts_and_everyone_on_the_scale(tmp_path):
+    n = 800
+    light = ["dim" if i % 4 == 0 else "even" for i in range(n)]
+    stops = [i / 8 for i in range(n)]
+    table = {
+        "person_id": [f"p{i}" for i in range(n)],
+        "light": light,
+        "img.brightness": [40 + (i * 37 % 101) for i in range(n)],
+        "img.noise": [0.5] * n,
+        "stops": stops,
+        "missed": [float(value == "dim" and i % 8 != 4) for i, value in enumerate(light)],
+    }
+    result = discover(table, "missed", better="lower")
+    assert all("img.noise" not in each.description for each in result.slices), "one bin makes no slice"
+    page = write_page(result, "t", tmp_path).read_text(encoding="utf-8")
+    heading = re.search(r"<h1[^>]*>(.*?)</h1>", page)[1]
+    first = result.slices[0]
+    assert first.description == "light = dim" and "in dim light" in heading
+    assert f"{round(first.estimate * first.n_confirm)} of {first.n_confirm} " in heading
+    shown = re.sub(r' title="[^"]*"', "", page)
+    assert "brightness of the surroundings" in shown and "img.brightness" not in shown and "light = " not in shown

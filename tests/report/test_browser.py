@@ -203,6 +203,9 @@ def test_the_handle_moves_by_keyboard_and_every_verdict_follows(chromium: Any, r
         for _ in range(200):
             page.keyboard.press("ArrowRight")
         page.wait_for_function("() => document.querySelector('.handle .delta').getAttribute('x1') === '100%'")
+        drawn = page.locator(".handle .delta-line").first.bounding_box()
+        track = page.locator(".handle .handle-mark").first.bounding_box()
+        assert abs(drawn["x"] + drawn["width"] / 2 - track["x"] - track["width"]) <= 1.5, "the mark stands where it is"
         page.wait_for_timeout(400)  # rows out of sight follow when the mark rests
         after = rows.evaluate_all("rows => rows.map(row => row.className)")
         limits = rows.evaluate_all("rows => rows.map(row => JSON.parse(row.dataset.row))")

@@ -289,7 +289,7 @@ def test_a_purge_does_not_make_a_changed_table_trusted(tmp_path: Path, data: Pat
     assert any(name in note for note in Run(run.path, verified=False).notes)
     if how == "edited":
         assert command(["audit", str(run.path), "--by", "gender"]) == 2
-        assert "not on the list of hashes" in capsys.readouterr().err
+        assert "scores.parquet: its content is not what was written" in capsys.readouterr().err
     repaired = evaluate(DiscDetector(), TASK, data, out=run.path, shard=16)
     assert verify(repaired.store).problems == [] and traces(run.path, "id0003", "s00006", "s00007") == []
     assert repaired.results()[0].n == 58 and 0.0 not in repaired.scores()["m.recall@0.5"].to_pylist()

@@ -65,7 +65,7 @@ def discover(
         vectors = None if embeddings is None else _vectors(source, embeddings)
         discovery = search(source, metric, embeddings=vectors, **options)
     out.mkdir(parents=True, exist_ok=True)
-    page = write_page(discovery, name, out, dataset, mode)
+    page = write_page(discovery, name, out, dataset, mode, run)
     if json is not None:
         write_json(json, discovery.to_dict())
     for line in _lines(discovery):

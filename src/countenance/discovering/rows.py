@@ -187,4 +187,6 @@ def _choice(name: str, source: Source) -> Choice:
 
 def _literals(covariate: Covariate, places: Array) -> list[Literal]:
     codes = covariate.codes[places]
+    if len(covariate.levels) < 2:  # one value, such as a number with a single bin, makes no slice
+        return []
     return [Literal(covariate.name, level, codes == i) for i, level in enumerate(covariate.levels)]

@@ -107,7 +107,7 @@ def first_screen(
         rungs,
         _how_sure(source, ordered, rungs),
         unconfirmed_line(source),
-        _counted(source),
+        _counted(source, ordered),
     )
 
 
@@ -234,9 +234,10 @@ def _mark(harm: Harm) -> str:
     return words.mark(harm.finding.verdict, harm.finding.severity)
 
 
-def _counted(source: Audited) -> str:
-    """What was looked at: pictures of people."""
-    whole = next(iter(source.overall.values()), None)
+def _counted(source: Audited, ordered: Sequence[Harm]) -> str:
+    """What was looked at: pictures of people, as many as the metric that leads has."""
+    first = ordered[0].metric.name if ordered else ""
+    whole = source.overall.get(first) or next(iter(source.overall.values()), None)
     if whole is None:
         return ""
     noun, nouns = words.cluster_noun(source.audit.settings)

@@ -59,6 +59,14 @@ class HarmSide:
         many = f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
         return f"{self.counts} pictures of {many}{self.people}"
 
+    @property
+    def many_people(self) -> str:
+        """The people with how many they are: "44 people over 60", "80 pictures of 20 women"."""
+        if not self.pictures:
+            return f"{numbers.count(self.n)} {self.people}"
+        many = f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
+        return f"{numbers.plural(self.n, 'picture')} of {many}{self.people}"
+
 
 @dataclass(frozen=True)
 class Harm:

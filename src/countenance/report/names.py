@@ -87,7 +87,7 @@ def value_label(attribute: str, value: str) -> str:
     """One value in words.
 
     >>> value_label("skin_tone", "monk_10"), value_label("age_group", "0_17"), value_label("hair", "pony_tail")
-    ('Monk 10 (darkest)', 'under 18', 'with pony tail hair')
+    ('Monk 10 (darkest)', 'under 18', 'with a ponytail')
     """
     return value_words(attribute, value).label
 

@@ -57,6 +57,34 @@ _WHOLE = {
     ("hair", "afro"): ("with an afro", AFTER),
     ("hair", "bob"): ("with a bob", AFTER),
     ("hair", "bun"): ("with a bun", AFTER),
+    ("hair", "braids"): ("with braids", AFTER),
+    ("hair", "locs"): ("with locs", AFTER),
+    ("hair", "ponytail"): ("with a ponytail", AFTER),
+    ("hair", "pony_tail"): ("with a ponytail", AFTER),
+    ("hair", "fringe"): ("with a fringe", AFTER),
+    ("hair", "crop"): ("with cropped hair", AFTER),
+    ("hair", "buzz"): ("with a buzz cut", AFTER),
+    ("hair", "slick"): ("with slicked hair", AFTER),
+    ("expression", "neutral"): ("with a neutral face", AFTER),
+    ("expression", "smile"): ("smiling", BEFORE),
+    ("expression", "slight_smile"): ("smiling slightly", AFTER),
+    ("expression", "broad_smile"): ("smiling broadly", AFTER),
+    ("expression", "laugh"): ("laughing", BEFORE),
+    ("expression", "smirk"): ("smirking", BEFORE),
+    ("expression", "speaking"): ("speaking", AFTER),
+    ("expression", "shout"): ("shouting", AFTER),
+    ("expression", "wink"): ("winking", BEFORE),
+    ("expression", "squint"): ("squinting", BEFORE),
+    ("expression", "frown"): ("frowning", BEFORE),
+    ("expression", "pursed"): ("with pursed lips", AFTER),
+    ("expression", "eyes_closed"): ("with closed eyes", AFTER),
+    ("expression", "raised_brows"): ("with raised brows", AFTER),
+    ("camera", "clear"): ("in clear pictures", AFTER),
+    ("camera", "noisy"): ("in noisy pictures", AFTER),
+    ("camera", "small"): ("in small pictures", AFTER),
+    ("camera", "compressed"): ("in compressed pictures", AFTER),
+    ("camera", "defocused"): ("out of focus", AFTER),
+    ("camera", "moved"): ("blurred by motion", AFTER),
     ("background", "blur"): ("before a blurred background", AFTER),
     ("background", "room"): ("in a room", AFTER),
     ("background", "studio"): ("in a studio", AFTER),
@@ -74,12 +102,15 @@ _PATTERNS = {
     "headwear": "with a {}",
     "light": "in {} light",
     "background": "before a {} background",
+    "expression": "showing {}",
 }
 _NUMBERED = re.compile(r"\d+\. (\D.*)")
 _OPTION = re.compile(r"\d+\. ?\D")
 _CODED_TONE = re.compile(r"(\d+)\.\s*\[\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\]")
 _MONK = re.compile(r"monk[_ ]?(\d+)", re.IGNORECASE)
 _YEARS = re.compile(r"(\d+)[_–-](\d+)")
+_AGE_BIN = re.compile(r"\[(\d+), (?:(\d+)\)|\+\])")
+"""Ages from the first number up to, but not including, the second; + is no end."""
 _ITA = ((55, "very light"), (41, "light"), (28, "medium"), (10, "tan"), (-30, "brown"), (-math.inf, "dark"))
 
 
@@ -126,6 +157,8 @@ def value_words(attribute: str, value: str) -> ValueWords:
         return ValueWords(f"without {name}")
     if attribute in _PEOPLES:
         return ValueWords(plain, BEFORE)
+    if attribute in ("pronoun", "pronouns"):
+        return ValueWords(plain, AFTER, after=f"who use {plain[:1].lower()}{plain[1:]}")
     if attribute in _PATTERNS and re.fullmatch(r"[a-z ]+", plain):
         return ValueWords(_PATTERNS[attribute].format(plain))
     if value in ("yes", "no"):
@@ -200,9 +233,15 @@ def _age(value: str) -> str:
     '60 and over'
     >>> _age("0_17"), _age("18_30"), _age("61_100"), _age("18_30–31_60"), _age("senior")
     ('under 18', '18–30', 'over 60', '18–60', '')
+    >>> _age("[18, 30)"), _age("[60, +]"), _age("[40, 50) to [60, +]")
+    ('18–29', '60 and over', '40 and over')
     """
     if older := re.fullmatch(r"(\d+)\+", value):
         return f"{older[1]} and over"
+    bins = [_AGE_BIN.fullmatch(part) for part in value.split(TO)]
+    if all(bins):
+        first, end = bins[0][1], bins[-1][2]  # type: ignore[index]
+        return f"{first}–{int(end) - 1}" if end else f"{first} and over"
     groups = [_YEARS.fullmatch(part) for part in re.split(rf"(?<=\d){RANGE}(?=\d+_)", value)]
     if not all(groups):
         return ""

@@ -117,7 +117,8 @@ def harm_sentence(model: str, harm: Harm) -> str:
         return f"{model} {harm.words.verb} {shares[0]} of {what}."
     if losing.failed is None:
         values = [numbers.short(side.estimate) for side in (losing, other)]
-        return f"{model} serves {losing.people} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
+        many = losing.many_people if harm.finding.effect_name != "ratio" else losing.people
+        return f"{model} serves {many} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
     return f"{model} {harm.words.verb} {losing.failed_people()}, and {other.failed_people()}."
 
 

@@ -39,11 +39,10 @@ class FileHashes:
         place = f"{self.storage.place}/{FILES}"
         try:
             listed = json_of(self.storage.read(FILES), place)["files"]
-            to_json(listed).encode()  # half a character, as JSON can write it, is no text
             return {str(name): str(value) for name, value in listed.items()}
         except Missing:
             return {}
-        except (InputError, KeyError, TypeError, AttributeError, UnicodeEncodeError):
+        except (InputError, KeyError, TypeError, AttributeError):
             raise InputError(f"{place}: damaged; the same `countenance run` command repairs it") from None
 
     def write(self, files: Mapping[str, str]) -> None:

@@ -26,7 +26,6 @@ from countenance.run.file_names import (
     RESULTS,
     SCORES,
     SHARDS,
-    WORK,
     is_own,
     is_sealable,
     remedy_of,
@@ -249,16 +248,20 @@ class RunStore(ShardStore):
         return self.hashes.current()
 
     def seal(self, names: Iterable[str] | None = None, *, leaving: Sequence[str] = ()) -> None:
-        """Write down the hash of the files named (of every file of the run but those left out, by default)."""
-        known = self.sealed()
+        """Write down the hash of the files named (of every file of the run but those left alone, by default).
+
+        What the list says of other files stays, whether they are still there or not: a file that was removed is missed.
+        """
+        known, chosen = self.sealed(), None if names is None else set(names)
         entries = [entry.name for entry in self.storage.entries() if is_sealable(entry.name)]
-        parts = [name for name in entries if is_own(name) or name in known]  # what a user put beside them is no part
-        own = [name for name in parts if name not in leaving]
-        sealed = own if names is None else [name for name in names if name in entries]
+        if chosen is None:  # what a user put beside them is no part
+            chosen = {name for name in entries if is_own(name) or name in known} - set(leaving)
+            earlier = {name: value for name, value in known.items() if name in leaving}
+        else:
+            earlier = {name: value for name, value in known.items() if name not in chosen}
+        sealed = [name for name in entries if name in chosen]
         written = self._hashes_of_writers(sealed) if self.storage.guarded else {}
-        fresh = {n: written.get(n) or digest(self.storage.read(n)) for n in sealed if not n.startswith(WORK)}
-        earlier = {} if names is None else known
-        self.hashes.write({name: value for name, value in (earlier | fresh).items() if name in entries})
+        self.hashes.write(earlier | {name: written.get(name) or digest(self.storage.read(name)) for name in sealed})
 
     def _hashes_of_writers(self, names: Sequence[str]) -> dict[str, str]:
         """The hashes of predictions as their writers computed them."""

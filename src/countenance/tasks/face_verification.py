@@ -207,13 +207,13 @@ def _threshold(
             apart = Comparisons.of(calibration.vectors, calibration.identity, fmr=options.rate, seed=whole.seed)
             threshold, _ = apart.accepted_at_rate(options.rate, lambda first, second: None)
             people, pairs = len(apart.sizes), apart.impostors
-            source = f"{report.smallest(threshold, options.rate)} {pairs} impostor pairs of {people} other people"
+            source = f"{report.smallest(threshold, options.rate)} {pairs:,} impostor pairs of {people:,} other people"
             source += f" (calibration {options.calibration})"
             compared.accepted(threshold.score, accept, step)
         else:
             pairs = compared.impostors
             threshold, _ = compared.accepted_at_rate(options.rate, accept, step)
-            source = f"{report.smallest(threshold, options.rate)} all {pairs} impostor pairs, which are also measured"
+            source = f"{report.smallest(threshold, options.rate)} all {pairs:,} impostor pairs, which are also measured"
         note = report.too_few(pairs, options.rate)
         return report.Operating.of(vectors, threshold.score, source, note, options.rate)
 

@@ -3,6 +3,8 @@
   "use strict";
   var WORDS = { harm: "served worse", better: "served better", unknown: "not enough people to tell", out: "no gap of that size", untested: "too few to test" };
 
+  var GROUPED = new Intl.NumberFormat("en"), AT_ONCE = 100;
+
   function effect(from, to) { return Math.abs(2 * Math.asin(Math.sqrt(to)) - 2 * Math.asin(Math.sqrt(from))); }
 
   // How many times as large a group must be so that a gap of delta would be seen; see growth in auditing/power.py.
@@ -30,7 +32,7 @@
     var more = Math.ceil(row.n * times(row, delta)) - row.n;
     if (!(more > 0)) return "almost on the limit";
     if (more > 10000) return "more people than a study can collect";
-    return more.toLocaleString("en") + " more " + (more === 1 ? nouns[0] : nouns[1]);
+    return GROUPED.format(more) + " more " + (more === 1 ? nouns[0] : nouns[1]);
   }
 
   Array.prototype.forEach.call(document.querySelectorAll(".handle"), function (box) {
@@ -45,7 +47,22 @@
       return row;
     });
     var counts = {}, height = rows.length ? rows[0].item.offsetHeight || 25 : 25, asked = false, later = 0;
+    var top = 0, seen = ticks.clientHeight, width = 0, places = {};
+    Array.prototype.forEach.call(box.querySelectorAll("[data-count]"), function (count) { places[count.getAttribute("data-count")] = count; });
     rows.forEach(function (row) { counts[row.state] = (counts[row.state] || 0) + 1; });
+
+    // While it moves, the mark is a thin layer of its own: nothing under it is painted again. Sizes are read when they change, not while it moves.
+    var mark = document.createElement("span");
+    mark.className = "delta-line"; mark.hidden = true; mark.setAttribute("aria-hidden", "true");
+    ticks.insertBefore(mark, ticks.firstChild);
+    function measure() { seen = ticks.clientHeight; width = line.ownerSVGElement.clientWidth || line.ownerSVGElement.getBoundingClientRect().width; }
+    function stand(delta) {
+      var place = zero + per * delta;
+      mark.style.transform = "translateX(" + place / 100 * width + "px)";
+      line.setAttribute("x1", place + "%"); line.setAttribute("x2", place + "%"); // not shown while the layer is
+    }
+    if (window.ResizeObserver) new ResizeObserver(function () { measure(); stand(Math.max(0, Number(input.value))); }).observe(ticks);
+    measure();
 
     function say(row, delta) {
       var text = delta === audited ? row.first : decides(row, row.state, delta, nouns);
@@ -57,34 +74,42 @@
         say(row, delta);
       });
     }
-    // Rows that can be seen follow at once, the others when the mark rests.
+    // Rows that can be seen follow at once, the others some at a time when the mark rests.
     function showVisible(delta) {
-      var from = Math.max(0, Math.floor(ticks.scrollTop / height) - 2), to = from + Math.ceil(ticks.clientHeight / height) + 4;
+      var from = Math.max(0, Math.floor(top / height) - 2), to = from + Math.ceil(seen / height) + 4;
       show(rows.slice(from, to), delta);
       clearTimeout(later);
-      later = setTimeout(function () { show(rows, delta); }, 150);
+      later = setTimeout(showRest, 150, delta, 0);
+    }
+    function showRest(delta, from) {
+      show(rows.slice(from, from + AT_ONCE), delta);
+      if (from + AT_ONCE < rows.length) later = setTimeout(showRest, 16, delta, from + AT_ONCE);
     }
     function move() {
       asked = false;
       var delta = Math.max(0, Number(input.value)), moved = false;
-      line.setAttribute("x1", zero + per * delta + "%");
-      line.setAttribute("x2", zero + per * delta + "%");
+      if (mark.hidden) { mark.hidden = false; box.classList.add("moved"); }
+      stand(delta);
       output.textContent = Number((scale * delta).toFixed(2)) + (unit ? " " + unit : "");
       rows.forEach(function (row) {
         var state = stateAt(row, delta);
         if (state === row.state) return;
         counts[row.state] -= 1; counts[state] = (counts[state] || 0) + 1; row.state = state; moved = true;
       });
-      if (moved) Array.prototype.forEach.call(box.querySelectorAll("[data-count]"), function (count) {
-        count.textContent = counts[count.getAttribute("data-count")] || 0;
+      if (moved) Object.keys(places).forEach(function (state) {
+        var text = String(counts[state] || 0);
+        if (places[state].textContent !== text) places[state].textContent = text;
       });
       showVisible(delta);
     }
     function soon() { if (!asked) { asked = true; requestAnimationFrame(move); } }
     input.disabled = false;
     input.addEventListener("input", soon);
-    ticks.addEventListener("scroll", function () { showVisible(Math.max(0, Number(input.value))); });
-    window.addEventListener("beforeprint", function () { input.value = audited; move(); show(rows, audited); });
+    ticks.addEventListener("scroll", function () { top = ticks.scrollTop; showVisible(Math.max(0, Number(input.value))); });
+    window.addEventListener("beforeprint", function () {
+      input.value = audited; move(); show(rows, audited);
+      mark.hidden = true; box.classList.remove("moved");
+    });
   });
 })();
 

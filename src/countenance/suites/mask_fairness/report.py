@@ -36,7 +36,7 @@ def sections(source: ReportSource) -> list[Section]:
     text = render.template(TEMPLATES, "rules.html.j2").render(
         rows=[(row, TITLES[row.metric], cells(row)) for row in assessment.significant()],
         not_assessable=[(TITLES[metric], reason) for metric, reason in assessment.not_assessable.items()],
-        disparities=numbers.plural(disparities, "disparity", "disparities"),
+        disparities=numbers.plural(disparities, "disparity", "disparities") if disparities else "no disparity",
         **assessment.tally(),
     )
     return [("two-rules", "Two rules, side by side", Markup(text))]  # noqa: S704 - an autoescaped template
