@@ -122,6 +122,7 @@ def folder(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
             del sys.modules[name]
 
 
+@pytest.mark.usefixtures("fewer_to_train_on")
 @pytest.mark.parametrize("page", JOBS)
 def test_a_job_is_done_as_its_page_says(page: str, folder: Path) -> None:
     run_page(f"how-to/{page}", folder)

@@ -24,6 +24,7 @@ def test_there_are_four() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["bias_bounty", "own_detector", "production_table", "verification"]
 
 
+@pytest.mark.usefixtures("fewer_to_train_on")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,6 @@
 """The pool: results in order, deaths survived, nothing left running."""
 
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -149,3 +150,13 @@ def test_a_worker_that_is_asked_stays_and_one_that_ends_is_told_and_replaced(tmp
         mortal.ask({"mark": str(tmp_path / "mark")})
     assert mortal.ask({"mark": str(tmp_path / "mark")}) == "survived"
     mortal.close()
+
+
+def test_a_worker_of_a_run_imports_no_audit() -> None:
+    """Every worker pays for what it imports, and a run may start hundreds."""
+    code = "import sys, countenance.run.engine.worker; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "countenance.run.engine.worker" in loaded
+    others = ("countenance.auditing", "countenance.report", "countenance.suites", "scipy", "pandas", "typer")
+    assert [name for name in loaded if name.startswith(others)] == []

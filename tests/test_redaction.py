@@ -14,6 +14,8 @@ ADDRESSES = (
     "https://AKIAKEY:SeCrEt@host.example/x",
     "predictions:s3://AKIAKEY:SeCrEt@bucket/boxes.csv",
     "faces=https://AKIAKEY:SeCrEt@host/x",
+    "https://host.example/x?page=1&access_token=SeCrEt",
+    "s3://bucket/run?X-Amz-Signature=SeCrEt&X-Amz-Credential=AKIAKEY",
 )
 
 
@@ -41,7 +43,8 @@ def test_no_command_takes_or_repeats_credentials(words: list[str], address: str,
 def test_what_data_holds_is_stored_and_shown_without_credentials(tmp_path: Path, capsys) -> None:
     data = write_small_dataset(tmp_path / "set", n=12, size=32)
     card = json.loads((data / "card.json").read_text()) if (data / "card.json").exists() else {"name": "faces"}
-    card |= {"citation": "see https://me:SeCrEt@host/x", "warning": "from s3://KEY:SeCrEt@bucket"}
+    card |= {"name": "faces of https://me:SeCrEt@host/x", "licence": "CC0-1.0 (https://me:SeCrEt@host/x)"}
+    card |= {"citation": "see https://me:SeCrEt@host/x", "warning": "s3://KEY:SeCrEt@bucket, http://a/b?token=SeCrEt"}
     (data / "card.json").write_text(json.dumps(card))
     out = tmp_path / "out"
     run = ["run", "face_localization", "--model", "countenance.testing:DiscDetector", "--data", str(data), "--out"]
@@ -50,6 +53,11 @@ def test_what_data_holds_is_stored_and_shown_without_credentials(tmp_path: Path,
     assert command(["card", str(out / "run"), "--out", str(out / "card.md")]) == 0
     assert command(["data", "card", str(data), "--out", str(out / "data.md")]) == 0
     assert command(["data", "show", str(data)]) == 0
+    assert command(["data", "croissant", str(data), "--out", str(out / "croissant.json")]) == 0
+    for form in ("coco", "folder"):
+        assert command(["data", "export", str(data), "--format", form, "--out", str(out / form)]) == 0
+    for what, name in (("figures", "figure.svg"), ("every-eval-ever", "record.json"), ("summary", "summary.md")):
+        assert command(["export", str(out / "run"), "--what", what, "--out", str(out / name)]) == 0
     for path in out.rglob("*"):
         assert not path.is_file() or b"SeCrEt" not in path.read_bytes(), path
     assert "SeCrEt" not in "".join(capsys.readouterr())

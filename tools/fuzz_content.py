@@ -2,6 +2,7 @@
 
     python tools/fuzz_content.py [--seed 0] [--cases 2000] [--kind run]
     python tools/fuzz_content.py --case 1234 --seed 0      # one case again, with what it prints
+    python tools/fuzz_content.py --case 1234 --seed 0 --keep NAME   # its file becomes an item of the hostile corpus
 
 `tools/fuzz.py` damages bytes, which a run's hashes notice at once. Here the content of a file is changed by its own
 grammar (a value of JSON, the type of a column, the member of an archive, a word of YAML) and the list of hashes is
@@ -11,6 +12,7 @@ was touched.
 """
 
 import argparse
+import base64
 import contextlib
 import faulthandler
 import io
@@ -34,6 +36,7 @@ from tests.hostile.items import COMMANDS, Item  # noqa: E402
 from tests.hostile.making import make_good, resealed  # noqa: E402
 from tests.hostile.sweep import judged, untouched, world  # noqa: E402
 
+KEPT = ROOT / "tests" / "hostile" / "kept"
 SECONDS = 30
 TOGETHER = 20
 """Cases of one process; it starts as a copy of one that has imported the package."""
@@ -74,8 +77,8 @@ ADDED = {
 """Files that the good input does not have."""
 
 
-def drawn(number: int, seed: int, kind: str | None) -> tuple[str, str, list[str], Callable[[Path], str]]:
-    """A case: its kind, the name of its command, the command, and what changes the input and says how."""
+def drawn(number: int, seed: int, kind: str | None) -> tuple[str, str, str, Callable[[Path], str]]:
+    """A case: its kind, the name of its command, the file that is changed, and what changes it and says how."""
     draw = random.Random(f"{seed}:{number}")
     chosen = kind or draw.choices(("run", "data", "predictions", "policy"), (60, 20, 12, 8))[0]
     file = draw.choice(FILES[chosen])
@@ -103,20 +106,23 @@ def drawn(number: int, seed: int, kind: str | None) -> tuple[str, str, list[str]
             resealed(folder / "run")
         return f"{file}: {'; '.join(notes)}"
 
-    return chosen, name, COMMANDS[chosen][name], change
+    return chosen, name, file, change
 
 
 def one_case(number: int, options: argparse.Namespace, good: Path, place: Path) -> list[str]:
     """Run a case in this process; what is wrong with how it ended."""
     from countenance.cli.app import run
 
-    chosen, name, words, change = drawn(number, options.seed, options.kind)
+    chosen, name, file, change = drawn(number, options.seed, options.kind)
+    words = COMMANDS[chosen][name]
     place.mkdir()
     canary = place / "canary"
     os.environ["CANARY"] = str(canary)
     note, text = "", io.StringIO()
     with world(good, Item(str(number), chosen, lambda folder: None), place) as folder:
         note = change(folder)
+        if options.keep:
+            keep(folder / file, file, chosen, name, options.keep)
         (folder / "out").mkdir(exist_ok=True)
         os.chdir(folder)
         before, start = untouched(folder), time.process_time()
@@ -131,6 +137,14 @@ def one_case(number: int, options: argparse.Namespace, good: Path, place: Path) 
     shutil.rmtree(place, ignore_errors=True)
     tail = re.sub(r"\s+", " ", text.getvalue()[-700:])
     return [f"{number} {name}: {problem}: {note!r:.300}\n    {tail}" for problem in problems]
+
+
+def keep(path: Path, file: str, kind: str, command: str, name: str) -> None:
+    """Put the file of a case into the hostile corpus, where the sweep and the quick tests run commands on it."""
+    content = base64.b64encode(path.read_bytes()).decode()
+    about = {"file": file, "kind": kind, "commands": [command], "seal": file != "run/files.json", "content": content}
+    KEPT.mkdir(exist_ok=True)
+    (KEPT / f"{name}.json").write_text(json.dumps(about, indent=1) + "\n")
 
 
 def _work(numbers: list[int], options: argparse.Namespace, root: Path, report: Path) -> int:
@@ -198,7 +212,10 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--kind", choices=sorted(FILES))
     parser.add_argument("--case", type=int, help="one case again")
+    parser.add_argument("--keep", metavar="NAME", help="with --case: put the changed file into the hostile corpus")
     options = parser.parse_args()
+    if options.keep and options.case is None:
+        parser.error("--keep needs --case, the finding whose file is put into the corpus")
     start = time.monotonic()
     findings = sweep(options)
     print("\n".join(findings))

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("scipy")
 
 from countenance_people.camera import Camera, head_angles, level, orbit
-from countenance_people.light import lamp_scale, rig
+from countenance_people.light import half_size, lamp_scale, rig
 
 
 def turned(axis: str, degrees: float) -> np.ndarray:
@@ -56,3 +56,15 @@ def test_no_lamp_stands_before_the_camera(distance: float) -> None:
             scale = lamp_scale(lamp, 1.0, distance)
             assert scale * lamp.distance > distance or abs(lamp.azimuth) > 45
             assert scale == 1.0 or distance > lamp.distance
+
+
+def test_a_lamp_stays_before_the_wall() -> None:
+    aim = np.array([-0.6, 0.75, 0.28])
+    middle = np.array([0, 3.2, 1.3]) + aim * 3.9
+    half = half_size(2.1, middle, aim / np.linalg.norm(aim), 7.2)
+    assert 0 < half < 2.1
+    across = np.cross(aim, [0, 0.01, 1])
+    across /= np.linalg.norm(across)
+    up = np.cross(across, aim / np.linalg.norm(aim))
+    corners = [middle + half * (x * across + y * up) for x in (-1, 1) for y in (-1, 1)]
+    assert max(corner[1] for corner in corners) == pytest.approx(7.1)

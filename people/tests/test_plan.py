@@ -116,7 +116,7 @@ def undo(change: str, spec: PictureSpec, base: PictureSpec) -> PictureSpec:
     return {
         "skin_tone": lambda: who("skin_tone"),
         "age": lambda: who("years"),
-        "gender": lambda: who("gender", "phenotype", "brow"),
+        "gender": lambda: who("gender", "phenotype", "face_shape", "brow", "beard", "lipstick"),
         "hair": lambda: who("hair_style"),
         "mask": lambda: worn("mask"),
         "glasses": lambda: worn("glasses"),
@@ -222,3 +222,19 @@ def test_a_mouth_outside_the_face_box_is_skin() -> None:
     label[6, 5] = CODE["nose"]
     fixed = no_mouth_outside(label, [1.0, 1.0, 4.0, 4.0])
     assert (fixed[2, 2], fixed[6, 6], fixed[6, 5]) == (CODE["mouth"], CODE["skin"], CODE["nose"])
+
+
+def test_a_hood_or_headscarf_never_lies_over_a_collar(full: Plan) -> None:
+    worn = [spec.persons[0] for spec in full if spec.change == "headwear"]
+    assert {person.headwear for person in worn} >= {"hood", "headscarf"}
+    assert all(person.layer == "none" for person in worn if person.headwear in ("hood", "headscarf"))
+
+
+def test_a_twin_of_the_other_gender_differs_in_jaw_brows_and_stubble_or_lipstick(core: Plan) -> None:
+    bases = {spec.sample: spec.persons[0].identity for spec in core if spec.part == "twins" and spec.base is None}
+    for spec in (spec for spec in core if spec.change == "gender"):
+        before, after = bases[str(spec.base)], spec.persons[0].identity
+        assert after.gender != before.gender and after.seed == before.seed
+        assert (after.beard == "stubble") == (after.gender == "male") and after.lipstick == (after.gender == "female")
+        wider = after.face_shape["chin-width-incr"] > before.face_shape["chin-width-incr"]
+        assert wider == (after.gender == "male") or abs(before.face_shape["chin-width-incr"]) > 0.5

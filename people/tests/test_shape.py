@@ -7,8 +7,9 @@ import pytest
 
 pytest.importorskip("anny", reason="needs anny")
 
+from countenance_people.clothes import sleeve_field
 from countenance_people.draw import draw_identity, draw_person
-from countenance_people.shape import BODY_VERTICES, CHIN, load_template, pose_body
+from countenance_people.shape import BODY_PARTS, BODY_VERTICES, CHIN, load_template, pose_body
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 BROW = (0.030, -0.140, 0.757)
@@ -39,3 +40,12 @@ def test_a_child_has_a_large_head_for_its_body() -> None:
         for group in ("0_17", "18_30")
     }
     assert share["0_17"] > 1.1 * share["18_30"]
+
+
+def test_a_long_sleeve_ends_before_the_hand() -> None:
+    template = load_template()
+    points = template.canonical[:BODY_VERTICES]
+    hands = np.isin(template.body_part, [BODY_PARTS.index(f"{side} hand") for side in ("Left", "Right")])
+    forearm = (np.abs(points[:, 0]) > 0.36) & (np.abs(points[:, 0]) < 0.44) & (points[:, 2] > 0.15)
+    covered = sleeve_field(points, "long")
+    assert (covered[hands] < 0.01).all() and (covered[forearm & ~hands] > 0).all()

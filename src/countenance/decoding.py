@@ -23,6 +23,8 @@ MEMORY = 4 << 30
 """Bytes that one table may take; the setting COUNTENANCE_MAX_MEMORY changes it."""
 EXPANSION = 64
 """A table may take so many times the size of its file where that is more."""
+DEEPEST = 100
+"""Lists and objects of a JSON text that lie in each other."""
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|[\ud800-\udfff]")
 """How half of a character beyond the first 65,536 can stand in JSON; the two halves of one stand so too."""
 OURS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE)
@@ -59,12 +61,14 @@ def first_line(error: BaseException) -> str:
 
     >>> first_line(ValueError("bad magic\\nmore")), first_line(EOFError()), first_line(KeyError("a"))
     ('bad magic', 'EOFError', "KeyError: 'a'")
+    >>> first_line(ValueError("could not be opened:\\n- method gz"))
+    'could not be opened'
     """
     try:
         text = (getattr(error, "strerror", None) or words_of(error)).strip()
     except Exception:  # an exception of a library may fail even at this
         text = ""
-    line = text.splitlines()[0][:300] if text else ""
+    line = text.splitlines()[0][:300].rstrip(":") if text else ""
     if not line:
         return kind_of(error)
     return f"{kind_of(error)}: {line}" if isinstance(error, LookupError) else line
@@ -90,6 +94,9 @@ def json_of(content: bytes | str, place: object) -> Any:
     >>> json_of("[" * 100_000, "a.json")
     Traceback (most recent call last):
     countenance.errors.InputError: a.json: not JSON (nested too deeply)
+    >>> json_of("[" * 300 + "]" * 300, "a.json")
+    Traceback (most recent call last):
+    countenance.errors.InputError: a.json: not JSON (nested too deeply)
     >>> json_of('["\\\\ud800"]', "a.json")
     Traceback (most recent call last):
     countenance.errors.InputError: a.json: not JSON (half a character, which cannot be stored)
@@ -98,6 +105,8 @@ def json_of(content: bytes | str, place: object) -> Any:
         value = json.loads(content)
         if _HALVES.search(content if isinstance(content, str) else content.decode("latin-1")):
             json.dumps(value, ensure_ascii=False).encode()
+        if _is_deep(value):
+            raise RecursionError
         return value
     except UnicodeEncodeError:
         raise InputError(f"{place}: not JSON (half a character, which cannot be stored)") from None
@@ -105,6 +114,17 @@ def json_of(content: bytes | str, place: object) -> Any:
         raise InputError(f"{place}: not JSON (nested too deeply)") from None
     except ValueError as error:
         raise InputError(f"{place}: not JSON ({first_line(error)})") from None
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether lists and objects lie in each other more often than in our files: what walks through them recurses."""
+    level = [value]
+    for _ in range(DEEPEST):
+        parts = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
+        level = [inner for part in parts for inner in part if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def regular_file(path: Path | str) -> Path:

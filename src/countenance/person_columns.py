@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 PERSON_COLUMNS = (
     "identity",
@@ -31,6 +32,7 @@ def person_column(names: Iterable[str]) -> str | None:
     return next((known[name] for name in PERSON_COLUMNS if name in known), None)
 
 
+@lru_cache(4096)
 def _plain(name: str) -> str:
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip().removeprefix("attr."))
     return re.sub(r"[\s_-]+", "_", split).casefold()

@@ -23,7 +23,11 @@ _IN_URL = re.compile(
     )""",
     re.VERBOSE,
 )
-_IN_QUERY = re.compile(r"\b(X-Amz-(?:Signature|Credential|Security-Token)|AWSAccessKeyId|Signature|sig)=[^&\s\"'<>]+")
+_IN_QUERY = re.compile(
+    r"""(\b(?:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token)|AWSAccessKeyId|Signature|sig)
+        | (?<=[?&;])(?:[\w-]{0,40}[_-])?(?:token|api_?key|password|passwd|pwd|secret))=[^&\s"'<>]+""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def redacted(text: str) -> str:
@@ -37,6 +41,8 @@ def redacted(text: str) -> str:
     's3:/…@bucket: no such file, C:/me@x'
     >>> redacted("s3://KEY%3ASECRET%40bucket/run, s3://bucket/me%40x")
     's3://…@bucket/run, s3://bucket/me%40x'
+    >>> redacted("https://host/x?page=2&access_token=abc of s3://bucket/run?X-Amz-Signature=abc")
+    'https://host/x?page=2&access_token=… of s3://bucket/run?X-Amz-Signature=…'
     """
     if ":/" in text:
         text = _IN_URL.sub(rf"\1{HIDDEN}@", text)
@@ -50,12 +56,14 @@ def redacted(text: str) -> str:
 
 
 def has_credentials(url: str) -> bool:
-    """Whether a URL carries a name or a password.
+    """Whether a URL carries a name, a password, a token or a signature.
 
     >>> has_credentials("s3://KEY:SECRET@bucket/run"), has_credentials("s3://bucket/me@x")
     (True, False)
+    >>> has_credentials("https://host/x?token=abc"), has_credentials("token=abc")
+    (True, False)
     """
-    return bool(_IN_URL.search(url))
+    return bool(_IN_URL.search(url)) or ("://" in url and bool(_IN_QUERY.search(url)))
 
 
 def refuse_credentials(url: str) -> None:
@@ -94,6 +102,16 @@ def one_line(text: str, longest: int = 200) -> str:
     """
     plain = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
     return printable(plain if len(plain) <= longest else plain[: longest - 1] + "…")
+
+
+def bounded(text: str, longest: int = 2000) -> str:
+    """The text without its middle where it is very long: a message that repeats a name from a foreign file.
+
+    >>> bounded("no column xxxxxxxxxxxxxxxxxxxxxxxx; add it", 24)
+    'no column xxxxx … add it'
+    """
+    tail = longest // 4
+    return text if len(text) <= longest else f"{text[: longest - tail - 3]} … {text[-tail:]}"
 
 
 def words_of(error: BaseException) -> str:

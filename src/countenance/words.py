@@ -33,6 +33,10 @@ MISSING = frozenset(
     }
 )
 """Cells that say that something is not known. `none` is not among them: glasses may be none."""
+NOT_KNOWN = frozenset(
+    {"unknown", "not known", "not stated", "unspecified", "undisclosed", "prefer not to say", "unbekannt", "inconnu"}
+)
+"""Words that say so as well; in a column of words they are a group, in a column of numbers they are no number."""
 YES = frozenset({"yes", "y", "true", "t", "ja", "j", "wahr", "oui", "vrai", "si", "sí", "verdadero"})
 NO = frozenset({"no", "n", "false", "f", "nein", "falsch", "non", "faux", "falso"})
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
@@ -47,6 +51,15 @@ def is_missing(text: str) -> bool:
     (True, True, False, False)
     """
     return text.strip().casefold() in MISSING
+
+
+def is_no_number_known(text: str) -> bool:
+    """Whether a cell of a column of numbers says that the number is not known.
+
+    >>> is_no_number_known("Unknown"), is_no_number_known("N/A"), is_no_number_known("old")
+    (True, True, False)
+    """
+    return is_missing(text) or text.strip().casefold() in NOT_KNOWN
 
 
 def plain_float(value: object) -> float:

@@ -470,3 +470,30 @@ def test_what_a_file_leaves_unsaid_is_said(tmp_path):
 def test_outputs_that_say_two_things_or_nothing_are_refused(tmp_path, text, said):
     with pytest.raises(InputError, match=said):
         read(written(tmp_path, text, "p.json"), Boxes)
+
+
+FORMAT_OF_MY_OWN = """
+import countenance as ct
+
+def read(path, wanted):
+    boxes = {image: ct.Boxes([[10, 10, 40, 40]]) for image in wanted.names.ids}
+    return ct.Predictions(str(path), "mine", boxes)
+
+MINE = ct.Format("mine", "anything", (ct.Boxes,), lambda path: False, read)
+"""
+
+
+def test_the_command_line_names_a_format_of_ones_own(tmp_path, capsys):
+    """`--setting format=path.py:attr` is `settings={"format": …}`; a setting without a value is refused."""
+    from countenance.cli.app import run as command
+
+    (tmp_path / "my_format.py").write_text(FORMAT_OF_MY_OWN)
+    (tmp_path / "saved.mine").write_text("")
+    words = ["run", "face_localization", "--model", f"predictions:{tmp_path}/saved.mine", "--data", "people:portraits"]
+    words += ["--by", "gender", "--limit", "8", "--out", str(tmp_path / "run"), "-q"]
+    assert command([*words, "--setting", f"format={tmp_path}/my_format.py:MINE"]) == 0
+    assert command(words) == 2 and "--setting format=module:attr" in capsys.readouterr().err
+    assert command([*words, "--setting", "format"]) == 2
+    assert "--setting 'format': expected NAME=VALUE" in capsys.readouterr().err
+    assert command([*words, "--setting", "format=a", "--setting", "format=b"]) == 2
+    assert "format is given twice" in capsys.readouterr().err

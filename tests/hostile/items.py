@@ -129,6 +129,12 @@ def runs() -> list[Item]:
             table("run/answers/00000.parquet", lambda: {"x": [1]}),
             ("export", "view"),
         ),
+        Item(
+            "hash-is-a-deep-list",
+            RUN,
+            edit("files.json", lambda f: {"files": f["files"] | {"run.json": json.loads(deep(900))}}, seal=False),
+            ("export", "verify"),
+        ),
         Item("column-of-views", RUN, column("img.people", "string_view", "x"), ("gate",)),
         Item("column-of-flags", RUN, column("img.sharpness", "bool_", True), ("leaderboard", "compare")),
         Item("acting-names", RUN, edit("run.json", acting), ("report", "card", "export", "view")),

@@ -2,8 +2,8 @@
 
     python tests/hostile/sweep.py [--only NAME] [--jobs 2]
 
-A finding is: exit 3 or a signal, a traceback, exit 2 without a sentence, more than 60 s, memory beyond the limit, code
-of a stranger that ran, or anything outside the item that was touched.
+A finding is: exit 3 or a signal, a traceback, exit 2 without a sentence or with one of more than 5,000 characters, more
+than 60 s, memory beyond the limit, code of a stranger that ran, or anything outside the item that was touched.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from tests.hostile.items import COMMANDS, Item, corpus  # noqa: E402
 from tests.hostile.making import make_good  # noqa: E402
 
 SECONDS, MEMORY = 60, 6 << 30
+LONGEST_LINE = 5000
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -66,6 +67,8 @@ def judged(code: int | None, text: str, canary: Path, before: dict[str, str], af
         found.append("traceback")
     if code == 2 and not text.strip():
         found.append("exit 2 without a sentence")
+    if code == 2 and any(len(line) > LONGEST_LINE for line in text.splitlines()):
+        found.append("a very long line")
     if CONTROL.search(text):
         found.append("control character on the terminal")
     if canary.exists():

@@ -18,7 +18,7 @@ from countenance.report.draw.mpl import curve_figure, forest_figures, save
 from countenance.report.draw.mpl.forest import MOST_ROWS, parts_of
 from countenance.report.markup import put_markup
 from countenance.report.page import context
-from countenance.report.paper import Paper
+from countenance.report.paper import Paper, Swatch
 from countenance.report.source import ReportSource
 from countenance.run import Run
 
@@ -148,7 +148,7 @@ def test_markup_is_put_on_paper_in_its_order() -> None:
         def heading(self, text: str, size: float) -> None:
             done.append(("heading", text))
 
-        def facts(self, facts: list[tuple[str, str]]) -> None:
+        def facts(self, facts: list[tuple[str, list[object]]]) -> None:
             done.append(("facts", facts[0]))
 
         def table(self, columns, rows, right) -> None:  # type: ignore[no-untyped-def]
@@ -159,13 +159,17 @@ def test_markup_is_put_on_paper_in_its_order() -> None:
         "<p>One &lt;b&gt; <strong>two</strong>.</p><svg><title>hidden</title></svg><h3>Head</h3><table>"
         "<caption class='hidden'>not shown</caption><thead><tr><th>group</th><th>n</th></tr></thead><tbody>"
         "<tr><th>a<span class='sub'>b</span></th><td>1,204</td></tr><tr><th>short row</th></tr></tbody></table>"
-        "<dl><dt>age</dt><dd>in years</dd></dl><ul><li>item</li></ul>",
+        "<dl><dt>age</dt><dd>in years</dd><dt>tone</dt><dd>Here: "
+        "<svg class='swatch'><rect fill='rgb(102,78,65)'/></svg> dark;\n"
+        "<svg class='swatch'><rect fill='#c6b49d'/></svg> light.<svg><rect fill='#000000'/></svg></dd></dl>"
+        "<ul><li>item</li></ul>",
     )
     assert done == [
         ("text", "One <b> two."),
         ("heading", "Head"),
         ("table", (["group", "n"], [["a b", "1,204"], ["short row"]], "LR")),
-        ("facts", ("age", "in years")),
+        ("facts", ("age", ["in years"])),
+        ("facts", ("tone", ["Here: ", Swatch(102, 78, 65), "dark; ", Swatch(198, 180, 157), "light."])),
         ("text", "· item"),
     ]
 

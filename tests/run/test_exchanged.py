@@ -182,6 +182,41 @@ def test_a_damaged_large_table_is_named_as_the_user_knows_it(runs: Path, tmp_pat
     assert f"{runs / 'many'}/scores/00001.parquet" in str(caught.value) and "countenance-" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("many/scores/00001.parquet", ["audit", "--by", "gender", "--adjust", "holm", "-q"]),
+        ("many/scores/00001.parquet", ["gate", "--policy", "gate.yaml"]),
+        ("many/scores/00001.parquet", ["report", "--out", "page.html"]),
+        ("many/results.json", ["report", "--out", "page.html"]),
+        ("single/answers/00001.parquet", ["export", "--what", "coco", "--out", "boxes.json"]),
+    ],
+)
+@pytest.mark.parametrize("how", ["removed", "folder"])
+def test_a_file_that_was_removed_is_refused_like_an_edited_one(
+    runs: Path, name: str, words: list[str], how: str, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(runs)
+    Path("gate.yaml").write_text("insufficient: warn\nrules:\n- estimate: {metric: recall@0.5, at_least: 0.1}\n")
+    place, _, file = name.partition("/")
+    words = [words[0], place, *words[1:]]
+    assert command(words) == 0
+    Path(name).unlink()
+    if how == "folder":
+        Path(name).mkdir()
+    assert command(words) == 2
+    assert f"{place}/{file}: missing; the same `countenance run` command makes it again" in capsys.readouterr().err
+    assert command([*words, "--unverified"]) == 0
+
+
+def test_predictions_of_a_run_that_did_not_finish_are_not_exported(runs: Path, capsys) -> None:
+    place = runs / "single" / "run.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"status": "running"}))
+    (runs / "single" / "answers" / "00001.parquet").unlink()
+    assert command(["export", str(runs / "single"), "--what", "coco", "--out", str(runs / "boxes.json")]) == 2
+    assert "the run did not finish" in capsys.readouterr().err and not (runs / "boxes.json").exists()
+
+
 class Linking(LocalStorage):
     """A disk on which a link is put in place of a file, or of the folder that it is in, right after the look at it."""
 

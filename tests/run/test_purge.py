@@ -268,6 +268,50 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.parametrize("how", ["edited", "removed"])
+def test_a_purge_does_not_make_a_changed_table_trusted(tmp_path: Path, data: Path, how: str, capsys) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    run = make(data, tmp_path / "run")
+    name = "scores.parquet" if how == "edited" else "answers/00001.parquet"
+    path = run.path / name
+    if how == "edited":
+        table = pq.read_table(path)
+        place = table.column_names.index("m.recall@0.5")
+        pq.write_table(table.set_column(place, "m.recall@0.5", pa.array([0.0] * table.num_rows)), path)
+    else:
+        path.unlink()
+    done = purge(run.path, ["id0003"])
+    assert {"results.json", "audit.json", "findings.parquet"} <= set(done.removed)
+    assert traces(run.path, "id0003", "s00006", "s00007") == []
+    assert command(["verify", str(run.path)]) == 2 and name in capsys.readouterr().out
+    assert any(name in note for note in Run(run.path, verified=False).notes)
+    if how == "edited":
+        assert command(["audit", str(run.path), "--by", "gender"]) == 2
+        assert "scores.parquet: its content is not what was written" in capsys.readouterr().err
+    repaired = evaluate(DiscDetector(), TASK, data, out=run.path, shard=16)
+    assert verify(repaired.store).problems == [] and traces(run.path, "id0003", "s00006", "s00007") == []
+    assert repaired.results()[0].n == 58 and 0.0 not in repaired.scores()["m.recall@0.5"].to_pylist()
+    assert not any(name in note for note in repaired.notes)
+
+
+def test_a_purge_without_the_score_table_does_not_say_that_nobody_is_there(tmp_path: Path, data: Path) -> None:
+    run = make(data, tmp_path / "run")
+    (run.path / "scores.parquet").unlink()
+    with pytest.raises(InputError, match=r"scores\.parquet: missing; the same `countenance run` command"):
+        purge(run.path, ["id0003"])
+
+
+def test_a_purge_makes_no_list_of_hashes_where_it_was_removed(tmp_path: Path, data: Path) -> None:
+    run = make(data, tmp_path / "run")
+    (run.path / "files.json").unlink()
+    purge(run.path, ["id0003"])
+    assert traces(run.path, "id0003", "s00006", "s00007") == []
+    with pytest.raises(InputError, match=r"the list of hashes \(files.json\) is missing"):
+        Run(run.path)
+
+
 def test_what_is_not_ours_is_named_and_left(tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make(data, tmp_path / "run")
     shutil.copytree(run.path, run.path / "inner")

@@ -88,3 +88,22 @@ def test_a_suite_that_is_none_is_told():
         load_suite("mask-farness")
     with pytest.raises(InputError, match="that is a builtin_function_or_method, expected a Suite"):
         load_suite("math:sqrt")
+
+
+def test_tasks_by_value_and_by_code_have_their_own_names(tmp_path, monkeypatch):
+    """A task may be a `Task` or `module:attr`: its run lies in a folder of its name, which chooses it, too."""
+    text = """
+        from dataclasses import replace
+        import countenance as ct
+        MINE = replace(ct.load_task("face_localization"), name="mine")
+    """
+    (tmp_path / "my_suite_task.py").write_text(textwrap.dedent(text))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from my_suite_task import MINE  # type: ignore[import-not-found]
+
+    for task in (MINE, "my_suite_task:MINE", f"{tmp_path}/my_suite_task.py:MINE"):
+        suite = Suite("both", "?", tasks=(SuiteTask(task), SuiteTask("face_localization")))
+        runs = suite.run("people:portraits", "haar", tmp_path / "out", limit=4)
+        assert [run.path.name for run in runs] == ["mine", "face_localization"]
+        (single,) = suite.run("people:portraits", "haar", tmp_path / "single", limit=4, task="mine")
+        assert single.manifest.task == "mine"

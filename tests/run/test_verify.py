@@ -47,6 +47,24 @@ def test_every_file_is_watched(run: Run) -> None:
     assert verify(run.store).problems == []
 
 
+@pytest.mark.parametrize("name", ["failures.parquet", "answers/00001.parquet", "shards/00000.json"])
+def test_a_file_that_was_removed_is_missed_after_another_audit_too(run: Run, discs: Path, name: str) -> None:
+    (run.path / name).unlink()
+    again = Run(run.path)
+    store_audit(again, audit_run(again, by=["gender"]))
+    assert any(name in problem for problem in verify(RunStore(run.path)).problems)
+    repaired = evaluate("countenance.testing:DiscDetector", TASK, discs, out=run.path, batch=8, shard=16)
+    assert verify(repaired.store).problems == [] and (run.path / name).is_file()
+
+
+def test_a_table_that_is_not_on_the_list_is_named(run: Run) -> None:
+    listed = RunStore(run.path).sealed()
+    RunStore(run.path).hashes.write({name: value for name, value in listed.items() if name != "scores.parquet"})
+    assert verify(RunStore(run.path)).problems == [
+        "scores.parquet: not on the list of hashes; whatever wrote it was interrupted"
+    ]
+
+
 EVERY_FILE = [pytest.param(how, True, marks=pytest.mark.slow) for how in ("truncated", "missing", "empty", "garbage")]
 
 

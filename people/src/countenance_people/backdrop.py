@@ -225,7 +225,10 @@ def outdoor(rng: Rng, height: int, width: int, horizon: float | None = None) -> 
     far = np.array([0.30, 0.38, 0.34]) * rng.uniform(0.6, 1.1)
     ridge = line - 0.05 - 0.03 * clouds(rng, 1, width, width * 0.09)[0]
     canvas.image[(canvas.y > ridge[None])] = far
-    (_trees if rng.random() < 0.55 else _street)(rng, canvas, line)
+    if rng.random() < 0.55:
+        _trees(rng, canvas, line, glints=horizon is None)
+    else:
+        _street(rng, canvas, line)
     ground = canvas.y > line
     colour = rng.choice([0, 1])
     base = np.array([0.14, 0.22, 0.06]) if colour else np.array([0.28, 0.27, 0.26])
@@ -233,7 +236,8 @@ def outdoor(rng: Rng, height: int, width: int, horizon: float | None = None) -> 
     return canvas.image, rng.uniform(0.010, 0.028)
 
 
-def _trees(rng: Rng, canvas: Canvas, line: float) -> None:
+def _trees(rng: Rng, canvas: Canvas, line: float, *, glints: bool) -> None:
+    """Crowns behind each other; light between the leaves where it is out of focus (in focus it is white dots)."""
     for depth in range(3):
         crown = line - rng.uniform(0.12, 0.45) - 0.05 * clouds(rng, 1, canvas.width, canvas.width * 0.05)[0]
         crown = crown - 0.012 * clouds(rng, 1, canvas.width, canvas.width * 0.008)[0]
@@ -244,7 +248,8 @@ def _trees(rng: Rng, canvas: Canvas, line: float) -> None:
         inside = (canvas.y > crown[None]) & (canvas.y <= line)
         canvas.image[inside] = np.clip(leaves * (1 + 0.32 * texture[..., None]), 0.004, 1)[inside]
     sparkle = inside & (rng.random(canvas.y.shape) < 0.0008)
-    canvas.image[sparkle] = np.array([2.5, 2.6, 1.8])
+    if glints:
+        canvas.image[sparkle] = np.array([2.5, 2.6, 1.8])
 
 
 def _street(rng: Rng, canvas: Canvas, line: float) -> None:

@@ -13,6 +13,8 @@ from countenance_people.shape import Template
 from countenance_people.spec import Person
 
 SLEEVE = {"short": 0.275, "long": 0.485}
+FOREARM, WRIST = np.array([0.624, -0.540, -0.564]), 0.330
+"""Direction of the left forearm, and how far along it the hand begins: thumbs reach back beside the sleeve's end."""
 _averages: dict[int, sparse.csr_matrix] = {}
 _drapes: dict[tuple[int, int], Array] = {}
 
@@ -38,9 +40,16 @@ def neck_field(canonical: Array, style: str) -> Array:
     return np.asarray(neck_height(canonical, style) - canonical[:, 2])
 
 
+def sleeve_field(canonical: Array, length: str) -> Array:
+    """Positive inside the end of the sleeves, and never on a hand."""
+    across = np.abs(canonical[:, 0])
+    along = np.column_stack([across, canonical[:, 1:]]) @ FOREARM
+    return np.asarray(np.minimum(SLEEVE[length] - across, WRIST - along))
+
+
 def shirt_field(canonical: Array, person: Person) -> Array:
     """Positive where the shirt covers, roughly in metres."""
-    sleeve = SLEEVE[person.sleeve] - np.abs(canonical[:, 0])
+    sleeve = sleeve_field(canonical, person.sleeve)
     return np.minimum(np.minimum(neck_field(canonical, person.neckline), sleeve), canonical[:, 2] + 0.09)
 
 
@@ -119,7 +128,7 @@ def shirt_and_collar(template: Template, person: Person, skin: Array) -> tuple[G
     field = shirt_field(canonical, person)
     # Loose below the chest and along the sleeves, close at the neck.
     loose = smoothstep(0.42, 0.10, canonical[:, 2]) + 0.5 * smoothstep(0.16, 0.26, np.abs(canonical[:, 0]))
-    cuff = smoothstep(0.0, 0.07, SLEEVE[person.sleeve] - np.abs(canonical[:, 0])) if person.sleeve == "long" else 1.0
+    cuff = smoothstep(0.0, 0.07, sleeve_field(canonical, person.sleeve)) if person.sleeve == "long" else 1.0
     gap = 0.005 + (0.011 if full else 0.004) * np.clip(loose, 0, 1) * cuff
     rounds = 45 if full else 18
     cloth = shell(template, skin, field > -0.01, gap, rounds, 0.0014 if full else 0.0018, seed)
@@ -154,7 +163,7 @@ def jacket_field(canonical: Array) -> Array:
     x, y, z = np.abs(canonical[:, 0]), canonical[:, 1], canonical[:, 2]
     neck = neck_height(canonical, "crew") + 0.004 - z
     opening = np.where(y < -0.01, x - 0.016 - 0.30 * np.clip(z - 0.20, 0, 1), 0.05)
-    return np.asarray(np.minimum(np.minimum(neck, opening), np.minimum(SLEEVE["long"] - x, z + 0.11)))
+    return np.asarray(np.minimum(np.minimum(neck, opening), np.minimum(sleeve_field(canonical, "long"), z + 0.11)))
 
 
 def lapel_field(canonical: Array) -> Array:

@@ -27,6 +27,8 @@ GELS = (
 
 BEHIND = 0.4
 """How many metres a lamp stands behind the camera at least."""
+CLEAR = 0.1
+"""How many metres a lamp stays away from a wall."""
 
 
 @dataclass(frozen=True)
@@ -168,22 +170,46 @@ def lamp_scale(lamp: Lamp, scale: float, camera: float) -> float:
     return (camera + BEHIND) / lamp.distance
 
 
-def emitters(rig: Rig, target: Array, camera: Array, scale: float = 1.0) -> dict[str, Any]:
-    """Mitsuba's description of a set-up around a target; `scale` enlarges the set for full figures."""
+def half_size(half: float, middle: Array, aim: Array, wall: float) -> float:
+    """Half the side of a lamp that stays before a wall at y = `wall`; 0 for a lamp behind it.
+
+    A lamp that reached through the wall lit a part of it with a hard edge.
+
+    >>> middle, aim = np.array([0.0, 3.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    >>> half_size(1.0, middle, aim, 9.0), round(half_size(1.0, middle, aim, 3.5), 2), half_size(1.0, middle, aim, 2.0)
+    (1.0, 0.4, 0.0)
+    """
+    across = np.cross(aim, [0, 0.01, 1])
+    across = across / np.linalg.norm(across)
+    reach = abs(across[1]) + abs(np.cross(across, aim)[1])
+    free = wall - CLEAR - float(middle[1])
+    return float(min(half, max(free, 0.0) / max(reach, 1e-9)))
+
+
+def emitters(rig: Rig, target: Array, camera: Array, scale: float = 1.0, wall: float | None = None) -> dict[str, Any]:
+    """Mitsuba's description of a set-up around a target; `scale` enlarges the set for full figures.
+
+    Lamps stay before a `wall` that stands behind the target.
+    """
     mi, _ = load_mitsuba()
     shapes: dict[str, Any] = {}
     for number, lamp in enumerate(rig.lamps):
         size = lamp_scale(lamp, scale, float(np.linalg.norm(camera - target)))
         turn, rise = math.radians(lamp.azimuth), math.radians(lamp.elevation)
         aim = np.array([math.sin(turn) * math.cos(rise), -math.cos(turn) * math.cos(rise), math.sin(rise)])
+        middle, half = target + aim * lamp.distance * size, float(lamp.size * size)
+        if wall is not None:
+            half = half_size(half, middle, aim, wall)
+        if half == 0:
+            continue
         place = mi.ScalarTransform4f().look_at(
-            origin=[float(v) for v in target + aim * lamp.distance * size],
+            origin=[float(v) for v in middle],
             target=[float(v) for v in target],
             up=[0, 0.01, 1],
         )
         shapes[f"light_{number}"] = {
             "type": "rectangle",
-            "to_world": place.scale(float(lamp.size * size)),
+            "to_world": place.scale(half),
             "emitter": {"type": "area", "radiance": rgb(lamp.radiance)},
         }
     shapes["light_around"] = surrounding(rig.surrounding)

@@ -59,7 +59,7 @@ POSTURES: dict[str, Turns] = {
     "reach": _posture(_arm(16, 66, -14)),
     "hand_to_chin": _posture(_arm(28, 14, -30, 70), _arm(30, 34, -112, 22)),
     "phone": _posture(_arm(28, 12, -14), _arm(30, 26, -88, 22)),
-    "bow": _posture(_arm(22, 26), None, _bow(40)),
+    "bow": _posture(_arm(22, 20), None, {**_bow(28), "neck01": [("x", -12.0)]}),
     "lean": _posture(_arm(24), _arm(20), {"spine03": [("y", 9.0)], "spine02": [("y", 6.0)]}),
     "sit": _posture(_arm(27, 22, -48, 14) | _leg(84, 84, 5)),
     "sit_apart": _posture(_arm(24, 26, -36, 6) | _leg(80, 82, 17)),

@@ -147,8 +147,9 @@ def _scenery(spec: PictureSpec, around: Rig, bodies: list[Body], camera: Array) 
     rng = np.random.default_rng([spec.seed, 112])
     group = spec.part == "groups"
     target = np.array([0, 3.2, 1.3]) if group else np.array([0, 0, 1.1])
-    shapes = emitters(around, target, camera, 2.6 if group else 2.0)
-    shapes |= place.room(rng, 7.2 if group else 2.4) if spec.background == "room" else place.ground(rng)
+    wall = (7.2 if group else 2.4) if spec.background == "room" else None
+    shapes = emitters(around, target, camera, 2.6 if group else 2.0, wall)
+    shapes |= place.ground(rng) if wall is None else place.room(rng, wall)
     for number, (person, body) in enumerate(zip(spec.persons, bodies, strict=True)):
         if person.posture in SEATED:
             hips = body.posed[:BODY_VERTICES][np.abs(load_template().canonical[:BODY_VERTICES, 2] + 0.04) < 0.05]

@@ -10,8 +10,9 @@ import numpy as np
 from countenance_people import palette
 from countenance_people.draw import draw_identity, draw_person, draw_shot, pick
 from countenance_people.expressions import EXPRESSIONS, SMILES
+from countenance_people.faces import FEMALE, LIMIT
 from countenance_people.portraits import SIZE, SPLITS
-from countenance_people.spec import Identity, PictureSpec, hash_seed
+from countenance_people.spec import Identity, Person, PictureSpec, hash_seed
 
 BASES = 200
 TONES = (1, 3, 6, 8, 10)
@@ -72,12 +73,30 @@ def base_of(seed: int, index: int) -> PictureSpec:
 
 
 def other_gender(identity: Identity) -> Identity:
-    """The person with the other gender expression: the body model's axis, and the brows that go with it."""
+    """The person with the other gender expression: the body model's axis, jaw and lips, brows, stubble or lipstick."""
     body = {**identity.phenotype, "gender": 1 - identity.phenotype["gender"]}
     male = identity.gender == "female"
+    face = dict(identity.face_shape)
+    for key, shift in FEMALE.items():
+        for name in (key, f"l-{key}", f"r-{key}"):
+            if name in face:
+                face[name] = float(np.clip(face[name] + (-shift if male else shift), -LIMIT, LIMIT))
     return replace(
-        identity, gender="male" if male else "female", phenotype=body, brow=identity.brow * (1.35 if male else 1 / 1.35)
+        identity,
+        gender="male" if male else "female",
+        phenotype=body,
+        face_shape=face,
+        brow=identity.brow * (1.35 if male else 1 / 1.35),
+        beard="stubble" if male else "none",
+        lipstick=not male,
     )
+
+
+def other_headwear(person: Person, index: int) -> str:
+    """A headwear that fits: a hood or a headscarf does not lie over the collar of a jacket or pullover."""
+    options = [name for name in palette.HEADWEAR[1:] if person.layer == "none" or name not in ("hood", "headscarf")]
+    planned = palette.HEADWEAR[1 + index % 7]
+    return planned if planned in options else options[index % len(options)]
 
 
 def changed(base: PictureSpec, change: str, index: int, rng: np.random.Generator) -> dict[str, PictureSpec]:
@@ -108,7 +127,7 @@ def changed(base: PictureSpec, change: str, index: int, rng: np.random.Generator
             "expression": worn(expression="smile" if index % 2 and not smiling else pick(rng, looks))
         },
         "sunglasses": lambda: {"sunglasses": worn(glasses="sunglasses")},
-        "headwear": lambda: {"headwear": worn(headwear=palette.HEADWEAR[1 + index % 7])},
+        "headwear": lambda: {"headwear": worn(headwear=other_headwear(person, index))},
         "hair": lambda: {"hair": who(hair_style=pick(rng, [style for style in HAIR if style != identity.hair_style]))},
         "background": lambda: {"background": replace(base, background="outdoor")},
         "pose": lambda: {"pose": worn(yaw=turn)},

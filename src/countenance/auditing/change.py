@@ -34,7 +34,8 @@ def tango_limits(gained: Numbers, lost: Numbers, n: Numbers, t: Numbers) -> tupl
     (0.012, 0.278)
     """
     gained, lost, n, t = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (gained, lost, n, t)))
-    return -_upper(lost, gained, n, t), _upper(gained, lost, n, t)
+    below, above = _upper(np.stack([lost, gained]), np.stack([gained, lost]), n, t)  # one search for both
+    return np.asarray(-below), np.asarray(above)
 
 
 def _upper(gained: Array, lost: Array, n: Array, t: Array) -> Array:

@@ -268,13 +268,18 @@ def deltas_of(settings: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def delta_words(settings: Mapping[str, Any]) -> str:
-    """The smallest differences that matter, in words.
+    """The smallest differences that matter, in words; one that more than two metrics share is named without them.
 
     >>> delta_words({"delta": {"ok": 0.05}}), delta_words({"delta": {"ok": 0.05, "ms": 5.0, "dB": None}})
     ('0.05', '0.05 (ok), 5 (ms)')
+    >>> delta_words({"delta": {"ok": 0.05, "hit": 0.05, "found": 0.05, "ms": 5.0}})
+    '0.05, 5 (ms)'
     """
-    known = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
-    values = set(known.values())
-    if len(values) == 1 and len(known) == len(deltas_of(settings)):
-        return f"{values.pop():g}"
-    return ", ".join(f"{delta:g} ({name})" for name, delta in known.items()) or "any size"
+    metrics: dict[float, list[str]] = {}
+    for name, delta in deltas_of(settings).items():
+        if delta is not None:
+            metrics.setdefault(delta, []).append(name)
+    if len(metrics) == 1 and sum(map(len, metrics.values())) == len(deltas_of(settings)):
+        return f"{next(iter(metrics)):g}"
+    words = [f"{delta:g}" if len(names) > 2 else f"{delta:g} ({', '.join(names)})" for delta, names in metrics.items()]
+    return ", ".join(words) or "any size"

@@ -37,7 +37,7 @@ from countenance.cli.settings import Commands, in_flags
 from countenance.errors import GateFailed, InputError
 from countenance.files import explained
 from countenance.scratch import sweep
-from countenance.text import refuse_credentials
+from countenance.text import bounded, refuse_credentials
 
 app = Commands(
     "Evaluate a vision model on images of people, score every prediction, and say whom it fails.",
@@ -136,10 +136,10 @@ def run(arguments: list[str]) -> int:
         say("stopped", err=True)
         return 2
     except GateFailed as error:
-        say(f"gate failed: {error}", err=True)
+        say(bounded(f"gate failed: {error}"), err=True)
         return 1
     except InputError as error:
-        say(f"error: {in_flags(error)}", err=True)
+        say(bounded(f"error: {in_flags(error)}"), err=True)
         return 2
     except KeyboardInterrupt:
         say(RESUMES, err=True)
@@ -150,13 +150,13 @@ def run(arguments: list[str]) -> int:
         mute(sys.stdout)
         return 0
     except OSError as error:
-        say(f"error: {explained(error)}", err=True)
+        say(bounded(f"error: {explained(error)}"), err=True)
         return 2
     except Exception as error:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of typer's
             text = io.StringIO()
             error.show(text)
-            note(text.getvalue().rstrip("\n"))
+            note(bounded(text.getvalue().rstrip("\n")))
             return 2
         import platform
         import traceback

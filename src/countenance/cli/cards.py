@@ -90,6 +90,7 @@ def export(
         if format is not None:
             raise InputError(f"--format {format.value} is for tables; COCO results are JSON: leave it out")
         finished = Run(run, **how)
+        finished.require_complete()
         write_coco_results(out, finished.store.answers())
         # The format is a bare list, so what every artefact carries goes into a file beside it.
         write_json(out.with_name(f"{out.name}.licences.json"), of_manifest(finished.manifest))

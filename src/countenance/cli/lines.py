@@ -85,8 +85,11 @@ def wrapped(label: str, text: str, columns: int | None = None) -> list[str]:
     return [f"{label if not i else '':8} {part}" for i, part in enumerate(inside)]
 
 
-def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a line, to the standard error where `err`. Everything that the commands print goes through here."""
+def say(text: object = "", *, err: bool = False, nl: bool = True, redact: bool = True) -> None:
+    """Print a line, to the standard error where `err`. Everything that the commands print goes through here.
+
+    Credentials are left out; the address of the viewer with the token of this start is the only line that needs them.
+    """
     stream = sys.stderr if err else sys.stdout
     if stream is None:
         return
@@ -94,7 +97,7 @@ def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     paint = isinstance(text, PaintedLine) and coloured(stream)
     pieces = []
     for part in text.parts if isinstance(text, PaintedLine) else (str(text),):
-        clean = printable(redacted(part)).encode(encoding, "backslashreplace").decode(encoding)
+        clean = printable(redacted(part) if redact else part).encode(encoding, "backslashreplace").decode(encoding)
         colour = COLOURS.get(part.mark) if paint and isinstance(part, PaintedText) else None
         pieces.append(typer.style(clean, fg=colour) if colour else clean)
     try:

@@ -32,7 +32,7 @@ def list_() -> None:
     for name in suite_names():
         suite = load_suite(name)
         say(f"{suite.name:16} {suite.question}")
-        say(f"{'':16} tasks: {', '.join(task.name for task in suite.tasks) or 'none'}")
+        say(f"{'':16} tasks: {', '.join(task.task_name for task in suite.tasks) or 'none'}")
         say(f"{'':16} datasets: {', '.join(suite.datasets) or 'any'}")
         for what, text in suite.rights().items():
             say(f"{'':16} {what.lower()}: {text}")

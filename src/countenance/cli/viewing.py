@@ -85,7 +85,7 @@ def view(
         if summary.problem:
             say(f"note     {summary.place}: {summary.problem}", err=True)
     say(f"runs     {len(summaries)}")
-    say(f"view     {url}")
+    say(f"view     {url}", redact=False)
     say("stop     Ctrl-C")
     app = make_app(library, address, Token(secret, address.port), privacy)
     serve(app, listening, lambda: _open(url) if browser else None)

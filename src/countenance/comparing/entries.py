@@ -108,8 +108,7 @@ def _open(entry: Any) -> tuple[Source, Run | None]:
             return Source(path), None
         entry = Run(entry)
     if isinstance(entry, Run):
-        if not entry.complete:
-            raise InputError(f"{entry.place}: the run is not finished; the same `countenance run` command resumes it")
+        entry.require_complete()
         return Source(entry.scores(), label=entry.place), entry
     return Source(entry), None
 

@@ -53,6 +53,16 @@ FACE = frozenset(
         "unmasked face",
     }
 )
+OPEN_IMAGES: Mapping[str, Kind] = {
+    "/m/0dzct": "face",
+    "/m/04hgtk": "face",
+    "/m/01g317": "person",
+    "/m/04yx4": "person",
+    "/m/03bt1vf": "person",
+    "/m/05r655": "person",
+    "/m/01bl7v": "person",
+}
+"""The codes of Open Images: human face and human head; person, man, woman, girl and boy."""
 MASK_WORDS = frozenset(
     {
         "mask",
@@ -121,9 +131,11 @@ def masked_word(word: str, place: str) -> str | None:
 def kind_of(name: str) -> Kind | None:
     """What a category of this name shows, or None.
 
-    >>> kind_of("Human face"), kind_of("Pedestrian"), kind_of("car")
-    ('face', 'person', None)
+    >>> kind_of("Human face"), kind_of("Pedestrian"), kind_of("/m/0dzct"), kind_of("car")
+    ('face', 'person', 'face', None)
     """
+    if name in OPEN_IMAGES:
+        return OPEN_IMAGES[name]
     plain = re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
     return "face" if plain in FACE else "person" if plain in PERSON else None
 

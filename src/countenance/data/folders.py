@@ -11,6 +11,7 @@ from countenance.data.labels.columns import parse_columns
 from countenance.data.labels.files import TABLE_SUFFIXES, is_coco, read_label_file, table_suffix
 from countenance.data.labels.labelled_pictures import (
     PictureFolder,
+    names_folders,
     read_class_folders,
     read_names,
     read_person_folders,
@@ -44,6 +45,10 @@ SMALL = 2**20
 """Bytes up to which a JSON file may be about one picture."""
 ENOUGH = 0.5
 MOST_NAMED = 4
+MOST_NESTED = 4
+"""So many folders inside each other are searched for a table."""
+MOST_TRIED = 8
+"""So many files of such a folder are opened."""
 
 
 @dataclass(frozen=True)
@@ -244,12 +249,31 @@ def _tables(root: Path, pictures: PictureFolder) -> list[Path]:
             table = read_label_file(path, finder.names_picture)
         except InputError:
             continue
-        for cells in table.columns.values():
-            known = [cell for cell in cells if cell][:SAMPLED]
-            if known and sum(map(finder.names_picture, known)) >= ENOUGH * len(known):
-                usable.append(path)
-                break
+        columns = ([cell for cell in cells if cell][:SAMPLED] for cells in table.columns.values())
+        named = any(known and sum(map(finder.names_picture, known)) >= ENOUGH * len(known) for known in columns)
+        if named or names_folders(table, pictures) is not None:
+            usable.append(path)
     return usable
+
+
+def _inner_tables(root: Path, pictures: PictureFolder) -> list[Path]:
+    """The only table in the folders of a folder that has none itself, as archives are unpacked; else nothing.
+
+    Many files with the endings of tables are something else (a text beside each picture) and are not opened.
+    """
+    folder = root
+    for _ in range(MOST_NESTED):
+        inner = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
+        files = [path for below in inner for path in below.iterdir() if table_suffix(path) in TABLE_SUFFIXES]
+        if files:
+            tables = (
+                [table for below in inner for table in _tables(below, pictures)] if len(files) <= MOST_TRIED else []
+            )
+            return tables if len(tables) == 1 else []
+        if len(inner) != 1:
+            return []
+        folder = inner[0]
+    return []
 
 
 def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
@@ -260,7 +284,7 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
         if len(tables) == 1:
             return read_dir(root, replace(reading, labels=(tables[0],)))
         return read_names(pictures, reading.columns, {})
-    tables = _tables(root, pictures) if pictures.ids else []
+    tables = _tables(root, pictures) or _inner_tables(root, pictures) if pictures.ids else []
     if len(tables) == 1:
         return read_dir(root, replace(reading, labels=(tables[0],)))
     if len(tables) > 1 and len(_further_parts(tables[0], tables[1:], pictures)) == len(tables) - 1:
@@ -271,7 +295,7 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
             f"{root}: holds {len(names)} tables about its pictures ({', '.join(names[:MOST_NAMED])}"
             f"{', …' if len(names) > MOST_NAMED else ''}); say which is meant: --labels {tables[0]} (or several)"
         )
-    dataset = read_utk_names(pictures) or read_person_folders(pictures) or read_class_folders(pictures)
+    dataset = read_utk_names(pictures) or read_class_folders(pictures) or read_person_folders(pictures)
     if dataset is not None:
         return dataset
     raise InputError(_no_labels(root, pictures))
@@ -287,13 +311,17 @@ def _no_labels(root: Path, pictures: PictureFolder) -> str:
             f"or dataset.json (a manifest), and no picture{linked}; `countenance data index` makes a manifest of tars, "
             "Parquet and Hugging Face data"
         )
+    books = [path.name for path in root.iterdir() if table_suffix(path) in (".xls", ".xlsx")]
+    if books:
+        linked += f"; {books[0]} is a workbook of a spreadsheet program, and its sheet has to be saved as CSV"
     folders = list(dict.fromkeys(PurePosixPath(name).parent.name for name in pictures.ids if "/" in name))
     groups = ""
     if len(folders) > 1:
         shown = ", ".join(folders[:3]) + (", …" if len(folders) > 3 else "")
         groups = f", or say what its folders ({shown}) are: --columns person=folder or --columns gender=folder"
+    count = "1 picture" if len(pictures.ids) == 1 else f"{len(pictures.ids):,} pictures"
     return (
-        f"{root}: {len(pictures.ids):,} pictures, and nothing says who they show: no annotations.json (COCO), "
+        f"{root}: {count}, and nothing says who they show: no annotations.json (COCO), "
         "labels.csv, samples.parquet (people), dataset.json (a manifest) or other table, and no picture has a .txt "
         f"(YOLO) or .xml (Pascal VOC) file of its name{linked}; name the table: --labels my.csv{groups}"
     )

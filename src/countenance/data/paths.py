@@ -47,7 +47,7 @@ def inside(root: Path, name: str, place: str) -> Path:
     if not name or escapes:
         raise InputError(f"{place}: {name!r} leads out of the dataset folder; use a name inside it")
     path = root / pure
-    if path.is_symlink() or any(parent.is_symlink() for parent in path.parents if root in parent.parents):
+    if path.is_symlink() or any(path.parents[i].is_symlink() for i in range(len(pure.parts) - 1)):
         try:
             resolved = path.resolve()
         except (RuntimeError, OSError):

@@ -40,8 +40,7 @@ def gate(
     rules = read_policy(policy)
     rules = rules.at_every_look() if any_time else rules
     judged = run if isinstance(run, Run) else Run(run)
-    if not judged.complete:
-        raise InputError(f"{judged.place}: the run did not finish; the same `countenance run` command goes on")
+    judged.require_complete()
     before = baseline if isinstance(baseline, Run) or baseline is None else Run(baseline)
     if before is not None and not any(rule.kind == "regression" for rule in rules.rules):
         raise InputError(

@@ -54,8 +54,8 @@ def many_run_lengths(texts: Sequence[str | bytes]) -> list[Ints]:
     out = np.split(values, np.searchsorted(last, bounds[:-1]))
     for runs in out:
         # From the fourth number on, each is the difference from the one two before it.
-        np.cumsum(runs[1::2], out=runs[1::2])
-        np.cumsum(runs[2::2], out=runs[2::2])
+        np.add.accumulate(runs[1::2], out=runs[1::2])
+        np.add.accumulate(runs[2::2], out=runs[2::2])
     if int(values.min()) < 0:
         raise ValueError("a negative run length")
     return out

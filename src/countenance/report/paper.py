@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from countenance.errors import InputError
 from countenance.files import write_atomically
@@ -52,6 +52,14 @@ def rgb(colour: str) -> tuple[int, int, int]:
     (255, 0, 128)
     """
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+class Swatch(NamedTuple):
+    """A colour that is shown in a line of text."""
+
+    red: int
+    green: int
+    blue: int
 
 
 class Paper:
@@ -108,8 +116,8 @@ class Paper:
         self.pdf.multi_cell(0, size * 0.52, clean(text), align="L", new_x="LMARGIN", new_y="NEXT")
         self.pdf.ln(gap)
 
-    def facts(self, facts: Sequence[tuple[str, str]]) -> None:
-        """Names with their values."""
+    def facts(self, facts: Sequence[tuple[str, str | Sequence[str | Swatch]]]) -> None:
+        """Names with their values: text, or text with colours in it."""
         for name, value in facts:
             if not value:
                 continue
@@ -117,8 +125,25 @@ class Paper:
             self.pdf.set_text_color(*rgb(INK))
             self.pdf.write(4.4, f"{clean(name)}  ")
             self.pdf.set_font("sans", "", 8)
-            self.pdf.write(4.4, clean(value))
+            for piece in [value] if isinstance(value, str) else value:
+                if isinstance(piece, Swatch):
+                    self._swatch(piece)
+                else:
+                    self.pdf.write(4.4, clean(piece))
             self.pdf.ln(5.4)
+
+    def _swatch(self, swatch: Swatch) -> None:
+        """A colour in a line of text; it goes to the next line where this one is full."""
+        side = 3.0
+        if self.pdf.get_x() + 4 * side > WIDTH - MARGIN:
+            self.pdf.ln(4.4)
+        if self.pdf.get_y() + 4.4 > HEIGHT - FOOT:
+            self.pdf.add_page()
+        self.pdf.set_fill_color(*swatch)
+        self.pdf.set_draw_color(*rgb(LINE))
+        self.pdf.set_line_width(0.15)
+        self.pdf.rect(self.pdf.get_x(), self.pdf.get_y() + 0.7, side, side, style="DF")
+        self.pdf.set_x(self.pdf.get_x() + side + 0.8)
 
     def code(self, lines: Sequence[str]) -> None:
         """Commands."""

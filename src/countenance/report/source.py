@@ -12,7 +12,6 @@ from countenance.auditing.conditions import kept_rows
 from countenance.auditing.settings import parse_where
 from countenance.auditing.source import Source as Columns
 from countenance.data.vocabulary import in_order
-from countenance.errors import InputError
 from countenance.report.missing_answers import Unanswered
 from countenance.report.names import Names
 from countenance.run import Run, metrics_of, read_audit
@@ -92,8 +91,7 @@ class ReportSource(Audited):
     @classmethod
     def of(cls, run: Run) -> "ReportSource":
         """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
-        if not run.complete:
-            raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")
+        run.require_complete()
         return cls(read_audit(run).without_given(), run.task(), run)
 
     @cached_property

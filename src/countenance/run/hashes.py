@@ -39,11 +39,10 @@ class FileHashes:
         place = f"{self.storage.place}/{FILES}"
         try:
             listed = json_of(self.storage.read(FILES), place)["files"]
-            to_json(listed).encode()  # half a character, as JSON can write it, is no text
             return {str(name): str(value) for name, value in listed.items()}
         except Missing:
             return {}
-        except (InputError, KeyError, TypeError, AttributeError, UnicodeEncodeError):
+        except (InputError, KeyError, TypeError, AttributeError):
             raise InputError(f"{place}: damaged; the same `countenance run` command repairs it") from None
 
     def write(self, files: Mapping[str, str]) -> None:
@@ -54,6 +53,16 @@ class FileHashes:
     def forget(self) -> None:
         """Read the list again when it is next needed."""
         self._known = None
+
+    def current(self) -> dict[str, str]:
+        """The list as it is now."""
+        self.forget()
+        return self.known()
+
+    def check_unlisted(self, name: str, remedy: str) -> None:
+        """Refuse that a file is missing which is on the list."""
+        if name in self.current():
+            raise InputError(f"{self.storage.place}/{name}: missing; {remedy} (--unverified goes on without it)")
 
     def check(self, name: str, content: bytes, remedy: str) -> None:
         """Refuse content that is not what was written."""
@@ -81,8 +90,7 @@ class FileHashes:
     @contextmanager
     def replacing(self, names: Iterable[str], seal: Callable[[Iterable[str]], None]) -> Iterator[None]:
         """Files that are written in the context are off the list until it ends; then `seal` puts them back."""
-        self.forget()
-        listed, known = self.storage.has(FILES), self.known()
+        listed, known = self.storage.has(FILES), self.current()
         if listed and any(name in known for name in names):
             self.write({name: value for name, value in known.items() if name not in names})
         yield

@@ -30,7 +30,7 @@ from countenance.run.file_names import (
     marker_name,
     thumbnails_of,
 )
-from countenance.run.hashes import digest
+from countenance.run.hashes import FILES, digest
 from countenance.run.invariants import RowChecks, notes_on_contradictions
 from countenance.run.marker import Marker
 from countenance.run.purge_plan import (
@@ -217,7 +217,8 @@ def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged
     rewritten = [name for name in before if not name.startswith(SHARDS)]
     if manifest.status == "complete":
         rewritten += _recompute(store, journal, settings)
-        store.seal()
+        if store.storage.has(FILES):
+            store.seal(leaving=journal.damaged)
     store.storage.delete(JOURNAL)
     there = {entry.name for entry in store.storage.entries()}
     lost = tuple(name for name in deleted if name not in there and name != PAGES)
@@ -286,6 +287,9 @@ def _rows(store: RunStore, name: str) -> int | None:
 def _recompute(store: RunStore, journal: Journal, settings: PurgeSettings) -> list[str]:
     """Results, audit and reports of those who are left."""
     run = settings.opened(store)
+    if journal.damaged:
+        shown = ", ".join(journal.damaged)
+        return without_results(run, InputError(f"not what was written: {shown}; the same `countenance run` repairs it"))
     suite = suite_of(run)
     rescore = reduce_again if suite is None or suite.rescore is None else suite.rescore
     rewritten = rescore(run, journal.samples)

@@ -24,6 +24,7 @@ from countenance.run.run import Run
 from countenance.run.store import RunStore
 from countenance.run.stored_audit import checked_settings
 from countenance.run.suite import suite_of
+from countenance.run.verification import unverified_tables
 from countenance.storage import Missing
 
 DERIVED = (REPORT, PAGES)
@@ -41,6 +42,8 @@ class Journal:
     pages: dict[str, dict[str, Any]] = field(default_factory=dict)
     people: int = 0
     rows: int = 0
+    damaged: list[str] = field(default_factory=list)
+    """Tables that were not what was written before the purge began; a purge does not make them trusted."""
 
 
 def stores_of(place: Path | str) -> list[RunStore]:
@@ -83,11 +86,9 @@ def held_in(store: RunStore, ids: set[str]) -> HeldPeople:
     people: set[str] = set()
     rows = 0
     tables = []
-    for name in [*store.score_files(), *work_files(store, ".parquet")]:
-        try:
-            store.storage.read(name)
-        except Missing:
-            continue
+    finished = store.manifest().status == "complete"  # then its score table must be there, or nobody would be found
+    scores = [name for name in store.score_files() if finished or store.storage.has(name)]
+    for name in [*scores, *work_files(store, ".parquet")]:
         table = store.score_table(name)
         columns = [n for n in ("sample", "subject", "identity") if n in table.column_names]
         tables.append(table.select(columns).to_pylist())
@@ -138,6 +139,7 @@ def journal_of(store: RunStore, held: HeldPeople) -> Journal:
         _pages(store),
         len(held.people),
         held.rows,
+        unverified_tables(store),
     )
 
 

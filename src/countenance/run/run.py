@@ -102,6 +102,11 @@ class Run:
     def complete(self) -> bool:
         return self.manifest.status == "complete"
 
+    def require_complete(self) -> None:
+        """Refuse a run that did not finish: what it holds is a part of the whole."""
+        if not self.complete:
+            raise InputError(f"{self.place}: the run did not finish; the same `countenance run` command goes on")
+
     def scores(self) -> Any:
         """The score table: one row for each unit that can fail."""
         return self.store.scores()

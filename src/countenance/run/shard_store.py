@@ -57,11 +57,23 @@ class ShardStore:
         return self.storage.place
 
     def read(self, name: str) -> bytes:
-        """The content of a file of the run, checked where the store is verified; `Missing` when there is none."""
-        content = self.storage.read(name)
+        """The content of a file of the run, checked where the store is verified; `Missing` when there is none.
+
+        A file that is on the list of hashes and was removed is refused like one that was edited.
+        """
+        try:
+            content = self.storage.read(name)
+        except Missing:
+            self.refuse_removed(name)
+            raise
         if self._checks(name):
             self.hashes.check(name, content, remedy_of(name))
         return content
+
+    def refuse_removed(self, name: str) -> None:
+        """Refuse that a file is missing which the list of hashes names."""
+        if self._checks(name):
+            self.hashes.check_unlisted(name, remedy_of(name))
 
     def _checks(self, name: str) -> bool:
         """Whether a file is compared with its hash; a result of a run that has no hashes yet is refused."""
@@ -84,6 +96,14 @@ class ShardStore:
         return parsed
 
     # tables
+
+    def tables_in(self, folder: str) -> list[str]:
+        """The tables in a folder of the run, with those that are on the list of hashes and were removed: reading one of
+        them says so."""
+        names = {entry.name for entry in self.storage.entries(folder) if is_table(entry.name)}
+        if self.verified and self._finished:
+            names |= {name for name in self.hashes.known() if name.startswith(folder) and is_table(name)}
+        return sorted(names)
 
     def table(self, name: str, expected: str | None = None, columns: Sequence[str] | None = None) -> Any:
         """A Parquet file, or the columns named that it has, as an Arrow table; its hash must be the one expected."""
@@ -253,7 +273,7 @@ class ShardStore:
         return [] if marker is None else marker.failures
 
     def answer_files(self) -> list[str]:
-        return [entry.name for entry in self.storage.entries(ANSWERS) if is_table(entry.name)]
+        return self.tables_in(ANSWERS)
 
     def answers(self, ids: set[str] | None = None) -> Iterator[tuple[str, Any]]:
         """Every stored prediction with its sample id, or those of the samples wanted."""

@@ -26,10 +26,8 @@ from countenance.run.file_names import (
     RESULTS,
     SCORES,
     SHARDS,
-    WORK,
     is_own,
     is_sealable,
-    is_table,
     remedy_of,
 )
 from countenance.run.hashes import FILES, digest
@@ -137,8 +135,7 @@ class RunStore(ShardStore):
 
     def score_files(self) -> list[str]:
         """The files of the score table: one, or those of its folder."""
-        many = [entry.name for entry in self.storage.entries(MANY_SCORES) if is_table(entry.name)]
-        return many or [SCORES]
+        return self.tables_in(MANY_SCORES) or [SCORES]
 
     def score_table(self, name: str) -> Any:
         """A file of the score table, with columns of the kinds that runs have."""
@@ -171,7 +168,7 @@ class RunStore(ShardStore):
         this process, hashed while they are made: in the run somebody could exchange a file that was compared before it
         is read.
         """
-        names = [entry.name for entry in self.storage.entries(MANY_SCORES) if is_table(entry.name)]
+        names = self.tables_in(MANY_SCORES)
         if not names:
             yield None
         elif not all(self._checks(name) for name in names):
@@ -201,7 +198,12 @@ class RunStore(ShardStore):
         `Missing` when there is none.
         """
         content = hashlib.sha256()
-        with self.storage.open(name) as source, copy.open("wb") as stream:
+        try:
+            opened = self.storage.open(name)
+        except Missing:
+            self.refuse_removed(name)
+            raise
+        with opened as source, copy.open("wb") as stream:
             while block := source.read(COPIED_AT_ONCE):
                 content.update(block)
                 stream.write(block)
@@ -243,19 +245,23 @@ class RunStore(ShardStore):
 
     def sealed(self) -> dict[str, str]:
         """The hash of every file of the run; empty where there is no list."""
-        self.hashes.forget()
-        return self.hashes.known()
+        return self.hashes.current()
 
-    def seal(self, names: Iterable[str] | None = None) -> None:
-        """Write down the hash of the files named (of every file of the run, by default)."""
-        known = self.sealed()
+    def seal(self, names: Iterable[str] | None = None, *, leaving: Sequence[str] = ()) -> None:
+        """Write down the hash of the files named (of every file of the run but those left alone, by default).
+
+        What the list says of other files stays, whether they are still there or not: a file that was removed is missed.
+        """
+        known, chosen = self.sealed(), None if names is None else set(names)
         entries = [entry.name for entry in self.storage.entries() if is_sealable(entry.name)]
-        own = [name for name in entries if is_own(name) or name in known]  # what a user put beside them is no part
-        sealed = own if names is None else [name for name in names if name in entries]
+        if chosen is None:  # what a user put beside them is no part
+            chosen = {name for name in entries if is_own(name) or name in known} - set(leaving)
+            earlier = {name: value for name, value in known.items() if name in leaving}
+        else:
+            earlier = {name: value for name, value in known.items() if name not in chosen}
+        sealed = [name for name in entries if name in chosen]
         written = self._hashes_of_writers(sealed) if self.storage.guarded else {}
-        fresh = {n: written.get(n) or digest(self.storage.read(n)) for n in sealed if not n.startswith(WORK)}
-        earlier = {} if names is None else known
-        self.hashes.write({name: value for name, value in (earlier | fresh).items() if name in entries})
+        self.hashes.write(earlier | {name: written.get(name) or digest(self.storage.read(name)) for name in sealed})
 
     def _hashes_of_writers(self, names: Sequence[str]) -> dict[str, str]:
         """The hashes of predictions as their writers computed them."""

@@ -33,11 +33,21 @@ EVALUATION = tuple(
 
 @dataclass(frozen=True)
 class SuiteTask:
-    """A task of a suite: its name, its fixed options, and the datasets and models that it applies to."""
+    """A task of a suite (a name, `module:attr`, `path.py:attr` or a `Task`), its fixed options, and where it fits.
 
-    name: str
+    >>> SuiteTask("face_localization").task_name
+    'face_localization'
+    """
+
+    name: str | Task
     options: Mapping[str, Any] = field(default_factory=dict)
     fits: Callable[[Dataset, Any], bool] = lambda dataset, model: True
+    """Whether it applies to a dataset and a model."""
+
+    @property
+    def task_name(self) -> str:
+        """The task's own name: what `task=` chooses and what the folder of its run is called."""
+        return self.name if isinstance(self.name, str) and not is_code(self.name) else load_task(self.name).name
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,7 @@ class Suite:
             arguments["settings"] = {"format": self.formats[0]} | dict(arguments.get("settings") or {})
         runs = []
         for task in chosen:
-            place = None if out is None else out if len(chosen) == 1 else f"{str(out).rstrip('/')}/{task.name}"
+            place = None if out is None else out if len(chosen) == 1 else f"{str(out).rstrip('/')}/{task.task_name}"
             task_options = {
                 **task.options,
                 **{name: own[name] for name in own if name in _options_of(load_task(task.name))},
@@ -153,7 +163,7 @@ class Suite:
 
     def _fitting(self, named: Any, dataset: Dataset, model: Any) -> list[SuiteTask]:
         """The tasks that were named, or all that fit the dataset and the model."""
-        known = [task.name for task in self.tasks]
+        known = [task.task_name for task in self.tasks]
         names = [named] if isinstance(named, str) else list(named or ())
         for name in names:
             if name not in known:
@@ -161,7 +171,7 @@ class Suite:
                     "task", f"task {name!r} is not one of {self.name}{near(name, known)}: {', '.join(known)}"
                 )
         if names:
-            return [task for task in self.tasks if task.name in names]
+            return [task for task in self.tasks if task.task_name in names]
         fitting = [task for task in self.tasks if task.fits(dataset, model)]
         if not fitting:
             raise InputError(

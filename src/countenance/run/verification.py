@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, is_own
+from countenance.run.file_names import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, is_own, is_table
 from countenance.run.hashes import FILES, digest
 from countenance.run.marker import Marker
 from countenance.run.store import RunStore
@@ -43,8 +43,8 @@ def verify(store: RunStore) -> RunCheck:
     there = [entry.name for entry in store.storage.entries()]
     problems += [
         f"{name}: not on the list of hashes; whatever wrote it was interrupted"
-        for name in (MANIFEST, AUDIT, FINDINGS)
-        if name in there and name not in known
+        for name in there
+        if name not in known and (name in (MANIFEST, AUDIT) or (is_table(name) and not name.startswith(WORK)))
     ]
     if JOURNAL in there:
         problems.append(f"{JOURNAL}: a purge was interrupted; `countenance purge` with the same list goes on")
@@ -52,6 +52,23 @@ def verify(store: RunStore) -> RunCheck:
         f"{name}: left behind by an interrupted run" for name in there if name.startswith(WORK) and is_own(name)
     ]
     return RunCheck(len([name for name in known if name not in UNSEALED]), problems + _markers(store, known))
+
+
+def unverified_tables(store: RunStore) -> list[str]:
+    """The predictions and scores of a finished run that are not what was written; none where there is no list."""
+    if store.manifest().status != "complete" or not (known := store.sealed()):
+        return []
+    names = {*known, *(entry.name for entry in store.storage.entries())}
+    tables = sorted(name for name in names if is_table(name) and name != FINDINGS and not name.startswith(WORK))
+    return [name for name in tables if known.get(name) != _digest_of(store, name)]
+
+
+def _digest_of(store: RunStore, name: str) -> str | None:
+    """The hash of a file as it is; None where there is none."""
+    try:
+        return digest(store.storage.read(name))
+    except Missing:
+        return None
 
 
 def _markers(store: RunStore, known: dict[str, str]) -> list[str]:

@@ -1,6 +1,6 @@
 """What can be set of a model: its weights, its device, and what the numbers of its boxes are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,10 @@ class ModelSettings(SettingsModel):
     weights: str | Path | None = setting(None, "Weights of a zoo model that takes them by path.")
     device: str = setting("cpu", "Where the model runs: cpu or cuda.")
     settings: Mapping[str, Any] | None = setting(
-        None, "Arguments of a model by name, or of the format of a file of predictions.", python_only=True
+        None,
+        "NAME=VALUE, for a model by name or a file of predictions (format=my_format.py:FORMAT); may be repeated.",
+        flag="--setting",
+        repeated=True,
     )
     box_format: Form | None = setting(
         None,
@@ -34,6 +37,11 @@ class ModelSettings(SettingsModel):
         False, "Measure the time of each image, one image at a time, as the metric latency_ms.", flag="--timed"
     )
     card: Any = setting(None, "The model's card, where it differs from its own.", python_only=True)
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _pairs(cls, value: Any) -> Any:
+        return _of_pairs(value) if isinstance(value, list) else value
 
     @field_validator("box_format", mode="before")
     @classmethod
@@ -51,3 +59,29 @@ class ModelSettings(SettingsModel):
         if word.partition(":")[0] not in DEVICES:
             raise ValueError(f"device {word!r}, expected cpu or cuda")
         return word
+
+
+def _of_pairs(texts: Sequence[str]) -> dict[str, Any]:
+    """Settings written NAME=VALUE, by name; a value that is a number is one.
+
+    >>> _of_pairs(["format=lines:LINES", "top=11"])
+    {'format': 'lines:LINES', 'top': 11}
+    """
+    pairs: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise ValueError(f"settings {text!r}: expected NAME=VALUE, such as format=my_format.py:FORMAT")
+        if name in pairs:
+            raise ValueError(f"settings {text!r}: {name} is given twice")
+        pairs[name] = _number_or_text(value)
+    return pairs
+
+
+def _number_or_text(value: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value

@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 import tarfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from countenance.data import Dataset, DatasetCard, Rle, Sample, Subject, load_da
 from countenance.data.adapters.coco import read_coco, write_coco
 from countenance.data.adapters.folder import read_folder, write_folder
 from countenance.data.image import ArrayImage
-from countenance.data.reading.cells import rle
+from countenance.data.reading.cells import rle, rles
 from countenance.data.sample import truth
 from countenance.data.truth_problems import check
 from countenance.errors import InputError
@@ -158,6 +159,21 @@ def test_any_run_lengths_fit_the_picture_or_are_refused(counts: str, width: int,
     except InputError:
         return
     assert found.decode().shape == (height, width)
+
+
+MASK_TEXTS = st.sampled_from(["04", "13", "0112", "", "0", "P", "é", "05", b"04", 4, None])
+
+
+@given(st.dictionaries(st.sampled_from(["nose", "hair", "lips"]), MASK_TEXTS))
+@settings(max_examples=100)
+def test_masks_read_together_are_those_read_one_by_one(masks: dict[str, object]) -> None:
+    try:
+        expected = {name: rle(counts, 2, 2, f"row 2: face_parts {name}") for name, counts in masks.items()}
+    except InputError as error:
+        with pytest.raises(InputError, match=f"^{re.escape(str(error))}$"):
+            rles(masks, 2, 2, "row 2: face_parts")
+    else:
+        assert rles(masks, 2, 2, "row 2: face_parts") == expected
 
 
 def test_check_finds_every_kind_of_problem(tmp_path) -> None:

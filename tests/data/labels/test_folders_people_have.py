@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-import folders_of_tools  # noqa: F401 - registers its folders
+import folders_of_studies  # noqa: F401 - registers its folders
+import folders_of_tools  # noqa: F401
 import pytest
 from folders import FOLDERS
 from typer.testing import CliRunner

@@ -45,8 +45,8 @@ def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path:
     assert "\n" not in message
     for part in (
         "2 rows name a picture that is not there; --only-present leaves such rows out (line 3: 'gone.jpg', line 4:",
-        "1 cell is of age no number (line 5: 'old')",
-        "1 cell is of xmin no number (line 6: 'a')",
+        "1 cell of age is not a number (line 5: 'old')",
+        "1 cell of xmin is not a number (line 6: 'a')",
         "1 row has a box of fewer than four numbers (line 7)",
         "1 row is of another number of fields than the header's 6 (line 8: '2 fields')",
         "1 row names no picture (line 9)",
@@ -67,6 +67,14 @@ def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path:
         ("file,sex\n0.jpg,f\n0.jpg,m\n", "has a row already, and neither a box nor a person tells them apart"),
         ("file,xmin,ymin,xmax,ymax\n0.jpg,10,10,900,900\n", "leave their picture or have no area"),
         ("file,sex\n", "no row below the header"),
+        (
+            "file,sex,xmin,ymin,xmax,ymax\n0.jpg,f,30,20,70,60\n0.jpg,m,30,20,70,60\n",
+            "1 row has the box of another row and contradicts it in sex; a box shows one person (line 3: '0.jpg')",
+        ),
+        (
+            "file,face1_x1,face1_y1,face1_x2,face1_y2\n0.jpg,30,20,70,60\n1.jpg,30,20,70,60\n",
+            "a row for each person with one box, or choose one: --columns box=face1_x1+face1_y1+face1_x2+face1_y2",
+        ),
         ("", "the file is empty"),
     ],
 )
@@ -255,3 +263,58 @@ def test_a_file_for_each_picture_in_the_folder_of_coco_is_no_coco(tmp_path: Path
         path.write_text(json.dumps({"shapes": [shape], "imagePath": f"../images/{name}.jpg", "flags": {}}))
     dataset = load_dataset(tmp_path)
     assert [sample.subjects[0].face_box.tolist() for sample in dataset] == [[30, 20, 70, 60]] * 2  # type: ignore[union-attr]
+
+
+def test_folders_of_groups_are_not_taken_for_people(tmp_path: Path) -> None:
+    """A folder whose files begin with its name is a person's only where the name can be one's."""
+    for name in ("asian", "black"):
+        picture(tmp_path / "races" / name / f"{name}_1.jpg")
+    with pytest.raises(InputError, match="--columns person=folder or --columns gender=folder"):
+        load_dataset(tmp_path / "races")
+    for name in ("female", "male"):
+        picture(tmp_path / "genders" / name / f"{name}_1.jpg")
+    genders = load_dataset(tmp_path / "genders")
+    assert {s.subjects[0].attributes["gender"] for s in genders} == {"female", "male"}
+    assert {s.subjects[0].identity for s in genders} == {None}
+    for name in ("Ana_Lee", "P07"):
+        picture(tmp_path / "people" / name / f"{name}_0001.jpg")
+    assert {s.subjects[0].identity for s in load_dataset(tmp_path / "people")} == {"Ana_Lee", "P07"}
+
+
+def test_a_picture_whose_boxes_show_nobody_stays_without_people(tmp_path: Path) -> None:
+    root = pictures(tmp_path, 2)
+    write_csv(
+        root / "t.csv",
+        [["file", "class", "xmin", "ymin", "xmax", "ymax"], ["0.jpg", "face", *BOX], ["1.jpg", "hat", *BOX]],
+    )
+    assert [len(sample.subjects) for sample in load_dataset(root)] == [1, 0]
+
+
+def test_what_is_read_as_an_attribute_or_left_out_is_said(tmp_path: Path) -> None:
+    root = pictures(tmp_path, 2)
+    header = ["file", "label", "top_left", "Sex", "xmin", "ymin", "xmax", "ymax"]
+    write_csv(root / "t.csv", [header, ["0.jpg", "car", "(3, 4)", "f", *BOX], ["1.jpg", "dog", "(5, 6)", "F", *BOX]])
+    dataset = load_dataset(root)
+    assert set(dataset.attribute_names()) == {"label", "sex"}
+    notes = "\n".join(dataset.notes)
+    assert (
+        "label (car, dog) is read as an attribute; if it says what a box shows, choose: --categories face=car" in notes
+    )
+    assert "top_left holds lists of numbers ((3, 4)) and is left out" in notes
+    assert "Sex: 'F' is 'f'" in notes and {s.subjects[0].attributes["sex"] for s in dataset} == {"f"}
+
+
+def test_a_workbook_beside_pictures_is_named(tmp_path: Path) -> None:
+    root = pictures(tmp_path, 1)
+    (root / "people.xlsx").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"1 picture, and .*people\.xlsx is a workbook .* saved as CSV"):
+        load_dataset(root)
+
+
+def test_participants_without_a_folder_are_counted(tmp_path: Path) -> None:
+    for person in ("P1", "P2"):
+        picture(tmp_path / person / "x.jpg")
+    write_csv(tmp_path / "who.csv", [["participant", "sex"], ["P1", "f"], ["P2", "m"], ["P3", "f"]])
+    dataset = load_dataset(tmp_path)
+    assert [s.subjects[0].identity for s in dataset] == ["P1", "P2"]
+    assert "who.csv: 1 row names a folder without a picture and left out (P3)" in dataset.notes

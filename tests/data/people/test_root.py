@@ -67,3 +67,13 @@ def test_a_change_may_touch_no_more_than_its_region(folder: Path, change: str, e
     region = checks.touched(change, row, row, width, height)
     assert region.all() == everywhere
     assert np.asarray(region).any()
+
+
+def test_the_shipped_people_are_read_once_and_a_folder_each_time(folder: Path, tmp_path: Path) -> None:
+    assert load_dataset("people:objects")[0] is load_dataset("people:objects")[0]
+    for name in ("samples.parquet", "subjects.parquet"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    assert len(load_dataset("people", root=tmp_path)) == 2
+    samples = pq.read_table(tmp_path / "samples.parquet")
+    pq.write_table(samples.slice(0, 1), tmp_path / "samples.parquet")
+    assert len(load_dataset("people", root=tmp_path)) == 1

@@ -36,6 +36,9 @@ class Session:
     def __init__(self, *_: Any) -> None:
         self.seen = []
 
+    def get_inputs(self) -> list[Any]:
+        return [types.SimpleNamespace(name="images", type="tensor(float)")]
+
     def get_outputs(self) -> list[Any]:
         return [types.SimpleNamespace(name=name) for name in (*ATTRIBUTES, "face")]
 
@@ -77,6 +80,37 @@ def test_a_picture_at_the_threshold_is_answered_and_one_below_gets_random_classe
     assert entry.classes([flat(99)]) == [{"skin_tone": 9, "age": 3, "gender": 1}]
 
 
+def test_a_network_may_take_bytes_and_one_that_takes_something_else_is_refused(tmp_path: Path) -> None:
+    """The input is float32 or uint8 and called images; what fails while it runs names the file, in one line."""
+    onnx = pytest.importorskip("onnx")
+    from tests.suites.bias_bounty.written_entries import write_entry
+
+    picture = np.full((20, 20, 3), 200, np.uint8)
+    expected = entries.BountyEntry(write_entry(tmp_path / "floats"))([picture])
+    model = onnx.load(tmp_path / "floats" / "net.onnx")
+    kinds = onnx.TensorProto
+
+    def changed(name: str, kind: int, source: str = "images", size: int = 8) -> Path:
+        other = onnx.ModelProto.FromString(model.SerializeToString())
+        graph = other.graph
+        graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info(source, kind, ["n", 3, size, size]))
+        for node in graph.node:
+            node.input[:] = ["cast" if part == "images" else part for part in node.input]
+        graph.node.insert(0, onnx.helper.make_node("Cast", [source], ["cast"], to=kinds.FLOAT))
+        (tmp_path / name).mkdir()
+        onnx.save(other, tmp_path / name / "net.onnx")
+        (tmp_path / name / "entry.json").write_text((tmp_path / "floats" / "entry.json").read_text())
+        return tmp_path / name
+
+    assert entries.BountyEntry(changed("bytes", kinds.UINT8))([picture]) == expected
+    with pytest.raises(InputError, match=r"net\.onnx: has the input images \(tensor\(double\)\); expected one that is"):
+        entries.BountyEntry(changed("doubles", kinds.DOUBLE))
+    with pytest.raises(InputError, match=r"net\.onnx: has the input pixels \(tensor\(float\)\)"):
+        entries.BountyEntry(changed("pixels", kinds.FLOAT, "pixels"))
+    with pytest.raises(InputError, match=r"floats: net\.onnx fails on \(1, 3, 8, 8\): "):
+        entries.BountyEntry(changed("larger", kinds.FLOAT, size=32))([picture])
+
+
 def test_sixteen_pictures_are_in_memory_at_a_time(entry: Any, tmp_path: Path) -> None:
     paths = {f"{k}.png": tmp_path / f"{k}.png" for k in range(35)}
     for k, path in enumerate(paths.values()):
@@ -84,7 +118,7 @@ def test_sixteen_pictures_are_in_memory_at_a_time(entry: Any, tmp_path: Path) ->
     steps: list[int] = []
     found = predict_files(entry, paths, steps.append)
     assert steps == [16, 16, 3] and [row["skin_tone"] for row in found] == [f"monk_{k % 10 + 1}" for k in range(35)]
-    (_, session), *_ = entry.sessions
+    (_, session, _), *_ = entry.sessions
     session.seen.clear()
     whole = entry.outputs([flat(k) for k in range(35)])
     assert session.seen == [16, 16, 3] and whole["face"][:, 0].tolist() == [k - 100 for k in range(35)]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 from importlib import import_module
 
 import numpy as np
@@ -120,6 +121,19 @@ def test_results_of_the_original_can_be_reported(results):
     assert "1. He/him/his" not in text.split("Pairs of groups")[1].split("What the attributes mean")[0]
 
 
+def filled_squares(path):
+    """The colours of the squares that a PDF draws in its lines of text, in their order."""
+    colours = []
+    for stream in re.findall(rb"stream\n(.*?)\nendstream", path.read_bytes(), re.DOTALL):
+        try:
+            content = zlib.decompress(stream)
+        except zlib.error:
+            continue
+        squares = re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg\n[\d. ]+ 8\.50 -8\.50 re B", content)
+        colours += [tuple(round(255 * float(part)) for part in colour) for colour in squares]
+    return colours
+
+
 def test_tones_have_names_and_swatches_and_a_mirror_is_said(tmp_path):
     rows = small.body(
         tmp_path,
@@ -140,7 +154,10 @@ def test_tones_have_names_and_swatches_and_a_mirror_is_said(tmp_path):
         reuse_model_outputs=True,
         results_rootdir=tmp_path / "results",
     )
-    page = run.report(depth=1).read_text()
+    page = run.report(tmp_path / "page.html", depth=1, pdf=True).read_text()
+    text, drawn = pdf_text(tmp_path / "page.pdf"), filled_squares(tmp_path / "page.pdf")
+    assert "In this run: VI dark; III intermediate; I very light." in text.split("What the attributes mean")[1]
+    assert drawn == [(102, 78, 65), (175, 148, 120), (198, 180, 157), (189, 163, 137), (164, 131, 103), (136, 105, 81)]
     assert 'fill="rgb(102,78,65)"' in page and "VI dark" in page and "I very light" in page
     assert page.index("VI dark", page.index("In this run")) < page.index("I very light", page.index("In this run"))
     assert ">AP@0.5<" in page  # the published name of average_precision@0.5
@@ -150,7 +167,8 @@ def test_tones_have_names_and_swatches_and_a_mirror_is_said(tmp_path):
     said = re.sub(r"<dt>Verdict of the audit</dt><dd>.*?</dd>|<script.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(numbered, re.sub(r"<[^>]*>", " ", said))  # the audit's own sentence names values exactly
     meanings = page[page.index("What the attributes mean") :]
-    assert "Also offered: II light; IV tan; V brown." in meanings  # three of the six are in this run
+    offered = re.sub(r"<[^>]*>\s*", "", meanings)
+    assert "Also offered: II light; IV tan; V brown." in offered  # three of the six are in this run
 
 
 def test_every_attribute_that_is_chosen_from_a_list_has_its_options(capsys):

@@ -106,4 +106,7 @@ def _recognised(path: Path, request: Wanted) -> Format:
     if of_kind or fitting:
         return (of_kind or fitting)[0]
     known = "; ".join(f"{result.name}: {result.meaning}" for result in formats if request.kind in result.kinds)
-    raise InputError(f"{path}: in none of the formats that hold {request.kind.__name__.lower()} ({known})")
+    raise InputError(
+        f"{path}: in none of the formats that hold {request.kind.__name__.lower()} ({known}); "
+        "a format of your own is named by --setting format=module:attr (settings= in Python)"
+    )

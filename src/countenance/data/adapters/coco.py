@@ -20,6 +20,7 @@ from countenance.data.run_lengths import segmentation_counts
 from countenance.data.sample import Dataset, Sample, Subject, truth
 from countenance.data.tables import harmless, near, read_csv, read_text
 from countenance.errors import InputError
+from countenance.files import write_text
 from countenance.person_columns import person_column
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
@@ -266,7 +267,7 @@ def write_coco(dataset: Dataset, out: Path) -> None:
     import csv
 
     out.mkdir(parents=True)
-    (out / "card.json").write_text(dataset.card.model_dump_json(indent=2) + "\n")
+    write_text(out / "card.json", dataset.card.model_dump_json(indent=2) + "\n")
     names = [
         name for name in dataset.attribute_names() if any(name in s.attributes for x in dataset for s in x.subjects)
     ]

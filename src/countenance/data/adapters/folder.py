@@ -16,6 +16,7 @@ from countenance.data.sample import Dataset, Sample, Subject, truth
 from countenance.data.tables import harmless, near, read_csv
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
 from countenance.errors import InputError
+from countenance.files import write_text
 from countenance.person_columns import person_column
 
 FILE_COLUMNS = ("file", "sample", "width", "height", "image_attributes")
@@ -155,7 +156,7 @@ def write_folder(dataset: Dataset, out: Path) -> None:
     """Write `out/images/…`, `out/labels.csv` and `out/card.json`; reading them back gives the same truth."""
     names = sorted({name for sample in dataset for subject in sample.subjects for name in subject.attributes})
     out.mkdir(parents=True)
-    (out / "card.json").write_text(dataset.card.model_dump_json(indent=2) + "\n")
+    write_text(out / "card.json", dataset.card.model_dump_json(indent=2) + "\n")
     with (out / "labels.csv").open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow([*FILE_COLUMNS, *SUBJECT_COLUMNS, *(harmless(PREFIX + name) for name in names)])

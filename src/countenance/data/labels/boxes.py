@@ -120,7 +120,7 @@ def _of_cells(table: LabelTable, columns: BoxColumns) -> tuple[Form | None, list
             try:
                 form, boxes = _boxes_in(cell, form)
             except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError):
-                table.problems.add(f"{{}} of {name} no box", line, cell, "cell is", "cells are")
+                table.problems.add("{} not a box", line, cell, f"cell of {name} is", f"cells of {name} are")
         rows.append(boxes)
     return form, rows
 

@@ -1,5 +1,6 @@
 """What the columns of a label table are: the picture, the person, the box, the class, the split, attributes."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ TRUTH = ("keypoints", "landmarks", "mask", "face_parts", "body_parts")
 """LabelColumns of our own that are written as JSON (or run lengths)."""
 ENOUGH = 0.5
 """The share of a column's cells that must name pictures where its name does not say that they do."""
+LIST_OF_NUMBERS = re.compile(r"\[\s*[-+\d.eE]+([\s,;]+[-+\d.eE]+)+\s*\]|\(\s*[-+\d.eE]+([\s,;]+[-+\d.eE]+)+\s*\)")
 SAMPLED = 200
 """So many cells of a column are tried."""
 EASILY_MISTYPED = tuple(
@@ -105,6 +107,7 @@ def understand(
     _set_person(reader, columns)
     columns.truth = [name for name in TRUTH if name in table.columns and _is_written(table.columns[name])]
     _set_attributes(reader, columns)
+    _refuse_several_boxes(reader, columns)
     return columns
 
 
@@ -229,6 +232,11 @@ def _class_column(reader: _RoleReader, columns: LabelColumns, chosen: bool) -> s
         masks = [cell for cell in values if "mask" in cell.casefold() and says_masked(cell)]
         if masks or any(kind_of(value) for value in values) or chosen:
             return name
+        shown = ", ".join(sorted(values)[:3])
+        reader.table.notes.append(
+            f"{reader.table.path.name}: {name} ({shown}{', …' if len(values) > 3 else ''}) is read as an attribute; if "
+            f"it says what a box shows, choose: --categories face={next(iter(sorted(values)), 'WORD')}"
+        )
     return None
 
 
@@ -301,12 +309,51 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
         if table.headless:
             table.problems.add_whole(_headless(table, columns))
             return
+        if not is_attribute and _is_lists_of_numbers(cells):
+            table.notes.append(
+                f"{table.path.name}: {name} holds lists of numbers ({next(cell for cell in cells if cell)}) and is "
+                f"left out; of boxes it has to hold all four numbers: --columns box={name}"
+            )
+            continue
         typo = _typo(name, own)
         if typo:
             table.problems.add_whole(f"unknown column {name!r}{typo}; rename it, or write attr.{name}")
         if own in columns.attributes:
             table.problems.add_whole(f"columns {columns.attributes[own]} and {name} are both called {own}; rename one")
         columns.attributes[own] = name
+
+
+def _is_lists_of_numbers(cells: Sequence[str]) -> bool:
+    """Whether all cells are lists such as (12, 20) or [1.5, 2, 3], which are no words of an attribute.
+
+    >>> _is_lists_of_numbers(["(12, 20)", "[3.5 4]", ""]), _is_lists_of_numbers(["[18, 30)", "[30, 40)"])
+    (True, False)
+    """
+    known = [cell.strip() for cell in cells if not is_missing(cell)]
+    return bool(known) and all(LIST_OF_NUMBERS.fullmatch(cell) for cell in known)
+
+
+def _refuse_several_boxes(reader: _RoleReader, columns: LabelColumns) -> None:
+    """A problem where columns of attributes are the corners of boxes (face1_x1, …): one row is for one person."""
+    ends = sorted({word for _, words in aliases.SETS for word in words}, key=len, reverse=True)
+    by_prefix: dict[str, dict[str, str]] = {}
+    for name in columns.attributes.values():
+        word = squashed(name)
+        end = next((end for end in ends if word.endswith(end) and word != end), None)
+        if end is not None:
+            by_prefix.setdefault(word.removesuffix(end), {})[end] = name
+    sets = [
+        [own[word] for word in words]
+        for own in by_prefix.values()
+        for _, words in aliases.SETS
+        if all(word in own for word in words)
+    ]
+    if sets and not columns.boxes:
+        shown = "; ".join(", ".join(names) for names in sets[:2])
+        reader.table.problems.add_whole(
+            f"columns look like boxes ({shown}{'; …' if len(sets) > 2 else ''}): write a row for each person with one "
+            f"box, or choose one: --columns box={'+'.join(sets[0])}"
+        )
 
 
 def _headless(table: LabelTable, columns: LabelColumns) -> str:

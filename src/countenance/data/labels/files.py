@@ -1,10 +1,12 @@
 """A label file of any kind as a table: text, JSON, Parquet, or what an annotation tool exports."""
 
+import ast
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from countenance.data.labels.aliases import squashed
 from countenance.data.labels.exports import (
     Row,
     cvat_table,
@@ -14,7 +16,7 @@ from countenance.data.labels.exports import (
     via_rows,
     wider_table,
 )
-from countenance.data.labels.nested import flat_rows, labelbox_rows
+from countenance.data.labels.nested import BOXED, flat_rows, labelbox_rows
 from countenance.data.labels.picture_files import picture_files_table
 from countenance.data.labels.rows import LabelTable
 from countenance.data.labels.text_files import decoded, read_text_table
@@ -28,6 +30,7 @@ from countenance.data.labels.tool_formats import (
     with_vertex_names,
 )
 from countenance.errors import InputError
+from countenance.words import is_missing
 
 TABLE_SUFFIXES = (
     ".csv",
@@ -83,7 +86,41 @@ def read_label_file(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
         return _with_notes(table_of(path, via_csv_rows(table)), table)
     rows = [{name: column[i] for name, column in table.columns.items()} for i in range(len(table))]
     drawn = label_studio_rows(rows) if rows and any("rectanglelabels" in cell for cell in rows[0].values()) else None
-    return table if drawn is None else _with_notes(table_of(path, drawn), table)
+    if drawn is not None:
+        return _with_notes(table_of(path, drawn), table)
+    records = _with_records(rows)
+    return table if records is None else _with_notes(_record_table(path, records, table.decimal_comma), table)
+
+
+def _with_records(rows: Sequence[Mapping[str, str]]) -> list[Row] | None:
+    """The rows of a table with the cells that list people ([{"x": 1, …}]) read; None where no column does.
+
+    >>> _with_records([{"file": "a.jpg", "faces": '[{"age": 31}]'}, {"file": "b.jpg", "faces": "[{'age': 9}]"}])
+    [{'file': 'a.jpg', 'faces': [{'age': 31}]}, {'file': 'b.jpg', 'faces': [{'age': 9}]}]
+    """
+    read: dict[str, list[Any]] = {}
+    for name in rows[0] if rows else ():
+        if squashed(name) in BOXED or not any(row[name].startswith("[{") for row in rows):
+            continue
+        values = [_listed(row[name]) for row in rows]
+        if all(value is not None for value in values):
+            read[name] = values
+    if not read:
+        return None
+    return [{**row, **{name: values[i] for name, values in read.items()}} for i, row in enumerate(rows)]
+
+
+def _listed(cell: str) -> list[Any] | None:
+    """A cell that is a list, in JSON or as Python prints it; an empty one lists nobody; None for anything else."""
+    if is_missing(cell):
+        return []
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(cell)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        return value if isinstance(value, list) else None
+    return None
 
 
 def is_coco(path: Path) -> bool:
@@ -95,7 +132,7 @@ def is_coco(path: Path) -> bool:
 
 
 def _with_notes(table: LabelTable, source: LabelTable) -> LabelTable:
-    table.notes, table.problems = source.notes, source.problems
+    table.notes, table.problems = [*source.notes, *table.notes], source.problems
     return table
 
 
@@ -132,9 +169,10 @@ def _json_table(path: Path) -> LabelTable:
     return _record_table(path, content) if rows is None else table_of(path, rows)
 
 
-def _record_table(path: Path, records: Sequence[Mapping[str, Any]]) -> LabelTable:
+def _record_table(path: Path, records: Sequence[Mapping[str, Any]], decimal_comma: bool = False) -> LabelTable:
     rows, kind, left_out = flat_rows(records)
     table = table_of(path, rows, kind)
+    table.decimal_comma = decimal_comma
     if left_out:
         table.notes.append(f"{path.name}: {', '.join(left_out)} hold records in records and are left out")
     return table

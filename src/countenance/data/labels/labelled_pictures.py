@@ -65,7 +65,7 @@ def read_pictures(
     samples: dict[str, Sample] = {}
     notes: list[str] = []
     for path in paths:
-        table = read_label_file(path, finder.names_picture)
+        table = by_folder(read_label_file(path, finder.names_picture), pictures)
         part = labelled_dataset(pictures, table, understand_table(table, finder, stated, options), options, finder)
         again = next((sample.id for sample in part if sample.id in samples), None)
         if again is not None:
@@ -77,6 +77,54 @@ def read_pictures(
         left = "1 picture has no row and is" if unlisted == 1 else f"{unlisted:,} pictures have no row and are"
         notes.append(f"{', '.join(path.name for path in paths)}: {left} left out")
     return Dataset(part.card, list(samples.values()), notes=notes)
+
+
+def by_folder(table: LabelTable, pictures: PictureFolder) -> LabelTable:
+    """The table with a row for each picture, where no cell names one and the cells of a column name their folders.
+
+    That is how a study keeps its participants: a row for each, whose pictures lie in the folder of their number.
+    """
+    column = names_folders(table, pictures)
+    if column is None:
+        return table
+    in_folder: dict[str, list[str]] = {}
+    for name in pictures.ids:
+        for folder in PurePosixPath(name).parts[:-1]:
+            in_folder.setdefault(folder.casefold(), []).append(name)
+    shown = [in_folder.get(cell.casefold(), []) for cell in table.columns[column]]
+    rows = [i for i, names in enumerate(shown) for _ in names]
+    expanded = LabelTable(
+        table.path,
+        {"file": [name for names in shown for name in names]}
+        | {name: [cells[i] for i in rows] for name, cells in table.columns.items()},
+        [table.lines[i] for i in rows],
+        table.decimal_comma,
+        table.kind,
+    )
+    expanded.problems, expanded.notes = table.problems, table.notes
+    expanded.notes.append(f"{table.path.name}: {column} names the folder of the pictures")
+    empty = [cell for cell, names in zip(table.columns[column], shown, strict=True) if not names]
+    if empty:
+        left = "1 row names a folder" if len(empty) == 1 else f"{len(empty):,} rows name folders"
+        expanded.notes.append(f"{table.path.name}: {left} without a picture and left out ({', '.join(empty[:3])})")
+    return expanded
+
+
+def names_folders(table: LabelTable, pictures: PictureFolder) -> str | None:
+    """The column whose cells name the folders of the pictures, each once; None where one names pictures, or none does.
+
+    >>> pictures = PictureFolder(Path("set"), ("P1/a.jpg", "P1/b.jpg", "P2/a.jpg"))
+    >>> names_folders(LabelTable(Path("t.csv"), {"who": ["P1", "P2"], "sex": ["f", "m"]}, [2, 3]), pictures)
+    'who'
+    """
+    if any(pictures.finder.names_picture(cell) for cells in table.columns.values() for cell in cells[:1]):
+        return None
+    folders = {part.casefold() for name in pictures.ids for part in PurePosixPath(name).parts[:-1]}
+    for name, cells in table.columns.items():
+        known = [cell.casefold() for cell in cells if cell]
+        if len(known) > 1 and len(set(known)) == len(known) and 2 * sum(cell in folders for cell in known) > len(known):
+            return name
+    return None
 
 
 def understand_table(
@@ -111,7 +159,7 @@ def labelled_dataset(
     table.problems.refuse()
     if not by_picture:
         raise InputError(f"{table.path}: no row has its picture in {pictures.root}")
-    ready = [_sample(samples[name], rows) for name, rows in by_picture.items()]
+    ready = [_sample(samples[name], by_picture.get(name, ())) for name in listed]
     notes = list(table.notes)
     dataset = Dataset(card or _card(pictures.root), ready)
     count, named = shown_people(dataset)
@@ -135,7 +183,10 @@ def _named_pictures(table: LabelTable, columns: LabelColumns, finder: PictureFin
 
 
 def _by_picture(table: LabelTable, people: Sequence[LabelledPerson]) -> dict[str, list[LabelledPerson]]:
-    """The people of each picture; rows that stand twice are read once, rows that nothing tells apart are problems."""
+    """The people of each picture; rows that stand twice are read once, rows that nothing tells apart are problems.
+
+    So are rows about the same box that contradict each other: a box shows one person.
+    """
     by_picture: dict[str, list[LabelledPerson]] = {}
     twice = 0
     for row in people:
@@ -143,6 +194,15 @@ def _by_picture(table: LabelTable, people: Sequence[LabelledPerson]) -> dict[str
         if any(_same(row, other) for other in rows):
             twice += 1
             continue
+        other = next((other for other in rows if row.has_box and _boxes(row) == _boxes(other)), None)
+        if other is not None:
+            table.problems.add(
+                f"{{}} in {', '.join(_contradictions(row, other))}; a box shows one person",
+                row.line,
+                row.picture,
+                "row has the box of another row and contradicts it",
+                "rows have the box of another row and contradict it",
+            )
         alike = [other for other in rows if not (row.has_box or other.has_box) and row.identity == other.identity]
         if alike and row.index is None:
             table.problems.add(
@@ -161,12 +221,22 @@ def _by_picture(table: LabelTable, people: Sequence[LabelledPerson]) -> dict[str
 
 def _same(row: LabelledPerson, other: LabelledPerson) -> bool:
     """Whether two rows say the same of the same picture."""
+    return _boxes(row) == _boxes(other) and _facts(row) == _facts(other)
 
-    def facts(person: LabelledPerson) -> object:
-        boxes = [None if box is None else box.tolist() for box in (person.face_box, person.person_box)]
-        return [boxes, person.identity, person.index, dict(person.attributes), person.split]
 
-    return facts(row) == facts(other)
+def _boxes(row: LabelledPerson) -> list[list[float] | None]:
+    return [None if box is None else box.tolist() for box in (row.face_box, row.person_box)]
+
+
+def _facts(row: LabelledPerson) -> dict[str, object]:
+    """What a row says of a person besides the boxes."""
+    return {"person": row.identity, "number": row.index, "split": row.split, **row.attributes}
+
+
+def _contradictions(row: LabelledPerson, other: LabelledPerson) -> list[str]:
+    """What two rows say differently."""
+    facts, others = _facts(row), _facts(other)
+    return [name for name in facts if facts[name] != others.get(name)]
 
 
 def _sample(sample: Sample, rows: Sequence[LabelledPerson]) -> Sample:
@@ -240,8 +310,20 @@ def read_person_folders(pictures: PictureFolder) -> Dataset | None:
     named = sum(len(path.parts) > 1 and path.name.startswith(f"{path.parent.name}_") for path in paths)
     if not paths or named < NEARLY_ALL * len(paths):
         return None
+    if not all(_is_individual(path.parent.name) for path in paths if len(path.parts) > 1):
+        return None  # asian/asian_1.jpg, 20-29/20-29_1.jpg: groups, or nobody knows
     dataset = read_names(pictures, {"person": "folder"}, {})
     return dataset.of(dataset.samples, notes=[f"{dataset.name}: a folder is a person, as its files' names say"])
+
+
+def _is_individual(name: str) -> bool:
+    """Whether a folder's name can be a person's: two words or more (George_Bush), or letters with a number (P07).
+
+    >>> [_is_individual(name) for name in ("George_Bush", "P07", "asian", "20-29", "Middle_Eastern_2")]
+    [True, True, False, False, True]
+    """
+    letters, digits = any(letter.isalpha() for letter in name), any(letter.isdigit() for letter in name)
+    return letters and (digits or len(re.split(r"[_\W]+", name.strip("_"))) > 1)
 
 
 def read_class_folders(pictures: PictureFolder) -> Dataset | None:

@@ -1,5 +1,6 @@
 """Attributes of a label table: words, yes and no, or numbers, decided for a column as a whole."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from countenance.data.adapters.fairface import repaired_age
@@ -11,6 +12,7 @@ from countenance.data.vocabulary import NUMERIC, VOCABULARIES
 from countenance.errors import InputError
 from countenance.words import (
     is_missing,
+    is_no_number_known,
     is_number,
     number_of,
     thousands_or_decimals,
@@ -26,7 +28,7 @@ MOSTLY = 0.5
 def numbers_in(table: LabelTable, name: str) -> list[float | None]:
     """The cells of a column as numbers; what is no number is a problem of the table."""
     cells = table.columns[name]
-    known = [cell for cell in cells if not is_missing(cell)]
+    known = [cell for cell in cells if not is_no_number_known(cell)]
     doubtful = thousands_or_decimals(known, table.decimal_comma)
     if doubtful is not None:
         table.problems.add_whole(
@@ -35,14 +37,14 @@ def numbers_in(table: LabelTable, name: str) -> list[float | None]:
         )
     values: list[float | None] = []
     for line, cell in zip(table.lines, cells, strict=True):
-        if is_missing(cell):
+        if is_no_number_known(cell):
             values.append(None)
             continue
         try:
             values.append(number_of(cell, table.decimal_comma))
         except ValueError:
             values.append(None)
-            table.problems.add(f"{{}} of {name} no number", line, cell, "cell is", "cells are")
+            table.problems.add("{} not a number", line, cell, f"cell of {name} is", f"cells of {name} are")
     return values
 
 
@@ -50,7 +52,8 @@ def attribute_values(table: LabelTable, attribute: str, name: str) -> tuple[str,
     """What an attribute is called and its value in every row."""
     cells = table.columns[name]
     known = [cell for cell in cells if not is_missing(cell)]
-    share = sum(is_number(cell, table.decimal_comma) for cell in known) / max(len(known), 1)
+    numeric = [cell for cell in known if not is_no_number_known(cell)]
+    share = sum(is_number(cell, table.decimal_comma) for cell in numeric) / max(len(numeric), 1)
     if attribute in NUMERIC and share >= MOSTLY:
         return attribute, list(numbers_in(table, name))
     if attribute == "age":  # groups of ages are no ages
@@ -62,11 +65,27 @@ def attribute_values(table: LabelTable, attribute: str, name: str) -> tuple[str,
         colours = set(known) & set(VOCABULARIES["mask"]) - {"none"}
         if not colours:
             return "masked", [None if is_missing(cell) else says_masked(cell) for cell in cells]
-    if share == 1 and known and _is_measure(known):
+    if share == 1 and numeric and _is_measure(numeric):
         return attribute, list(numbers_in(table, name))
     plain = without_zero_decimals(cells)
     words = yes_or_no([cell for cell in plain if not is_missing(cell)])
-    return attribute, [None if is_missing(cell) else words.get(cell, cell) for cell in plain]
+    spelled = words or _spellings(table, name, plain)
+    return attribute, [None if is_missing(cell) else spelled.get(cell, cell) for cell in plain]
+
+
+def _spellings(table: LabelTable, name: str, cells: Sequence[str]) -> dict[str, str]:
+    """The words of a column that differ from a more frequent one only in capitals and spaces, with that one."""
+    counts = Counter(cell for cell in cells if not is_missing(cell))
+    usual: dict[str, str] = {}
+    changed: dict[str, str] = {}
+    for word, _ in counts.most_common():
+        first = usual.setdefault(" ".join(word.casefold().split()), word)
+        if first != word:
+            changed[word] = first
+    if changed:
+        shown = ", ".join(f"{word!r} is {other!r}" for word, other in list(changed.items())[:3])
+        table.notes.append(f"{table.path.name}: {name}: {shown}{', …' if len(changed) > 3 else ''}")
+    return changed
 
 
 def _is_measure(cells: Sequence[str]) -> bool:

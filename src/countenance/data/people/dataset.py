@@ -1,5 +1,6 @@
 """Reading the people: the shipped set, or any folder that the renderer (`people/` in the repository) wrote."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -148,17 +149,24 @@ def load(part: str | None = None, root: Path = SHIPPED) -> Dataset:
 
 def read_people(root: Path, part: str | None = None) -> Dataset:
     """Rendered people from a folder with `samples.parquet` and `subjects.parquet`."""
+    return Dataset(CARD, _shipped(part) if root == SHIPPED else _samples(root, part))
+
+
+@lru_cache(2)
+def _shipped(part: str | None) -> tuple[Sample, ...]:
+    """The shipped people do not change while a process runs; one that evaluates several models reads them once."""
+    return _samples(SHIPPED, part)
+
+
+def _samples(root: Path, part: str | None) -> tuple[Sample, ...]:
     samples, subjects = _table(root / "samples.parquet"), _table(root / "subjects.parquet")
     people: dict[str, list[dict[str, Any]]] = {}
     for row in subjects:
         people.setdefault(row["sample"], []).append(row)
-    return Dataset(
-        CARD,
-        [
-            _sample(root, row, people.get(row["sample"], []), f"{root / 'samples.parquet'} row {i}")
-            for i, row in enumerate(samples)
-            if part is None or row["part"] == part
-        ],
+    return tuple(
+        _sample(root, row, people.get(row["sample"], []), f"{root / 'samples.parquet'} row {i}")
+        for i, row in enumerate(samples)
+        if part is None or row["part"] == part
     )
 
 

@@ -13,6 +13,7 @@ from countenance.data import Dataset
 from countenance.data.balance import balance
 from countenance.files import file_hash, write_json
 from countenance.run.licences import names_in
+from countenance.text import redacted
 
 CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -68,7 +69,7 @@ def croissant(dataset: Dataset, tables: Path | None = None) -> dict[str, Any]:
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
-        "name": "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in card.name),
+        "name": "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in redacted(card.name)),
         "description": card.description or card.name,
         "license": [card.licence, *(URLS[name.lower()] for name in names_in(card.licence) if name.lower() in URLS)],
         "version": card.version if card.version.count(".") == 2 else f"{card.version}.0.0",

@@ -12,6 +12,7 @@ from countenance.files import write_json
 from countenance.report.exports.published import PublishedNumber, published, sentence
 from countenance.report.source import ReportSource
 from countenance.run.licences import in_words, of_manifest
+from countenance.text import redacted
 
 SCHEMA = "0.2.2"
 
@@ -103,4 +104,4 @@ def _identifier(model: str) -> str:
     >>> _identifier("my net v2"), _identifier("org/net")
     ('my_net_v2', 'org/net')
     """
-    return "".join(sign if sign.isalnum() or sign in "._-/" else "_" for sign in model)
+    return "".join(sign if sign.isalnum() or sign in "._-/" else "_" for sign in redacted(model))

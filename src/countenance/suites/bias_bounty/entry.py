@@ -29,6 +29,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 SHIPPED = Path(__file__).parent / "trained"
 """The entries trained on the embedded people, as `train` writes them."""
 BATCH = 16
+INPUT = "images"
+INPUT_TYPES: Mapping[str, type[np.generic]] = {"tensor(float)": np.float32, "tensor(uint8)": np.uint8}
 
 Images = Sequence[NDArray[np.uint8]]
 
@@ -133,15 +135,19 @@ class BountyEntry:
             missing = [name for name in network.outputs if name not in names]
             if missing:
                 raise InputError(f"{path}: has no output {missing[0]!r}; it has {', '.join(names)}")
-            self.sessions.append((network, session))
+            self.sessions.append((network, session, _input_type(session, path)))
 
     def outputs(self, images: Images) -> dict[str, NDArray[np.float32]]:
         """The networks' raw outputs: a row for each image."""
         batches: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
-        for network, session in self.sessions:
+        for network, session, number in self.sessions:
             for i in range(0, len(images), BATCH):
-                pixels = network_input(images[i : i + BATCH], network.size).astype(np.float32)
-                parts = session.run(list(network.outputs), {"images": pixels})
+                pixels = network_input(images[i : i + BATCH], network.size).astype(number)
+                try:
+                    parts = session.run(list(network.outputs), {INPUT: pixels})
+                except Exception as error:  # those of onnxruntime have no class in common
+                    reason = " ".join(str(error).split())
+                    raise InputError(f"{self.name}: {network.file} fails on {pixels.shape}: {reason:.300}") from None
                 for name, part in zip(network.outputs, parts, strict=True):
                     batches[name].append(part)
         results = {name: np.concatenate(parts) for name, parts in batches.items()}
@@ -167,6 +173,19 @@ class BountyEntry:
 
     def __call__(self, images: Images) -> list[Labels]:
         return [Labels({name: CLASSES[name][code] for name, code in row.items()}) for row in self.classes(images)]
+
+
+def _input_type(session: Any, path: Path) -> type[np.generic]:
+    """The numbers that a network takes its images as: 32-bit floating point, or bytes."""
+    inputs = {part.name: part.type for part in session.get_inputs()}
+    number = INPUT_TYPES.get(inputs.get(INPUT, ""))
+    if list(inputs) != [INPUT] or number is None:
+        held = ", ".join(f"{name} ({kind})" for name, kind in inputs.items()) or "none"
+        raise InputError(
+            f"{path}: has the input {held}; expected one that is called {INPUT}: N × 3 × size × size numbers from 0 to "
+            "255, tensor(float) or tensor(uint8)"
+        )
+    return number
 
 
 class EntryClasses(BountyEntry):

@@ -10,7 +10,7 @@ from countenance.auditing import Finding
 from countenance.auditing.groups import CROSS
 from countenance.data.adapters.fhibe.places import LARGEST, is_largest, offered
 from countenance.data.adapters.fhibe.words import MEANINGS, MULTIPLE, UNKNOWN
-from countenance.data.vocabulary import KEYPOINTS
+from countenance.data.vocabulary import FITZPATRICK, KEYPOINTS
 from countenance.errors import InputError
 from countenance.report import numbers, render, write_pdf
 from countenance.report.draw.mpl.style import check_installed
@@ -225,6 +225,7 @@ def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
     """An attribute with what it means, who said it, and its values in this run; skin tones with their colours."""
     known = card.attributes.get(name)  # it may say another meaning than FHIBE's (rendered people)
     meaning = known.meaning if known is not None and known.meaning else MEANINGS.get(name, "")
+    colours = {label: colour for colour, label in FITZPATRICK.items()}
     here = [value_label(name, value) for value in names.levels.get(name, ())]
     return {
         "name": name,
@@ -235,7 +236,11 @@ def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
             {"label": label, "colour": tone_colour(value)}
             for label, value in zip(here, names.levels.get(name, ()), strict=True)
         ],
-        "further": [option for option in offered(name) if option not in here] if card.real_people else [],
+        "further": [
+            {"label": label, "colour": colours.get(label)}
+            for label in (offered(name) if card.real_people else ())
+            if label not in here
+        ],
     }
 
 

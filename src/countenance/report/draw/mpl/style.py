@@ -15,6 +15,7 @@ from countenance.files import write_atomically
 from countenance.report.charts.forest import UNMARKED
 from countenance.report.draw.palette import COLOURS, GRID, INK, LINE, SOFT
 from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
+from countenance.text import redacted
 
 SHAPES: dict[str, Mapping[str, Any]] = {
     SEVERE: {"marker": "D", "fill": True},
@@ -122,6 +123,7 @@ def _shared(texts: Sequence[Sequence[str]]) -> int:
 
 def content_of(figure: Any, ending: str, about: str = "") -> bytes:
     """A figure as the content of a PDF, SVG or PNG file, the same bytes every time; `about` goes into its metadata."""
+    about = redacted(about)
     words = {
         ".pdf": {"CreationDate": None, "Subject": about},
         ".svg": {"Date": None, "Description": about},
