@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,17 +26,25 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def names(tree: ast.AST) -> set[tuple[str, str]]:
-    """Modules with what is taken from them, whichever way it is imported."""
-    found = set()
-    for node in ast.walk(tree):
+@pytest.fixture(scope="module", autouse=True)
+def trees() -> Iterator[None]:
+    """The trees of all files are large; later tests do not carry them along."""
+    yield
+    parsed.cache_clear()
+
+
+@cache
+def names(path: Path) -> set[tuple[str, str]]:
+    """Modules with what a file takes from them, whichever way it is imported."""
+    taken = set()
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {(node.module, name.name) for name in node.names} | {(node.module.partition(".")[0], "*")}
+            taken |= {(node.module, name.name) for name in node.names} | {(node.module.partition(".")[0], "*")}
         elif isinstance(node, ast.Import):
-            found |= {(name.name.partition(".")[0], "*") for name in node.names}
+            taken |= {(name.name.partition(".")[0], "*") for name in node.names}
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            found.add((node.value.id, node.attr))
-    return found
+            taken.add((node.value.id, node.attr))
+    return taken
 
 
 @pytest.mark.parametrize("what", FORBIDDEN)
@@ -44,7 +53,7 @@ def test_it_is_done_in_one_place(what):
     stray = []
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE).as_posix()
-        if place not in allowed and (here := names(parsed(path)) & wanted):
+        if place not in allowed and (here := names(path) & wanted):
             stray.append((place, sorted(here)))
     assert stray == []
 

@@ -36,8 +36,7 @@ from countenance.auditing.measured_metric import MeasuredMetric
 from countenance.auditing.pairs import Pairs, Pooled, _together
 from countenance.auditing.power import FEW_CASES
 from countenance.auditing.ranks import skewness
-from countenance.auditing.settings import AuditSettings, Judged
-from countenance.auditing.small_groups import FEWEST
+from countenance.auditing.settings import FEWEST, AuditSettings, Judged
 from countenance.auditing.sums import clustered, simple
 from countenance.auditing.table import MAX_NUMERIC
 from countenance.errors import InputError

@@ -159,8 +159,9 @@ def test_markup_is_put_on_paper_in_its_order() -> None:
         "<p>One &lt;b&gt; <strong>two</strong>.</p><svg><title>hidden</title></svg><h3>Head</h3><table>"
         "<caption class='hidden'>not shown</caption><thead><tr><th>group</th><th>n</th></tr></thead><tbody>"
         "<tr><th>a<span class='sub'>b</span></th><td>1,204</td></tr><tr><th>short row</th></tr></tbody></table>"
-        "<dl><dt>age</dt><dd>in years</dd><dt>tone</dt><dd>Here: <svg class='swatch'><rect fill='rgb(102,78,65)'/></svg> "
-        "dark;\n<svg class='swatch'><rect fill='#c6b49d'/></svg> light.<svg><rect fill='#000000'/></svg></dd></dl>"
+        "<dl><dt>age</dt><dd>in years</dd><dt>tone</dt><dd>Here: "
+        "<svg class='swatch'><rect fill='rgb(102,78,65)'/></svg> dark;\n"
+        "<svg class='swatch'><rect fill='#c6b49d'/></svg> light.<svg><rect fill='#000000'/></svg></dd></dl>"
         "<ul><li>item</li></ul>",
     )
     assert done == [

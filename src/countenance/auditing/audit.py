@@ -18,7 +18,7 @@ from countenance.auditing.measured_metric import MISSING
 from countenance.auditing.ordering import checked
 from countenance.auditing.result import Audit
 from countenance.auditing.rows import Rows, depth_of
-from countenance.auditing.settings import AuditSettings, judged, named
+from countenance.auditing.settings import FEWEST, AuditSettings, judged, named
 from countenance.auditing.source import Source
 from countenance.auditing.twins import Twins, missing_versions, twin_drafts
 from countenance.auditing.verdict import UNTESTABLE, overall
@@ -53,7 +53,7 @@ def audit(
 
 def audited(work: Computation, *, equity: bool = False) -> Audit:
     """Make the comparisons that were asked for and conclude; `equity` adds equity measures."""
-    findings, min_n = work.findings(), work.settings.min_n
+    findings, min_n = work.findings(), max(work.settings.min_n, FEWEST)
     excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
     verdict, reason = overall(findings, excluded, work.judged, work.named, work.widest)
     held_equal = given_findings(work, findings)
@@ -112,7 +112,7 @@ def work_of(
     depth = depth_of(settings, by, rows.chosen)
     work = Computation(rows, settings, judged(settings, rows.metrics, [ends is not None for ends in rows.ends]), depth)
     own = [ratios for ratios in computed if ratios.attribute in work.named and not settings.conditions]
-    work.computed = [Ratios(ratios, settings, work.nouns[1]) for ratios in own]
+    work.computed = [Ratios(ratios, settings, work.nouns) for ratios in own]
     work.exclude_computed(list(dict.fromkeys(ratios.metric for ratios in computed)))
     if twins is not None:
         _add_twins(work, source, twins, by, metrics)

@@ -21,7 +21,7 @@ from countenance.auditing.minp import Statistic
 from countenance.auditing.missing_scores import TOLERATED
 from countenance.auditing.permutations import Sampled
 from countenance.auditing.row_labels import ComparisonRequest
-from countenance.auditing.settings import AuditSettings
+from countenance.auditing.settings import FEWEST, AuditSettings
 from countenance.auditing.sums import Cross, GroupSums, Numbers, Side, concatenate, concatenate_crosses
 from countenance.auditing.table import Array
 
@@ -60,8 +60,8 @@ class Batch:
 
     measured: MeasuredMetric
     settings: AuditSettings
-    many: str
-    """What units are called, many of them."""
+    nouns: tuple[str, str]
+    """What units are called, one and many of them."""
     groupings: list[Grouping] = field(default_factory=list)
     place: list[int] = field(default_factory=list)
     """For each comparison, its grouping."""
@@ -75,7 +75,7 @@ class Batch:
         if grouping.kind == GROUP:
             chosen = list(which(summed.sums, grouping, self.settings, self.measured.judged))
         else:
-            least = small_groups.FEWEST if grouping.kind == SPLIT else self.settings.min_n
+            least = FEWEST if grouping.kind == SPLIT else self.settings.min_n
             chosen = [(0, 1, 1.0)] if (np.asarray(summed.sums.cells.units) >= least).all() else []
         if not chosen:
             return
@@ -93,14 +93,14 @@ class Batch:
         self.sides = BatchSides.joined([BatchSides.picked(s.sums, g, h, rest) for s, g, h, rest in self._summed])
         self.first, self.second, self.cross = self.sides.first, self.sides.second, self.sides.cross
         self.names = [self._names(i) for i in range(len(self.g))]
-        self.untestable = why_untestable(self.first, self.second, self.names, self.settings.min_n, self.many)
+        self.untestable = why_untestable(self.first, self.second, self.names, self.settings.min_n, self.nouns)
         with np.errstate(all="ignore"):
             still = np.asarray(self.first.constant) & np.asarray(self.second.constant)
             same = np.asarray(self.first.mean) == self.second.mean
         self.still: Array = still & (same | (self.measured.column.kind == "mean"))
         """Neither side varies: there is no p, and the interval decides."""
         fewest = np.minimum(np.asarray(self.first.units), np.asarray(self.second.units))
-        self.small: Array = (fewest >= small_groups.FEWEST) & np.array([bool(why) for why in self.untestable])
+        self.small: Array = (fewest >= FEWEST) & np.array([bool(why) for why in self.untestable])
         """Too few people for an approximation or an all-clear, and enough for a permutation."""
         self.by_people: Array = self.small & np.concatenate(
             [np.full(len(g), summed.people is not None) for summed, g, _, _ in self._summed]

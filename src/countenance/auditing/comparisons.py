@@ -17,6 +17,7 @@ from countenance.auditing.groups import CROSS, Grouping
 from countenance.auditing.power import detectable_rate, rank_from_d, reach
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.sums import GroupSums, Side
+from countenance.auditing.units import too_few
 from countenance.errors import InputError
 
 REST = "rest"
@@ -191,7 +192,9 @@ def referred(cells: Side, grouping: Grouping, settings: AuditSettings, judged: J
     )
 
 
-def why_untestable(side1: Side, side2: Side, names: list[tuple[str, str]], min_n: int, many: str) -> list[str]:
+def why_untestable(
+    side1: Side, side2: Side, names: list[tuple[str, str]], least: int, nouns: tuple[str, str]
+) -> list[str]:
     """Why each comparison cannot be tested; empty where it can."""
     reasons = []
     rows = zip(names, *(np.atleast_1d(part) for part in (side1.n, side2.n, side1.units, side2.units)), strict=True)
@@ -200,7 +203,7 @@ def why_untestable(side1: Side, side2: Side, names: list[tuple[str, str]], min_n
         for called, n in ((name, n1), (versus, n2)):
             reason = reason or ("" if n else f"no units in {called}")
         for called, units in ((name, units1), (versus, units2)):
-            reason = reason or ("" if units >= min_n else f"{int(units)} {many} in {called}, fewer than {min_n}")
+            reason = reason or ("" if units >= least else too_few(int(units), nouns, least, called))
         reasons.append(reason)
     return reasons
 

@@ -32,6 +32,7 @@ from countenance.auditing.splits import splits_of
 from countenance.auditing.summing import Summing
 from countenance.auditing.sums import Side
 from countenance.auditing.table import UNKNOWN, Array, Attribute
+from countenance.auditing.units import plural
 from countenance.auditing.verdict import DISPARITY, VerdictQuestion, concluded
 from countenance.auditing.widest_pairs import WidestPairs, widest_of
 from countenance.errors import InputError
@@ -161,9 +162,8 @@ class Computation:
             self._note_cells(grouping, [0], measured, summed)
             units = int(np.asarray(summed.sums.cells.units)[0])
             if units < self.settings.min_n and measured.kind == GROUP:
-                why = (
-                    f"{units:,} {self.nouns[1]} whose {grouping.name} is not recorded: fewer than {self.settings.min_n}"
-                )
+                few = plural(units, *self.nouns)
+                why = f"{few} whose {grouping.name} is not recorded: fewer than {self.settings.min_n}"
                 self._exclude(measured.metric, grouping.name, UNKNOWN, summed.sums.cells.take(0), why)
             return
         if grouping.kind != GROUP:
@@ -253,7 +253,7 @@ class Computation:
     # ---- comparisons of two sides
 
     def _two_sided(self) -> list[Finding]:
-        batches = [Batch(metric, self.settings, self.nouns[1]) for metric in self.measured]
+        batches = [Batch(metric, self.settings, self.nouns) for metric in self.measured]
         pairs: list[WidestPairs] = []
         for grouping in [*self.groupings, *self.derived]:
             summed = self.summing.of(grouping, self.measured)
@@ -359,7 +359,7 @@ class Computation:
                 self._note(grouping, metric, summed)
                 if len(grouping.cells) < 2:
                     continue
-                chosen, out = spread.chosen_cells(grouping, summed.sums, self.settings.min_n, self.nouns[1])
+                chosen, out = spread.chosen_cells(grouping, summed.sums, self.settings.min_n, self.nouns)
                 for called, n, count, why in out if metric.kind == GROUP else ():
                     self.excluded.append(excluded_entry(metric.metric, grouping.name, called, (n, count), why, True))
                 if len(chosen) > 1:

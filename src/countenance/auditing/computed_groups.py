@@ -21,6 +21,7 @@ from countenance.auditing.minp import Statistic
 from countenance.auditing.ratio import ratio
 from countenance.auditing.settings import AuditSettings, Judged, parse_better, parse_delta
 from countenance.auditing.table import Array
+from countenance.auditing.units import too_few
 
 RATIO = "ratio"
 
@@ -79,8 +80,8 @@ class ComputedGroups:
 class Ratios:
     """The comparisons of a metric's groups: each with all others, or of two groups with each other."""
 
-    def __init__(self, computed: ComputedGroups, settings: AuditSettings, many: str) -> None:
-        self.computed, self.settings, self.many = computed, settings, many
+    def __init__(self, computed: ComputedGroups, settings: AuditSettings, nouns: tuple[str, str]) -> None:
+        self.computed, self.settings, self.nouns = computed, settings, nouns
         self.value, self.error = np.array(computed.values, dtype=float), np.array(computed.errors, dtype=float)
         self.weight, self.people = np.array(computed.weights, dtype=float), np.array(computed.people)
         count = len(self.value)
@@ -165,7 +166,7 @@ class Ratios:
             few = g if self.people[g] < self.settings.min_n else None
             called = computed.groups[g] if few is not None else values["versus"]
             count = int(self.people[g]) if few is not None else values["clusters_versus"]
-            draft.untestable = f"{count} {self.many} in {called}, fewer than {self.settings.min_n}"
+            draft.untestable = too_few(count, self.nouns, self.settings.min_n, called)
         if math.isfinite(log_ratio) and error > 0:
             self._ratio(draft, log_ratio, error, alpha)
         return draft

@@ -142,7 +142,7 @@ class MeanGap:
     far: tuple[FarEnds | None, FarEnds | None] = (None, None)
 
     def difference(self, alpha: float | Array) -> Limits:
-        """The t interval, with one further person where the metric has ends."""
+        """The t interval; where the metric has ends, with one further person, and never wider than the ends allow."""
         t = quantile(1 - alpha / 2, self.df)
         gap = self.mean1 - self.mean2
         low, high = np.asarray(gap - t * self.se), np.asarray(gap + t * self.se)
@@ -152,7 +152,9 @@ class MeanGap:
         limits1 = first.widened(self.mean1, self.mean1, alpha)
         limits2 = (self.mean2, self.mean2) if second is None else second.widened(self.mean2, self.mean2, alpha)
         shared = self.covariance * t * t
-        return _wider((low, high), mover(self.mean1, limits1, self.mean2, limits2, (shared, shared)))
+        low, high = _wider((low, high), mover(self.mean1, limits1, self.mean2, limits2, (shared, shared)))
+        most = first.ends[1] - first.ends[0]
+        return np.maximum(low, -most), np.minimum(high, most)
 
     def decisive(self, alpha: float | Array) -> Limits:
         """The 1 - 2·alpha interval that must lie inside ±delta."""

@@ -85,8 +85,9 @@ def interval(
 
     `iccs` and `row` are the correlation within clusters and the variance of a row, pooled over all groups. A rate's
     design effect is at least what the correlation implies. A mean keeps its own variance unless that comes from too
-    few people to be trusted, as the kurtosis of the metric tells; then it has at least the pooled one. A metric with
-    `ends` allows for one further person at the far end, see `FarEnds`, and stays within them.
+    few people to be trusted, as the kurtosis of the metric tells; then it has at least the pooled one. The mean of one
+    person alone has no interval (NaN) where nothing else says how people vary. A metric with `ends` allows for one
+    further person at the far end, see `FarEnds`, and stays within them.
 
     >>> [round(x, 6) for x in interval(simple(np.repeat([1.0, 0.0], [120, 30])), "rate")]
     [0.728859, 0.856159, 1.0]
@@ -103,6 +104,7 @@ def interval(
         else:
             few = side.effective * TRUSTED**2 < kurtosis - 1
             variance = np.where(few, np.fmax(side.variance, row * implied(side, iccs) / n), side.variance)
+            variance = np.where((np.asarray(side.units) < 2) & ~(variance > 0), np.nan, variance)
             half = quantile(1 - alpha / 2, df) * np.sqrt(variance)
             low, high = side.mean - half, side.mean + half
         if ends is not None:

@@ -97,11 +97,9 @@ class Strata:
         for covariate in covariates:
             keys = keys * max(size_of(covariate.codes), 1) + covariate.codes[rows]
         distinct, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-        levels = (
-            np.array([covariate.codes[rows][first] for covariate in covariates], dtype=np.int64)
-            .reshape(-1, len(distinct))
-            .T
-        )
+        levels = np.empty((len(distinct), len(covariates)), dtype=np.int64)
+        for place, covariate in enumerate(covariates):
+            levels[:, place] = covariate.codes[rows][first]
         return cls(codes.astype(np.int64), levels)
 
     @property

@@ -62,7 +62,14 @@ def given_findings(work: Computation, raw: Sequence[Finding]) -> list[GivenFindi
         if members.overlap:
             work.notes.append(f"{grouping.name} has several values in a row and is not compared with conditions equal")
             continue
-        held_attributes.append(_HeldAttribute(work, grouping, members.cells, covariates, units))
+        attribute = _HeldAttribute(work, grouping, members.cells, covariates, units)
+        held_attributes.append(attribute)
+        if not attribute.gaps:
+            names = ", ".join(choice.column.removeprefix("attr.") for choice in choices)
+            work.notes.append(
+                f"{grouping.name} is not compared with {names} held equal: no two groups have scored rows of which "
+                f"{'it is' if len(choices) == 1 else 'all of them are'} known"
+            )
     tested = [(attribute, *attribute.tested()) for attribute in held_attributes]
     many = len(tested)
     return [

@@ -21,7 +21,7 @@ from countenance.auditing.layout import Column, Shape, pattern_of
 from countenance.auditing.rows import QuestionColumns
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source
-from countenance.auditing.table import Array, Attribute
+from countenance.auditing.table import LARGEST, Array, Attribute
 from countenance.auditing.units import IMAGE
 
 MOST_DISTINCT = 2_000_000
@@ -136,7 +136,7 @@ class LargeColumns:
             masked = [as_double(self.source, flag) for flag in flags]
             checks = "".join(f", bool_and({mask} IN (0, 1))" for mask in masked)
             whole = self.database.row(
-                f"SELECT bool_and(isfinite({raw})), bool_and({raw} IN (0, 1)), count({value}), fsum({value}), "  # noqa: S608
+                f"SELECT bool_and(abs({raw}) <= {LARGEST}), bool_and({raw} IN (0, 1)), count({value}), fsum({value}), "  # noqa: S608
                 f"min({value}), max({value}), count(CASE WHEN {self._absent(j)} THEN 1 END){checks} FROM {TABLE} "
                 f"WHERE {self.where}"
             )

@@ -27,6 +27,7 @@ from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.source import Source
 from countenance.auditing.sums import Side, Way, clustered, simple
 from countenance.auditing.table import Array
+from countenance.auditing.units import too_few
 from countenance.errors import InputError
 
 LONELY = "rows without a partner, or without the metric on both sides"
@@ -182,8 +183,8 @@ class Pairs:
         d = float(self.change.mean())
         draft.values["difference"] = draft.values["effect"] = d
         if self.units < settings.min_n:
-            units = "clusters of pairs" if self.clustered else "pairs"
-            draft.untestable = f"{self.units} {units}, fewer than {settings.min_n}"
+            nouns = ("cluster of pairs", "clusters of pairs") if self.clustered else ("pair", "pairs")
+            draft.untestable = too_few(self.units, nouns, settings.min_n)
         draft.values["direction"] = direction(d, judged.better)
         gap = self.gap(draft, ends)
         low, high = (float(bound) for bound in gap.difference(settings.alpha))

@@ -107,7 +107,7 @@ class Permutations:
             return [counted.summed(tables, column) for column in bases.columns]
 
         return [
-            _joined(whole.sums(bases, met, request), request)
+            _joined(whole.sums(bases, met, request), request, len(tables))
             for bases, request in zip(self.bases, self.requests, strict=True)
         ]
 
@@ -135,7 +135,8 @@ class Permutations:
                 for places, sides in zip(parts, rows.sums(labels, self.requests, i), strict=True):
                     if sides is not None:
                         places[i] = sides
-        return [_joined(places, request) for places, request in zip(parts, self.requests, strict=True)]
+        size = next(len(drawn) for drawn in (whole, labels) if drawn is not None)
+        return [_joined(places, request, size) for places, request in zip(parts, self.requests, strict=True)]
 
     def _shuffled(self, values: Array, size: int) -> Array:
         """A value of every cluster, exchanged within strata; a row for each permutation."""
@@ -299,21 +300,20 @@ class _Bases:
         return replace(plain, thirds=(yyy, yyn, ynn, nnn))
 
 
-def _joined(parts: dict[int, tuple[Side, Side, Cross]], request: ComparisonRequest) -> Sampled:
-    """The comparisons of all groupings side by side, in the order of `request`."""
+def _joined(parts: dict[int, tuple[Side, Side, Cross]], request: ComparisonRequest, size: int) -> Sampled:
+    """The comparisons of all groupings side by side, in the order of `request`, with a row for each permutation."""
     places = list(dict.fromkeys(request.place.tolist()))
     ones, twos = [parts[place][0] for place in places], [parts[place][1] for place in places]
-    shape = max((np.shape(part.total) for part in ones), key=lambda s: s[0])
     crossed = any(parts[place][2].ways for place in places)
     ways: tuple[CrossWay, ...] = ()
     if crossed:
-        zeros = [np.zeros(np.shape(side.total)) for side in ones]
+        zeros = [np.zeros((size, np.shape(side.total)[1])) for side in ones]
         each = [
             parts[place][2].ways[0] if parts[place][2].ways else CrossWay(zero, zero, zero, zero)
             for place, zero in zip(places, zeros, strict=True)
         ]
         ways = (CrossWay(*(np.hstack([getattr(way, name) for way in each]) for name in ("yy", "yn", "ny", "nn"))),)
-    return Sampled(_beside(ones, shape[0]), _beside(twos, shape[0]), Cross(ways))
+    return Sampled(_beside(ones, size), _beside(twos, size), Cross(ways))
 
 
 def _beside(sides: list[Side], size: int) -> Side:

@@ -91,10 +91,9 @@ def kurtosis(values: Array) -> float:
     known = values[~np.isnan(values)]
     if not len(known):
         return 3.0
-    known = known - known.mean()
-    square = known * known
-    second: Numbers = square.mean()
-    return float((square @ square) / len(known) / second**2) if second > 0 else 3.0
+    away, spread = _standardised(known)
+    square = away * away
+    return float((square @ square) / len(known)) if spread > 0 else 3.0
 
 
 def skewness(column: Column) -> float:
@@ -106,6 +105,14 @@ def skewness(column: Column) -> float:
     if column.shape is not None:
         return column.shape.skewness
     known = column.values[~np.isnan(column.values)]
-    spread = float(known.std()) if len(known) else 0.0
-    away = known - known.mean() if len(known) else known
-    return float((away * away * away).mean()) / spread**3 if spread > 0 else 0.0
+    if not len(known):
+        return 0.0
+    away, spread = _standardised(known)
+    return float((away * away * away).mean()) if spread > 0 else 0.0
+
+
+def _standardised(values: Array) -> tuple[Array, float]:
+    """How many standard deviations values lie from their mean, and that deviation; powers of them do not overflow."""
+    away = values - values.mean()
+    spread = float(away.std())
+    return away / (spread or 1.0), spread

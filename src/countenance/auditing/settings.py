@@ -17,6 +17,8 @@ COMPARISONS = ("rest", "pairs", "reference", "spread", "paired")
 ADJUSTMENTS = ("minp", "holm", "bh")
 CHANGES = ("change", "bounded", "mean")
 """Differences of two 0/1 scores, of two scores between 0 and 1, and of any two numbers."""
+FEWEST = 5
+"""Fewer people than that are never a disparity and never cleared, whatever `min_n` is."""
 DELTA = 0.05
 """The smallest difference that matters in a rate, or in a metric between 0 and 1, unless another is named."""
 

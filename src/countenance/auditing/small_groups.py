@@ -17,8 +17,6 @@ from countenance.auditing.layout import Column, Layout
 from countenance.auditing.sums import Side, cluster_means
 from countenance.auditing.table import Array
 
-FEWEST = 5
-"""Fewer people than this never have a verdict."""
 IN_STRATUM = 20
 """People with alike numbers of pictures are put together until there are so many of them."""
 MOST_ARRANGEMENTS = 20_000

@@ -31,6 +31,7 @@ from countenance.auditing.row_sums import RowSums
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.sums import GroupSums, Side, way_residual
 from countenance.auditing.table import Array
+from countenance.auditing.units import too_few
 
 MOST_STEPS = 2_000_000_000
 NOT_SHUFFLED = "labels could not be shuffled here; the test draws group means from normal distributions instead"
@@ -57,16 +58,16 @@ class Spread:
 
 
 def chosen_cells(
-    grouping: Grouping, sums: GroupSums, min_n: int, many: str
+    grouping: Grouping, sums: GroupSums, least: int, nouns: tuple[str, str]
 ) -> tuple[Array, list[tuple[str, int, int, str]]]:
     """The groups that are large enough, and the others with the reason."""
     units = np.asarray(sums.cells.units)
     out = []
-    for g in np.flatnonzero(units < min_n):
+    for g in np.flatnonzero(units < least):
         n = int(sums.cells.n[g])
-        why = f"{int(units[g])} {many}, fewer than {min_n}" if n else "no units"
+        why = too_few(int(units[g]), nouns, least) if n else "no units"
         out.append((grouping.cells[g], n, int(units[g]), why))
-    return np.flatnonzero(units >= min_n), out
+    return np.flatnonzero(units >= least), out
 
 
 def variances(cells: Side, kind: str) -> Array:

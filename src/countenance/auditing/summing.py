@@ -12,7 +12,7 @@ from countenance.auditing.layout import Column
 from countenance.auditing.measured_metric import FewPeople, Intervals, MeasuredMetric, Ranked, Summed
 from countenance.auditing.row_sums import RowSums
 from countenance.auditing.rows import Rows
-from countenance.auditing.settings import AuditSettings
+from countenance.auditing.settings import FEWEST, AuditSettings
 from countenance.auditing.sums import GroupSums
 from countenance.auditing.table import Array, Attribute
 
@@ -120,7 +120,7 @@ class Summing:
     def _few(self, grouping: Grouping, members: Members, column: Column, sums: GroupSums) -> FewPeople | None:
         """People's means, where some side has few people and everybody is on one side."""
         units = np.concatenate([np.atleast_1d(side.units) for side in (sums.cells, sums.rests)])
-        if not ((units >= small_groups.FEWEST) & (units < self.settings.min_n)).any() or self.sums.splits(grouping):
+        if not ((units >= FEWEST) & (units < self.settings.min_n)).any() or self.sums.splits(grouping):
             return None
         if column.counts is not None and self.layout.alone:  # the rows are not there; those of a rate need not be
             nobody = np.zeros(0)

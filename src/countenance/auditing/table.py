@@ -14,6 +14,8 @@ from countenance.words import plain_float
 Array = NDArray[Any]
 UNKNOWN = "(unknown)"
 MAX_NUMERIC = 20
+LARGEST = 1e50
+"""The largest number that a metric may have: sums of fourth powers stay finite."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,13 @@ def metric(name: str, column: Any) -> tuple[Array, str]:
     if floats is None:
         raise InputError(f"metric {name!r}: values of type {kind}, expected numbers or booleans")
     known = floats[~np.isnan(floats)]
-    if np.isinf(known).any():
-        row = int(np.flatnonzero(np.isinf(floats))[0]) + 1
-        raise InputError(f"metric {name!r}: infinite in row {row}, expected finite numbers")
+    if known.size and max(known.max(), -known.min()) > LARGEST:
+        row = int(np.flatnonzero(np.abs(floats) > LARGEST)[0])
+        what = "infinite" if np.isinf(floats[row]) else f"{floats[row]:g}"
+        raise InputError(
+            f"metric {name!r}: {what} in row {row + 1}, expected numbers between -{LARGEST:g} and {LARGEST:g}; "
+            "where there is no score, leave the value empty"
+        )
     return floats, "rate" if bool(((known == 0) | (known == 1)).all()) else "mean"
 
 

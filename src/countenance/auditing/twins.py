@@ -26,8 +26,7 @@ from countenance.auditing.groups import GROUP
 from countenance.auditing.measured_metric import MeasuredMetric
 from countenance.auditing.ordering import checked, order_of
 from countenance.auditing.pairs import PairedMetric
-from countenance.auditing.settings import AuditSettings
-from countenance.auditing.small_groups import FEWEST
+from countenance.auditing.settings import FEWEST, AuditSettings
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array, text_of
 from countenance.auditing.units import AUTO, IMAGE, codes_of, together

@@ -128,6 +128,15 @@ def plural(count: int, singular: str, many: str) -> str:
     return f"{count:,} {singular if count == 1 else many}"
 
 
+def too_few(count: int, nouns: tuple[str, str], least: int, group: str = "") -> str:
+    """That a group has too few units for a test.
+
+    >>> too_few(1, ("person", "people"), 20, "no"), too_few(3, ("row", "rows"), 5)
+    ('1 person in no, fewer than 20', '3 rows, fewer than 5')
+    """
+    return f"{plural(count, *nouns)}{f' in {group}' if group else ''}, fewer than {least}"
+
+
 def nouns(ways: Sequence[str]) -> tuple[str, str]:
     """What the units of some columns are called, one and many; of two columns, the scarcer one counts.
 

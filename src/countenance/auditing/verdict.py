@@ -15,8 +15,8 @@ from countenance.auditing.finding import Finding, Widest
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.power import growth
 from countenance.auditing.ratio import RARE, Ratio
-from countenance.auditing.settings import AuditSettings, Judged
-from countenance.auditing.units import plural
+from countenance.auditing.settings import FEWEST, AuditSettings, Judged
+from countenance.auditing.units import plural, too_few
 
 UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient evidence"
 SMALLER = "a real difference, smaller than"
@@ -80,10 +80,11 @@ def concluded(
     values.setdefault("counted_versus", question.counted(values["n_versus"], values["clusters_versus"]))
     if draft.tests and len(draft.tests) > 1:
         values |= {f"p_{name}": test.p for name, test in draft.tests.items() if name in ("mean", "rank")}
+    real = p_adjusted < question.settings.alpha
+    if not draft.untestable and (real or draft.smaller):
+        draft.untestable = _few_people(values, question)
     if draft.untestable:
         return _of_few(draft, p_adjusted, question)
-    alpha = question.settings.alpha
-    real = p_adjusted < alpha
     mde, seen = draft.detectable(level, question.settings.power) if math.isfinite(level) else (math.nan, math.nan)
     values |= {
         "p_adjusted": p_adjusted,
@@ -103,6 +104,15 @@ def concluded(
     visible = needed.sentence(question.settings.power, question.nouns)
     reason = f"{_sides(values)}: {_p_words(p_adjusted, question)}; {visible}"
     return Finding(**values, verdict=INSUFFICIENT, reason=reason + (f"; {draft.unclear}" if draft.unclear else ""))
+
+
+def _few_people(values: Mapping[str, Any], question: VerdictQuestion) -> str:
+    """Why a side of two groups can neither fail nor be cleared, where `min_n` alone would allow it."""
+    if values["comparison"] not in ("rest", "pairs", "reference"):
+        return ""
+    sides = ((values["group"], values["clusters"]), (values["versus"], values["clusters_versus"]))
+    few = [(name, units) for name, units in sides if units < FEWEST]
+    return too_few(few[0][1], question.nouns, FEWEST, few[0][0]) if few else ""
 
 
 def _sides(values: Mapping[str, Any]) -> str:
@@ -322,7 +332,7 @@ def overall(
             f"a difference that matters; least is known about {about(weakest)}, {weakest.reason}{aside}"
         )
     every = "the only comparison rules" if tested == 1 else f"all {tested} comparisons that were tested rule"
-    words = f"{every} out a difference of {_deltas(small, judged)}{_together(findings)}"
+    words = f"{every} out a difference of {_deltas(small)}{_together(findings)}"
     real = [f for f in small if SMALLER in f.reason]
     if real:
         which = "the difference is" if tested == 1 else plural(len(real), "of them is", "of them are")
@@ -369,12 +379,12 @@ def _why_in_full(entry: Mapping[str, Any]) -> str:
     return str(entry["why"]).replace(f" in {group},", f" in {entry['attribute']} = {group},", 1)
 
 
-def _deltas(findings: Sequence[Finding], judged: Mapping[str, Judged]) -> str:
-    deltas = {f.metric: judged[f.metric].delta for f in findings if f.metric in judged}
-    values = set(deltas.values())
-    if len(values) == 1:
-        return f"{values.pop():g} or more"
-    return ", ".join(f"{delta:g} ({metric})" for metric, delta in deltas.items()) + " or more"
+def _deltas(small: Sequence[Finding]) -> str:
+    """What the findings that show no difference rule out, as each of them says it."""
+    deltas = {f.measure: f.verdict.removeprefix(none_larger(None)[:-1]) for f in small}
+    if len(set(deltas.values())) == 1:
+        return f"{next(iter(deltas.values()))} or more"
+    return ", ".join(f"{delta} ({metric})" for metric, delta in deltas.items()) + " or more"
 
 
 def _common(judged: Mapping[str, Judged]) -> float | None:

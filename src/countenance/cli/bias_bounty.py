@@ -179,7 +179,7 @@ def submit(
     ] = None,
     replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
     code: Annotated[str | None, typer.Option(help=CODE)] = None,
-    crew: Annotated[str, typer.Option(help="Who takes part: only the best entry of a crew is ranked.")] = "",
+    crew: Annotated[str, typer.Option(help="Who takes part; of a crew the best on the public test is ranked.")] = "",
 ) -> None:
     """Check predictions and hand them in: a folder with submission.json is added to the board."""
     from countenance.suites.bias_bounty.submissions import BountySubmission, hand_in
@@ -228,7 +228,7 @@ def bundle(
     test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
     holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
     code: Annotated[str | None, typer.Option(help=CODE)] = None,
-    crew: Annotated[str, typer.Option(help="Who takes part: only the best entry of a crew is ranked.")] = "",
+    crew: Annotated[str, typer.Option(help="Who takes part; of a crew the best on the public test is ranked.")] = "",
 ) -> None:
     """Pack an entry for the organiser: entry.json, networks, predictions and the hash of the code in one file."""
     from countenance.suites.bias_bounty.bundles import write_bundle

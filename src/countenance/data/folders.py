@@ -319,8 +319,9 @@ def _no_labels(root: Path, pictures: PictureFolder) -> str:
     if len(folders) > 1:
         shown = ", ".join(folders[:3]) + (", …" if len(folders) > 3 else "")
         groups = f", or say what its folders ({shown}) are: --columns person=folder or --columns gender=folder"
+    count = "1 picture" if len(pictures.ids) == 1 else f"{len(pictures.ids):,} pictures"
     return (
-        f"{root}: {'1 picture' if len(pictures.ids) == 1 else f'{len(pictures.ids):,} pictures'}, and nothing says who they show: no annotations.json (COCO), "
+        f"{root}: {count}, and nothing says who they show: no annotations.json (COCO), "
         "labels.csv, samples.parquet (people), dataset.json (a manifest) or other table, and no picture has a .txt "
         f"(YOLO) or .xml (Pascal VOC) file of its name{linked}; name the table: --labels my.csv{groups}"
     )

@@ -1,4 +1,4 @@
-"""A suite's section of the page on paper: paragraphs, headings, tables, facts with colours; pictures stay on the page."""
+"""A suite's section of the page on paper: paragraphs, headings, tables, facts with colours; pictures are left out."""
 
 from __future__ import annotations
 

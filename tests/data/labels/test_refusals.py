@@ -73,7 +73,7 @@ def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path:
         ),
         (
             "file,face1_x1,face1_y1,face1_x2,face1_y2\n0.jpg,30,20,70,60\n1.jpg,30,20,70,60\n",
-            "write a row for each person with one box, or choose one: --columns box=face1_x1+face1_y1+face1_x2+face1_y2",
+            "a row for each person with one box, or choose one: --columns box=face1_x1+face1_y1+face1_x2+face1_y2",
         ),
         ("", "the file is empty"),
     ],

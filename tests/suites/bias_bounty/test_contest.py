@@ -4,6 +4,7 @@ import datetime
 import json
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ from countenance.cli import app
 from countenance.cli.app import run as run_command
 from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, read_predictions
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.board import Rules, rank
+from countenance.suites.bias_bounty.board import BoardEntry, Rules, of_crews, rank
 from countenance.suites.bias_bounty.bundles import hand_in_bundle, write_bundle
 from countenance.suites.bias_bounty.contest import Contest, open_contest
 from countenance.suites.bias_bounty.entry_runs import RUNS, EntryLimits
 from countenance.suites.bias_bounty.printing import table_lines
 from countenance.suites.bias_bounty.scoring import Draws
 from countenance.suites.bias_bounty.submissions import BountySubmission, Handed, hand_in
+from countenance.tasks.results import Number
 
 onnx = pytest.importorskip("onnx")
 FEW = Rules(draws=Draws(replicates=100))
@@ -97,6 +99,34 @@ def test_throw_away_entries_of_a_crew_change_nothing_for_others(entries, challen
     assert len(many.standings) == 6
     assert [row.to_json() for row in many.places("private")] == [row.to_json() for row in few.places("private")]
     assert many.prizes == few.prizes
+
+
+def standing(
+    name: str, crew: str, public: float, private: float | None, *, verified: bool = True, copy_of: str = ""
+) -> BoardEntry:
+    """An entry on the board of which only its scores matter."""
+    scores = [None if value is None else Number(name="Score₁", value=value) for value in (public, private)]
+    first, second = (None if score is None else SimpleNamespace(first=score, multiplier=1.0) for score in scores)
+    handed = Handed(kind="supervised", crew=crew, submitted=f"2026-11-03T{len(name):02d}")
+    answers = {"public": None} | ({} if private is None else {"private": None})
+    return BoardEntry(name, handed, first, second, answers=answers, verified=verified, copy_of=copy_of)  # type: ignore[arg-type]
+
+
+def test_the_holdout_does_not_choose_among_the_entries_of_a_crew() -> None:
+    """The luckiest of many entries on the holdout takes no place: the best on the public test does."""
+    flood = [standing(f"flood{'x' * i}", "flood", 5.0 - i, 3.0 + i) for i in range(4)]
+    others = [standing("honest", "honest", 4.0, 4.0), standing("late", "copy", 9.0, 9.0, copy_of="honest")]
+    for which in ("public", "private"):
+        assert {crew: entry.name for crew, entry in of_crews([*flood, *others], which).items()} == {
+            "flood": "flood",
+            "honest": "honest",
+        }
+    saved = [standing("answers", "both", 6.0, 6.0, verified=False), standing("entry", "both", 5.0, 5.0)]
+    assert of_crews(saved, "public")["both"].name == "answers"
+    assert of_crews(saved, "private")["both"].name == "entry"  # what was run here goes before what nobody could run
+    equal = [standing("second", "c", 5.0, 7.0), standing("first", "c", 5.0, 6.0), standing("z", "c", float("nan"), 9.0)]
+    assert of_crews(equal, "private")["c"].name == "first"  # handed in earlier
+    assert of_crews([standing("test only", "d", 5.0, None)], "private") == {}
 
 
 def test_dates_open_and_close_a_contest(entries, challenge: Path, tmp_path: Path) -> None:

@@ -59,6 +59,8 @@ def test_images_without_an_answer_count_as_not_found_and_the_page_says_so(tree, 
     page = page_of(root)
     assert "in none of the numbers" not in page and "in no number" not in page and "leave them out" not in page
     assert "12 of 120 images have no answer and count as images where nothing was found" in page
+    assert "None failed. Images that a file of answers leaves out are not among these" in page
+    assert "every image has a prediction" not in page
     run = Run(root / "results/person_localization/fhibe_downsampled/m/run")
     assert run.manifest.dataset.images == len(rows) == 120 and run.manifest.failed == 0
     assert len(run.answers()) == 120  # an empty answer for each image that has none

@@ -67,6 +67,19 @@ def test_effects_are_found_with_their_size(tmp_path):
     assert "skin tone:" in text and "mask:" in text and "on 30 pairs" in text
 
 
+def test_colours_that_few_people_wear_are_compared_as_masks(tmp_path):
+    one_each = twins().filter(
+        lambda s: (
+            s.attributes["change"] != "mask"
+            or s.subjects[0].attributes["mask"] == MASKS[1 + int(s.attributes["base"][1:]) % 2]
+        )
+    )
+    effects = twins_audit(Detector(), tmp_path / "out", dataset=one_each)
+    sure = next(e.finding for e in effects.compared if (e.question, e.finding.metric) == ("mask", "confidence"))
+    assert (sure.group, sure.versus, sure.n) == ("no", "yes", 30)
+    assert sure.difference == pytest.approx(0.1)
+
+
 def test_a_detector_that_does_not_care_shows_no_effect(tmp_path):
     class Fair:
         name = "fair"

@@ -9,6 +9,7 @@ from countenance.cli.lines import say
 from countenance.cli.settings import Commands
 from countenance.cli.shared_options import Weights
 from countenance.cli.uccs.options import (
+    VERSION,
     Data,
     Debug,
     Display,
@@ -191,9 +192,7 @@ def score(
 @app.command("make-data")
 def make_data(
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
-    protocol_version: Annotated[
-        int, typer.Option("--protocol-version", min=2, max=3, help="The layout to write: 2 or 3.")
-    ] = 2,
+    protocol_version: Annotated[int, VERSION] = 2,
     dataset: Annotated[str, typer.Option(help="Where the scenes come from.")] = "people:groups",
     portraits: Annotated[
         str, typer.Option(help="Further pictures of the known subjects; '' for none.")

@@ -52,10 +52,10 @@ LabelList = Annotated[
 ]
 WhichSet = Annotated[Set, typer.Option("--which-set", "-y", help="The set to work on.")]
 Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Print more (-vv is recommended).")]
-Version = Annotated[
-    int | None,
-    typer.Option("--protocol-version", min=2, max=3, help="2 or 3; default: what the files themselves show."),
-]
+VERSION = typer.Option(
+    "--protocol-version", min=2, max=3, help="2 or 3; default: what the files show, and 2 for data that is made."
+)
+Version = Annotated[int | None, VERSION]
 Overlap = Annotated[float, typer.Option("--overlap-threshold", "-t", help="Overlap from which a face counts as found.")]
 LogX = Annotated[bool, typer.Option("--log-x", "-s", help="Horizontal axis in logarithmic scale.")]
 OnlyPresent = Annotated[

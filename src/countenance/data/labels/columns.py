@@ -311,8 +311,8 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
             return
         if not is_attribute and _is_lists_of_numbers(cells):
             table.notes.append(
-                f"{table.path.name}: {name} holds lists of numbers ({next(cell for cell in cells if cell)}) and is left "
-                f"out; of boxes it has to hold all four numbers: --columns box={name}"
+                f"{table.path.name}: {name} holds lists of numbers ({next(cell for cell in cells if cell)}) and is "
+                f"left out; of boxes it has to hold all four numbers: --columns box={name}"
             )
             continue
         typo = _typo(name, own)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from countenance.data.labels.aliases import squashed
 from countenance.data.labels.exports import (
     Row,
     cvat_table,
@@ -15,7 +16,6 @@ from countenance.data.labels.exports import (
     via_rows,
     wider_table,
 )
-from countenance.data.labels.aliases import squashed
 from countenance.data.labels.nested import BOXED, flat_rows, labelbox_rows
 from countenance.data.labels.picture_files import picture_files_table
 from countenance.data.labels.rows import LabelTable

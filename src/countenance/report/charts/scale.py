@@ -29,6 +29,7 @@ class Scale:
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
         if kind == "rate":
             low, high = max(low, 0.0), min(high, 1.0)
+        least = max(least, 1e-6 * max(abs(low), abs(high)))
         if high - low < least:
             middle = (low + high) / 2
             below = kind == "points" or low < 0

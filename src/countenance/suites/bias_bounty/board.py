@@ -3,9 +3,9 @@
 Public: Score₁ on the test. Private: Score₂ on the holdout, from randomness and efficiency too. The organiser's machine
 decides: entries are run here on test and holdout, and their own answers count. Answers that an entry does not give are
 rejected, answers without an entry are unverified and win nothing, and what a submission says of its score or speed is
-never used. Ranks are by score; beside them stands what each entry shows against the first. Of a crew only the best
-entry is ranked, so that throw-away entries change nothing for others, and an entry that answers the holdout as an
-earlier one of another crew does is a copy of it, and is not ranked.
+never used. Ranks are by score; beside them stands what each entry shows against the first. Of a crew only one entry is
+ranked, the best on the public test: chosen on the holdout, the luckiest of many throw-away entries would win. An entry
+that answers the holdout as an earlier one of another crew does is a copy of it, and is not ranked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -252,14 +252,10 @@ def _counting(board: Path, contest: Contest, notes: list[str]) -> tuple[dict[str
 def _with_efficiency(
     standings: Sequence[BoardEntry], timings: Mapping[str, Timing], strict_rubric: bool
 ) -> tuple[BoardEntry, ...]:
-    """Entries with their multipliers: the percentile of each among the best entries of the other crews."""
-    best: dict[str, BoardEntry] = {}
-    for standing in standings:
-        if standing.name in timings and standing.private is not None and not standing.copy_of:
-            other = best.get(standing.crew)
-            if other is None or _untimed(standing) > _untimed(other):
-                best[standing.crew] = standing
-    times_of_crews = {crew: timings[standing.name].milliseconds_per_image for crew, standing in best.items()}
+    """Entries with their multipliers: the percentile of each among the entries of the other crews that count."""
+    timed = [entry for entry in standings if entry.name in timings and entry.private is not None]
+    counted = of_crews(timed, "private").items()
+    times_of_crews = {crew: timings[standing.name].milliseconds_per_image for crew, standing in counted}
     result = []
     for standing in standings:
         multiplier = 1.0
@@ -270,27 +266,36 @@ def _with_efficiency(
     return tuple(result)
 
 
-def _untimed(standing: BoardEntry) -> float:
-    """Score₂ without efficiency."""
-    return 0.0 if standing.private is None else standing.private.score1 * standing.private.multiplier
+def of_crews(standings: Sequence[BoardEntry], which: str) -> dict[str, BoardEntry]:
+    """Of each crew the entry that counts: the best on the public test, of equal ones the first that was submitted.
+
+    The private tables take the same entry, and an entry that was run here before answers that nobody could run. The
+    holdout does not choose among the entries of a crew: the best of many is best by chance.
+    """
+
+    def merit(standing: BoardEntry) -> tuple[bool, float]:
+        score = standing.public.first.value
+        return which == "private" and standing.verified, -float("inf") if np.isnan(score) else score
+
+    best: dict[str, BoardEntry] = {}
+    for standing in sorted(standings, key=_when):
+        if standing.copy_of or standing.score(which) is None or which not in standing.answers:
+            continue
+        other = best.get(standing.crew)
+        if other is None or merit(standing) > merit(other):
+            best[standing.crew] = standing
+    return best
 
 
 def _ranking(
     standings: Sequence[BoardEntry], which: str, kinds: Sequence[str], truth: Truth, rules: Rules
 ) -> Ranking | None:
-    """The ranking of one table: of each crew the entry with the best score, of equal ones the first."""
-    best: dict[str, BoardEntry] = {}
-    for standing in sorted(standings, key=_when):
-        score = standing.score(which)
-        if score is None or standing.copy_of or standing.handed.kind not in kinds or which not in standing.answers:
-            continue
-        other = best.get(standing.crew)
-        if other is None or not score.value <= getattr(other.score(which), "value", float("nan")):
-            best[standing.crew] = standing
-    if not best:
+    """The ranking of one table, of each crew the entry that counts among those of its kinds."""
+    counted = of_crews([standing for standing in standings if standing.handed.kind in kinds], which).values()
+    if not counted:
         return None
-    answers = {standing.name: standing.answers[which] for standing in best.values()}
-    factors = {standing.name: standing.factor for standing in best.values()} if which == "private" else {}
+    answers = {standing.name: standing.answers[which] for standing in counted}
+    factors = {standing.name: standing.factor for standing in counted} if which == "private" else {}
     return rank_predictions(truth, answers, rules.draws, factors)
 
 

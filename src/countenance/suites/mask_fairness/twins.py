@@ -1,10 +1,12 @@
 """The twins audit: the same person in the same light with one thing changed, so that a difference is its effect.
 
-Two questions: what does skin tone alone do to a detector, and what does a mask's colour alone do? Every two
-conditions are compared on the pairs of pictures that have both: McNemar's exact test for rates, a paired bootstrap
-for the confidence, which moves long before a face is lost.
+Two questions: what does skin tone alone do to a detector, and what does a mask alone do, or its colour? Every two
+conditions are compared on the pairs of pictures that have both: McNemar's exact test for rates, a paired t test for
+the confidence, which moves long before a face is lost.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from countenance.tasks.mask_detection import MASK_DETECTION, TRUTH, best_boxes
 
 QUESTIONS = {"skin tone": ("skin_tone", ("none", "skin_tone")), "mask": ("mask", ("none", "mask"))}
 """The condition that varies, and the changes that belong to the question."""
+FEWEST = 20
+"""Pairs that a comparison needs; colours of masks with fewer are compared together."""
 
 METRICS = {
     "localised": "found",
@@ -71,6 +75,7 @@ def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
     constant: dict[tuple[str, str], tuple[float, int]] = {}
     for question, (condition, changes) in QUESTIONS.items():
         own = [row for row in rows if row["attr.change"] in changes]
+        condition = _masked_or_colour(own) if condition == "mask" else condition
         table = {name: [row[name] for row in own] for name in (rows[0] if rows else {})}
         if len({row[f"attr.{condition}"] for row in own}) < 2:
             continue
@@ -83,6 +88,14 @@ def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
         answer = audit(table, by=[condition], metrics=varied, comparison="paired", pair="base", **settings)
         effects += [Effect(question, _in_order(condition, finding)) for finding in answer.findings]
     return Effects(effects, constant)
+
+
+def _masked_or_colour(rows: Sequence[dict[str, Any]]) -> str:
+    """The condition of the question about masks: with or without one, where no colour has enough pairs."""
+    worn = [row for row in rows if row["attr.mask"] != "none"]
+    most = max(Counter(row["attr.mask"] for row in worn).values(), default=0)
+    one_each = max(Counter(row["attr.base"] for row in worn).values(), default=0) == 1
+    return "masked" if one_each and most < FEWEST else "mask"
 
 
 def _in_order(condition: str, finding: Finding) -> Finding:
@@ -103,7 +116,7 @@ def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:
         (best,) = best_boxes([people[0].face_box], answer)
         row: dict[str, Any] = {"sample": sample.id, "identity": people[0].identity}
         known = {**sample.attributes, **people[0].attributes}
-        row |= {f"attr.{name}": known.get(name) for name in ("base", "change", "skin_tone", "mask")}
+        row |= {f"attr.{name}": known.get(name) for name in ("base", "change", "skin_tone", "mask", "masked")}
         row |= {"m.localised": float(best is not None), "m.found_and_right": None}
         row["m.confidence"] = 0.0 if best is None else float(answer.scores[best])
         if answer.labels is not None:
