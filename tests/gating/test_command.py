@@ -14,6 +14,8 @@ import yaml
 import countenance as ct
 from countenance.cli.app import run as run_command
 from countenance.gating import output, read_policy
+from countenance.gating.outcome import RuleCheck, RuleOutcome
+from countenance.gating.output import markdown
 from countenance.testing import write_small_dataset
 
 Made = Callable[..., ct.Run]
@@ -252,3 +254,45 @@ def test_in_a_notebook_and_as_text(made: Made) -> None:
     assert len(repr(outcome).splitlines()) == 5 and repr(outcome).startswith("gate     FAILED")
     page = outcome._repr_html_()
     assert "may not ship" in page and "&lt;b&gt;" in page and "<b>" not in page and page.count("<tr>") == 10
+
+
+def test_pages_say_rules_and_groups_in_words_and_begin_with_what_did_not_pass(tmp_path: Path) -> None:
+    checks = [
+        RuleCheck(
+            about="recall@0.5, gender = male against gender = female",
+            metric="recall@0.5",
+            attribute="gender",
+            group=group,
+            versus=versus,
+            direction=direction,
+            evidence="fail",
+            reason="0.2; wanted a gap of at most 0.05",
+            value=0.2,
+            low=0.1,
+            high=0.3,
+            beyond=beyond,
+        )
+        for group, versus, direction, beyond in (("female", "male", "better", 0.9), ("male", "female", "worse", 0.15))
+    ]
+    name, title = "gap of recall@0.5 by age_group at most 0.05", "gap of faces found by age group at most 0.05"
+    rule = RuleOutcome.of(name, "gap", "fail", checks).model_copy(update={"title": title})
+    fine = RuleOutcome.of("failed images at most 5 %", "failed_images", "fail", [])
+    fine = fine.model_copy(update={"outcome": "pass", "evidence": "pass"})
+    nouns = {"recall@0.5": "faces found"}
+    outcome = ct.Gate(passed=False, run="r", model="m", dataset="d", alpha=0.05, rules=[fine, rule], metric_nouns=nouns)
+    page, text = outcome._repr_html_(), markdown(outcome)
+    first = text.partition("<details>")[0]
+    assert title in first and "male 0.200 [0.100, 0.300] against female" in first.replace("\\", "")
+    assert "failed images" not in first and "recall@0.5" not in text
+    assert title in page and f'title="{name}"' in page and ">gap of recall" not in page
+
+
+def test_a_rule_without_a_name_has_its_words_as_title(run: ct.Run) -> None:
+    rules = [
+        {"gap": {"metric": "ok", "by": "tone", "at_most": 0.05}, "insufficient": "warn"},
+        {"name": "mine_own", "people": {"at_least": 1}, "insufficient": "warn"},
+    ]
+    assert [rule.title for rule in ct.gate(run, {"rules": rules}).rules] == [
+        "gap of ok by tone at most 0.05",
+        "mine_own",
+    ]

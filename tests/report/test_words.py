@@ -8,6 +8,7 @@ from countenance.auditing import Audit, Finding, audit
 from countenance.auditing.headline import by_weight, headline
 from countenance.report import words
 from countenance.report.names import Names, clean
+from countenance.report.people_words import value_words
 from countenance.report.sentences import sentence
 from countenance.report.source import AuditSource
 
@@ -252,3 +253,17 @@ def test_a_shown_interval_that_reaches_delta_is_told_apart_from_the_one_that_dec
     assert words.summary(found).startswith("The only comparison that could be tested excludes")
     wider = audit(rows, by=["sex"], metrics=["found"], adjust="holm", delta=0.1)
     assert "decide" not in wider.findings[0].reason + sentence_of(wider) + headline(wider)
+
+
+def test_values_of_the_people_read_as_words_about_people() -> None:
+    shown = {
+        ("hair", "ponytail"): "with a ponytail",
+        ("hair", "braids"): "with braids",
+        ("expression", "broad_smile"): "smiling broadly",
+        ("expression", "anger"): "showing anger",
+        ("camera", "small"): "in small pictures",
+        ("age", "[18, 30)"): "18–29",
+        ("age", "[40, 50) to [60, +]"): "40 and over",
+    }
+    assert {key: value_words(*key).label for key in shown} == shown
+    assert value_words("pronoun", "0. She/her/hers").alone

@@ -139,7 +139,11 @@ def lead(comparison: Comparison) -> list[str]:
     if not comparison.overall:
         return [f"{comparison.b} against {comparison.a}: nothing can be compared."]
     first, *others_measured = comparison.overall
-    sentences = [_everyone(first), _losers(first, _groups(comparison, first), comparison), _gap(comparison, first)]
+    sentences = [
+        _everyone(first, comparison),
+        _losers(first, _groups(comparison, first), comparison),
+        _gap(comparison, first),
+    ]
     sentences += [_further(comparison, change) for change in others_measured]
     return [sentence for sentence in sentences if sentence]
 
@@ -152,7 +156,8 @@ def _further(comparison: Comparison, change: Change) -> str:
     """Who loses by a metric that is not the first one; empty where nobody is shown to."""
     noun = noun_in(change.metric, comparison.settings)
     if change.verdict == WORSE and not change.small:
-        return f"{noun}: {_everyone(change)}"
+        ends = [numbers.value(value, kind_of(change)) for value in (change.estimate_a, change.estimate_b)]
+        return f"{noun} is worse, too: {ends[0]} → {ends[1]}."
     if any(g.verdict == WORSE and not g.small for g in _groups(comparison, change)):
         return f"{noun}: {_losers(change, _groups(comparison, change), comparison)}"
     lost = _gap(comparison, change, lost=True)
@@ -194,9 +199,9 @@ def rows_words(settings: Mapping[str, Any]) -> str:
     return counted_rows.partition(";")[0]
 
 
-def _everyone(change: Change) -> str:
+def _everyone(change: Change, comparison: Comparison) -> str:
     how = counted(change) or (
-        f"{change.metric} {numbers.value(change.estimate_a, kind_of(change))} → "
+        f"{noun_in(change.metric, comparison.settings)} {numbers.value(change.estimate_a, kind_of(change))} → "
         f"{numbers.value(change.estimate_b, kind_of(change))}"
     )
     if change.verdict in (BETTER, WORSE, HIGHER, LOWER):

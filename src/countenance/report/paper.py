@@ -247,13 +247,17 @@ class Paper:
                     table.row().cell(clean(line[0]), colspan=len(columns), align="L")
         self.pdf.ln(3)
 
+    @staticmethod
+    def height_of(figure: Any) -> float:
+        """How high a figure of matplotlib is on paper, in mm."""
+        inches = figure.get_size_inches()
+        return (WIDTH - 2 * MARGIN) * float(inches[1] / inches[0])
+
     def figure(self, figure: Any, alt: str) -> None:
         """A figure of matplotlib, as outlines, on a page where it fits."""
-        inches = figure.get_size_inches()
-        width = WIDTH - 2 * MARGIN
-        height = width * float(inches[1] / inches[0])
+        height = self.height_of(figure)
         self.break_before(height + 2)
-        self.pdf.image(io.BytesIO(svg_of(figure)), x=MARGIN, w=width, h=height, alt_text=clean(alt))
+        self.pdf.image(io.BytesIO(svg_of(figure)), x=MARGIN, w=WIDTH - 2 * MARGIN, h=height, alt_text=clean(alt))
         self.pdf.ln(2)
 
     def write(self, path: Path) -> Path:

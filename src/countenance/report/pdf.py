@@ -151,7 +151,7 @@ def _curves(paper: Paper, source: ReportSource) -> None:
 def _heat_maps(paper: Paper, source: ReportSource) -> None:
     figures = heat_figures(source)
     if figures:
-        paper.heading("Intersections and matrices", need=60)
+        paper.heading("Intersections and matrices", need=paper.height_of(figures[0][1]) + 25)
         paper.text("Stronger tint is worse, in a matrix higher; ◆ marks a group that is served worse.", soft=True)
     for name, figure in figures:
         paper.figure(figure, f"heat map: {name}")

@@ -23,6 +23,8 @@ TILE, RUNG = 17.0, 16.5
 WIDEST_STEP = 26.0
 """From one column of a ladder to the next, in mm, where there is room."""
 GAP = 2.0
+PLOT = 102.0
+"""Where the intervals of the short forest plot begin, in mm from the margin: names and numbers stand before it."""
 
 
 def put_first(paper: Paper, first: FirstScreen, notes: Sequence[str], *, faces: bool) -> None:
@@ -105,7 +107,7 @@ def _forest(paper: Paper, forest: Forest) -> None:
     pdf = paper.pdf
     _write(pdf, MARGIN, pdf.get_y(), INSIDE, f"{forest.noun[:1].upper()}{forest.noun[1:]}", 8.5, bold=True)
     y = pdf.get_y() + 5
-    left, width = MARGIN + 92, 52.0
+    left, width = MARGIN + PLOT, 42.0
     for row in forest.rows:
         _row(pdf, forest.scale, row, y, left, width)
         y += 6
@@ -116,8 +118,8 @@ def _forest(paper: Paper, forest: Forest) -> None:
 
 
 def _row(pdf: Any, scale: Scale, row: ForestRow, y: float, left: float, width: float) -> None:
-    _write(pdf, MARGIN, y, 42, row.label, 8, bold=True)
-    _write(pdf, MARGIN + 43, y, 48, f"{row.value}  {row.size}, {row.interval}", 7.5)
+    _write(pdf, MARGIN, y, 44, row.label, 7.5, bold=True)
+    _write(pdf, MARGIN + 45, y, PLOT - 46, f"{row.value}  {row.size}, {row.interval}", 7)
     middle = y + 2
     pdf.set_draw_color(*rgb(LINE))
     pdf.line(left, middle, left + width, middle)
@@ -128,7 +130,7 @@ def _row(pdf: Any, scale: Scale, row: ForestRow, y: float, left: float, width: f
         pdf.line(low, middle, high, middle)
         _mark(pdf, at, middle, row.mark)
         pdf.set_line_width(0.15)
-    _write(pdf, left + width + 4, y, INSIDE - 92 - width - 4, row.verdict, 7.5, soft=True)
+    _write(pdf, left + width + 4, y, INSIDE - PLOT - width - 4, row.verdict, 7.5, soft=True)
 
 
 def _failures(paper: Paper, failures: Failures, faces: bool) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from countenance.auditing import Estimate
 from countenance.errors import InputError
 from countenance.report import numbers
 from countenance.report.first_screen import terminal_words
 from countenance.report.harms import metric_words
+from countenance.report.metric_words import MetricWords
 from countenance.report.source import ReportSource
 from countenance.run import Run, read_audit
 from countenance.view.library import Summary
@@ -51,12 +53,18 @@ def _card(run: Run, key: str) -> RunCard:
         return RunCard()
     whole = [e for e in audit.overall if e.n][:2]
     source = ReportSource(audit, run.task(), run)
-    figures = [(metric_words(source, e.metric)[1].noun, numbers.value(e.estimate, e.metric_kind)) for e in whole]
+    figures = [_figure(e, metric_words(source, e.metric)[1]) for e in whole]
     if len(figures) < 2 and whole:
         figures.append(("people" if whole[0].clusters != whole[0].n else "rows", numbers.count(whole[0].clusters)))
     real = run.manifest.dataset.card.real_people
     faces = () if real else tuple(f"/runs/{key}/faces/{number}" for number in range(FACES))
     return RunCard(terminal_words(source, run.model_name), tuple(figures), faces)
+
+
+def _figure(estimate: Estimate, wording: MetricWords) -> tuple[str, str]:
+    """A metric of everyone: what it is called, and its value; a share of something as percent."""
+    kind = "rate" if wording.share else estimate.metric_kind
+    return wording.noun, numbers.value(estimate.estimate, kind)
 
 
 def face(site: Site, opened: OpenRun, number: int) -> bytes:

@@ -3,10 +3,11 @@
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from countenance.auditing import Estimate, Finding
 from countenance.report import numbers, words
+from countenance.report.metric_words import words_of
 from countenance.report.names import CROSS, Names, attribute_label, value_label
 from countenance.report.source import Audited
 from countenance.tasks import Metric
@@ -48,11 +49,18 @@ class HeatMap:
     best: str = ""
     worst: str = ""
     """The texts of both ends of the tints."""
+    noun: str = ""
+    """The metric in words."""
 
     @property
     def corner(self) -> str:
         """What the rows and the columns are."""
         return " \\ ".join(part for part in (self.rows_name, self.columns_name) if part)
+
+    @property
+    def sides(self) -> str:
+        """The same for a title: "skin tone by age group"."""
+        return " by ".join(part for part in (self.rows_name, self.columns_name) if part)
 
 
 def tint(estimate: float, low: float, high: float, better: str | None) -> int:
@@ -150,11 +158,10 @@ def heat_maps(source: Audited) -> list[tuple[Metric, list[HeatMap]]]:
             if not cells:
                 continue
             tested = {key: findings[name, e.group] for key, e in cells.items() if (name, e.group) in findings}
-            maps.append(
-                heat_map(
-                    metric.name, pair, cells, tested, source.names, better=metric.better, min_n=min_n, domain=domain
-                )
+            drawn = heat_map(
+                metric.name, pair, cells, tested, source.names, better=metric.better, min_n=min_n, domain=domain
             )
+            maps.append(replace(drawn, noun=words_of(metric, source.task).noun))
         if maps:
             by_metric.append((metric, maps))
     return by_metric

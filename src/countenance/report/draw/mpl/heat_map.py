@@ -45,7 +45,7 @@ def _figure(heat_map: HeatMap) -> Any:
         axes.set_xlim(0, columns)
         axes.set_ylim(rows, 0)
         axes.set_axis_off()
-        title = " · ".join(part for part in (heat_map.title, heat_map.corner) if part)
+        title = ": ".join(part for part in (heat_map.noun or heat_map.title, heat_map.sides) if part)
         figure.text(0.01, 1 - 4 * MILLIMETRE / height, shortened(clean(title), 110), fontsize=8.5)
         head = min(6.5, size)
         room = max(6, int(wide / (head * LETTER)))
