@@ -131,7 +131,9 @@ def _numbers(paper: Paper, content: dict[str, Any]) -> None:
     if manifest["dataset"]["images"] is not None:
         failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
         meaning = content["in_numbers"].clause() if manifest["failed"] else "no image failed"
-        rows.append(("images that failed" if not manifest["failed"] else "images without a prediction", *failed, "", meaning))
+        rows.append(
+            ("images that failed" if not manifest["failed"] else "images without a prediction", *failed, "", meaning)
+        )
     if rows:
         paper.heading("Everyone", need=40)
         paper.table(("number", "value", "interval", "from", "meaning"), rows, "LRRRL")
