@@ -488,7 +488,7 @@ def test_why_a_comparison_cannot_be_tested() -> None:
         return Side(n, 0.0, units, 1.0, 0.0, 0.0, 0.0)
 
     def why(one: Side, two: Side) -> str:
-        return why_untestable(one, two, [("a", "b")], 20, "people")[0]
+        return why_untestable(one, two, [("a", "b")], 20, ("person", "people"))[0]
 
     assert why(side(30, 20), side(30, 20)) == "" and why(side(30, 19), side(30, 18)) == "19 people in a, fewer than 20"
     assert (

@@ -16,7 +16,7 @@ SOURCE = Path(countenance.__file__).parent
 def test_a_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     folder = documentation_folder()
     assert folder is not None
-    for name in ("extend/model", "extend/model.md", "docs/extend/model.md"):
+    for name in ("extend/model", "extend/model.md", "docs/extend/model.md", "model"):
         assert run(["docs", name]) == 0
         assert capsys.readouterr().out == (folder / "extend" / "model.md").read_text(encoding="utf-8")
 

@@ -206,3 +206,25 @@ def test_a_narrow_table_shortens_drops_and_cuts_in_this_order() -> None:
     assert "0.01" in tables.fitted(rows, 45, ["p"])[1] and "0.01" not in tables.fitted(rows, 38, ["p"])[1]
     assert "…" in tables.fitted(rows, 30, ["p"])[1] and max(map(len, tables.fitted(rows, 30, ["p"]))) <= 30
     assert "disparity (severe)" in tables.fitted(rows)[1]
+
+
+def test_a_run_without_comparisons_says_so(tmp_path, capsys):
+    """Nobody has an attribute: there is nothing to compare, and no adjustment of nothing is named."""
+    import csv
+
+    from countenance.cli.app import run as command
+    from countenance.testing import write_small_dataset
+
+    discs = write_small_dataset(tmp_path / "discs", n=12)
+    table = (discs / "labels.csv").read_text().splitlines()
+    names = table[0].split(",")
+    plain = [name for name in names if not name.startswith("attr.") and name not in ("gender", "skin_tone")]
+    assert len(plain) < len(names)
+    rows = list(csv.DictReader(table))
+    with (discs / "labels.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, plain, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    words = ["run", "face_localization", "--model", "countenance.testing:DiscDetector", "--data", str(discs), "-q"]
+    assert command([*words, "--out", str(tmp_path / "run")]) == 0
+    assert "findings none: nothing was compared\n" in capsys.readouterr().out

@@ -56,6 +56,12 @@ WRONG = (
 )
 
 
+@pytest.mark.parametrize("text", ['a:\n- "\\ud800"', '"\\udfff": 1', 'a: {b: "x\\uD83D\\uDE00"}'])
+def test_half_a_character_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"^policy\.yaml line \d: not YAML \(half a character"):
+        parse_yaml(text, "policy.yaml")
+
+
 @pytest.mark.parametrize("text", WRONG)
 def test_whatever_is_wrong_is_one_line(text: str) -> None:
     try:

@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -120,11 +121,22 @@ def test_vectors_come_from_files_of_the_right_shape(tmp_path):
         from_file(tmp_path / "v.npy", [None] * 4, 4)
     with pytest.raises(InputError, match=r"expected \.npy or \.parquet"):
         from_file(tmp_path / "v.txt", [], 0)
+    for wrong in (np.array([["a"]] * 3), np.ones((3, 2), complex), np.zeros((3, 1), "M8[D]")):
+        np.save(tmp_path / "w.npy", wrong)
+        with pytest.raises(InputError, match="expected numbers"):
+            from_file(tmp_path / "w.npy", [None] * 3, 3)
+    for column in ([1, 2], ["a", "b"], [["a"], ["b"]], [None, None]):
+        pq.write_table(pa.table({"sample": ["x", "y"], "embedding": column}), tmp_path / "w.parquet")
+        with pytest.raises(InputError, match="expected lists of numbers"):
+            from_file(tmp_path / "w.parquet", ["x", "y"], 2)
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 1099511627776), }".ljust(117) + b"\n"
+    (tmp_path / "w.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00" + header)
+    with pytest.raises(InputError, match="more memory than is allowed"):
+        from_file(tmp_path / "w.npy", [None] * 3, 3)
     assert len(k_means(np.zeros((5, 2)), 3, np.random.default_rng(0))) == 1
 
 
 def test_the_command_writes_page_slices_and_an_attribute_known_for_one_half(tmp_path):
-    import pyarrow as pa
 
     table, vectors, _ = planted(4, people=300, lift=0.3)
     pq.write_table(pa.table(table), tmp_path / "t.parquet")
@@ -147,7 +159,6 @@ def test_the_command_writes_page_slices_and_an_attribute_known_for_one_half(tmp_
 
 
 def test_an_attribute_that_is_there_is_not_overwritten():
-    import pyarrow as pa
 
     table, _, _ = planted(5, lift=0.0)
     found = discover(table, "missed")

@@ -65,9 +65,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", EVERY_FILE)
-@pytest.mark.parametrize("is_finished", [True, False], ids=["finished", "unfinished"])
+@pytest.mark.parametrize(
+    ("is_finished", "is_filled"),
+    [(True, True), (False, True), (False, False)],
+    ids=["finished", "unfinished", "unfinished-empty"],
+)
 def test_a_folder_in_place_of_a_file_is_healed_and_what_a_user_put_there_stays(
-    finished: Path, tmp_path: Path, name: str, is_finished: bool
+    finished: Path, tmp_path: Path, name: str, is_finished: bool, is_filled: bool
 ) -> None:
     for part in ("run", "set"):
         shutil.copytree(finished / part, tmp_path / part)
@@ -79,7 +83,7 @@ def test_a_folder_in_place_of_a_file_is_healed_and_what_a_user_put_there_stays(
             (folder / file).unlink(missing_ok=True)
     (folder / name).unlink(missing_ok=True)
     (folder / name).mkdir(parents=True)
-    if is_finished:  # else the folder is empty
+    if is_filled:
         (folder / name / "mine.txt").write_text("mine")
     for place in ("shards", "work", "answers"):
         (folder / place).mkdir(exist_ok=True)
@@ -87,9 +91,9 @@ def test_a_folder_in_place_of_a_file_is_healed_and_what_a_user_put_there_stays(
     again = evaluate(DiscDetector(), "face_localization", tmp_path / "set", out=folder, shard=6)
     assert again.scores().equals(scores) and verify(again.store).problems == []
     assert not (folder / name).is_dir()
-    assert [path.read_text() for path in tmp_path.rglob("mine.txt")] == ["mine"] * is_finished
+    assert [path.read_text() for path in tmp_path.rglob("mine.txt")] == ["mine"] * is_filled
     assert len(list(tmp_path.rglob("notes.txt"))) == 3
-    assert bool(list(folder.rglob("*.in-the-way-*"))) == (is_finished and name != "run.json")
+    assert bool(list(folder.rglob("*.in-the-way-*"))) == (is_filled and name != "run.json")
 
 
 def test_a_run_gains_no_trust_by_being_healed(finished: Path, tmp_path: Path) -> None:

@@ -247,10 +247,13 @@ def overall_words(result: "Audit") -> str:
     return "; ".join(f"{e.metric} {shown(e.estimate)} [{shown(e.low)}, {shown(e.high)}]" for e in result.overall if e.n)
 
 
-def tally(result: "Audit") -> str:
-    """How many comparisons ended in each verdict."""
+def tally(result: "Audit", adjusted: bool = False) -> str:
+    """How many comparisons ended in each verdict, and how they were adjusted if that is asked for."""
+    if not result.findings:
+        return "none: nothing was compared"
     counts = Counter(finding.verdict for finding in result.findings)
-    return f"{len(result.findings):,}: " + ", ".join(f"{n:,} {verdict}" for verdict, n in counts.most_common())
+    verdicts = ", ".join(f"{n:,} {verdict}" for verdict, n in counts.most_common())
+    return f"{len(result.findings):,}: {verdicts}{f'; adjusted {adjustment(result.settings)}' if adjusted else ''}"
 
 
 def _equity_lines(answer: "Audit", columns: int | None = None) -> list[str]:
@@ -406,6 +409,6 @@ def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> l
         *wrapped("in short", short, columns),
         *wrapped("model", f"{manifest['model']['name']} on {images}{scores}", columns),
         *wrapped("unit", result.settings["unit"], columns),
-        *wrapped("findings", f"{tally(result)}; adjusted {adjustment(result.settings)}", columns),
+        *wrapped("findings", tally(result, adjusted=True), columns),
         *given_lines(every, columns),
     ]

@@ -59,6 +59,8 @@ def docs(
             say(f"{name:{width}}  {title}")
         return
     name = page.removesuffix(".md").removeprefix("docs/")
+    ending = [other for other in known if other.endswith(f"/{name}")]
+    name = ending[0] if name not in known and len(ending) == 1 else name
     if name not in known:
         near = difflib.get_close_matches(name, known, 3, 0.4) or ["index"]
         raise InputError(f"no page {page!r:.60} in the documentation; near ones: {', '.join(near)} (countenance docs)")

@@ -1,5 +1,6 @@
 """The one reader of YAML: safe types alone, and no more values than a person writes, aliases written out."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ MOST_NODES = 100_000
 """Values, keys and containers, each counted as often as it would stand there if every alias were written out."""
 LONGEST = 1 << 20
 """Characters of a file; the parser reads about so many in 5 s."""
+HALVES = re.compile("[\\ud800-\\udfff]")
+"""Halves of a character, as an escape in quotes can write them."""
 
 
 class _OneKeyEach(yaml.SafeLoader):
@@ -77,5 +80,7 @@ def _expanded(node: Any, known: dict[int, int]) -> int:
         count += sum(_expanded(part, known) for part in node.value)
     elif isinstance(node, yaml.MappingNode):
         count += sum(_expanded(key, known) + _expanded(value, known) for key, value in node.value)
+    elif HALVES.search(node.value):
+        raise yaml.MarkedYAMLError(problem="half a character, which cannot be stored", problem_mark=node.start_mark)
     known[id(node)] = min(count, MOST_NODES + 1)
     return known[id(node)]

@@ -28,6 +28,8 @@ def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:
             vectors = np.load(path, allow_pickle=False)
         if vectors.ndim != 2 or len(vectors) != rows:
             raise InputError(f"{path}: shape {vectors.shape}, expected {rows} vectors, one for each row of the table")
+        if vectors.dtype.kind not in "fiub":
+            raise InputError(f"{path}: holds {vectors.dtype}, expected numbers")
         return np.asarray(vectors, dtype=np.float64)
     if path.suffix.lower() != ".parquet":
         raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .npy or .parquet")
@@ -37,8 +39,25 @@ def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:
         table = pq.read_table(path)
     if "sample" not in table.column_names or "embedding" not in table.column_names:
         raise InputError(f"{path}: columns {', '.join(table.column_names)}, expected sample and embedding (lists)")
+    if not is_vectors(table["embedding"].type):
+        raise InputError(f"{path}: the column embedding holds {table['embedding'].type}, expected lists of numbers")
     known = dict(zip(table["sample"].to_pylist(), table["embedding"].to_pylist(), strict=True))
     return _together([known.get(sample) for sample in samples], str(path))
+
+
+def is_vectors(kind: Any) -> bool:
+    """Whether a column of an Arrow type holds lists of numbers.
+
+    >>> import pyarrow as pa
+    >>> is_vectors(pa.list_(pa.float32())), is_vectors(pa.list_(pa.string())), is_vectors(pa.int64())
+    (True, False, False)
+    """
+    import pyarrow.types as types
+
+    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    if not any(is_kind(kind) for is_kind in lists):
+        return False
+    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
 
 
 def _together(vectors: list[Any], place: str) -> Vectors:

@@ -129,11 +129,10 @@ def _numbers(paper: Paper, content: dict[str, Any]) -> None:
         (number.name, number.value, number.interval, number.n, number.meaning) for number in content["numbers_on_top"]
     ]
     if manifest["dataset"]["images"] is not None:
-        failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
-        meaning = content["in_numbers"].clause() if manifest["failed"] else "no image failed"
-        rows.append(
-            ("images that failed" if not manifest["failed"] else "images without a prediction", *failed, "", meaning)
-        )
+        failed, images = manifest["failed"], numbers.count(manifest["dataset"]["images"])
+        name = "images without a prediction" if failed else "images that failed"
+        meaning = content["in_numbers"].clause() if failed else "no image failed"
+        rows.append((name, numbers.count(failed), f"of {images}", "", meaning))
     if rows:
         paper.heading("Everyone", need=40)
         paper.table(("number", "value", "interval", "from", "meaning"), rows, "LRRRL")

@@ -54,3 +54,28 @@ def unknown_values_in_every_spelling(root: Path) -> None:
         picture(root / f"{i}.jpg", i)
         rows.append([f"{i}.jpg", word, ages[i], *(shifted(i) if i else ("", "", "", ""))])
     write_csv(root / "people.csv", rows)
+
+
+@folder(pictures=6, people=3, attributes=["geschlecht"])
+def a_title_above_the_header(root: Path) -> None:
+    rows = [["Study 7", "", ""], ["Datei", "Person", "Geschlecht"]]
+    for i in range(6):
+        picture(root / f"{i}.jpg", i)
+        rows.append([f"{i}.jpg", f"P{i // 2}", "wm"[i // 2 % 2]])
+    write_csv(root / "tab.csv", rows, sign=";")
+
+
+@folder(pictures=4, people=4, attributes=["gender"], boxes=4)
+def json_with_a_list_of_people_under_each_picture(root: Path) -> None:
+    content = {}
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        content[f"{i}.jpg"] = [{"bbox": list(shifted(i)), "gender": "fm"[i % 2]}]
+    (root / "people.json").write_text(json.dumps(content))
+
+
+@folder(pictures=3, people=3, attributes=[], boxes=3, truth_boxes="xyxy")
+def json_with_bare_boxes_under_each_picture(root: Path) -> None:
+    for i in range(3):
+        picture(root / f"{i}.jpg", i)
+    (root / "boxes.json").write_text(json.dumps({f"{i}.jpg": [list(shifted(i))] for i in range(3)}))

@@ -230,6 +230,12 @@ def test_scoring_takes_embeddings_of_ones_own(tmp_path):
     [
         ({"embedding": np.full((3, 3), np.nan)}, "not finite"),
         ({"embedding": np.eye(2)}, "arrays of different length"),
+        ({"embedding": np.array(1.0)}, "embedding is a single value"),
+        ({"embedding": np.ones((3, 0))}, "holds embedding of float64"),
+        ({"embedding": np.ones((3, 3), complex)}, "holds embedding of complex128"),
+        ({"subject": np.array(["a", "b", "c"])}, "holds subject of <U1 .*; expected whole numbers"),
+        ({"subject": np.zeros(3, [("a", "f8")])}, "expected whole numbers"),
+        ({"subject": np.array([-1, -2, 0])}, "the gallery has no known subject"),
         ({"embedding": np.ones((3, 5))}, "gallery embeddings have 5 numbers, probe embeddings 3"),
     ],
 )
@@ -242,6 +248,27 @@ def test_wrong_embeddings_are_named(tmp_path, change, expected):
         "embedding": np.eye(3)[:1],
     }
     save_arrays(tmp_path / "p.npz", probes)
+    with pytest.raises(InputError, match=expected):
+        score(tmp_path / "g.npz", tmp_path / "p.npz", result_file=tmp_path / "s.txt")
+    assert not (tmp_path / "s.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"box": np.ones((1, 3))}, "arrays of different length or shape"),
+        ({"box": np.array([["x"] * 4])}, "expected rows of four numbers"),
+        ({"score": np.array(["x"])}, "expected numbers"),
+        ({"score": np.array([np.nan])}, "score holds a number that is not finite"),
+        ({"image": np.array([7])}, "expected names"),
+        ({"image": np.array(["\ud800"])}, "cannot be written into a line"),
+        ({"image": np.array(["a\nb,1,1,1,1,1"])}, "cannot be written into a line"),
+    ],
+)
+def test_wrong_probes_are_named(tmp_path, change, expected):
+    save_arrays(tmp_path / "g.npz", {"subject": np.array([1, 2, 3]), "embedding": np.eye(3)})
+    probes = {"image": np.array(["a"]), "box": np.ones((1, 4)), "score": np.array([0.5]), "embedding": np.eye(3)[:1]}
+    np.savez(tmp_path / "p.npz", **(probes | change))
     with pytest.raises(InputError, match=expected):
         score(tmp_path / "g.npz", tmp_path / "p.npz", result_file=tmp_path / "s.txt")
     assert not (tmp_path / "s.txt").exists()

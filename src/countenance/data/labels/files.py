@@ -159,6 +159,12 @@ def _json_table(path: Path) -> LabelTable:
             if all("filename" in value and "regions" in value for value in values):
                 return table_of(path, via_rows(values))
             content = [{"file": name, **value} for name, value in content.items()]
+        elif _lists_by_picture(content):  # {"a.jpg": [{…}, {…}], "b.jpg": [[1, 2, 3, 4]]}
+            content = [
+                {"file": name, **(person if isinstance(person, Mapping) else {"bbox": person})}
+                for name, people in content.items()
+                for person in people or [{}]
+            ]
         elif values and all(isinstance(value, list) for value in values):  # {"file": […], "age": […]}
             if len({len(value) for value in values}) > 1:
                 raise InputError(f"{path}: its columns differ in length; expected a value for each row in each")
@@ -167,6 +173,17 @@ def _json_table(path: Path) -> LabelTable:
         raise InputError(f"{path}: expected a list of records such as [{{'file': 'a.jpg', 'age': 31}}]")
     rows = label_studio_rows(content) or labelbox_rows(content) or boxes_by_centre(content) or sagemaker_rows(content)
     return _record_table(path, content) if rows is None else table_of(path, rows)
+
+
+def _lists_by_picture(content: Mapping[str, Any]) -> bool:
+    """Whether a file has under each name a list of records or of boxes, and not columns under their names.
+
+    >>> _lists_by_picture({"a.jpg": [{"age": 31}], "b.jpg": []}), _lists_by_picture({"file": ["a.jpg"], "age": [31]})
+    (True, False)
+    """
+    people = [person for value in content.values() if isinstance(value, list) for person in value]
+    boxes = all(isinstance(person, Mapping) or (isinstance(person, list) and len(person) == 4) for person in people)
+    return bool(people) and boxes and all(isinstance(value, list) for value in content.values())
 
 
 def _record_table(path: Path, records: Sequence[Mapping[str, Any]], decimal_comma: bool = False) -> LabelTable:

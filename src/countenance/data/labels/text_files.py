@@ -73,6 +73,9 @@ def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
     listed = _after_count(listed)
     if not listed:
         raise InputError(f"{path}: the file is empty, expected a header line")
+    if _is_title(listed, names_picture):
+        notes.append(f"{path.name}: line {listed[0][0]} ({''.join(listed[0][1])}) is a title and left out")
+        listed = listed[1:]
     (_, header), body = listed[0], listed[1:]
     headless = any(names_picture(cell) for cell in header)
     if headless:
@@ -138,6 +141,20 @@ def _after_count(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]
         rows = rows[1:]
     first = [cell for cell in rows[0][1] if cell] if rows else []
     return rows[1:] if len(first) == 1 and first[0].isdecimal() and len(rows) > 1 else rows
+
+
+def _is_title(rows: Sequence[tuple[int, list[str]]], names_picture: Callable[[str], bool]) -> bool:
+    """Whether the first line is a title above the header: one cell, above a full line of names and a line of cells.
+
+    >>> rows = [(1, ["Study 7", ""]), (2, ["file", "sex"]), (3, ["a.jpg", "f"])]
+    >>> _is_title(rows, lambda cell: cell == "a.jpg"), _is_title(rows[1:], lambda cell: cell == "a.jpg")
+    (True, False)
+    """
+    if len(rows) < 3:
+        return False
+    first, second = rows[0][1], rows[1][1]
+    names = all(second) and len(second) > 1 and not any(cell.isdecimal() or names_picture(cell) for cell in second)
+    return names and sum(map(bool, first)) == 1 and len(second) == len(rows[2][1]) and not names_picture(first[0])
 
 
 def _columns(path: Path, header: Sequence[str], body: Sequence[tuple[int, list[str]]]) -> LabelTable:

@@ -16,6 +16,15 @@ from countenance.files import staged
 
 GALLERY = ("subject", "embedding")
 PROBES = ("image", "box", "score", "embedding")
+NUMBERS = "fiu"
+SHAPES = {
+    "subject": ("iu", 1, "whole numbers"),
+    "embedding": (NUMBERS, 2, "rows of numbers"),
+    "image": ("U", 1, "names"),
+    "box": (NUMBERS, 2, "rows of four numbers"),
+    "score": (NUMBERS, 1, "numbers"),
+}
+"""The kinds of numpy that an array may have, its dimensions, and both in words."""
 OF_IMAGE = ("detection_scores", "bboxes", "embeddings")
 
 
@@ -30,12 +39,22 @@ def read_embeddings(place: Path, names: tuple[str, ...]) -> Arrays:
 
 
 def _checked(arrays: Arrays, path: Path) -> Arrays:
+    """The same arrays, each of the kind and shape that it must have."""
+    for name, array in arrays.items():
+        kinds, dimensions, expected = SHAPES[name]
+        if array.dtype.kind not in kinds or array.ndim != dimensions or array.shape[1:] == (0,):
+            shown = f"{name} of {array.dtype} {array.shape}"
+            raise InputError(f"{path}: holds {shown}; expected {expected}, a row for each face")
     sizes = {len(array) for array in arrays.values()}
-    if len(sizes) != 1 or arrays["embedding"].ndim != 2:
+    if len(sizes) != 1 or ("box" in arrays and arrays["box"].shape[1] != 4):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise InputError(f"{path}: arrays of different length or shape ({shapes}); expected one row for each face")
-    if not np.isfinite(arrays["embedding"]).all():
-        raise InputError(f"{path}: an embedding holds a number that is not finite")
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise InputError(f"{path}: {name} holds a number that is not finite")
+    unfit = next((name for name in map(str, arrays.get("image", ())) if not name.isprintable()), None)
+    if unfit is not None:
+        raise InputError(f"{path}: the image {unfit!r:.100} has signs in its name that cannot be written into a line")
     return arrays
 
 
@@ -47,6 +66,8 @@ def _of_subjects(folder: Path) -> Arrays:
         if not digits.isdigit():
             raise InputError(f"{path}: the name is no subject's number; expected such as 0001.pth")
         (rows,) = read_tensors(path, ("embeddings",))
+        if not rows.size or rows.ndim > 2:
+            raise InputError(f"{path}: embeddings {rows.shape}; expected at least one row of numbers")
         subjects.append(int(digits))
         means.append(np.atleast_2d(rows).mean(axis=0))
     return {"subject": np.array(subjects, dtype=np.int64), "embedding": _stacked(means, folder)}
@@ -56,6 +77,8 @@ def _of_images(folder: Path) -> Arrays:
     images, boxes, scores, vectors = [], [], [], []
     for path in _files(folder):
         score, box, rows = read_tensors(path, OF_IMAGE)
+        if box.size % 4 or rows.ndim > 2:
+            raise InputError(f"{path}: bboxes {box.shape}, embeddings {rows.shape}; expected a row for each face")
         score, box, rows = score.ravel(), box.reshape(-1, 4), np.atleast_2d(rows)
         if not len(score) == len(box) == len(rows):
             raise InputError(f"{path}: {len(score)} scores, {len(box)} boxes, {len(rows)} embeddings; expected as many")

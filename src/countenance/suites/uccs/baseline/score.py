@@ -63,6 +63,8 @@ def write_scores(gallery: Arrays, probes: Arrays, out: Path) -> None:
         a, b = gallery["embedding"].shape[1], probes["embedding"].shape[1]
         raise InputError(f"gallery embeddings have {a} numbers, probe embeddings {b}; make both with one model")
     known = gallery["subject"] > 0
+    if not known.any():
+        raise InputError("the gallery has no known subject: every number is 0 or less, which stands for nobody known")
     subjects, templates = enroll(gallery["subject"][known], unit_rows(gallery["embedding"][known]))
 
     def images() -> Iterator[tuple[str, list[tuple[list[float], NDArray[np.float64]]]]]:
