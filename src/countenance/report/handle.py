@@ -157,12 +157,11 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
         "few": f.verdict == words.UNTESTABLE,
         "seen": _plain(f.mde_difference),
         "mde": _plain(f.mde),
-        "h": f.effect_name == "h",
         "rate": _plain(f.estimate_versus),
         "share": _share(f),
         "n": f.clusters,
-        "better": gap.value <= 0,
     }
+    data |= {name: True for name, true in (("h", f.effect_name == "h"), ("better", gap.value <= 0)) if true}
     key = (f.metric, f.attribute, side.group)
     return HandleRow(
         side.label,
