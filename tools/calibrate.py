@@ -212,7 +212,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="lines whose process has this text")
     options = parser.parse_args()
     known = {line["process"]: line for line in json.loads(OUT.read_text())["lines"]} if OUT.exists() else {}
-    surface = {f"{line.section}: {line.name}": surface_of(line) for line in simulated.lines()}
+    every = simulated.lines()
+    surface = {f"{line.section}: {line.name}": surface_of(line) for line in every}
     lines = list(surface)
     due = [
         index
@@ -222,7 +223,7 @@ def main() -> None:
         and "must be more" not in process
     ]
     # Weakest first, and never with fewer tables than before: an interrupted run has improved what needed it most.
-    before = {index: known.get(lines[index], {}).get("tables", 0) for index in due}
+    before = {index: round(known.get(lines[index], {}).get("tables", 0) / (every[index].weight or 1)) for index in due}
     due.sort(key=lambda index: before[index])
     jobs = [(index, max(options.tables, before[index])) for index in due]
     with multiprocessing.Pool(options.jobs) as pool:

@@ -179,7 +179,7 @@ def test_a_stored_audit_comes_back_and_is_made_again_with_all_its_settings(tmp_p
     with pytest.raises(InputError, match="damaged"):
         read_audit(run)
     (run.path / "audit.json").unlink()
-    with pytest.raises(InputError, match="has not been audited"):
+    with pytest.raises(InputError, match=r"audit.json: missing; `countenance audit RUN` writes it"):
         read_audit(run)
 
 

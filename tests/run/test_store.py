@@ -129,7 +129,7 @@ def test_hashes_are_kept_of_every_file_but_those_that_come_and_go(tmp_path: Path
     assert sorted(store.sealed()) == ["a/b.txt", "c.txt", "run.json"] and store.sealed()["a/b.txt"] != before["a/b.txt"]
     store.storage.delete("c.txt")
     store.seal(["run.json"])
-    assert sorted(store.sealed()) == ["a/b.txt", "run.json"]
+    assert sorted(store.sealed()) == ["a/b.txt", "c.txt", "run.json"], "a file that was removed is missed"
 
 
 def test_a_manifest_of_this_format_opens_and_one_of_the_next_does_not() -> None:
