@@ -86,7 +86,8 @@ def load_code(kind: str, name: str, *, here: bool = True, folder: str | None = N
     except FileNotFoundError:
         raise InputError(f"{kind} {name!r}: no file {module_name}") from None
     except ModuleNotFoundError as error:
-        raise InputError(f"{kind} {name!r}: no module {error.name!r}; run from its folder or install it") from None
+        remedy = "run from its folder or install it" if here else "install it, or name its folder in PYTHONPATH"
+        raise InputError(f"{kind} {name!r}: no module {error.name!r}; {remedy}") from None
     except (Exception, SystemExit) as error:
         raise InputError(f"{kind} {name!r}: importing {module_name} failed ({kind_and_words(error)})") from error
     target: Any = module
