@@ -39,7 +39,7 @@ from countenance.tasks import Metric
 
 MOST_LINES, WORST = 4, 3
 NOT_SHOWN = {
-    True: "So few may be chance: this change alone is not shown to matter.",
+    True: "So few may be chance: that this change alone decides is not confirmed.",
     False: "Nobody in these twins is lost by this change alone.",
 }
 
