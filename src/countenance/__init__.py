@@ -11,12 +11,11 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture, Scalars
     from countenance.answers.formats import Format, Predictions
-    from countenance.api import audit, compare
+    from countenance.api import audit, compare, leaderboard
     from countenance.auditing import Audit, Finding
     from countenance.auditing.plan import plan
     from countenance.calibration_table import calibration as calibration
     from countenance.comparing import Comparison
-    from countenance.comparing.leaderboard import leaderboard as leaderboard
     from countenance.data import (
         ArrayImage,
         AttributeCard,
@@ -101,7 +100,7 @@ _HOME = {
     "compare": "api",
     "evaluate": "run",
     "gate": "gating",
-    "leaderboard": "comparing.leaderboard",
+    "leaderboard": "api",
     "load_dataset": "data",
     "load_suite": "run.suite",
     "load_task": "tasks",

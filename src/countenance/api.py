@@ -1,4 +1,4 @@
-"""The public functions that serve runs and tables alike: `audit` and `compare`."""
+"""The public functions that serve runs and tables alike: `audit`, `compare` and `leaderboard`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -126,20 +126,92 @@ def audit(
     return run.audit(by=by, metrics=metrics, **settings).of(run)  # type: ignore[arg-type]
 
 
-def compare(*entries: Any, **settings: Any) -> Comparison | Leaderboard:
-    """Compare two runs or tables (a `Comparison`), or rank more of them (a `Leaderboard`).
+def compare(
+    *entries: Any,
+    by: Sequence[str] | str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    pair: str | Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    cluster: str | Sequence[str] | None = "auto",
+    depth: int | None = None,
+    alpha: float = 0.05,
+    delta: float | Mapping[str, float] | str | None = None,
+    better: Mapping[str, str | None] | str | None = None,
+    min_n: int = 20,
+    adjust: str = "minp",
+    families: Any = None,
+    where: Any = None,
+    seed: int = 0,
+    max_groups: int = 1000,
+    power: float = 0.8,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison | Leaderboard:
+    """Compare two runs or tables (a `Comparison`), or rank more of them (a `Leaderboard`) on the rows that all have.
 
-    `settings` are `by`, `metrics`, `names`, `pair` and the settings of `audit` that apply to comparisons.
+    Differences are those of the second entry from the first. Wrong input is an `InputError`.
 
     >>> import countenance as ct
     >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
     >>> first, second = rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}
     >>> ct.compare(first, second, by=["sex"], metrics=["correct"]).overall[0].verdict
     'better'
+
+    Arguments:
+        entries: runs (or where they are) or tables; tables are mappings of columns, DataFrames, Arrow tables or files.
+        by, metrics: attributes and metrics, as in `audit`; default: those of the runs.
+        pair: the columns that say which rows belong together (default: sample and subject).
+        names: what the entries are called, in order.
+        cluster, alpha, delta, better, min_n, adjust, families, where, seed, max_groups, power, progress: as in `audit`.
+        depth: how many attributes an intersection may have (default: 1).
     """
+    settings = {name: value for name, value in locals().items() if name != "entries"}
     if len(entries) == 2:
         return comparing.compare(*entries, **settings)
     return comparing.leaderboard(entries, against_first=True, **settings)
+
+
+def leaderboard(
+    entries: Sequence[Any],
+    by: Sequence[str] | str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    *,
+    against_first: bool = False,
+    pair: str | Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    cluster: str | Sequence[str] | None = "auto",
+    depth: int | None = None,
+    alpha: float = 0.05,
+    delta: float | Mapping[str, float] | str | None = None,
+    better: Mapping[str, str | None] | str | None = None,
+    min_n: int = 20,
+    adjust: str = "minp",
+    families: Any = None,
+    where: Any = None,
+    seed: int = 0,
+    max_groups: int = 1000,
+    power: float = 0.8,
+    progress: Callable[[int, int], None] | None = None,
+) -> Leaderboard:
+    """Rank runs or tables on the rows that all of them have; models whose difference is not shown share a rank.
+
+    >>> import countenance as ct
+    >>> rows = {"sample": list(range(300))}
+    >>> models = [rows | {"ok": [1] * k + [0] * (300 - k)} for k in (200, 205, 280)]
+    >>> board = ct.leaderboard(models, metrics="ok", names=["x", "y", "z"])
+    >>> [(standing.model, standing.rank, standing.tied) for standing in board.ranking]
+    [('z', 1, False), ('y', 2, True), ('x', 2, True)]
+
+    Arguments:
+        entries: runs (or where they are) or tables, two or more.
+        by, metrics: attributes and metrics, as in `audit`; default: those of the runs.
+        pair: the columns that say which rows belong together (default: sample and subject).
+        names: what the entries are called, in order.
+        cluster, alpha, delta, better, min_n, adjust, families, where, seed, max_groups, power, progress: as in `audit`.
+        depth: how many attributes an intersection may have (default: 1).
+        against_first: also compare the groups and gaps of every model with those of the first.
+    """
+    settings = {name: value for name, value in locals().items() if name != "entries"}
+    return comparing.leaderboard(entries, **settings)
 
 
 def _run(source: Any) -> Run | None:

@@ -6,6 +6,7 @@ import pytest
 
 import countenance as ct
 from countenance.auditing.settings import AuditSettings
+from countenance.comparing.comparison import SETTINGS
 from countenance.errors import OptionError
 from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings, default_of
 
@@ -51,6 +52,17 @@ def test_audit_lists_every_setting_with_its_default():
     assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     for name in parameters:
         assert name in (ct.audit.__doc__ or "")
+
+
+@pytest.mark.parametrize("function", [ct.compare, ct.leaderboard])
+def test_comparisons_list_every_setting_with_its_default(function):
+    parameters = inspect.signature(function).parameters
+    own = ("entries", "by", "metrics", "names", "against_first")
+    settings = {name: p.default for name, p in parameters.items() if name not in own}
+    assert settings == {name: default_of(AuditSettings, name) for name in ("pair", *SETTINGS)}
+    assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    for name in parameters:
+        assert name in (function.__doc__ or "")
 
 
 @pytest.mark.parametrize("name", ct.__all__)
