@@ -137,6 +137,54 @@ def test_keys_move_zoom_and_turn_pages(chromium: Any, viewer: Viewer, first: str
         page.wait_for_selector("#gallery")
 
 
+CLEAR = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'
+"""A picture through which one sees what lies behind it."""
+
+CONTRAST = """place => {
+  const light = colour => colour.match(/[0-9.]+/g).slice(0, 3).map(part => part / 255)
+    .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+  const pair = [getComputedStyle(place, "::before").color, getComputedStyle(place).backgroundColor].map(light);
+  return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+}"""
+"""How well the word behind a picture can be read, as WCAG computes it; axe does not look at generated text."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_slow_picture_says_loading_until_it_is_drawn(chromium: Any, viewer: Viewer, first: str, scheme: str) -> None:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    requests: list[Any] = []
+    page.route("**/thumbnails/*", lambda route: requests.append(route))
+    page.goto(f"{viewer.url}/runs/{first}/samples?show=all&token={SECRET}", wait_until="domcontentloaded")
+    page.add_style_tag(content=".overlay { display: none; } .wordless::before { visibility: hidden; }")
+    first_two = [page.locator("#gallery .picture").nth(number) for number in range(2)]
+    addresses = [viewer.url + str(place.locator("img").get_attribute("src")) for place in first_two]
+    while not set(addresses) <= {route.request.url for route in requests}:
+        page.wait_for_timeout(50)
+    (clear, unreadable), routes = first_two, {route.request.url: route for route in requests}
+
+    for place in first_two:
+        assert "loading" in place.evaluate("place => getComputedStyle(place, '::before').content")
+        assert place.evaluate(CONTRAST) >= 4.5
+    assert problems(page) == []
+    slow = clear.screenshot()
+    clear.evaluate("place => place.classList.add('wordless')")
+    wordless = clear.screenshot()
+    assert slow != wordless, "the word can be seen"
+    clear.evaluate("place => place.classList.remove('wordless')")
+
+    routes[addresses[0]].fulfill(body=CLEAR, content_type="image/svg+xml")
+    clear.locator("img.drawn").wait_for()
+    drawn_with_word = clear.screenshot()
+    clear.evaluate("place => place.classList.add('wordless')")
+    assert drawn_with_word == clear.screenshot(), "nothing of the word shows through a transparent picture"
+    routes[addresses[1]].abort()
+    unreadable.get_by_text("the picture cannot be read").wait_for()
+    assert unreadable.evaluate("place => getComputedStyle(place, '::before').content") == "none"
+    context.close()
+
+
 def test_a_new_run_appears_without_a_click(chromium: Any, runs: Path, tmp_path: Path) -> None:
     here = start([tmp_path])
     with opened(chromium, here, "/") as page:

@@ -124,16 +124,20 @@
     }).catch(function () { /* the viewer was stopped */ });
   }
 
-  document.addEventListener("error", function (event) {
-    var image = event.target;
-    if (image.tagName === "IMG" && image.closest(".card-faces")) { image.remove(); return; }
-    if (image.tagName !== "IMG" || !image.closest(".picture")) return;
+  // A picture that is drawn covers the word "loading" behind it, also where it is transparent; one that fails says so.
+  function draw(image) { if (image.parentElement.matches(".picture")) image.classList.add("drawn"); }
+  function fail(image) {
+    if (image.closest(".card-faces")) { image.remove(); return; }
     var place = image.closest(".picture"), note = document.createElement("span");
+    if (!place) return;
     note.className = "soft";
     note.textContent = "the picture cannot be read";
     place.classList.add("none");
     place.replaceChildren(note);
-  }, true);
+  }
+  document.addEventListener("load", function (event) { if (event.target.tagName === "IMG") draw(event.target); }, true);
+  document.addEventListener("error", function (event) { if (event.target.tagName === "IMG") fail(event.target); }, true);
+  document.querySelectorAll(".picture > img").forEach(function (image) { if (image.complete && image.naturalWidth) draw(image); });
 
   // Zoom and layers of one picture.
   var zoom = 1;
