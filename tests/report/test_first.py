@@ -12,7 +12,7 @@ import pytest
 import countenance as ct
 from countenance.auditing import audit
 from countenance.report.album import Album
-from countenance.report.first_screen import first_screen
+from countenance.report.first_screen import first_screen, terminal_words
 from countenance.report.handle import handles, limit
 from countenance.report.harms import harms
 from countenance.report.ladder import ladders
@@ -166,6 +166,27 @@ def test_twins_whom_nothing_decides_have_a_ladder_too() -> None:
     found = audit(rows, metrics=["found"], paired_by={"base": "base", "change": "change"})
     (ladder,) = ladders(TableSource(found, None, rows), Album("off"))
     assert ladder.sentence.startswith("For none of 30 people does skin tone alone decide") and len(ladder.rows) == 5
+
+
+def test_a_ladder_that_is_not_confirmed_names_its_measure_and_the_one_that_is() -> None:
+    unsure = (
+        "So few may be chance: that skin tone alone decides whether people are found or not found is not confirmed."
+    )
+    rows = twins(1)
+    dark = [tone == "monk_10" for tone in rows["skin_tone"]]
+    rows["iou"] = [0.9 - 0.4 * is_dark + 0.001 * (place % 7) for place, is_dark in enumerate(dark)]
+    rows["overlap"] = rows["iou"]
+    for others, confirmed in (
+        ([], ""),
+        (["iou"], " What is confirmed is another measure, the iou."),
+        (["iou", "overlap"], " What is confirmed are other measures, the iou and the overlap."),
+    ):
+        result = audit(rows, metrics=["found", *others], paired_by={"base": "base", "change": "change"})
+        source = TableSource(result, None, rows)
+        (ladder,) = ladders(source, Album("off"))
+        assert ladder.sentence.startswith("For 1 of 30 people") and not ladder.confirmed
+        assert ladder.not_shown == unsure + confirmed
+        assert ladder.not_shown in terminal_words(source, "Haar")
 
 
 def test_the_handle_stands_at_the_audits_delta_and_knows_where_a_verdict_turns(source: AuditSource) -> None:

@@ -38,10 +38,6 @@ from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
 
 MOST_LINES, WORST = 4, 3
-NOT_SHOWN = {
-    True: "So few may be chance: that this change alone decides is not confirmed.",
-    False: "Nobody in these twins is lost by this change alone.",
-}
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False
     if led:
         lead = in_sentences(whole, ordered[0].words.verb)
     if rungs and not rungs[0].confirmed:
-        lead = f"{lead} {NOT_SHOWN[bool(rungs[0].decided)]}"
+        lead = f"{lead} {rungs[0].not_shown}"
         return f"{lead} {numbers.plural(differing, 'comparison differs', 'comparisons differ')}." if differing else lead
     more = differing - 1 if led or rungs else 0
     return f"{lead} {numbers.plural(more, 'more comparison differs', 'more comparisons differ')}." if more > 0 else lead
@@ -191,7 +187,7 @@ def _how_sure(source: Audited, ordered: Sequence[Harm], rungs: Sequence[Ladder])
     """How sure what leads is: the change of the ladder, else the largest harm."""
     leading = [h for h in ordered if rungs and h.finding.kind == TWINS and h.finding.attribute == rungs[0].attribute]
     if rungs and not leading:
-        return f"{NOT_SHOWN[bool(rungs[0].decided)]} {words.summary(source.audit) if not ordered else ''}".strip()
+        return f"{rungs[0].not_shown} {words.summary(source.audit) if not ordered else ''}".strip()
     chosen = [harm.finding for harm in leading or ordered] or _differing(source)
     chosen = chosen or [f for f in source.audit.findings if f.verdict == words.DISPARITY]  # somebody is served better
     return words.how_sure(chosen[0], source.audit.settings) if chosen else words.summary(source.audit)

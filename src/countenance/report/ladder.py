@@ -66,6 +66,8 @@ class Ladder:
     people: int
     confirmed: bool
     role: str
+    not_shown: str
+    """What is not confirmed, and of which measure; then the other measures in which it differs."""
 
 
 def ladders(source: Audited, album: Album) -> list[Ladder]:
@@ -172,6 +174,7 @@ def _ladder(
         len(people),
         any(f.verdict == words.DISPARITY for f in findings),
         role_of([thing], source.audit.settings.get("roles") or {}),
+        _not_shown(source, thing, metric, len(decided), rate),
     )
 
 
@@ -267,6 +270,26 @@ def _sentence(thing: str, decided: int, people: int, wording: MetricWords, delta
     if not decided:
         return f"For none of {people} people does {what} alone decide whether they are {wording.right}."
     return f"For {decided} of {people} people, {what} alone decides whether they are {wording.right}."
+
+
+def _not_shown(source: Audited, thing: str, metric: Metric, decided: int, rate: bool) -> str:
+    """What a ladder without a confirmed finding leaves open, and the other measures in which this change differs."""
+    wording = metric_words(source, metric.name)[1]
+    what = f"whether people are {wording.right} or {wording.failed}" if rate else f"the {wording.noun}"
+    verb = "decides" if rate else "changes"
+    first = f"So few may be chance: that {thing_words(thing)} alone {verb} {what} is not confirmed."
+    if not decided:
+        first = "Nobody in these twins is lost by this change alone."
+    others = [
+        metric_words(source, f.metric)[1].noun
+        for f in source.audit.findings
+        if f.kind == TWINS and f.attribute == thing and f.metric != metric.name and f.verdict == words.DISPARITY
+    ]
+    named = [f"the {noun}" for noun in dict.fromkeys(others)]
+    if not named:
+        return first
+    kind = "is another measure" if len(named) == 1 else "are other measures"
+    return f"{first} What is confirmed {kind}, {' and '.join(named)}."
 
 
 def _about(thing: str, findings: Sequence[Finding], wording: MetricWords, decided: int) -> str:

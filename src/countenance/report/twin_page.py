@@ -9,7 +9,6 @@ from pathlib import Path
 
 from countenance.report import render
 from countenance.report.album import Album
-from countenance.report.first_screen import NOT_SHOWN
 from countenance.report.ladder import FIRST_ROWS, Ladder, ladders
 from countenance.report.names import model_label
 from countenance.report.notes import RENDERED
@@ -48,7 +47,6 @@ def write_twin_page(
         "twins.html.j2",
         shown=shown,
         first_rows=FIRST_ROWS,
-        not_shown=NOT_SHOWN,
         alone=True,
         note=RENDERED if rendered else "",
         further=[(name, _link(path, out)) for name, path in further],
