@@ -20,14 +20,6 @@ class PathModel(Protocol):
     def __call__(self, batch: Any) -> Any: ...
 
 
-class SampleModel(Protocol):
-    """A model that reads its pictures itself: it gets the samples of a batch instead of pixels (FHIBE's wrapper)."""
-
-    needs_pixels: bool
-
-    def by_samples(self, samples: Sequence[Any]) -> Sequence[Any]: ...
-
-
 def answers_by_path(
     model: PathModel,
     paths: list[str],
