@@ -75,6 +75,7 @@ SURFACES = {
 }
 """What is simulated, and the functions behind it."""
 WORDS = {
+    "countenance.auditing.cautions.zero_inside": "adds a note to findings",
     "countenance.auditing.given_finding.read_given": "reads what was stored",
     "countenance.auditing.headline.by_weight": "orders findings",
     "countenance.auditing.headline.failing": "picks a stored estimate",

@@ -128,6 +128,21 @@ def test_without_overlap_nothing_is_said():
     assert f.verdict == "untestable (no overlap)" and f.overlap == 0 and math.isnan(f.p_adjusted)
 
 
+def test_with_too_few_to_compare_only_the_raw_gap_is_known():
+    """Three rows of each side share a light: their difference is a number, and no estimate."""
+    lights = ["dim"] * 197 + ["bright"] * 200 + ["dim"] * 3
+    rows = {"group": ["a"] * 200 + ["b"] * 200, "light": lights, "y": [1.0, 0.0] * 200}
+    result = audit(rows, ["group"], ["y"], given=["light"], adjust="holm")
+    (f,) = result.given
+    assert f.verdict == "untestable (no overlap)" and f.effective_people < 15 and f.raw == 0 and f.overlap > 0
+    stored = json.loads(result.to_json())["findings"][-1]
+    blank = ("held_equal", "difference", "low", "high", "diff_low", "diff_high", "se", "df", "p", "p_adjusted")
+    blank += ("composition", "composition_low", "composition_high", "explained_share", "explained_low")
+    assert [name for name in blank if stored[name] is not None] == []
+    assert set(stored["explained"]) == {"light"} and set(stored["explained"]["light"].values()) == {None}
+    assert Audit.from_dict(json.loads(result.to_json())).given[0].verdict == f.verdict
+
+
 def test_what_is_measured_on_the_face_is_labelled_and_never_suggested():
     rows = why.two_groups(np.random.default_rng(1), 300, 4)
     rows["img.face.brightness"] = [100 - 40 * (g == "g1") + 3 * (i % 7) for i, g in enumerate(rows["group"])]
@@ -164,12 +179,42 @@ def test_an_audit_with_given_findings_is_read_back_as_it_was(tmp_path):
         ({"given": ["camra"]}, "did you mean 'camera'"),
         ({"given": ["camera"], "comparison": "pairs"}, "not for 'pairs'"),
         ({"given": [3]}, "expected names of columns"),
+        ({"given": ["correct"]}, "^given: 'correct' is a metric"),
+        ({"given": ["tone"]}, "^given: tone, and by names only tone"),
+        ({"given": ["number:quantiles0"]}, "^given: 'number:quantiles0', expected quantiles2 to quantiles4"),
+        ({"given": ["number:quantilesX"]}, "^given: 'number:quantilesX', expected cut points"),
+        ({"given": ["number:3,2"]}, "^given: 'number:3,2', the cut points must rise"),
+        ({"given": ["number:quantiles9"]}, "^given: 'number:quantiles9', expected quantiles2 to quantiles4"),
+        ({"given": ["person_id"]}, "^given: 'person_id' says whose a row is"),
+        ({"given": ""}, "^given '', expected names of columns"),
+        ({"given": " , "}, "^given ' , ', expected names of columns"),
     ],
 )
-def test_wrong_conditions_are_refused_by_name(options, words):
-    rows = simpson() | {name: ["x", "y"] * 720 for name in "abcdefg"}
+def test_wrong_conditions_are_refused_by_name_before_any_permutation(options, words):
+    rows = simpson() | {name: ["x", "y"] * 720 for name in "abcdefg"} | {"number": list(range(1440))}
+    steps: list[tuple[int, int]] = []
     with pytest.raises(InputError, match=words):
-        audit(rows, ["tone"], ["correct"], **options)
+        audit(rows, ["tone"], ["correct"], progress=lambda *step: steps.append(step), **options)
+    assert not steps
+
+
+def test_a_metric_of_a_run_is_no_condition_either():
+    rows = {"attr.tone": ["a", "b"] * 50, "m.found": [1, 0] * 50, "m.iou": [0.5, 0.2] * 50}
+    with pytest.raises(InputError, match=r"^given: 'm\.iou' is a metric"):
+        audit(rows, ["tone"], ["found"], given=["m.iou"])
+
+
+def test_an_attribute_that_is_a_condition_is_left_out_with_a_note():
+    rows = simpson()
+    result = audit(rows, ["tone", "camera", "tone*camera"], ["correct"], given=["camera"], adjust="holm")
+    assert {f.attribute for f in result.given} == {"tone"}
+    notes = [note for note in result.notes if "not compared with conditions equal" in note]
+    assert notes == [
+        "camera is not compared with conditions equal: it is one of the conditions",
+        "tone × camera is not compared with conditions equal: a part of it is one of the conditions",
+    ]
+    with pytest.raises(InputError, match=r"^given: camera, and by names only camera, tone × camera"):
+        audit(rows, ["camera", "tone*camera"], ["correct"], given=["camera"], adjust="holm")
 
 
 def test_bins_of_few_people_are_merged():

@@ -71,6 +71,19 @@ def test_equity_measures_are_printed_and_in_the_json(table, capsys) -> None:
     assert "equity" not in audited(table, "--by", "tone", "--metric", "correct", "--adjust", "holm")
 
 
+def test_groups_that_no_row_can_answer_for_are_one_line_with_their_count(table, capsys) -> None:
+    options = ["--truth", "correct", "--pred", "guess", "--by", "tone,sex,tone*sex", "--adjust", "holm"]
+    lines = table.read_text(encoding="utf-8").splitlines()
+    guesses = ["guess", *(str(int(place % 5 > 1)) for place in range(len(lines) - 1))]
+    rows = [f"{line},{guess}" for line, guess in zip(lines, guesses, strict=True)]
+    table.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    excluded = [left for left in audited(table, *options)["excluded"] if left["metric"] == "selection_ratio"]
+    assert len(excluded) == 4, "the JSON lists every group"
+    printed = capsys.readouterr().out
+    assert printed.count("selection_ratio is not computed") == 1
+    assert "left out 4 groups of tone × sex: selection_ratio is not computed by this attribute" in printed
+
+
 def test_without_by_every_attribute_is_compared(table, capsys) -> None:
     found = audited(table, "--metric", "correct")
     assert found["settings"]["by"] == ["tone", "sex", "light"] and found["settings"]["depth"] == 1
@@ -157,6 +170,9 @@ def test_a_run_is_checked_before_any_image_is_evaluated(tmp_path, capsys, monkey
         (("--where", "gendr=female"), "where: no attribute 'gendr'"),
         (("--delta", "speed=1"), "'speed' is not one of the metrics"),
         (("--adjust", "none"), "expected minp, holm or bh"),
+        (("--given", "img.size_px:quantiles9"), "given: 'img.size_px:quantiles9', expected quantiles2 to quantiles4"),
+        (("--given", ""), "--given '': expected names of columns"),
+        (("--given", "recall@0.5"), "no attribute 'recall@0.5'"),
     ):
         assert command(*asked, *options) == 2
         assert words in capsys.readouterr().err
@@ -249,3 +265,18 @@ def test_a_run_that_cannot_be_written_to_is_audited_all_the_same(tmp_path, capsy
     ):
         assert command(*words) == 0 and "not stored" in capsys.readouterr().err
     assert "Whom it fails" in (tmp_path / "page.html").read_text() or (tmp_path / "page.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("text", ["", " , "])
+def test_conditions_without_a_name_are_refused(table, capsys, text):
+    assert command("audit", table, "--by", "sex", "--metric", "correct", "--given", text) == 2
+    assert f"--given {text!r}: expected names of columns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"), [("correct", "is a metric"), ("person", "says whose a row is"), ("sex", "with itself")]
+)
+def test_columns_with_another_role_are_refused_as_conditions(table, capsys, condition, words):
+    assert command("audit", table, "--by", "sex", "--metric", "correct", "--given", condition) == 2
+    error = capsys.readouterr().err
+    assert words in error and "given: " in error and "permutations" not in error

@@ -58,6 +58,42 @@ def test_the_waterfall_ends_where_the_gap_held_equal_is():
     assert section(audit(rows(), ["tone"], ["found"], adjust="holm"), {}) is None
 
 
+def answers(folder, columns, *words):
+    """What the terminal, the JSON and the page say of a table."""
+    pq.write_table(pa.table(columns), folder / "t.parquet")
+    words = ["audit", str(folder / "t.parquet"), "--by", "tone", "--metric", "found", "--given", "light", "-q", *words]
+    words += ["--json", str(folder / "a.json"), "--report", str(folder / "r.html")]
+    answer = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert answer.exit_code == 0
+    content = json.loads((folder / "a.json").read_text())
+    page = (folder / "r.html").read_text()
+    section = page[page.index('id="held-equal"') :].partition("</section>")[0]
+    return answer.stdout, [f for f in content["findings"] if f["kind"] == "given"], section
+
+
+def test_without_overlap_no_number_is_shown(tmp_path):
+    columns = rows()
+    columns["light"] = ["dim" if tone == "dark" or i < 12 else "bright" for i, tone in enumerate(columns["tone"])]
+    terminal, (given,), page = answers(tmp_path, columns)
+    (line,) = [line for line in terminal.splitlines() if "untestable (no overlap)" in line]
+    assert re.fullmatch(r"found +tone = dark +[+-]\d\.\d{3} +untestable \(no overlap\)", line.strip())
+    assert given["held_equal"] is given["low"] is given["high"] is given["p_adjusted"] is None
+    assert 'class="fall held"' not in page and "effective people" in page and "nan" not in page
+    cells = re.findall(r'<td class="number">(.*?)</td>', page)
+    assert cells[1:4] == ["–", "no interval", "–"]
+
+
+def test_rows_without_a_recorded_condition_are_counted_everywhere(tmp_path):
+    columns = rows()
+    columns["light"] = [None if i % 10 == 0 else light for i, light in enumerate(columns["light"])]
+    words = "120 rows left out because light is not recorded"
+    terminal, (given,), page = answers(tmp_path, columns)
+    assert words in " ".join(terminal.split()) and words in page and given["unknown_conditions"] == 120
+    columns["light"] = rows()["light"]
+    terminal, (given,), page = answers(tmp_path, columns)
+    assert "not recorded" not in terminal + page and given["unknown_conditions"] == 0
+
+
 def test_a_run_measures_its_pictures_and_holds_them_equal(tmp_path):
     run = ct.evaluate("haar", "face_localization", "people:portraits", out=tmp_path / "run", limit=120, workers=1)
     scores = run.scores()

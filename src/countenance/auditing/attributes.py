@@ -69,11 +69,19 @@ def split_names(text: str) -> list[str]:
     return names
 
 
-def choose(by: Sequence[str] | None, source: Source, taken: Sequence[str], paired: Collection[str] = ()) -> Chosen:
+def choose(
+    by: Sequence[str] | None,
+    source: Source,
+    taken: Sequence[str],
+    paired: Collection[str] = (),
+    option: str = "by",
+    most_quantiles: int = MOST_VALUES,
+) -> Chosen:
     """Find the attributes that were named, or every column that can be one where none was.
 
     `taken` are columns with another role: metrics, clusters, pairs. `paired` are columns whose values are compared in
-    pairs of twins, and so with nobody else.
+    pairs of twins, and so with nobody else. `option` is what errors call the list of names.
+    `most_quantiles` limits the bins of equal size.
     """
     known = _attribute_columns(source, taken)
     in_pairs = [{"attribute": bare(name), "why": IN_PAIRS} for name in source.names if name in paired]
@@ -81,7 +89,7 @@ def choose(by: Sequence[str] | None, source: Source, taken: Sequence[str], paire
         return _every([name for name in known if name not in paired], source, in_pairs)
     listed = [by] if isinstance(by, str) else list(dict.fromkeys(by))
     if not listed:
-        raise InputError("by: nothing named, expected at least one column")
+        raise InputError(f"{option}: nothing named, expected at least one column")
     listed = [text for text in listed if not {text, f"attr.{text}"} & set(paired)]
     known = [name for name in known if name not in paired]
     attributes: dict[Choice, int] = {}
@@ -89,9 +97,11 @@ def choose(by: Sequence[str] | None, source: Source, taken: Sequence[str], paire
     crosses: list[tuple[int, ...]] = []
     for text in listed:
         parts = [text] if _is_column(text, source) else [part.strip() for part in text.split("*")]
-        places = [attributes.setdefault(_choice(part, source), len(attributes)) for part in parts]
+        places = [
+            attributes.setdefault(_choice(part, source, option, most_quantiles), len(attributes)) for part in parts
+        ]
         if len(set(places)) < len(places):
-            raise InputError(f"by: {text!r} names one attribute twice")
+            raise InputError(f"{option}: {text!r} names one attribute twice")
         if len(places) == 1:
             single.append(places[0])
         else:
@@ -144,7 +154,7 @@ def _is_column(text: str, source: Source) -> bool:
     return f"attr.{text}" in source.names or text in source.names
 
 
-def _choice(text: str, source: Source) -> Choice:
+def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choice:
     if _is_column(text, source):
         return Choice(text, source.resolve(text, "attr.", "attribute"))
     match = _BINS.match(text)
@@ -154,15 +164,15 @@ def _choice(text: str, source: Source) -> Choice:
     column = source.resolve(name, "attr.", "attribute")
     if parts := _QUANTILES.match(cuts):
         count = int(parts[1])
-        if not 2 <= count <= MOST_VALUES:
-            raise InputError(f"by: {text!r}, expected quantiles2 to quantiles{MOST_VALUES}")
+        if not 2 <= count <= most_quantiles:
+            raise InputError(f"{option}: {text!r}, expected quantiles2 to quantiles{most_quantiles}")
         return Choice(name, column, quantiles=count)
     points = [_number(part) for part in cuts.split(",")]
     if any(point is None for point in points):
-        raise InputError(f"by: {text!r}, expected cut points such as {name}:18,40,65, or {name}:quantiles4")
+        raise InputError(f"{option}: {text!r}, expected cut points such as {name}:18,40,65, or {name}:quantiles4")
     ordered = tuple(float(point) for point in points if point is not None)
     if list(ordered) != sorted(set(ordered)):
-        raise InputError(f"by: {text!r}, the cut points must rise")
+        raise InputError(f"{option}: {text!r}, the cut points must rise")
     return Choice(name, column, cuts=ordered)
 
 

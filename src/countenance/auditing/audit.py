@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.auditing.attributes import written
+from countenance.auditing.cautions import zero_inside, zero_notes
 from countenance.auditing.computation import Computation, excluded_entry
 from countenance.auditing.computed_groups import ComputedGroups, Ratios, own_ratios
 from countenance.auditing.condensed_rows import rows_of
 from countenance.auditing.equity import equity_of
 from countenance.auditing.finding import Estimate, Finding
 from countenance.auditing.groups import GROUP
+from countenance.auditing.held_equal_covariates import HeldConditions
 from countenance.auditing.held_equal_gaps import given_findings
 from countenance.auditing.held_equal_warning import confounding_notes
 from countenance.auditing.measured_metric import MISSING
@@ -53,10 +55,14 @@ def audit(
 
 def audited(work: Computation, *, equity: bool = False) -> Audit:
     """Make the comparisons that were asked for and conclude; `equity` adds equity measures."""
-    findings, min_n = work.findings(), max(work.settings.min_n, FEWEST)
+    conditions = HeldConditions.of(work)  # wrong ones are refused before the permutations
+    min_n = max(work.settings.min_n, FEWEST)
+    bounded = [name for name, ends in zip(work.rows.metrics, work.rows.ends, strict=True) if ends is not None]
+    findings = zero_inside(work.findings(), bounded, work.settings.alpha)
+    work.notes += zero_notes(findings)
     excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
     verdict, reason = overall(findings, excluded, work.judged, work.named, work.widest)
-    held_equal = given_findings(work, findings)
+    held_equal = given_findings(work, conditions, findings)
     work.notes += [*notes_of_columns(work.rows), *confounding_notes(work)]
     if not work.rows.total:
         reason = "the table has no rows"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from countenance.auditing.batch import Batch
+from countenance.auditing.finding import Finding
+from countenance.auditing.measured_metric import MISSING
 from countenance.auditing.ranks import skewness
 
 FEW_UNITS = 40
@@ -14,6 +16,14 @@ MOST_UNLIKE = 9.0
 MOST_SKEWED = 3.0
 WORTH_FEW = 10
 MOST_NAMED = 4
+FURTHER_PERSON = (
+    "the interval of the difference includes 0 although p is small: the interval allows for one further person on each "
+    "side whom nobody has seen yet, p counts only the people there are, and p decides whether there is a difference"
+)
+UNLIKE_METHODS = (
+    "the interval of the difference includes 0 although p is small: the two are computed by different methods, which "
+    "can disagree near the limit, and p decides whether there is a difference"
+)
 
 
 def cautions(batches: Sequence[Batch], many: str, alpha: float) -> list[str]:
@@ -56,3 +66,43 @@ def _large_clusters(batches: Sequence[Batch], many: str) -> str:
         f"{name}{more}: a few {many} have most of the rows, so that {units} {many} are worth about {worth_of:.0f} of "
         "equal size; intervals and tests count them so, and are less sure than with equal sizes"
     )
+
+
+def zero_inside(findings: Sequence[Finding], bounded: Collection[str], alpha: float) -> list[Finding]:
+    """The findings, with a note on those whose interval includes 0 beside a small p; the mean must have decided.
+
+    `bounded` are the metrics that lie between two ends.
+
+    >>> zero_inside([], ["found"], alpha=0.05)
+    []
+    """
+    return [
+        finding.model_copy(update={"note": FURTHER_PERSON if _allows_for_more(finding, bounded) else UNLIKE_METHODS})
+        if finding.p_adjusted < alpha
+        and finding.statistic == "mean"
+        and finding.diff_low <= 0 <= finding.diff_high
+        and not finding.note
+        else finding
+        for finding in findings
+    ]
+
+
+def _allows_for_more(finding: Finding, bounded: Collection[str]) -> bool:
+    """Whether the interval allows for one further person; that of a rate of rows alone does not."""
+    alone = finding.n == finding.clusters and finding.n_versus == finding.clusters_versus
+    has_ends = finding.metric in bounded or finding.kind == MISSING
+    return has_ends and (finding.metric_kind == "mean" or finding.kind == "twins" or not alone)
+
+
+def zero_notes(findings: Sequence[Finding]) -> list[str]:
+    """For a reader of the whole audit: which comparisons have an interval that includes 0 beside a small p, and why.
+
+    >>> zero_notes([])
+    []
+    """
+    notes = []
+    for why in (FURTHER_PERSON, UNLIKE_METHODS):
+        names = [f"{f.attribute} = {f.group}, {f.metric}" for f in findings if f.note == why]
+        more = f"; {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        notes += [f"{why} ({'; '.join(names[:MOST_NAMED])}{more})"] if names else []
+    return notes

@@ -125,6 +125,7 @@ class Finding(BaseModel):
     gained: int | None = None
     bases: int | None = None
     note: str = ""
+    """What a reader must know of this comparison, as why its interval includes 0 beside a small p."""
 
     def mirrored(self) -> Self:
         """The same comparison seen from the other side.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from countenance.auditing.conversion import unplain
 from countenance.auditing.finding import Finding
+from countenance.auditing.units import plural
 
 NAN = math.nan
 GIVEN = "given"
@@ -52,7 +54,8 @@ class GivenFinding(Finding):
     same conditions, `low` and `high` its interval; `composition` is what lies between them. `explained` splits the
     composition by covariate (Shapley), each as a share of `raw`; `explained_share` is all of them together. `overlap`
     is the share of rows in strata that have both sides, `effective_people` the smaller side's people as the weights
-    count them. `method` says strata or propensity. `strata` are the largest ones behind the number.
+    count them; with too few of them nothing but `raw` is known. `method` says strata or propensity. `strata` are the
+    largest ones behind the number.
     """
 
     given: list[str] = Field(default_factory=list)
@@ -73,6 +76,22 @@ class GivenFinding(Finding):
     effective_people: float = NAN
     method: str = "strata"
     strata: list[Stratum] = Field(default_factory=list)
+
+
+def not_recorded_words(findings: Sequence[GivenFinding]) -> str:
+    """How many rows are left out because a condition is not recorded; empty where none is.
+
+    >>> findings = [GivenFinding.model_construct(given=["light"], unknown_conditions=n) for n in (3, 1)]
+    >>> not_recorded_words(findings)
+    'at most 3 rows left out because light is not recorded'
+    """
+    counts = {finding.unknown_conditions for finding in findings}
+    if not any(counts):
+        return ""
+    conditions = findings[0].given
+    which = conditions[0].removeprefix("attr.") if len(conditions) == 1 else "a condition"
+    most = "at most " if len(counts) > 1 else ""
+    return f"{most}{plural(max(counts), 'row', 'rows')} left out because {which} is not recorded"
 
 
 def read_given(row: dict[str, Any]) -> GivenFinding:

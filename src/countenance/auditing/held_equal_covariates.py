@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countenance.auditing.attributes import Choice, bin_labels, choose, coded, numbers_to_cut, quantile_cuts
+from countenance.auditing.attributes import (
+    Choice,
+    bare,
+    bin_labels,
+    choose,
+    coded,
+    numbers_to_cut,
+    quantile_cuts,
+)
 from countenance.auditing.codes import size_of
+from countenance.auditing.groups import GROUP, Grouping
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array, numbers_of
 from countenance.errors import InputError
 
+if TYPE_CHECKING:
+    from countenance.auditing.computation import Computation
+
 MOST_COVARIATES = 6
 BINS = 4
-"""Quantile bins of a number for which no cut points are named."""
+"""Quantile bins of a number for which no cut points are named, and the most that can be asked for."""
 FEW_VALUES = 6
 """A column with at most so many different numbers is taken as categories."""
 FEWEST = 5
@@ -33,13 +45,70 @@ class Covariate:
     values: Array | None = None
 
 
+@dataclass(frozen=True)
+class HeldConditions:
+    """What is held equal, and the groupings that are compared so."""
+
+    covariates: list[Covariate]
+    groupings: list[Grouping]
+
+    @classmethod
+    def of(cls, work: Computation) -> HeldConditions:
+        """The conditions that the settings name; those that cannot be held equal are refused."""
+        rows, settings = work.rows, work.settings
+        if not settings.given_names:
+            return cls([], [])
+        choices = covariate_choices(settings.given_names, rows.source)
+        measured = {rows.source.resolve(name, "m.", "metric") for name in rows.metrics}
+        for choice in choices:
+            if choice.column in measured or choice.column.startswith("m."):
+                raise InputError(
+                    f"given: {choice.name!r} is a metric, expected a condition that comes before the result, such as "
+                    "light"
+                )
+            if choice.column in rows.units.ways:
+                raise InputError(
+                    f"given: {choice.name!r} says whose a row is, and rows of one value are never independent; name "
+                    "conditions of the rows, or another column with cluster="
+                )
+        held = {choice.column for choice in choices}
+        compared: list[Grouping] = []
+        dropped: list[Grouping] = []
+        for grouping in work.groupings:
+            if grouping.kind == GROUP and grouping.named:
+                own = {rows.chosen.attributes[i].column for i in grouping.attributes}
+                (dropped if own & held else compared).append(grouping)
+        if dropped and not compared:
+            names = ", ".join(sorted(bare(column) for column in held))
+            raise InputError(
+                f"given: {names}, and by names only {', '.join(grouping.name for grouping in dropped)}: an attribute "
+                "cannot be compared with itself held equal; name another attribute or another condition"
+            )
+        work.notes += [
+            f"{grouping.name} is not compared with conditions equal: it is one of the conditions"
+            if grouping.depth == 1
+            else f"{grouping.name} is not compared with conditions equal: a part of it is one of the conditions"
+            for grouping in dropped
+        ]
+        columns = rows.further([choice.column for choice in choices])
+        units = unit_codes(work)[0]
+        covariates = [covariate(choice, columns[choice.column], units, settings.max_groups) for choice in choices]
+        return cls(covariates, compared)
+
+
+def unit_codes(work: Computation) -> tuple[Array, ...]:
+    """What is independent, as codes of rows; every row where nothing says whose it is."""
+    codes = work.rows.units.codes
+    return tuple(np.asarray(way, dtype=np.int64) for way in codes) or (np.arange(work.rows.size),)
+
+
 def covariate_choices(conditions: Sequence[str], source: Source) -> list[Choice]:
     """The columns that `given` names, with cut points or quantiles where it names some."""
     if not conditions:
         return []
     if crossed := [text for text in conditions if "*" in text and text not in source.names]:
         raise InputError(f"given: {crossed[0]!r}, expected single conditions; they are held equal together anyway")
-    chosen = choose(list(conditions), source, []).attributes
+    chosen = choose(list(conditions), source, [], option="given", most_quantiles=BINS).attributes
     if len(chosen) > MOST_COVARIATES:
         raise InputError(f"given: {len(chosen)} conditions, at most {MOST_COVARIATES} can be held equal together")
     return chosen

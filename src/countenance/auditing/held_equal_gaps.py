@@ -24,7 +24,7 @@ from countenance.auditing.given_finding import (
 )
 from countenance.auditing.groups import GROUP, Grouping
 from countenance.auditing.held_equal_cells import CellSums, Decomposed, blocks_of, decomposed
-from countenance.auditing.held_equal_covariates import Covariate, covariate, covariate_choices
+from countenance.auditing.held_equal_covariates import Covariate, HeldConditions, unit_codes
 from countenance.auditing.held_equal_fit import FEWEST_PEOPLE, ComparableRows, Fit, HeldGap
 from countenance.auditing.held_equal_propensity import PropensityFit, design_of, fitted_propensity
 from countenance.auditing.held_equal_shuffle import Family, TestedColumn
@@ -43,20 +43,13 @@ NAMED_SHARE = 0.1
 """A covariate that explains at least so much of a gap is named in its verdict."""
 
 
-def given_findings(work: Computation, raw: Sequence[Finding]) -> list[GivenFinding]:
-    """Every group of every named attribute against the rest, with the conditions of the settings held equal."""
-    rows, settings = work.rows, work.settings
-    choices = covariate_choices(settings.given_names, rows.source) if settings.given_names else []
-    if not choices:
-        return []
-    held = {choice.column for choice in choices}
+def given_findings(work: Computation, conditions: HeldConditions, raw: Sequence[Finding]) -> list[GivenFinding]:
+    """Every group of every named attribute against the rest, with conditions held equal."""
+    rows, covariates = work.rows, conditions.covariates
     units = unit_codes(work)
-    columns = rows.further([choice.column for choice in choices])
-    covariates = [covariate(choice, columns[choice.column], units[0], settings.max_groups) for choice in choices]
     held_attributes = []
-    for grouping in work.groupings:
-        own = {rows.chosen.attributes[i].column for i in grouping.attributes}
-        if grouping.kind != GROUP or not grouping.named or own & held or len(grouping.cells) < 2:
+    for grouping in conditions.groupings:
+        if len(grouping.cells) < 2:
             continue
         members = grouping.members(rows.attributes, rows.size)
         if members.overlap:
@@ -65,10 +58,10 @@ def given_findings(work: Computation, raw: Sequence[Finding]) -> list[GivenFindi
         attribute = _HeldAttribute(work, grouping, members.cells, covariates, units)
         held_attributes.append(attribute)
         if not attribute.gaps:
-            names = ", ".join(choice.column.removeprefix("attr.") for choice in choices)
+            names = ", ".join(covariate.name.removeprefix("attr.") for covariate in covariates)
             work.notes.append(
                 f"{grouping.name} is not compared with {names} held equal: no two groups have scored rows of which "
-                f"{'it is' if len(choices) == 1 else 'all of them are'} known"
+                f"{'it is' if len(covariates) == 1 else 'all of them are'} known"
             )
     tested = [(attribute, *attribute.tested()) for attribute in held_attributes]
     many = len(tested)
@@ -77,12 +70,6 @@ def given_findings(work: Computation, raw: Sequence[Finding]) -> list[GivenFindi
         for attribute, p, adjusted, how in tested
         for finding in attribute.findings(raw, p, np.minimum(adjusted * many, 1.0), how)
     ]
-
-
-def unit_codes(work: Computation) -> tuple[Array, ...]:
-    """What is independent, as codes of rows; every row where nothing says whose it is."""
-    codes = work.rows.units.codes
-    return tuple(np.asarray(way, dtype=np.int64) for way in codes) or (np.arange(work.rows.size),)
 
 
 class _HeldAttribute:
@@ -166,6 +153,9 @@ class _HeldAttribute:
     ) -> GivenFinding:
         fit, name, alpha = self.fits[metric], self.work.rows.metrics[metric], self.settings.alpha
         gap, propensity = self.gaps[metric, group]
+        testable = not math.isnan(tested[1])
+        if not testable:  # what few people on one side seem to show is no estimate
+            gap = HeldGap(math.nan, math.nan, math.nan, gap.effective)
         inside = fit.rows.groups == group
         people = [len(np.unique(fit.rows.people[side])) for side in (inside, ~inside)]
         means = [float(fit.rows.values[side].mean()) if side.any() else math.nan for side in (inside, ~inside)]
@@ -206,7 +196,7 @@ class _HeldAttribute:
             "method": "strata" if propensity is None else "propensity",
             "strata": self._strata(fit, group),
         }
-        values |= self._decomposition(parts, group, alpha)
+        values |= self._decomposition(parts, group, alpha) if testable else self._only_raw(parts, group, alpha)
         question = self.work.question()
         values["counted"] = question.counted(values["n"], people[0])
         values["counted_versus"] = question.counted(values["n_versus"], people[1])
@@ -244,11 +234,7 @@ class _HeldAttribute:
                 )
             every = [_finite(end) for end in parts.interval(composition / raw, alpha)]
         whole = [_finite(end) for end in parts.interval(composition, alpha)]
-        ends = [_finite(end) for end in parts.interval(raw, alpha)]
-        return {
-            "raw": ends[0],
-            "raw_low": ends[1],
-            "raw_high": ends[2],
+        return self._only_raw(parts, group, alpha) | {
             "composition": whole[0],
             "composition_low": whole[1],
             "composition_high": whole[2],
@@ -257,6 +243,12 @@ class _HeldAttribute:
             "explained_low": every[1],
             "explained_high": every[2],
         }
+
+    def _only_raw(self, parts: Decomposed, group: int, alpha: float) -> dict[str, Any]:
+        """The raw gap, which is known without overlap too; of every condition nothing is known."""
+        ends = [_finite(end) for end in parts.interval(parts.raw[:, group], alpha)]
+        unknown = {covariate.name: Explained() for covariate in self.covariates}
+        return {"raw": ends[0], "raw_low": ends[1], "raw_high": ends[2], "explained": unknown}
 
     def _strata(self, fit: Fit, group: int) -> list[Stratum]:
         size = fit.n.sum(1)

@@ -11,8 +11,7 @@ from countenance.auditing._dist import quantile
 from countenance.auditing.attributes import MOST_VALUES, NEVER, Choice, bare
 from countenance.auditing.given_finding import ON_THE_FACE
 from countenance.auditing.groups import GROUP, Grouping
-from countenance.auditing.held_equal_covariates import Covariate, covariate
-from countenance.auditing.held_equal_gaps import unit_codes
+from countenance.auditing.held_equal_covariates import Covariate, covariate, unit_codes
 from countenance.auditing.ordering import CONDITION, role_of
 from countenance.auditing.table import UNKNOWN, Array
 

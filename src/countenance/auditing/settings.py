@@ -57,6 +57,8 @@ class AuditSettings(AuditFields):
             raise InputError(f"paired_by {dict(self.paired_by)!r:.60}, expected the columns of base and change")
         if self.comparison == "paired" and self.pair is None:
             raise InputError("comparison 'paired' needs pair: the column(s) that tell which rows belong together")
+        if isinstance(self.given, str) and not self.given_names:
+            raise OptionError("given", f"given {self.given!r}, expected names of columns, such as light,masked")
         if self.given_names and self.comparison != "rest":
             raise InputError(f"given holds conditions equal between a group and the rest, not for {self.comparison!r}")
         return self

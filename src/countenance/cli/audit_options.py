@@ -32,12 +32,11 @@ def audit_arguments(fields: AuditFields) -> dict[str, Any]:
     >>> audit_arguments(AuditFields(alpha=0.01, pair="sample,subject"))
     {'alpha': 0.01, 'pair': ['sample', 'subject']}
     """
-    from countenance.auditing.attributes import split_names
     from countenance.auditing.settings import parse_families
 
     readers: dict[str, Callable[[Any], Any]] = {
         "cluster": cluster_of,
-        "given": split_names,
+        "given": conditions_of,
         "pair": names_of,
         "families": parse_families,
         "ordered": lambda texts: by_name(texts, "--ordered"),
@@ -45,6 +44,20 @@ def audit_arguments(fields: AuditFields) -> dict[str, Any]:
     }
     values = {name: value for name, value in fields if name in fields.model_fields_set}
     return {name: readers[name](value) if name in readers else value for name, value in values.items()}
+
+
+def conditions_of(text: str) -> list[str]:
+    """The conditions that `--given` names.
+
+    >>> conditions_of("light,age:18,40")
+    ['light', 'age:18,40']
+    """
+    from countenance.auditing.attributes import split_names
+
+    names = split_names(text)
+    if not names:
+        raise InputError(f"--given {text!r}: expected names of columns, such as light,masked")
+    return names
 
 
 def attributes_of(by: str | None) -> list[str] | None:

@@ -215,7 +215,7 @@ def lines_of(result: "Audit", columns: int | None = None, finished: "Run | None"
 
 def given_lines(result: "Audit", columns: int | None = None) -> list[str]:
     """What the conditions held equal say, as a table; nothing where none were."""
-    from countenance.auditing.given_finding import PART_OF_GAP
+    from countenance.auditing.given_finding import PART_OF_GAP, not_recorded_words
     from countenance.report.names import in_group_order
 
     if not result.given:
@@ -225,6 +225,8 @@ def given_lines(result: "Audit", columns: int | None = None) -> list[str]:
     first = result.given[0]
     lost = max(1 - finding.overlap for finding in result.given)
     text = f"{', '.join(first.given)}; at most {100 * lost:.1f} % of rows have nobody to compare with"
+    if left_out := not_recorded_words(result.given):
+        text += f"; {left_out}"
     if first.note == PART_OF_GAP:
         text += f"; what is measured on the face {PART_OF_GAP}"
     return ["", *wrapped("held equal", text, columns), *fitted(rows, columns)]
@@ -358,7 +360,7 @@ def _table(findings: list["Finding"], floor: float, columns: int | None) -> list
 
 
 def _left_out(answer: "Audit", columns: int | None = None) -> list[str]:
-    """Who was not compared; many intersections are counted."""
+    """Who was not compared; many intersections are counted, and so are groups without rows for the same reason."""
     from countenance.report.names import Names
 
     named, names = set(answer.settings["named"]), Names.of(answer)
@@ -367,13 +369,16 @@ def _left_out(answer: "Audit", columns: int | None = None) -> list[str]:
     def place(left: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
         return blocks.index((left["metric"], left["attribute"])), names.place(left["attribute"], left["group"])
 
-    lines, crossed = [], 0
-    for left in sorted(answer.excluded, key=place):
-        if left["attribute"] in named:
-            who = f"{left['attribute']} = {left['group']} (n = {left['n']:,})"
-            lines += wrapped("left out", f"{who}: {left['why']}", columns)
-        else:
-            crossed += 1
+    crossed = sum(left["attribute"] not in named for left in answer.excluded)
+    shown = sorted((left for left in answer.excluded if left["attribute"] in named), key=place)
+    without_rows = Counter((left["attribute"], left["why"]) for left in shown if not left["n"])
+    reasons = []
+    for left in shown:
+        alike = 0 if left["n"] else without_rows[left["attribute"], left["why"]]
+        alone = f"{left['attribute']} = {left['group']} (n = {left['n']:,})"
+        who = f"{alike:,} groups of {left['attribute']}" if alike > 1 else alone
+        reasons.append(f"{who}: {left['why']}")
+    lines = [line for reason in dict.fromkeys(reasons) for line in wrapped("left out", reason, columns)]
     if crossed:
         word = "1 intersection is" if crossed == 1 else f"{crossed:,} intersections are"
         further = "--json, findings.parquet or the report lists them"

@@ -122,7 +122,9 @@ def _trackers(names: list[str] | None) -> list[str]:
 
 def _checked_dataset(task: str, data: str, question: RunQuestion, data_settings: DataSettings) -> "Dataset":
     """The dataset; a typo in an option is refused now, not after every image was evaluated."""
+    from countenance.auditing.held_equal_covariates import covariate_choices
     from countenance.auditing.settings import AuditSettings, parse_better, parse_delta
+    from countenance.auditing.source import Source
     from countenance.data import load_dataset
     from countenance.data.conditions import COLUMNS as CONDITIONS
     from countenance.data.tables import near
@@ -134,6 +136,7 @@ def _checked_dataset(task: str, data: str, question: RunQuestion, data_settings:
     settings = question.settings
     check_names(data, question.by, known, settings.get("where"))
     check_names(data, settings.get("given"), known)
+    covariate_choices(settings.get("given") or [], Source({name: [] for name in known}))
     _check_values(data, dataset, question)
     declared = load_task(task).metrics
     measured = [metric.name for metric in declared]

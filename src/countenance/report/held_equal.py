@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from countenance.auditing import Audit
-from countenance.auditing.given_finding import PART_OF_GAP, GivenFinding
+from countenance.auditing.given_finding import PART_OF_GAP, GivenFinding, not_recorded_words
 from countenance.report import numbers
 from countenance.report.charts import waterfall
 from countenance.report.names import value_label
@@ -33,6 +33,8 @@ class HeldEqual:
     falls: list[Fall]
     rows: list[GivenFinding]
     part_of_gap: str
+    left_out: str
+    """How many rows have no recorded condition, in words; empty where all have."""
 
 
 def section(audit: Audit, nouns: Mapping[str, str]) -> HeldEqual | None:
@@ -40,11 +42,12 @@ def section(audit: Audit, nouns: Mapping[str, str]) -> HeldEqual | None:
     findings: list[GivenFinding] = audit.given
     if not findings:
         return None
-    drawn = sorted((f for f in findings if numbers.is_number(f.raw)), key=lambda f: -abs(f.raw))[:MOST_FIGURES]
+    known = [f for f in findings if numbers.is_number(f.raw) and numbers.is_number(f.held_equal)]
+    drawn = sorted(known, key=lambda f: -abs(f.raw))[:MOST_FIGURES]
     names = findings[0].given
     noted = PART_OF_GAP if any(f.note == PART_OF_GAP for f in findings) else ""
     falls = [_fall(f, nouns.get(f.metric, f.metric)) for f in drawn]
-    return HeldEqual([condition_label(name) for name in names], falls, findings, noted)
+    return HeldEqual([condition_label(name) for name in names], falls, findings, noted, not_recorded_words(findings))
 
 
 def _fall(finding: GivenFinding, noun: str) -> Fall:
