@@ -79,6 +79,13 @@ def sheet(part: str, across: int, down: int, size: tuple[int, int]) -> Image.Ima
     return board(spread_evenly(load_dataset(f"people:{part}").samples, across * down), across, size)
 
 
+def drawn(part: str, across: int, down: int, size: tuple[int, int]) -> Image.Image:
+    """Pictures of a part drawn at random, so that masks, hats and glasses are as frequent as in the part."""
+    samples = load_dataset(f"people:{part}").samples
+    places = np.random.default_rng(0).choice(len(samples), across * down, replace=False)
+    return board([samples[place] for place in places], across, size)
+
+
 def twins(bases: int) -> Image.Image:
     """Some people with their versions, a row for each person: the tones, then one version of other changes."""
     versions: dict[str, list[Sample]] = {}
@@ -235,7 +242,7 @@ def scale(out: Path) -> None:
 def pictures(folder: Path) -> dict[str, Callable[[], Image.Image]]:
     """How each picture is made, by its name."""
     return {
-        "people": lambda: sheet("portraits", 10, 4, (160, 160)),
+        "people": lambda: drawn("portraits", 10, 4, (160, 160)),
         "twins": lambda: twins(4),
         "groups": lambda: sheet("groups", 3, 1, (520, 390)),
         "bodies": lambda: sheet("bodies", 8, 1, (195, 300)),
