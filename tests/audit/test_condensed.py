@@ -61,7 +61,7 @@ def differences(one: Any, two: Any, place: str = "") -> list[str]:
         ]
     if isinstance(one, float) and isinstance(two, float):
         same = math.isnan(one) and math.isnan(two)
-        return [] if same or math.isclose(one, two, rel_tol=1e-12, abs_tol=1e-12) else [f"{place}: {one} and {two}"]
+        return [] if same or math.isclose(one, two, rel_tol=1e-9, abs_tol=1e-12) else [f"{place}: {one} and {two}"]
     if isinstance(one, str) and isinstance(two, str) and place.endswith("reason"):  # 0.7115 may be told as 0.711
         words, others = (re.sub(r"\d+\.\d+", "#", text) for text in (one, two))
         numbers, more = ([float(n) for n in re.findall(r"\d+\.\d+", text)] for text in (one, two))

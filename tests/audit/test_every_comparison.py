@@ -123,7 +123,25 @@ def test_a_number_that_was_changed_is_higher_or_lower_not_a_group_for_every_valu
     assert set(found) == {("higher", "base"), ("lower", "base"), ("last version", "first version")}
     assert found["higher", "base"].verdict == "disparity" and found["lower", "base"].lost == 0
     few = dict(rows, age=np.tile([1, 2], 60))
-    assert {f.group for f in ct.audit(few, ["change"], ["correct"], **TWINS).findings} == {"2", "last version"}
+    repeated = {f.group: f for f in ct.audit(few, ["change"], ["correct"], **TWINS).findings}
+    assert set(repeated) == {"2", "last version"}
+    assert repeated["2"].p_adjusted == repeated["last version"].p_adjusted == repeated["2"].p, "one test, counted once"
+
+
+def test_a_change_that_cannot_be_shown_does_not_weaken_one_that_can() -> None:
+    """Eight of 40 people are lost by one change; 20 further changes lose at most four, who cannot be significant."""
+    names = ["tone", *(f"other{i}" for i in range(20))]
+    lost = dict(zip(names, [8, *(i % 5 for i in range(20))], strict=True))
+    rows: dict[str, list[Any]] = {"sample": [], "base": [], "change": [], "correct": []}
+    for person in range(40):
+        for change in ("none", *names):
+            rows["sample"].append(f"{person}/{change}")
+            rows["base"].append(person)
+            rows["change"].append(change)
+            rows["correct"].append(int(person >= lost.get(change, 0)))
+    found = {f.attribute: f for f in ct.audit(rows, ["change"], ["correct"], **TWINS).findings}
+    assert len(found) == 21 and found["tone"].p_adjusted == found["tone"].p == pytest.approx(2 / 2**8)
+    assert found["tone"].verdict == "disparity"
 
 
 @pytest.mark.parametrize("metric", ["correct", "iou"])

@@ -14,7 +14,7 @@ from countenance.auditing.effects import rank_biserial
 from countenance.auditing.estimates import bootstrap, simple, wilson
 from countenance.auditing.multiplicity import benjamini_hochberg, holm
 from countenance.auditing.sums import Cross
-from countenance.auditing.tests import mcnemar, rates
+from countenance.auditing.tests import mcnemar, mcnemar_attainable, rates
 
 few = settings(max_examples=25, deadline=None)
 
@@ -150,6 +150,52 @@ def test_clustered_mcnemar_counts_every_swap(counts):
     swaps = np.array(np.meshgrid(*[[-1, 1]] * len(net))).reshape(len(net), -1)
     expected = (np.abs(swaps.T @ net) >= abs(net.sum())).mean()
     assert mcnemar(gains, losses)[2] == pytest.approx(expected)
+
+
+@few
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=8))
+def test_every_p_that_clustered_mcnemar_can_give_is_listed(counts):
+    gains, losses = np.array(counts).T
+    swaps = np.array(np.meshgrid(*[[False, True]] * len(gains))).reshape(len(gains), -1).T
+    each = [mcnemar(np.where(swap, losses, gains), np.where(swap, gains, losses))[2] for swap in swaps]
+    listed = mcnemar_attainable(gains, losses)
+    assert np.unique(np.round(each, 9)) == pytest.approx(np.unique(np.round(listed, 9)))
+    assert (np.diff(listed) > 0).all() and listed[-1] == pytest.approx(1)
+
+
+@few
+@given(st.lists(st.tuples(st.floats(1e-6, 1), st.integers(-1, 12)), min_size=1, max_size=9))
+def test_holm_of_exact_tests_is_the_plain_sum_over_what_each_test_can_reach(tests):
+    """Step by step: the smallest p, the sum of what every test left could give at most there, then the next."""
+    attainable = [None if d < 0 else mcnemar_attainable(np.ones(d), np.zeros(d)) for _, d in tests]
+    p = np.array(
+        [v if own is None else own[own >= min(v, own[-1])][0] for (v, _), own in zip(tests, attainable, strict=True)]
+    )
+    expected, largest, left = np.empty(len(p)), 0.0, list(range(len(p)))
+    while left:
+        first = min(left, key=lambda i: p[i])
+        reach = [  # probabilities are sums of floats
+            p[first] if attainable[i] is None else max([*attainable[i][attainable[i] <= p[first] * (1 + 1e-9)], 0])
+            for i in left
+        ]
+        largest = max(largest, min(1.0, sum(reach)))
+        expected[first] = largest
+        left.remove(first)
+    adjusted = holm(p, attainable)
+    assert adjusted == pytest.approx(expected)
+    assert (adjusted <= holm(p) + 1e-12).all() and (adjusted >= p - 1e-12).all()
+
+
+def test_exact_tests_keep_the_level_of_a_family():
+    """Twelve changes of forty people without any effect, of which one to twelve people differ by chance."""
+    rng = np.random.default_rng(11)
+    alarms = 0
+    for _ in range(3000):
+        discordant = rng.integers(1, 13, 12)
+        counts = [(rng.random(d) < 0.5).astype(int) for d in discordant]
+        p = np.array([mcnemar(gains, 1 - gains)[2] for gains in counts])
+        alarms += (holm(p, [mcnemar_attainable(gains, 1 - gains) for gains in counts]) < 0.05).any()
+    assert alarms / 3000 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 3000)
 
 
 def test_the_bootstrap_agrees_with_the_robust_interval():

@@ -101,16 +101,20 @@ class Adjustment:
                 self.why = minp.NOT_FOR.format(self.settings.comparison)
         names = [family_of(draft.values, self.settings.families) for draft in drafts]
         weights = np.array([draft.weight for draft in drafts])
-        p = np.array([self._own_p(draft) for draft in drafts], dtype=float)
+        p = np.array([math.nan if draft.repeats else self._own_p(draft) for draft in drafts], dtype=float)
         p = np.minimum(p * weights, 1.0)
         adjusted, levels = np.full(len(drafts), math.nan), np.full(len(drafts), math.nan)
-        rule = benjamini_hochberg if self.by == "bh" else holm
         for name in dict.fromkeys(names):
             here = np.array([n == name for n in names])
-            adjusted[here] = rule(p[here])
+            attainable = [draft.attainable for draft, own in zip(drafts, here, strict=True) if own]
+            adjusted[here] = benjamini_hochberg(p[here]) if self.by == "bh" else holm(p[here], attainable)
             size = max(int((~np.isnan(p[here])).sum()), 1)
             each = np.array([max(len(draft.tests), 1) for draft, own in zip(drafts, here, strict=True) if own])
             levels[here] = self.settings.alpha / size / weights[here] / each
+        place = {id(draft): i for i, draft in enumerate(drafts)}
+        for i, draft in enumerate(drafts):
+            if draft.repeats is not None:
+                adjusted[i] = adjusted[place[id(draft.repeats)]]
         return adjusted, levels, 0.0
 
     @staticmethod

@@ -17,6 +17,7 @@ from countenance.auditing.groups import CROSS, Grouping
 from countenance.auditing.power import detectable_rate, rank_from_d, reach
 from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.sums import GroupSums, Side
+from countenance.auditing.table import Array
 from countenance.auditing.units import too_few
 from countenance.errors import InputError
 
@@ -77,6 +78,10 @@ class Draft:
     unclear: str = ""
     """Why a difference cannot be shown to be small although its interval is."""
     p_equivalence: float = math.nan
+    attainable: Array | None = None
+    """Every p that the test can give, rising, where it is exact; None: p can be any number."""
+    repeats: Draft | None = None
+    """An earlier comparison of the same rows under another name; the two are counted once."""
     weight: float = 1.0
     """How many comparisons this one stands for: choosing the best group looks at all pairs."""
     named: bool = True

@@ -232,12 +232,12 @@ class Pairs:
         """Exact sign-flips of whole clusters; Tango's interval on the effective size."""
         n = len(self.change)
         b, c = float((self.change > 0).sum()), float((self.change < 0).sum())
-        tested = []
-        for own in self.own:
-            count = size_of(own)
-            gains = np.bincount(own, self.change > 0, minlength=count)
-            tested.append(tests.mcnemar(gains, np.bincount(own, self.change < 0, minlength=count)))
-        name, statistic, p = max(tested, key=lambda result: result[2])
+        ways = [
+            [np.bincount(own, side, minlength=size_of(own)) for side in (self.change > 0, self.change < 0)]
+            for own in self.own
+        ]
+        name, statistic, p = max((tests.mcnemar(*counts) for counts in ways), key=lambda result: result[2])
+        draft.attainable = tests.mcnemar_attainable(*ways[0]) if len(ways) == 1 else None
         gap = GainAndLoss.of(change, list(self.pooled.iccs))
         # Half a pair added to each cell: what would be seen with few pairs that disagree is not overrated.
         variance = ((b + c + 1) - (b - c) ** 2 / (n + 2)) / (n + 2) ** 2

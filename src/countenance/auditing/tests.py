@@ -265,21 +265,45 @@ def mcnemar(gains: Array, losses: Array) -> tuple[str, float, float]:
     (2.0, 0.109375)
     """
     # Discordant pairs of one cluster move together; with one pair a cluster they are plain coin tosses.
-    net = np.abs(gains - losses).astype(np.int64)
-    observed = abs(int((gains - losses).sum()))
+    net = gains - losses
+    observed = abs(int(net.sum()))
     statistic = float(min(gains.sum(), losses.sum()))
     name = "McNemar exact" if (gains + losses).max(initial=0) <= 1 else "McNemar exact (clusters swapped)"
-    net = net[net > 0]
     if not observed:
         return name, statistic, 1.0
+    if _too_many_swaps(net):
+        return name, statistic, float(2 * tail(observed / math.sqrt(float((net**2).sum()))))
+    distances, null = _swapped(net)
+    return name, statistic, float(min(1.0, null[distances >= observed].sum()))
+
+
+def mcnemar_attainable(gains: Array, losses: Array) -> Array | None:
+    """Every p that exact McNemar can give with these discordant pairs, rising; None where p is an approximation.
+
+    >>> mcnemar_attainable(np.array([1, 0, 1]), np.array([0, 1, 0]))
+    array([0.25, 1. ])
+    """
+    net = gains - losses
+    if _too_many_swaps(net):
+        return None
+    distances, null = _swapped(net)
+    return np.array([min(1.0, null[distances >= least].sum()) for least in np.unique(distances)[::-1]])
+
+
+def _too_many_swaps(net: Array) -> bool:
+    """Whether the exact null would take too long; it is normal by then."""
+    return bool(np.abs(net).sum() > LARGEST_EXACT and np.abs(net).max() > 1)
+
+
+def _swapped(net: Array) -> tuple[Array, Array]:
+    """The distances from 0 that Σ± can have when whole clusters swap, and how probable each is."""
     from scipy import stats
 
-    if net.sum() > LARGEST_EXACT and net.max() > 1:  # the exact null would take too long; it is normal by now
-        return name, statistic, float(2 * tail(observed / math.sqrt(float((net**2).sum()))))
-    null = np.ones(1)
-    for size, count in zip(*np.unique(net, return_counts=True), strict=True):
+    sizes = np.abs(net).astype(np.int64)
+    sizes, null = sizes[sizes > 0], np.ones(1)
+    for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
         step = np.zeros(count * size + 1)
         step[::size] = stats.binom.pmf(np.arange(count + 1), count, 0.5)
         null = np.convolve(null, step)
-    sums = 2 * np.arange(len(null)) - int(net.sum())
-    return name, statistic, float(min(1.0, null[np.abs(sums) >= observed].sum()))
+    possible = null > 0
+    return np.abs(2 * np.arange(len(null)) - int(sizes.sum()))[possible], null[possible]

@@ -125,7 +125,11 @@ def twin_drafts(
         metric = PairedMetric.of(each, by_row)
         for thing in versions.things:
             compared = [*versions.values(thing), *versions.ends(thing)]
-            drafts += [_draft(metric, thing, pair, versions.owners, settings) for pair in compared]
+            own = [_draft(metric, thing, pair, versions.owners, settings) for pair in compared]
+            for draft, pair in zip(own, compared, strict=True):
+                earlier = own[next(place for place, other in enumerate(compared) if pair.same_as(other))]
+                draft.repeats = None if earlier is draft else earlier
+            drafts += own
             if each.column.kind == "rate" and each.kind == GROUP:
                 decides.append(_decided(each.metric, metric.values, thing, versions))
     return drafts, decides
@@ -140,6 +144,13 @@ class _Pair:
     rows: Array
     against: Array
     bases: Array
+
+    def same_as(self, other: _Pair) -> bool:
+        """Whether the same rows are compared, whichever of the two comes first."""
+        own, others = (np.sort([pair.rows, pair.against], axis=0) for pair in (self, other))
+        return own.shape == others.shape and bool(
+            np.array_equal(own[:, np.argsort(own[0])], others[:, np.argsort(others[0])])
+        )
 
 
 class _Versions:
