@@ -10,7 +10,7 @@ import pytest
 
 from countenance_people.design import largest_v
 from countenance_people.expressions import EXPRESSIONS
-from countenance_people.plan import CORE, PARTS, SEED, core_set, full_set, shard, small_set
+from countenance_people.plan import CORE, CORE_TONES, PARTS, SEED, core_set, full_set, shard, small_set
 from countenance_people.portraits import portraits, roles
 from countenance_people.postures import POSTURES, SEATED
 from countenance_people.spec import PictureSpec, from_dict
@@ -154,6 +154,12 @@ def test_every_change_has_enough_bases(full: Plan) -> None:
     assert min(len(bases[change]) for change in OFTEN) >= 200
     assert min(len(bases[change]) for change in SELDOM) >= 100
     assert set(map(len, tones.values())) == {5}
+
+
+def test_the_core_set_has_the_skin_tones_of_more_bases(core: Plan) -> None:
+    changes = Counter(spec.change for spec in of(core, "twins"))
+    assert changes[None] == CORE_TONES and changes["skin_tone"] == 4 * CORE_TONES
+    assert {changes[change] for change in (*OFTEN[1:], *SELDOM)} == {CORE["twins"]}
 
 
 def test_bodies_take_twenty_poses_seated_and_walking(full: Plan) -> None:

@@ -24,7 +24,9 @@ CORE = {
     "lookalikes": 40,
     "attacks": 40,
 }
-"""How many of each part the core set takes from the front (of portraits: people, of twins: bases)."""
+"""How many of each part the core set takes from the front (of portraits: people, of twins: bases with every change)."""
+CORE_TONES = 160
+"""Bases of twins whose skin tones the core set takes; of those after the first 40 it takes nothing else."""
 
 
 @lru_cache(maxsize=2)
@@ -49,7 +51,8 @@ def in_core(spec: PictureSpec, number: int) -> bool:
         shot, index = divmod(number, PEOPLE)
         return index < CORE["portraits"] and (shot < 2 or index < OFTEN)
     if spec.part == "twins":
-        return int(spec.sample[7:10]) < CORE["twins"]
+        base = int(spec.sample[7:10])
+        return base < CORE["twins"] or (base < CORE_TONES and spec.change in (None, "skin_tone"))
     return number < CORE[spec.part]
 
 

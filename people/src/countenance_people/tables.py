@@ -50,6 +50,13 @@ SUBJECT_TEXTS = (
     "posture",
     "pose",
 )
+SMALL: dict[str, Any] = {
+    "compression": "zstd",
+    "compression_level": 22,
+    "data_page_size": 2**27,
+    "dictionary_pagesize_limit": 2**27,
+}
+"""One page a column: the masks of twins repeat those of their base, and are stored once."""
 SUBJECT_NUMBERS = ("age", "yaw", "pitch", "roll", "distance", "face_size", "visible", "hair_visible", "face_luminance")
 
 
@@ -98,7 +105,7 @@ def collect(out: Path | str, specs: Iterable[PictureSpec]) -> tuple[Path, Path]:
         subjects += record["subjects"]
     paths = out / "samples.parquet", out / "subjects.parquet"
     for path, rows, schema in zip(paths, (samples, subjects), (sample_schema(), subject_schema()), strict=True):
-        pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd", compression_level=19)
+        pq.write_table(pa.Table.from_pylist(rows, schema), path, **SMALL)
     return paths
 
 

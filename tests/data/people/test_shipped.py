@@ -12,6 +12,7 @@ from countenance.data import Dataset, load_dataset
 from countenance.data.image import LazyImage
 from countenance.data.people.checks import check_people
 from countenance.data.people.dataset import SHIPPED
+from countenance.errors import InputError
 
 MEGABYTE = 1_000_000
 
@@ -38,12 +39,27 @@ def test_the_set_is_as_large_as_promised(people: Dataset) -> None:
     assert len(set(tone.values())) == 10 and min(Counter(tone.values()).values()) >= 60
 
 
-def test_every_twin_base_has_every_change(people: Dataset) -> None:
+def test_every_twin_base_has_five_skin_tones_and_forty_have_every_change(people: Dataset) -> None:
     twins = [sample for sample in people if sample.attributes["part"] == "twins"]
-    assert len({sample.attributes["base"] for sample in twins}) >= 40
     changes = Counter(sample.attributes["change"] for sample in twins)
-    assert changes["skin_tone"] == 4 * 40 and len(changes) == 16
-    assert all(count == 40 for change, count in changes.items() if change != "skin_tone")
+    assert changes.pop("none") == 160 and changes.pop("skin_tone") == 4 * 160
+    assert len(changes) == 14 and set(changes.values()) == {40}
+
+
+def test_the_twins_of_one_change_are_read_with_their_bases() -> None:
+    tones, masks = load_dataset("people:twins/skin_tone"), load_dataset("people:twins/mask")
+    assert (len(tones), len(masks)) == (5 * 160, 2 * 40)
+    assert {sample.attributes["change"] for sample in masks} == {"none", "mask"}
+    per_base = Counter(sample.attributes["base"] for sample in tones)
+    assert set(per_base.values()) == {5}
+    for source, message in (
+        ("people:twins/masks", "did you mean mask"),
+        ("people:twins/", "the changes are age, background"),
+        ("people:portraits/mask", "only people:twins has changes"),
+        ("people:twin/mask", "did you mean twins"),
+    ):
+        with pytest.raises(InputError, match=message):
+            load_dataset(source)
 
 
 def cramers_v(first: list[object], second: list[object]) -> float:

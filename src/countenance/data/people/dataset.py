@@ -130,12 +130,15 @@ CARD = DatasetCard(
 
 
 def load(part: str | None = None, root: Path = SHIPPED) -> Dataset:
-    """The shipped people or those of a folder that the renderer wrote, whole or one part of them.
+    """The shipped people or those of a folder that the renderer wrote: whole, one part, or the twins of one change.
 
     >>> load("portrait")
     Traceback (most recent call last):
     countenance.errors.InputError: people has no part 'portrait' (did you mean portraits?); it has portraits, twins, ...
+    >>> len(load("twins/mask")), len({sample.attributes["base"] for sample in load("twins/mask")})
+    (80, 40)
     """
+    part, slash, change = part.partition("/") if part is not None else (None, "", "")
     parts = VOCABULARIES["part"]
     if part is not None and part not in parts:
         raise InputError(f"people has no part {part!r}{near(part, parts)}; it has {', '.join(parts)}")
@@ -144,7 +147,18 @@ def load(part: str | None = None, root: Path = SHIPPED) -> Dataset:
         there = sorted({str(sample.attributes["part"]) for sample in read_people(root)})
         place = "the shipped set" if root == SHIPPED else root
         raise InputError(f"people: {place} has no part {part!r}, only {', '.join(there)}; name a fuller one as root")
-    return people
+    return _with_change(people, change) if slash else people
+
+
+def _with_change(people: Dataset, change: str) -> Dataset:
+    """The twins that differ by one change, each with its base."""
+    changes = {str(sample.attributes["change"]) for sample in people if "change" in sample.attributes} - {"none"}
+    if change not in changes:
+        known = f"the changes are {', '.join(sorted(changes))}" if changes else "only people:twins has changes"
+        raise InputError(f"people has no change {change!r}{near(change, changes)}; {known}")
+    bases = {sample.attributes["base"] for sample in people if sample.attributes["change"] == change}
+    chosen = [s for s in people if s.attributes["base"] in bases and s.attributes["change"] in ("none", change)]
+    return Dataset(people.card, chosen)
 
 
 def read_people(root: Path, part: str | None = None) -> Dataset:
