@@ -256,7 +256,7 @@ def demo(
             note(f"{other} is left out ({missing})")
             continue
         say(f"twins    {other}: the same people, one thing changed")
-        evaluate(model=other, data="people:twins/skin_tone", out=twins / other)
+        evaluate(model=other, data="people:twins/skin_tone", out=twins / other, by="skin_tone,age_group,gender,smile")
         shown.append(Run(twins / other))
     further = [(f"{model} on the portraits: its report", out / REPORT)]
     page = write_twin_page(shown, twins / "index.html", further, change="skin_tone")
