@@ -27,6 +27,7 @@ from countenance.auditing.verdict import (
 
 REST = "rest"
 PEOPLE_WHOSE = "people whose"
+NOTHING_TESTED = "Nothing could be tested"
 STANDS_OUT = 1.5
 """So much further from the others than the group that is worst off is one that does better, to be named first."""
 VERBS = {"worse": "does worse than", "better": "does better than", "unknown": "differs from"}
@@ -49,7 +50,8 @@ def _finding_words(audit: Audit) -> str:
     if audit.verdict == DISPARITY:
         return _disparity(audit)
     if audit.verdict == UNTESTABLE:
-        return f"Nothing could be tested: {audit.reason.removeprefix('nothing could be compared: ')}."
+        opening = "No difference is shown, and nobody can be cleared" if few_were_tested(audit) else NOTHING_TESTED
+        return f"{opening}: {audit.reason.removeprefix('nothing could be compared: ')}."
     if audit.verdict == INSUFFICIENT:
         return _insufficient(audit)
     others = "everybody else together" if any(f.versus == REST for f in audit.findings) else "the others"
@@ -65,6 +67,15 @@ def _finding_words(audit: Audit) -> str:
     if audit.widest:
         words += f"; {widest_words(max(audit.widest, key=lambda pair: pair.difference))}"
     return f"{words}{_crossed(audit)}."
+
+
+def few_were_tested(audit: Audit) -> bool:
+    """Whether a group of too few for a verdict was tested by permutation all the same.
+
+    >>> few_were_tested(Audit(verdict=UNTESTABLE, reason="", findings=[], excluded=[], settings={}))
+    False
+    """
+    return any(f.verdict == UNTESTABLE and math.isfinite(f.p_adjusted) for f in audit.findings)
 
 
 def where_words(settings: Mapping[str, Any]) -> str:
@@ -191,7 +202,8 @@ def _twin_words(f: Finding) -> str:
             f"{shown(f.estimate)} against {shown(f.estimate_versus)}"
         )
     change = f"{f.attribute} = {f.group}" if f.versus == "base" else f"{f.attribute}, {f.group} against {f.versus},"
-    return f"{change} alone loses {f.metric} for {f.lost} of {f.bases} people and gains it for {f.gained}"
+    whom = "people" if f.bases == f.clusters else f"bases of {plural(f.clusters, 'person', 'people')}"
+    return f"{change} alone loses {f.metric} for {f.lost} of {f.bases} {whom} and gains it for {f.gained}"
 
 
 def _metric(finding: Finding) -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from countenance.auditing.headline import deltas_of, failing, where_words, which_interval
+from countenance.auditing.headline import (
+    NOTHING_TESTED,
+    deltas_of,
+    failing,
+    few_were_tested,
+    where_words,
+    which_interval,
+)
 from countenance.report import numbers, words
 from countenance.report.harms import (
     NO_ANSWER,
@@ -55,8 +62,9 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if audit.verdict == DISPARITY:
         return _without_losers(source, model)
     if audit.verdict == UNTESTABLE:
-        few = ": too few people in every group" if audit.findings else ""
-        return f"Nothing could be tested{few}."
+        noun, many = words.cluster_noun(audit.settings)
+        few = f": too few {'people' if noun == 'row' else many} in every group" if audit.findings else ""
+        return f"{'No gap is shown, and nobody can be cleared' if few_were_tested(audit) else NOTHING_TESTED}{few}."
     gap = words.gap_words(audit.settings)
     if audit.verdict.startswith("none"):
         return f"{model} serves no group worse by {gap} or more{which_interval(audit)}."
@@ -106,8 +114,11 @@ def harm_sentence(model: str, harm: Harm) -> str:
     if harm.finding.kind == TWINS:
         alone = f"By {thing_words(harm.finding.attribute)} alone"
         if harm.finding.lost is not None and harm.kind == "rate":
-            lost = f"{harm.finding.lost} of {harm.finding.bases} people"
-            return f"{alone}, {model} {harm.words.verb} {lost} whom it had {harm.words.right}."
+            lost = f"{harm.finding.lost} of {harm.finding.bases}"
+            if harm.finding.bases != harm.finding.clusters:  # several pictures of a person
+                people = numbers.plural(harm.finding.clusters, "person", "people")
+                return f"{alone}, {model} {harm.words.verb} {lost} pictures of {people} that it had {harm.words.right}."
+            return f"{alone}, {model} {harm.words.verb} {lost} people whom it had {harm.words.right}."
         values = [numbers.short(side.estimate) for side in (losing, other)]
         return f"{alone}, {harm.words.noun} is {values[0]} ({losing.label}) against {values[1]}."
     others = "everyone else" if other.group == REST else other.people
@@ -155,7 +166,7 @@ def counts_sentence(source: Audited, model: str) -> str:
 
 def wider_sentence(harm: Harm) -> str:
     """A second harm below the one that leads: "Of masked people it misses 8 of 200"."""
-    unit = " pictures" if harm.losing.pictures else ""
+    unit = f" {harm.losing.unit}s" if harm.losing.unit else ""
     return f"Of {harm.losing.people} it {harm.words.verb} {harm.losing.counts}{unit}."
 
 
