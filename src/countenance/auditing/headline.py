@@ -162,8 +162,21 @@ def _disparity(audit: Audit) -> str:
     if others:
         words += f"; {plural(others, 'more comparison differs', 'more comparisons differ')}"
     if first.direction == "better" and not any(served_worse(f) for f in ordered):
-        words += "; nobody is shown to do worse"
+        words += f"; {nobody_worse(audit)}"
     return f"{words}."
+
+
+def nobody_worse(audit: Audit, verb: str = "do") -> str:
+    """What is said beside groups that do better than everyone else: how far apart two groups are, if that is beyond δ.
+
+    >>> nobody_worse(Audit(verdict=DISPARITY, reason="", findings=[], excluded=[], settings={}))
+    'nobody is shown to do worse'
+    """
+    beyond = [pair for pair in audit.widest if pair.beyond]
+    if beyond:
+        return widest_words(max(beyond, key=lambda pair: pair.difference))
+    real = any(SMALLER in f.reason and f.direction == "worse" for f in audit.findings)
+    return f"nobody is shown to {verb} worse" + (f" by {delta_words(audit.settings)} or more" if real else "")
 
 
 def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
@@ -185,7 +198,8 @@ def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
         words += f"{shown(other)})"
     else:
         words += f"{_metric(first)} is {shown(estimate)} against {shown(other)}"
-        words += ratio_words(first.failure_ratio) if first.failure_ratio and RARELY in first.reason else ""
+        if first.failure_ratio and RARELY in first.reason:
+            words += ratio_words(first.failure_ratio, versus if way == "better" else "")
     if first.kind == "missing":
         return words
     if settings.get("better", {}).get(first.metric) == LOWER:

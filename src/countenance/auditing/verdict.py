@@ -141,24 +141,29 @@ def _ratio_words(draft: Draft) -> str:
     if ratio is None or ratio.low is None or values["kind"] == "missing":
         return ""
     rates = values["estimate"], values["estimate_versus"]
-    if min(rate if draft.judged.better == LOWER else 1 - rate for rate in rates) >= RARE:
+    failing, other = (rate if draft.judged.better == LOWER else 1 - rate for rate in rates)
+    if min(failing, other) >= RARE:
         return ""
-    return ratio_words(ratio)
+    others = "the rest" if values["versus"] == "rest" else values["versus"]
+    return ratio_words(ratio, others if other > failing else "")
 
 
-def ratio_words(ratio: Ratio) -> str:
-    """A ratio of failures with its interval.
+def ratio_words(ratio: Ratio, whose: str = "") -> str:
+    """A ratio of failures with its interval; `whose` they are where it is not the side that is named first.
 
     >>> ratio_words(Ratio(22.0, 9.877, 48.64)), ratio_words(Ratio(None, 3.2, None))
     (', 22 times as many failures [9.9, 48.6]', ', at least 3.2 times as many failures')
     >>> ratio_words(Ratio(1040.0, 131.7, None))
     ', 1,040 times as many failures [132, any]'
+    >>> ratio_words(Ratio(2.35, 2.1, 2.62), "the rest")
+    ', 2.35 times as many failures for the rest [2.1, 2.62]'
     """
+    failures = f"times as many failures for {whose}" if whose else "times as many failures"
     if ratio.value is None:
-        return f", at least {times(ratio.low, 2)} times as many failures" if ratio.low is not None else ""
+        return f", at least {times(ratio.low, 2)} {failures}" if ratio.low is not None else ""
     low = "0" if ratio.low is None else times(ratio.low, 2)
     high = "any" if ratio.high is None else times(ratio.high, 3)
-    return f", {times(ratio.value, 3)} times as many failures [{low}, {high}]"
+    return f", {times(ratio.value, 3)} {failures} [{low}, {high}]"
 
 
 def times(ratio: float, digits: int) -> str:

@@ -10,6 +10,7 @@ from countenance.auditing.headline import (
     deltas_of,
     failing,
     few_were_tested,
+    nobody_worse,
     where_words,
     which_interval,
 )
@@ -146,7 +147,7 @@ def decision(source: Audited) -> str:
     gap = words.gap_words(audit.settings)
     label = VERDICTS.get(audit.verdict, f"No gap of {gap} or more")
     if audit.verdict == DISPARITY and words.only_favoured(audit):
-        label = "Somebody is served better, nobody is shown to be served worse"
+        label = f"Somebody is served better; {nobody_worse(audit, 'be served')}"
     differing = [f for f in audit.findings if f.verdict == DISPARITY]
     deciding = [harm.finding for harm in harms(source)[:1]] or words.strongest(differing, source.names, most=1)
     if not deciding:
@@ -175,7 +176,7 @@ def _without_losers(source: Audited, model: str) -> str:
     first = max(disparities, key=lambda f: abs(f.difference) if f.difference == f.difference else 0.0)
     group = source.names.people(first.attribute, first.group)
     if words.only_favoured(source.audit):
-        return f"{model} serves {group} better than the others; nobody is shown to be served worse."
+        return f"{model} serves {group} better than the others; {nobody_worse(source.audit, 'be served')}."
     wording = metric_words(source, first.metric)[1]
     values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
     others = source.names.versus(first.attribute, first.versus)

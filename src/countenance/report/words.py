@@ -166,13 +166,12 @@ def _also(finding: Finding) -> str:
     """What goes with a difference: the ratio of rare failures, the typical value, how few people there are."""
     parts = []
     ratio = finding.failure_ratio
+    failures = f"times as many failures{' of the others' if finding.direction == BETTER else ''}"
     if ratio is not None and ratio.low is not None and ratio.low > 1 and finding.kind != "missing":
         if ratio.value is None or ratio.high is None:
-            parts.append(f"at least {times(ratio.low, 2)} times as many failures")
+            parts.append(f"at least {times(ratio.low, 2)} {failures}")
         else:
-            parts.append(
-                f"{times(ratio.value, 3)} times as many failures, {times(ratio.low, 2)} to {times(ratio.high, 3)}"
-            )
+            parts.append(f"{times(ratio.value, 3)} {failures}, {times(ratio.low, 2)} to {times(ratio.high, 3)}")
     if finding.statistic == "rank":
         parts.append("by ranks: the typical value differs")
     if finding.small_group:
