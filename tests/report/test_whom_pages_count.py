@@ -126,3 +126,25 @@ def test_a_large_ratio_is_a_number(tmp_path: Path) -> None:
     audit = ct.audit(rows, ["g"], ["correct"])
     assert re.search(r"at least [\d,]{3,} times as many failures", audit.findings[0].reason)
     assert "e+" not in text_of(audit, tmp_path)
+
+
+def test_twins_of_a_table_name_the_model_within_the_sentence() -> None:
+    rows: dict[str, list[Any]] = {"base": [], "change": [], "correct": [], "iou": []}
+    for base in range(40):
+        for change, right, iou in (("none", 1, 0.8), ("dark", base % 2, None if base < 2 else 0.8)):
+            for name, value in zip(rows, (f"b{base}", change, right, iou), strict=True):
+                rows[name].append(value)
+    audit = ct.audit(rows, metrics=["correct", "iou"], paired_by={"base": "base", "change": "change"}, poor=0.5)
+    assert "By dark alone, the model fails 20 of 40 people whom it had correct." in str(audit)
+    assert any(f.kind == "missing" and f.bases and f.verdict == "insufficient evidence" for f in audit.findings)
+
+
+def test_missing_scores_of_twins_are_not_the_gap_that_looks_worst(tmp_path: Path) -> None:
+    rows: dict[str, list[Any]] = {"base": [], "change": [], "correct": []}
+    for base in range(40):
+        for change, right in (("none", 1), ("dark", None if base < 2 else 1)):
+            for name, value in zip(rows, (f"b{base}", change, right), strict=True):
+                rows[name].append(value)
+    audit = ct.audit(rows, metrics=["correct"], paired_by={"base": "base", "change": "change"})
+    assert {f.kind for f in audit.findings} == {"missing", "twins"} and audit.verdict == "insufficient evidence"
+    assert "Looks worse" not in text_of(audit, tmp_path)

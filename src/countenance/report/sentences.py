@@ -114,6 +114,7 @@ def harm_sentence(model: str, harm: Harm) -> str:
     losing, other = harm.losing, harm.other
     if harm.finding.kind == TWINS:
         alone = f"By {thing_words(harm.finding.attribute)} alone"
+        model = "the model" if model == "The model" else model
         if harm.finding.lost is not None and harm.kind == "rate":
             lost = f"{harm.finding.lost} of {harm.finding.bases}"
             if harm.finding.bases != harm.finding.clusters:  # several pictures of a person
@@ -186,7 +187,7 @@ def _without_losers(source: Audited, model: str) -> str:
 
 def unconfirmed_line(source: Audited) -> str:
     """The largest gap that could not be confirmed, in one sentence; empty where there is none."""
-    thin = [f for f in source.audit.findings if f.verdict == words.INSUFFICIENT and f.kind != TWINS]
+    thin = [f for f in source.audit.findings if f.verdict == words.INSUFFICIENT and f.bases is None]
     looks = [harm for f in thin if (harm := harm_of(f, source, confirmed=False)) is not None and harm.gap > 0]
     if not looks:
         return ""
