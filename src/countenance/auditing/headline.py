@@ -27,6 +27,7 @@ from countenance.auditing.verdict import (
 
 REST = "rest"
 PEOPLE_WHOSE = "people whose"
+NOTHING_TESTED = "Nothing could be tested"
 STANDS_OUT = 1.5
 """So much further from the others than the group that is worst off is one that does better, to be named first."""
 VERBS = {"worse": "does worse than", "better": "does better than", "unknown": "differs from"}
@@ -49,7 +50,8 @@ def _finding_words(audit: Audit) -> str:
     if audit.verdict == DISPARITY:
         return _disparity(audit)
     if audit.verdict == UNTESTABLE:
-        return f"Nothing could be tested: {audit.reason.removeprefix('nothing could be compared: ')}."
+        opening = "No difference is shown, and nobody can be cleared" if few_were_tested(audit) else NOTHING_TESTED
+        return f"{opening}: {audit.reason.removeprefix('nothing could be compared: ')}."
     if audit.verdict == INSUFFICIENT:
         return _insufficient(audit)
     others = "everybody else together" if any(f.versus == REST for f in audit.findings) else "the others"
@@ -65,6 +67,15 @@ def _finding_words(audit: Audit) -> str:
     if audit.widest:
         words += f"; {widest_words(max(audit.widest, key=lambda pair: pair.difference))}"
     return f"{words}{_crossed(audit)}."
+
+
+def few_were_tested(audit: Audit) -> bool:
+    """Whether a group of too few for a verdict was tested by permutation all the same.
+
+    >>> few_were_tested(Audit(verdict=UNTESTABLE, reason="", findings=[], excluded=[], settings={}))
+    False
+    """
+    return any(f.verdict == UNTESTABLE and math.isfinite(f.p_adjusted) for f in audit.findings)
 
 
 def where_words(settings: Mapping[str, Any]) -> str:
@@ -151,8 +162,21 @@ def _disparity(audit: Audit) -> str:
     if others:
         words += f"; {plural(others, 'more comparison differs', 'more comparisons differ')}"
     if first.direction == "better" and not any(served_worse(f) for f in ordered):
-        words += "; nobody is shown to do worse"
+        words += f"; {nobody_worse(audit)}"
     return f"{words}."
+
+
+def nobody_worse(audit: Audit, verb: str = "do") -> str:
+    """What is said beside groups that do better than everyone else: how far apart two groups are, if that is beyond δ.
+
+    >>> nobody_worse(Audit(verdict=DISPARITY, reason="", findings=[], excluded=[], settings={}))
+    'nobody is shown to do worse'
+    """
+    beyond = [pair for pair in audit.widest if pair.beyond]
+    if beyond:
+        return widest_words(max(beyond, key=lambda pair: pair.difference))
+    real = any(SMALLER in f.reason and f.direction == "worse" for f in audit.findings)
+    return f"nobody is shown to {verb} worse" + (f" by {delta_words(audit.settings)} or more" if real else "")
 
 
 def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
@@ -174,7 +198,8 @@ def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
         words += f"{shown(other)})"
     else:
         words += f"{_metric(first)} is {shown(estimate)} against {shown(other)}"
-        words += ratio_words(first.failure_ratio) if first.failure_ratio and RARELY in first.reason else ""
+        if first.failure_ratio and RARELY in first.reason:
+            words += ratio_words(first.failure_ratio, versus if way == "better" else "")
     if first.kind == "missing":
         return words
     if settings.get("better", {}).get(first.metric) == LOWER:
@@ -191,7 +216,8 @@ def _twin_words(f: Finding) -> str:
             f"{shown(f.estimate)} against {shown(f.estimate_versus)}"
         )
     change = f"{f.attribute} = {f.group}" if f.versus == "base" else f"{f.attribute}, {f.group} against {f.versus},"
-    return f"{change} alone loses {f.metric} for {f.lost} of {f.bases} people and gains it for {f.gained}"
+    whom = "people" if f.bases == f.clusters else f"bases of {plural(f.clusters, 'person', 'people')}"
+    return f"{change} alone loses {f.metric} for {f.lost} of {f.bases} {whom} and gains it for {f.gained}"
 
 
 def _metric(finding: Finding) -> str:

@@ -141,22 +141,38 @@ def _ratio_words(draft: Draft) -> str:
     if ratio is None or ratio.low is None or values["kind"] == "missing":
         return ""
     rates = values["estimate"], values["estimate_versus"]
-    if min(rate if draft.judged.better == LOWER else 1 - rate for rate in rates) >= RARE:
+    failing, other = (rate if draft.judged.better == LOWER else 1 - rate for rate in rates)
+    if min(failing, other) >= RARE:
         return ""
-    return ratio_words(ratio)
+    others = "the rest" if values["versus"] == "rest" else values["versus"]
+    return ratio_words(ratio, others if other > failing else "")
 
 
-def ratio_words(ratio: Ratio) -> str:
-    """A ratio of failures with its interval.
+def ratio_words(ratio: Ratio, whose: str = "") -> str:
+    """A ratio of failures with its interval; `whose` they are where it is not the side that is named first.
 
     >>> ratio_words(Ratio(22.0, 9.877, 48.64)), ratio_words(Ratio(None, 3.2, None))
     (', 22 times as many failures [9.9, 48.6]', ', at least 3.2 times as many failures')
+    >>> ratio_words(Ratio(1040.0, 131.7, None))
+    ', 1,040 times as many failures [132, any]'
+    >>> ratio_words(Ratio(2.35, 2.1, 2.62), "the rest")
+    ', 2.35 times as many failures for the rest [2.1, 2.62]'
     """
+    failures = f"times as many failures for {whose}" if whose else "times as many failures"
     if ratio.value is None:
-        return f", at least {ratio.low:.2g} times as many failures" if ratio.low is not None else ""
-    low = "0" if ratio.low is None else f"{ratio.low:.2g}"
-    high = "any" if ratio.high is None else f"{ratio.high:.3g}"
-    return f", {ratio.value:.3g} times as many failures [{low}, {high}]"
+        return f", at least {times(ratio.low, 2)} {failures}" if ratio.low is not None else ""
+    low = "0" if ratio.low is None else times(ratio.low, 2)
+    high = "any" if ratio.high is None else times(ratio.high, 3)
+    return f", {times(ratio.value, 3)} {failures} [{low}, {high}]"
+
+
+def times(ratio: float, digits: int) -> str:
+    """A ratio with so many digits, a large one as a whole number.
+
+    >>> times(3.2461, 2), times(131.7, 2)
+    ('3.2', '132')
+    """
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.{digits}g}"
 
 
 def _small_words(draft: Draft, real: bool, question: VerdictQuestion) -> str:
@@ -201,7 +217,8 @@ def _of_few(draft: Draft, p_adjusted: float, question: VerdictQuestion) -> Findi
     if p_adjusted < question.settings.alpha:
         finding = _disparity(draft, question)
         return finding.model_copy(update={"reason": f"{draft.untestable}, tested by permutation: {finding.reason}"})
-    reason = f"{draft.untestable}: too few to clear; by permutation of people, {_p_words(p_adjusted, question)}"
+    shuffled = f"by permutation of {question.nouns[1]}, {_p_words(p_adjusted, question)}"
+    reason = f"{draft.untestable}: too few to clear; {shuffled}"
     return Finding(**values, verdict=UNTESTABLE, reason=f"{reason}; {_sides(values)}")
 
 

@@ -19,7 +19,18 @@ from countenance.report import numbers, words
 from countenance.report.album import Album
 from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, ForestRow, bounds
 from countenance.report.charts.scale import Scale
-from countenance.report.harms import EVERYONE, MISSING, TWINS, Harm, HarmSide, everyone, harms, metric_words
+from countenance.report.harms import (
+    EVERYONE,
+    MISSING,
+    TWINS,
+    Harm,
+    HarmSide,
+    everyone,
+    harms,
+    metric_words,
+    people_counted,
+    unit_of,
+)
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
 from countenance.report.names import REST, Names, attribute_label, model_label
@@ -316,12 +327,12 @@ def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
                 label,
                 label,
                 e.n,
-                e.clusters,
+                people_counted(e.clusters, source.audit.settings),
                 e.estimate,
                 e.low,
                 e.high,
                 failed,
-                e.n != e.clusters,
+                unit_of(e.n, e.clusters, source.audit.settings, source.overall.get(metric.name)),
             )
         )
     return lowest
@@ -367,7 +378,10 @@ def _own_verdict(side: HarmSide, metric: Metric, source: Audited) -> tuple[str, 
 def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
     """How many of how many, the way the rate counts."""
     if side.failed is None or not math.isfinite(side.estimate):
-        return numbers.plural(side.n, *(("picture", "pictures") if side.pictures else words.cluster_noun(settings)))
+        noun, many = words.cluster_noun(settings)
+        if side.unit or noun == "image":
+            noun, many = (side.unit, f"{side.unit}s") if side.unit else ("person", "people")
+        return numbers.plural(side.n, noun, many)
     counted = side.failed if metric.better == "lower" else side.n - side.failed
     return f"{numbers.count(counted)} of {numbers.count(side.n)}"
 

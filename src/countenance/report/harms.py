@@ -20,6 +20,14 @@ from countenance.report.source import Audited
 from countenance.tasks import Metric
 
 TWINS, MISSING, EVERYONE = "twins", "missing", "everyone"
+WHOSE = {
+    "truth_negative": " whose truth is negative",
+    "truth_positive": " whose truth is positive",
+    "predicted_positive": " predicted positive",
+}
+"""What the columns say that count for the rates of predictions."""
+ONE_PERSON = ("person", "speaker", "patient", "participant", "user", "row")
+"""Units that are one person each; of independent rows each is taken for one."""
 NO_ANSWER = MetricWords("missing predictions", "gives no prediction for", "without a prediction", "with a prediction")
 
 
@@ -39,8 +47,8 @@ class HarmSide:
     high: float
     failed: int | None
     """None for a mean."""
-    pictures: bool
-    """Whether n counts pictures, of `clusters` people."""
+    unit: str
+    """What n counts, of `clusters` people: picture or row; empty where it counts people."""
 
     @property
     def counts(self) -> str:
@@ -51,21 +59,26 @@ class HarmSide:
 
     def failed_people(self, *, alone: bool = True) -> str:
         """The failures with whom they are of: "7 of 50 masked people", "36 of 80 pictures of 20 women"."""
+        if self.group == EVERYONE and self.unit == "row" and not self.clusters:
+            return f"{self.counts} rows"
         if self.group == REST and not self.attribute:
             whom = "others" if alone else "everyone else"
-            return f"{self.counts} {whom}" if not self.pictures else f"{self.counts} pictures of {whom}"
-        if not self.pictures:
+            return f"{self.counts} {whom}" if not self.unit else f"{self.counts} {self.unit}s of {whom}"
+        if not self.unit:
             return f"{self.counts} {self.people}"
-        many = f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
-        return f"{self.counts} pictures of {many}{self.people}"
+        return f"{self.counts} {self.unit}s of {self._many}{self.people}"
+
+    @property
+    def _many(self) -> str:
+        """How many people rows are of, before the people; empty where that is not known."""
+        return f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
 
     @property
     def many_people(self) -> str:
         """The people with how many they are: "44 people over 60", "80 pictures of 20 women"."""
-        if not self.pictures:
+        if not self.unit:
             return f"{numbers.count(self.n)} {self.people}"
-        many = f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
-        return f"{numbers.plural(self.n, 'picture')} of {many}{self.people}"
+        return f"{numbers.plural(self.n, self.unit)} of {self._many}{self.people}"
 
 
 @dataclass(frozen=True)
@@ -108,19 +121,19 @@ class Harm:
             others = "others" if self.other.group == REST else self.other.label
             return f"{self.words.noun} {value}, {others} {other}"
         others = "others" if self.other.group == REST else self.other.label
-        unit = " pictures" if self.losing.pictures else ""
+        unit = f" {self.losing.unit}s" if self.losing.unit else ""
         return f"{self.losing.counts}{unit} {self.words.failed}; {others} {self.other.counts}"
 
     @property
     def more(self) -> str:
         """The size of the harm for somebody who plans with people: so many more per 1,000."""
         if self.finding.small_group:
-            few = numbers.plural(self.losing.clusters, "person", "people")
-            return f"only {few}: a gap is shown, its size is not" if self.losing.clusters else ""
+            few = f"only {numbers.plural(self.losing.clusters, 'person', 'people')}: " if self.losing.clusters else ""
+            return f"{few}a gap is shown, its size is not"
         if self.kind != "rate" or not math.isfinite(self.gap):
             return ""
         each = round(1000 * self.gap)
-        what = "pictures" if self.losing.pictures else "people"
+        what = f"{self.losing.unit}s" if self.losing.unit else "people"
         return f"{numbers.count(each)} more {self.words.failed} per 1,000 {what}" if each else ""
 
 
@@ -218,31 +231,58 @@ def _side(
         f.attribute,
         group,
         source.names.who(f.attribute, group) if named else "everyone else",
-        source.names.people(f.attribute, group) if named else "everyone else",
+        source.names.people(f.attribute, group) + whose(metric.name, source.audit.settings)
+        if named
+        else "everyone else",
         n,
         people_counted(clusters, source.audit.settings),
         value[0],
         value[1],
         value[2],
         failed,
-        counts_pictures(n, clusters, source.audit.settings),
+        unit_of(n, clusters, source.audit.settings, source.overall.get(metric.name)),
     )
 
 
-def counts_pictures(n: int, clusters: int, settings: Mapping[str, Any]) -> bool:
-    """Whether rows are pictures of fewer people, or of people who are not told apart."""
-    return (bool(clusters) and clusters != n) or words.cluster_noun(settings)[0] == "image"
+def whose(metric: str, settings: Mapping[str, Any]) -> str:
+    """Of whom alone a rate of predictions is, after "women": a rate of false positives counts nobody else.
+
+    >>> whose("false_positive_rate", {"denominators": {"false_positive_rate": "truth_negative"}}), whose("ok", {})
+    (' whose truth is negative', '')
+    """
+    return WHOSE.get((settings.get("denominators") or {}).get(metric, ""), "")
+
+
+def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate | None = None) -> str:
+    """What rows are where they are no people: pictures of fewer people, or of people who are not told apart.
+
+    Where images have several rows (in `whole`, all rows of the metric), a row is one of the people in them.
+
+    >>> unit_of(80, 20, {"ways": ["identity"], "nouns": ["person", "people"]}), unit_of(80, 80, {"ways": ["sample"]})
+    ('picture', 'picture')
+    >>> unit_of(80, 50, {"ways": ["sample"]}), unit_of(80, 20, {"ways": ["speaker"]})
+    ('', 'row')
+    """
+    noun = words.cluster_noun(settings)[0]
+    if noun == "image":
+        alone = n == clusters if whole is None else whole.n == whole.clusters
+        return "picture" if alone else ""
+    if not clusters or clusters == n:
+        return ""
+    return "picture" if noun.startswith("person") else "row"
 
 
 def people_counted(clusters: int, settings: Mapping[str, Any]) -> int:
-    """How many people there are; 0 where some rows name nobody, so that units are not people alone.
+    """How many people there are; 0 where the units are not people, or not people alone.
 
     >>> people_counted(40, {"ways": ["identity"], "nouns": ["person", "people"]})
     40
     >>> people_counted(140, {"ways": ["identity"], "nouns": ["person or unnamed image", "people or unnamed images"]})
     0
+    >>> people_counted(40, {"ways": ["camera"], "nouns": ["camera cluster", "camera clusters"]})
+    0
     """
-    return 0 if "unnamed" in words.cluster_noun(settings)[0] else clusters
+    return clusters if words.cluster_noun(settings)[0] in ONE_PERSON else 0
 
 
 def everyone(source: Audited, metric: Metric) -> HarmSide | None:
@@ -253,17 +293,17 @@ def everyone(source: Audited, metric: Metric) -> HarmSide | None:
     rate = whole.metric_kind == "rate" and metric.better is not None
     failed = round(failing_share(whole.estimate, metric.better) * whole.n) if rate else None
     settings = source.audit.settings
-    pictures = counts_pictures(whole.n, whole.clusters, settings) or bool(settings.get("paired_by"))
+    unit = unit_of(whole.n, whole.clusters, settings) or ("picture" if settings.get("paired_by") else "")
     return HarmSide(
         EVERYONE,
         EVERYONE,
         EVERYONE,
-        "people",
+        f"people{whose(metric.name, settings)}",
         whole.n,
         people_counted(whole.clusters, settings),
         whole.estimate,
         whole.low,
         whole.high,
         failed,
-        pictures,
+        unit,
     )

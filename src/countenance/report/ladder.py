@@ -163,7 +163,7 @@ def _ladder(
     return Ladder(
         thing,
         thing_words(thing),
-        _sentence(thing, len(decided), len(people), wording, None if rate else delta),
+        _sentence(thing, len(decided), f"{len(people)} {_whom(people)}", wording, None if rate else delta),
         _about(thing, findings, wording, len(decided)),
         [(swatch(thing, value), heading.partition(" (")[0]) for value, heading in columns_shown.items()],
         drawn,
@@ -260,16 +260,24 @@ def _total(people: Sequence[dict[str, Version]], value: str) -> tuple[int, int]:
     return sum(not right for right in there), len(there)
 
 
-def _sentence(thing: str, decided: int, people: int, wording: MetricWords, delta: float | None) -> str:
+def _whom(families: Sequence[dict[str, Version]]) -> str:
+    """What the bases are: people, or pictures of fewer people."""
+    owners = {next(iter(versions.values()))[0].get("identity") for versions in families}
+    if None in owners or len(owners) == len(families):
+        return "people"
+    return f"pictures of {numbers.plural(len(owners), 'person', 'people')}"
+
+
+def _sentence(thing: str, decided: int, people: str, wording: MetricWords, delta: float | None) -> str:
     what = thing_words(thing)
     if delta is not None:
         size = f"the {wording.noun} by {delta:g} or more"
         if not decided:
-            return f"For none of {people} people does {what} alone change {size}."
-        return f"For {decided} of {people} people, {what} alone changes {size}."
+            return f"For none of {people} does {what} alone change {size}."
+        return f"For {decided} of {people}, {what} alone changes {size}."
     if not decided:
-        return f"For none of {people} people does {what} alone decide whether they are {wording.right}."
-    return f"For {decided} of {people} people, {what} alone decides whether they are {wording.right}."
+        return f"For none of {people} does {what} alone decide whether they are {wording.right}."
+    return f"For {decided} of {people}, {what} alone decides whether they are {wording.right}."
 
 
 def _not_shown(source: Audited, thing: str, metric: Metric, decided: int, rate: bool) -> str:

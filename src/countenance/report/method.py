@@ -26,6 +26,13 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
     h0 = float(settings.get("h0", 0.2))
     level = f"{100 * (1 - alpha):g} %"
     many = words.cluster_noun(settings)[1]
+    larger, no_gap = "", ""
+    if words.is_sized(settings):
+        larger = f", and the difference is not shown to be smaller than {delta}"
+        no_gap = (
+            f"No gap of {delta} or more: the {100 * (1 - 2 * alpha):g} % interval of the difference lies within that; "
+            "a difference may then still be real, and is said to be. "
+        )
     return [
         (
             "Numbers",
@@ -48,12 +55,9 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
         ("Many comparisons", f"Test often enough and chance will hand you a finding. {correction(settings, tested)}"),
         (
             "Verdicts",
-            f"Served worse (a disparity): the adjusted p is below {alpha:g}, and the difference is not shown "
-            f"to be smaller than {delta}; a filled mark when the effect is also larger than {h0:g} "
-            "(Cohen’s h for rates, "
-            f"rank-biserial correlation for means), else an open one. No gap of {delta} or more: the "
-            f"{100 * (1 - 2 * alpha):g} % interval of the difference lies within that; a difference may then "
-            "still be real, and is said to be. "
+            f"Served worse (a disparity): the adjusted p is below {alpha:g}{larger}; a filled mark when the effect is "
+            f"also larger than {h0:g} (Cohen’s h for rates, rank-biserial correlation for means), else an open one. "
+            f"{no_gap}"
             f"Too few people to test: a side has fewer than {min_n} {many}. Not enough people to tell: "
             "everything else; it clears nobody. The verdict of the whole is the worst of them, and nobody is "
             "cleared while a group of an attribute that was named was not tested.",

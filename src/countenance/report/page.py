@@ -238,6 +238,8 @@ def audited(source: Audited) -> dict[str, Any]:
         "calibration": calibration_hash(),
         "settings": settings,
         "delta": words.gap_words(settings),
+        "no_gap": words.no_gap_words(settings),
+        "sized": words.is_sized(settings),
         "tally": words.tally(audit),
         "tally_bar": tally_bar(words.tally(audit)),
         "first_rows": FIRST_ROWS,

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from countenance.auditing.headline import deltas_of, failing, where_words, which_interval
+from countenance.auditing.headline import (
+    NOTHING_TESTED,
+    deltas_of,
+    failing,
+    few_were_tested,
+    nobody_worse,
+    where_words,
+    which_interval,
+)
 from countenance.report import numbers, words
 from countenance.report.harms import (
     NO_ANSWER,
@@ -55,8 +63,9 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if audit.verdict == DISPARITY:
         return _without_losers(source, model)
     if audit.verdict == UNTESTABLE:
-        few = ": too few people in every group" if audit.findings else ""
-        return f"Nothing could be tested{few}."
+        noun, many = words.cluster_noun(audit.settings)
+        few = f": too few {'people' if noun == 'row' else many} in every group" if audit.findings else ""
+        return f"{'No gap is shown, and nobody can be cleared' if few_were_tested(audit) else NOTHING_TESTED}{few}."
     gap = words.gap_words(audit.settings)
     if audit.verdict.startswith("none"):
         return f"{model} serves no group worse by {gap} or more{which_interval(audit)}."
@@ -105,9 +114,13 @@ def harm_sentence(model: str, harm: Harm) -> str:
     losing, other = harm.losing, harm.other
     if harm.finding.kind == TWINS:
         alone = f"By {thing_words(harm.finding.attribute)} alone"
+        model = "the model" if model == "The model" else model
         if harm.finding.lost is not None and harm.kind == "rate":
-            lost = f"{harm.finding.lost} of {harm.finding.bases} people"
-            return f"{alone}, {model} {harm.words.verb} {lost} whom it had {harm.words.right}."
+            lost = f"{harm.finding.lost} of {harm.finding.bases}"
+            if harm.finding.bases != harm.finding.clusters:  # several pictures of a person
+                people = numbers.plural(harm.finding.clusters, "person", "people")
+                return f"{alone}, {model} {harm.words.verb} {lost} pictures of {people} that it had {harm.words.right}."
+            return f"{alone}, {model} {harm.words.verb} {lost} people whom it had {harm.words.right}."
         values = [numbers.short(side.estimate) for side in (losing, other)]
         return f"{alone}, {harm.words.noun} is {values[0]} ({losing.label}) against {values[1]}."
     others = "everyone else" if other.group == REST else other.people
@@ -135,7 +148,7 @@ def decision(source: Audited) -> str:
     gap = words.gap_words(audit.settings)
     label = VERDICTS.get(audit.verdict, f"No gap of {gap} or more")
     if audit.verdict == DISPARITY and words.only_favoured(audit):
-        label = "Somebody is served better, nobody is shown to be served worse"
+        label = f"Somebody is served better; {nobody_worse(audit, 'be served')}"
     differing = [f for f in audit.findings if f.verdict == DISPARITY]
     deciding = [harm.finding for harm in harms(source)[:1]] or words.strongest(differing, source.names, most=1)
     if not deciding:
@@ -155,7 +168,7 @@ def counts_sentence(source: Audited, model: str) -> str:
 
 def wider_sentence(harm: Harm) -> str:
     """A second harm below the one that leads: "Of masked people it misses 8 of 200"."""
-    unit = " pictures" if harm.losing.pictures else ""
+    unit = f" {harm.losing.unit}s" if harm.losing.unit else ""
     return f"Of {harm.losing.people} it {harm.words.verb} {harm.losing.counts}{unit}."
 
 
@@ -164,7 +177,7 @@ def _without_losers(source: Audited, model: str) -> str:
     first = max(disparities, key=lambda f: abs(f.difference) if f.difference == f.difference else 0.0)
     group = source.names.people(first.attribute, first.group)
     if words.only_favoured(source.audit):
-        return f"{model} serves {group} better than the others; nobody is shown to be served worse."
+        return f"{model} serves {group} better than the others; {nobody_worse(source.audit, 'be served')}."
     wording = metric_words(source, first.metric)[1]
     values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
     others = source.names.versus(first.attribute, first.versus)
@@ -174,7 +187,7 @@ def _without_losers(source: Audited, model: str) -> str:
 
 def unconfirmed_line(source: Audited) -> str:
     """The largest gap that could not be confirmed, in one sentence; empty where there is none."""
-    thin = [f for f in source.audit.findings if f.verdict == words.INSUFFICIENT and f.kind != TWINS]
+    thin = [f for f in source.audit.findings if f.verdict == words.INSUFFICIENT and f.bases is None]
     looks = [harm for f in thin if (harm := harm_of(f, source, confirmed=False)) is not None and harm.gap > 0]
     if not looks:
         return ""

@@ -279,7 +279,7 @@ def each_dot(side: HarmSide) -> str:
 def dots(side: HarmSide, label: str) -> Markup:
     """A dot for each person or picture, whom the model failed first; of many, a dot stands for several.
 
-    >>> side = HarmSide("", "f", "women", "women", 10, 10, 0.7, 0.5, 0.9, 3, False)
+    >>> side = HarmSide("", "f", "women", "women", 10, 10, 0.7, 0.5, 0.9, 3, "")
     >>> dots(side, "women").count('class="dot-failed"'), dots(side, "women").count('class="dot-right"')
     (3, 7)
     """

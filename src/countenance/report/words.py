@@ -11,10 +11,11 @@ from countenance.auditing.headline import (
     by_weight,
     delta_words,
     deltas_of,
+    few_were_tested,
     leading,
 )
 from countenance.auditing.units import nouns, stored_nouns
-from countenance.auditing.verdict import SMALLER
+from countenance.auditing.verdict import SMALLER, times
 from countenance.report import numbers
 from countenance.report.names import Names
 
@@ -165,11 +166,12 @@ def _also(finding: Finding) -> str:
     """What goes with a difference: the ratio of rare failures, the typical value, how few people there are."""
     parts = []
     ratio = finding.failure_ratio
+    failures = f"times as many failures{' of the others' if finding.direction == BETTER else ''}"
     if ratio is not None and ratio.low is not None and ratio.low > 1 and finding.kind != "missing":
         if ratio.value is None or ratio.high is None:
-            parts.append(f"at least {ratio.low:.2g} times as many failures")
+            parts.append(f"at least {times(ratio.low, 2)} {failures}")
         else:
-            parts.append(f"{ratio.value:.3g} times as many failures, {ratio.low:.2g} to {ratio.high:.3g}")
+            parts.append(f"{times(ratio.value, 3)} {failures}, {times(ratio.low, 2)} to {times(ratio.high, 3)}")
     if finding.statistic == "rank":
         parts.append("by ranks: the typical value differs")
     if finding.small_group:
@@ -277,16 +279,18 @@ def summary(audit: Audit) -> str:
     unsure = sum(mark(f.verdict) == UNSURE for f in audit.findings)
     delta = gap_words(audit.settings)
     among = f"the {numbers.plural(tested, 'comparison')} that could be tested"
+    none = "The only comparison that could be tested shows no difference" if tested == 1 else ""
     if not tested and audit.findings:
         many = numbers.plural(len(audit.findings), "comparison")
+        tested_all_the_same = few_were_tested(audit)
         if len(audit.findings) == 1:
-            return (
-                f"The only comparison could not be tested: {audit.reason.removeprefix('nothing could be compared: ')}."
-            )
+            tried = "shows no difference, and clears nobody" if tested_all_the_same else "could not be tested"
+            return f"The only comparison {tried}: {audit.reason.removeprefix('nothing could be compared: ')}."
         least, unit = int(audit.settings.get("min_n", 20)), cluster_noun(audit.settings)[1]
         few = all(min(f.clusters, f.clusters_versus) < least for f in audit.findings)
         why = f"each has fewer than {least} {unit} on one side" if few else audit.findings[0].reason
-        return f"None of the {many} could be tested: {why}."
+        tried = "shows a difference, and none clears anybody" if tested_all_the_same else "could be tested"
+        return f"None of the {many} {tried}: {why}."
     if not tested:
         return f"{audit.reason[:1].upper()}{audit.reason[1:]}."
     if not unsure:
@@ -299,9 +303,10 @@ def summary(audit: Audit) -> str:
         all_of_them = "The only comparison that could be tested" if tested == 1 else f"Of {among}, each"
         return f"{all_of_them} excludes a difference of {delta} or more ({by}).{small}"
     if all(value is None for value in deltas_of(audit.settings).values()):
-        return f"Of {among}, none shows a difference; which size would matter was not said."
+        return f"{none or f'Of {among}, none shows a difference'}; which size would matter was not said."
     if unsure == tested:
-        return f"Of {among}, none shows a difference, and none can exclude one of {delta} or more."
+        cannot = "and cannot" if none else "and none can"
+        return f"{none or f'Of {among}, none shows a difference'}, {cannot} exclude one of {delta} or more."
     return f"Of {among}, none shows a difference, but {unsure:,} cannot exclude one of {delta} or more."
 
 
@@ -316,6 +321,20 @@ def gap_words(settings: Mapping[str, Any]) -> str:
     if len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
         return f"{100 * size:g} points"
     return delta_words(settings)
+
+
+def is_sized(settings: Mapping[str, Any]) -> bool:
+    """Whether a smallest difference that matters is known of any metric."""
+    return any(delta is not None for delta in deltas_of(settings).values())
+
+
+def no_gap_words(settings: Mapping[str, Any]) -> str:
+    """What a difference shown to be small is called; without a size that matters none is.
+
+    >>> no_gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), no_gap_words({"delta": {"ms": None}})
+    ('no gap of 5 points or more', 'no gap that matters')
+    """
+    return f"no gap of {gap_words(settings)} or more" if is_sized(settings) else "no gap that matters"
 
 
 @dataclass(frozen=True)
@@ -333,7 +352,7 @@ def tally(audit: Audit) -> list[Tally]:
         SEVERE: "large gap shown",
         MINOR: "small gap shown",
         UNSURE: "not enough people to tell",
-        NONE: f"no gap of {gap_words(audit.settings)} or more",
+        NONE: no_gap_words(audit.settings),
         UNTESTED: "too few people to test",
     }
     counts = dict.fromkeys(labels, 0)

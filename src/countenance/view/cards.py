@@ -12,6 +12,7 @@ from countenance.report.first_screen import terminal_words
 from countenance.report.harms import metric_words
 from countenance.report.metric_words import MetricWords
 from countenance.report.source import ReportSource
+from countenance.report.words import cluster_noun
 from countenance.run import Run, read_audit
 from countenance.view.library import Summary
 from countenance.view.open_run import OpenRun, Unknown, stamp_of
@@ -55,7 +56,7 @@ def _card(run: Run, key: str) -> RunCard:
     source = ReportSource(audit, run.task(), run)
     figures = [_figure(e, metric_words(source, e.metric)[1]) for e in whole]
     if len(figures) < 2 and whole:
-        figures.append(("people" if whole[0].clusters != whole[0].n else "rows", numbers.count(whole[0].clusters)))
+        figures.append((cluster_noun(audit.settings)[1], numbers.count(whole[0].clusters)))
     real = run.manifest.dataset.card.real_people
     faces = () if real else tuple(f"/runs/{key}/faces/{number}" for number in range(FACES))
     return RunCard(terminal_words(source, run.model_name), tuple(figures), faces)

@@ -315,3 +315,14 @@ def test_a_missing_first_picture_does_not_hide_the_folder_of_the_others(tmp_path
     (tmp_path / "annotations.json").write_text(json.dumps(content))
     gone, there = load_dataset(tmp_path)
     assert (gone.width, there.width) == (0, 20) and there.load().shape == (10, 20, 3)
+
+
+def test_the_current_folder_has_its_name(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "streets").mkdir()
+    plain_coco(tmp_path / "streets")
+    monkeypatch.chdir(tmp_path / "streets")
+    assert load_dataset("coco:annotations.json").card.name == load_dataset("coco:.").card.name == "streets"
+    write_small_dataset(tmp_path / "people", n=2)
+    (tmp_path / "people" / "card.json").unlink(missing_ok=True)
+    monkeypatch.chdir(tmp_path / "people")
+    assert load_dataset(".").card.name == "people"

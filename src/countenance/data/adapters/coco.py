@@ -52,8 +52,9 @@ def read_coco(
     content = _read_json(annotations)
     root = images or _picture_folder(annotations, _rows(content, "images", annotations))
     card_file = annotations.parent / "card.json"
-    own_folder = annotations.parent.name == "annotations"  # COCO's layout: the file names the set
-    name = annotations.stem if own_folder else annotations.parent.name
+    folder = annotations.resolve().parent
+    own_folder = folder.name == "annotations"  # COCO's layout: the file names the set
+    name = annotations.stem if own_folder else folder.name
     card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=name)
     known_categories = choose(_rows(content, "categories", annotations), categories, str(annotations), masks)
     people: dict[Any, list[tuple[int, dict[str, Any]]]] = {}

@@ -46,7 +46,11 @@ class OpenedTable:
 
     @classmethod
     def of(cls, root: Path) -> "OpenedTable":
-        card = DatasetCard.read(root / "card.json") if (root / "card.json").exists() else DatasetCard(name=root.name)
+        card = (
+            DatasetCard.read(root / "card.json")
+            if (root / "card.json").exists()
+            else DatasetCard(name=root.resolve().name)
+        )
         return cls(root, card, *read_csv(root / "labels.csv"))
 
     def is_own(self) -> bool:
