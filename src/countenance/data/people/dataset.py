@@ -152,9 +152,10 @@ def load(part: str | None = None, root: Path = SHIPPED) -> Dataset:
 
 def _with_change(people: Dataset, change: str) -> Dataset:
     """The twins that differ by one change, each with its base."""
-    changes = {str(sample.attributes["change"]) for sample in people if "change" in sample.attributes} - {"none"}
+    stated = {str(sample.attributes["change"]) for sample in people if "change" in sample.attributes}
+    changes = sorted(stated - {"none"})
     if change not in changes:
-        known = f"the changes are {', '.join(sorted(changes))}" if changes else "only people:twins has changes"
+        known = f"the changes are {', '.join(changes)}" if changes else "only people:twins has changes"
         raise InputError(f"people has no change {change!r}{near(change, changes)}; {known}")
     bases = {sample.attributes["base"] for sample in people if sample.attributes["change"] == change}
     chosen = [s for s in people if s.attributes["base"] in bases and s.attributes["change"] in ("none", change)]
