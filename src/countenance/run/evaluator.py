@@ -191,7 +191,9 @@ def evaluate_loaded(
     }
     notes, people = run_settings.notes or task.notes, _people(data_settings.withdrawn)
     files = tuple(data_settings.label_files())
-    return Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people, files).run()
+    run = Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people, files).run()
+    run.loaded = data if isinstance(data, Dataset) else None
+    return run
 
 
 def _recorded(settings: DataSettings) -> dict[str, Any]:
