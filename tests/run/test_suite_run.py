@@ -25,7 +25,7 @@ def test_several_tasks_leave_a_run_each_and_one_can_be_chosen(tmp_path):
     both = Suite("both", "?", tasks=(SuiteTask("face_localization"), SuiteTask("person_localization")))
     runs = both.run("people:portraits", "haar", tmp_path, limit=4, allow_mismatch=True)
     assert [run.path.name for run in runs] == ["face_localization", "person_localization"]
-    (one,) = both.run("people:portraits", "haar", tmp_path / "one", limit=4, task="face_localization")
+    (one,) = both.run("people:portraits", "haar", tmp_path / "one", limit=4, tasks="face_localization")
     assert one.manifest.task == "face_localization"
 
 
@@ -105,5 +105,5 @@ def test_tasks_by_value_and_by_code_have_their_own_names(tmp_path, monkeypatch):
         suite = Suite("both", "?", tasks=(SuiteTask(task), SuiteTask("face_localization")))
         runs = suite.run("people:portraits", "haar", tmp_path / "out", limit=4)
         assert [run.path.name for run in runs] == ["mine", "face_localization"]
-        (single,) = suite.run("people:portraits", "haar", tmp_path / "single", limit=4, task="mine")
+        (single,) = suite.run("people:portraits", "haar", tmp_path / "single", limit=4, tasks="mine")
         assert single.manifest.task == "mine"

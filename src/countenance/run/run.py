@@ -31,6 +31,11 @@ class Run:
     `manifest` says what was evaluated. A file that was changed after it was written is refused, unless `verified` is
     False. Code and folders that a run names are used only if this user made the run on this machine; for other runs,
     `trust_code` and `data` (datasets by name, with their place) allow it.
+
+    >>> import countenance as ct
+    >>> run = ct.evaluate("haar", "face_localization", "people:portraits", limit=4)
+    >>> ct.Run(run.path).manifest.dataset.images, run.complete
+    (4, True)
     """
 
     def __init__(
@@ -49,7 +54,7 @@ class Run:
         self.unstored: Audit | None = None
         """An audit that could not be stored, because the run cannot be written to."""
         self.loaded: Dataset | None = None
-        """The dataset, where the command that made the run has read it."""
+        """The dataset, where the process that made the run has read it."""
 
     def __repr__(self) -> str:
         """The run in at most five lines: where it is, and what its audit found."""
@@ -176,7 +181,7 @@ class Run:
             raise InputError(f"{self.place}: the dataset was made in a program and cannot be loaded again")
         raise InputError(
             f"{self.place}: was not made here, so the dataset that it names is not looked for; say where it is: "
-            f"--data {record.card.name}=PATH"
+            f"--data-at {record.card.name}=PATH"
         )
 
     def task(self) -> "Task | None":

@@ -46,7 +46,7 @@ class SuiteTask:
 
     @property
     def task_name(self) -> str:
-        """The task's own name: what `task=` chooses and what the folder of its run is called."""
+        """The task's own name: what `tasks=` chooses and what the folder of its run is called."""
         return self.name if isinstance(self.name, str) and not is_code(self.name) else load_task(self.name).name
 
 
@@ -117,10 +117,10 @@ class Suite:
     def run(self, data: Any, model: Any, out: str | Path | None = None, **options: Any) -> list[Run]:
         """Evaluate a model on each task of the protocol that fits it, audit the runs and publish their files.
 
-        `options` are arguments of `evaluate`, settings of the audit, options of the tasks, and `task` (a name, or
+        `options` are arguments of `evaluate`, settings of the audit, options of the tasks, and `tasks` (a name, or
         several) for some of the tasks only. One run is in `out` itself, several are in `out/TASK`.
         """
-        named = options.pop("task", None)
+        named = options.pop("tasks", options.pop("task", None))
         dataset, source = self._loaded(data, options)
         chosen = self._fitting(named, dataset, model)
         options |= dict(options.pop("options", None) or {})
@@ -168,7 +168,7 @@ class Suite:
         for name in names:
             if name not in known:
                 raise OptionError(
-                    "task", f"task {name!r} is not one of {self.name}{near(name, known)}: {', '.join(known)}"
+                    "tasks", f"task {name!r} is not one of {self.name}{near(name, known)}: {', '.join(known)}"
                 )
         if names:
             return [task for task in self.tasks if task.task_name in names]

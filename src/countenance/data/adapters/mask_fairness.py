@@ -39,7 +39,7 @@ class MaskData:
     origin: str | None = None
     """What `load_dataset` reads the same data from again, for the pictures in a report and after a purge."""
     reading: Reading | None = None
-    """What the four numbers of its boxes are, where --box-format and --units say so."""
+    """What the four numbers of its boxes are, where --truth-boxes and --truth-units say so."""
 
 
 def source_of(name: str, directory: Path | None, request: ReadingOptions) -> str | None:
