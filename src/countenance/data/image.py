@@ -64,7 +64,14 @@ def same_pixels(first: str, two: str) -> bool:
 
 @dataclass(frozen=True)
 class LazyImage:
-    """A picture on disk, decoded by `load()`; nothing is read before that."""
+    """A picture on disk, decoded by `load()`; nothing is read before that.
+
+    >>> LazyImage(Path("faces/1.png")).path.name
+    '1.png'
+    >>> LazyImage(Path("faces/1.png")).load()
+    Traceback (most recent call last):
+    countenance.errors.InputError: faces/1.png: no such image
+    """
 
     path: Path
     offset: int = 0
@@ -76,6 +83,7 @@ class LazyImage:
         return decode(self.read_bytes(), str(self.path))
 
     def read_bytes(self) -> bytes:
+        """The bytes of the picture's file, or of its part of an archive."""
         regular_file(self.path)
         try:
             if self.length is None:
@@ -167,20 +175,28 @@ class EncodedImage:
 
 @dataclass(frozen=True)
 class ArrayImage:
-    """A picture already in memory, for datasets made in a program."""
+    """A picture already in memory, for datasets made in a program.
+
+    >>> ArrayImage(np.zeros((4, 6, 3), dtype=np.uint8)).size()
+    (6, 4)
+    """
 
     pixels: NDArray[np.uint8]
 
     def load(self) -> NDArray[np.uint8]:
+        """The pixels themselves."""
         return self.pixels
 
     def read_bytes(self) -> bytes:
+        """The bytes of the pixels, of which a picture in memory is hashed."""
         return self.pixels.tobytes()
 
     def size(self) -> tuple[int, int]:
+        """Width and height."""
         return int(self.pixels.shape[1]), int(self.pixels.shape[0])
 
     def format_problem(self) -> str | None:
+        """None: a picture in memory has no format."""
         return None
 
 

@@ -41,7 +41,7 @@ def load_dataset(
     truth_units: Units | None = None,
     root: str | Path | None = None,
 ) -> Dataset:
-    """A dataset from its name (`people`, `people:portraits`), a folder, a COCO file, a tar of either, or a manifest.
+    """The `Dataset` that `source` names: `people`, `people:portraits`, a folder, a COCO file, a tar, or a manifest.
 
     `module:attr` and `path.py:attr` name a `Dataset`, or a function that returns one. `labels` is a table (or
     several) beside a folder of pictures or beside any dataset: `load_dataset("photos", labels="my.csv")`; `columns`
@@ -50,7 +50,8 @@ def load_dataset(
     and Pascal VOC label files, that are people or faces: `face=1,person=18`. `truth_boxes` and `truth_units` say
     what boxes are, for a table and for a dataset whose name has these options (`bafmd:FOLDER?form=xywh&units=px`).
     `root` is a folder or tar that the renderer of the people wrote, read instead of the shipped people:
-    `load_dataset("people:natural", root="full.tar")`.
+    `load_dataset("people:natural", root="full.tar")`. `part` is the part of a dataset, as after the colon of its name.
+    What cannot be read is an `InputError` (a `DataError` names the file and the place).
 
     >>> load_dataset("peple")
     Traceback (most recent call last):

@@ -39,7 +39,11 @@ class Image(Protocol):
 
 @dataclass(frozen=True)
 class Rle:
-    """A binary mask as COCO run lengths (column by column), decoded when needed."""
+    """A binary mask as COCO run lengths (column by column), decoded when needed.
+
+    >>> Rle.encode(np.eye(3, dtype=bool)).decode().tolist()[0]
+    [True, False, False]
+    """
 
     height: int
     width: int
@@ -66,7 +70,11 @@ class Rle:
 
 @dataclass(frozen=True)
 class Subject:
-    """One person in an image. Boxes are x0, y0, x1, y1 in pixels from the top-left corner."""
+    """One person in an image. Boxes are x0, y0, x1, y1 in pixels from the top-left corner.
+
+    >>> Subject("0", identity="ann", face_box=(10, 10, 40, 50), attributes={"gender": "woman"}).attributes["gender"]
+    'woman'
+    """
 
     id: str
     identity: str | None = None
@@ -98,7 +106,14 @@ class Subject:
 
 @dataclass(frozen=True)
 class Sample:
-    """One image and everything known about it."""
+    """One image and everything known about it.
+
+    >>> pixels = np.zeros((48, 64, 3), dtype=np.uint8)
+    >>> import countenance as ct
+    >>> sample = ct.Sample("portrait", ct.ArrayImage(pixels), 64, 48, (ct.Subject("0", face_box=(10, 10, 40, 40)),))
+    >>> sample.load().shape, len(sample.people)
+    ((48, 64, 3), 1)
+    """
 
     id: str
     image: Image
@@ -181,6 +196,7 @@ class Dataset(Sequence[Sample]):
 
     @property
     def name(self) -> str:
+        """The name on its card."""
         return self.card.name
 
     def __len__(self) -> int:

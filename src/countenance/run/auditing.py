@@ -360,7 +360,14 @@ def store_audit(run: Run, audit: Audit) -> None:
 
 
 def read_audit(run: Run) -> Audit:
-    """The stored audit of a run."""
+    """The stored audit of a `run`, as its report shows it; InputError for a run that was not audited.
+
+    >>> import countenance as ct
+    >>> run = ct.evaluate("haar", "face_localization", "people:portraits", limit=20)
+    >>> stored = run.audit(by=["gender"])
+    >>> ct.read_audit(run).verdict == stored.verdict
+    True
+    """
     if run.unstored is not None:
         return run.unstored
     damaged = InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again")

@@ -78,10 +78,12 @@ class Run:
 
     @property
     def model_name(self) -> str:
+        """The name of the model that was evaluated."""
         return self.manifest.model.name
 
     @property
     def dataset_name(self) -> str:
+        """The name of the dataset that it was evaluated on."""
         return self.manifest.dataset.card.name
 
     @property
@@ -105,6 +107,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
+        """Whether every image was evaluated, or failed for a reason that the run holds."""
         return self.manifest.status == "complete"
 
     def require_complete(self) -> None:

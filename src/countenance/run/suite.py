@@ -190,7 +190,7 @@ def suite_names() -> list[str]:
 
 
 def load_suite(name: str | Suite) -> Suite:
-    """A suite by its name, or `module:attr` or `path.py:attr` for a custom one.
+    """The `Suite` of a name, or of `module:attr` or `path.py:attr` for a custom one; an unknown one is an `InputError`.
 
     >>> load_suite("mask_fairness").question
     'Do mask detectors find and judge faces of every group alike?'

@@ -55,8 +55,12 @@ def task_names() -> list[str]:
 
 
 def load_task(name: str | Task, options: Mapping[str, Any] | None = None) -> Task:
-    """A task by its name, or `module:attr` or `path.py:attr` for a custom one, with its options.
+    """The `Task` of a name, or of `module:attr` or `path.py:attr` for a custom one, with its `options`.
 
+    An unknown task or option is an `InputError`.
+
+    >>> load_task("face_verification", {"fmr": 0.01}).options.fmr
+    0.01
     >>> load_task("face_localisation")
     Traceback (most recent call last):
     countenance.errors.InputError: no task 'face_localisation' (did you mean face_localization or ...); there are ...
