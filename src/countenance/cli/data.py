@@ -22,7 +22,7 @@ app = Commands("List, show, check, export and index datasets.")
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
 
 
-class Layout(StrEnum):
+class DatasetLayout(StrEnum):
     """The layouts that a dataset can be written in."""
 
     coco = "coco"
@@ -93,8 +93,8 @@ def export(
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     reading: ReadingSettings,
     layout: Annotated[
-        Layout, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
-    ] = Layout.coco,
+        DatasetLayout, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
+    ] = DatasetLayout.coco,
 ) -> None:
     """Write a dataset in another layout; reading it back gives the same truth."""
     from countenance.data.adapters.coco import write_coco
@@ -104,7 +104,7 @@ def export(
     dataset = _load(name, reading)
     with staged(out) as folder:
         folder.rmdir()  # the writers make it themselves
-        (write_coco if layout is Layout.coco else write_folder)(dataset, folder)
+        (write_coco if layout is DatasetLayout.coco else write_folder)(dataset, folder)
     say(f"{len(dataset)} images in {out}")
 
 

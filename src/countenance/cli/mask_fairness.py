@@ -27,7 +27,7 @@ from countenance.settings.box_words import Form, Units
 app = Commands("Mask fairness: do mask detectors find and judge faces of every group equally well?")
 
 
-class Layout(StrEnum):
+class MaskLayout(StrEnum):
     """The layouts that `make-data` writes."""
 
     bafmd = "bafmd"
@@ -183,7 +183,7 @@ def make_data(
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     dataset: Dataset = "people:portraits",
     data_directory: Directory = None,
-    layout: Annotated[Layout, typer.Option(help="How boxes are written.")] = Layout.bafmd,
+    layout: Annotated[MaskLayout, typer.Option(help="How boxes are written.")] = MaskLayout.bafmd,
     split: Split = None,
     truth_boxes: TruthBoxes,
     truth_units: TruthUnits,
