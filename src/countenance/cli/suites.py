@@ -69,7 +69,7 @@ def run(
     options |= audit_arguments(fields)
     for settings in (model_settings, data_settings, run_settings, engine_settings):
         options |= _changed(settings)
-    options |= task_options.pairs(option) | {"progress": partial(progress, quiet=quiet), "say": note}
+    options |= {"options": task_options.pairs(option), "progress": partial(progress, quiet=quiet), "say": note}
     for finished in load_suite(name).run(data, model, out, **options):
         page = write_page(finished, gallery=gallery)
         for line in run_lines(finished, read_audit(finished), width()):

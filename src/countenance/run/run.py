@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countenance.errors import InputError
+from countenance.errors import RunError
 from countenance.run.file_names import FINDINGS
 from countenance.run.manifest import Manifest, Place
 from countenance.run.named_tasks import described_task, registered_task, task_with_code
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from countenance.answers import Answer
     from countenance.auditing import Audit
     from countenance.data import Dataset
+    from countenance.run.suite import Suite
     from countenance.storage import Storage
     from countenance.tasks import Result, Task
 
@@ -55,6 +56,8 @@ class Run:
         """An audit that could not be stored, because the run cannot be written to."""
         self.loaded: Dataset | None = None
         """The dataset, where the process that made the run has read it."""
+        self.made_by: Suite | None = None
+        """The suite that has made the run in this process; at another time an installed one is found by its name."""
 
     def __repr__(self) -> str:
         """The run in at most five lines: where it is, and what its audit found."""
@@ -73,7 +76,7 @@ class Run:
     def path(self) -> Path:
         """The run's folder; InputError for a run at a URL, which has none."""
         if is_url(self.place):
-            raise InputError(f"{self.place}: is in an object store and has no folder; name a file, such as --out FILE")
+            raise RunError(f"{self.place}: is in an object store and has no folder; name a file, such as --out FILE")
         return Path(self.place)
 
     @property
@@ -113,7 +116,7 @@ class Run:
     def require_complete(self) -> None:
         """Refuse a run that did not finish: what it holds is a part of the whole."""
         if not self.complete:
-            raise InputError(f"{self.place}: the run did not finish; the same `countenance run` command goes on")
+            raise RunError(f"{self.place}: the run did not finish; the same `countenance run` command goes on")
 
     def scores(self) -> Any:
         """The score table: one row for each unit that can fail."""
@@ -181,8 +184,8 @@ class Run:
         if record.source is not None and is_shipped(record.source):
             return record.source
         if record.source is None or self.made_here:
-            raise InputError(f"{self.place}: the dataset was made in a program and cannot be loaded again")
-        raise InputError(
+            raise RunError(f"{self.place}: the dataset was made in a program and cannot be loaded again")
+        raise RunError(
             f"{self.place}: was not made here, so the dataset that it names is not looked for; say where it is: "
             f"--data-at {record.card.name}=PATH"
         )
