@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from countenance.data import jpeg
 from countenance.decoding import regular_file, setting
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.storage import Missing, Storage, open_storage
 
 DEFAULT_MAX_PIXELS = 100_000_000
@@ -70,7 +70,7 @@ class LazyImage:
     '1.png'
     >>> LazyImage(Path("faces/1.png")).load()
     Traceback (most recent call last):
-    countenance.errors.InputError: faces/1.png: no such image
+    countenance.errors.DataError: faces/1.png: no such image
     """
 
     path: Path
@@ -92,9 +92,9 @@ class LazyImage:
                 stream.seek(self.offset)
                 return stream.read(self.length)
         except FileNotFoundError:
-            raise InputError(f"{self.path}: no such image") from None
+            raise DataError(f"{self.path}: no such image") from None
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be read ({error.strerror})") from error
+            raise DataError(f"{self.path}: cannot be read ({error.strerror})") from error
 
     def size(self) -> tuple[int, int]:
         """Width and height as `load()` will give them, from the header alone."""
@@ -137,7 +137,7 @@ class UrlImage:
                 stream.seek(self.offset)
                 return bytes(stream.read(self.length))
         except Missing:
-            raise InputError(f"{self.url}: no such image") from None
+            raise DataError(f"{self.url}: no such image") from None
 
     def size(self) -> tuple[int, int]:
         return _upright_size(self.read_bytes(), self.url)
@@ -204,7 +204,7 @@ def _open(content: bytes, name: str) -> Any:
     from PIL import Image, UnidentifiedImageError
 
     if not content:
-        raise InputError(f"{name}: the file is empty")
+        raise DataError(f"{name}: the file is empty")
     limit = max_pixels()
     Image.MAX_IMAGE_PIXELS = None  # the limit below is ours, applied before any pixel is decoded
     try:
@@ -212,16 +212,16 @@ def _open(content: bytes, name: str) -> Any:
             warnings.simplefilter("ignore")
             picture = Image.open(io.BytesIO(content), formats=FORMATS)
     except UnidentifiedImageError:
-        raise InputError(f"{name}: not a picture in a known format ({', '.join(FORMATS)})") from None
+        raise DataError(f"{name}: not a picture in a known format ({', '.join(FORMATS)})") from None
     except Exception as error:
-        raise InputError(f"{name}: cannot be decoded ({error})") from error
+        raise DataError(f"{name}: cannot be decoded ({error})") from error
     width, height = picture.size
     if width * height > limit:
-        raise InputError(
+        raise DataError(
             f"{name}: {width}×{height} is more than {limit:,} pixels; set COUNTENANCE_MAX_PIXELS if you trust it"
         )
     if picture.mode not in MODES:
-        raise InputError(f"{name}: pixel format {picture.mode} is not supported; convert it to 8-bit RGB")
+        raise DataError(f"{name}: pixel format {picture.mode} is not supported; convert it to 8-bit RGB")
     return picture
 
 
@@ -232,7 +232,7 @@ def _upright_size(content: bytes, name: str) -> tuple[int, int]:
         try:
             turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         except Exception as error:  # for some formats this decodes the picture
-            raise InputError(f"{name}: damaged or truncated ({error})") from error
+            raise DataError(f"{name}: damaged or truncated ({error})") from error
     return (height, width) if turned else (width, height)
 
 
@@ -246,7 +246,7 @@ def decode(content: bytes, name: str = "image") -> NDArray[np.uint8]:
 
     >>> decode(b"", "a.png")
     Traceback (most recent call last):
-    countenance.errors.InputError: a.png: the file is empty
+    countenance.errors.DataError: a.png: the file is empty
     """
     from PIL import Image, ImageOps
 
@@ -264,7 +264,7 @@ def decode(content: bytes, name: str = "image") -> NDArray[np.uint8]:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"{name}: damaged or truncated ({error})") from error
+            raise DataError(f"{name}: damaged or truncated ({error})") from error
 
 
 def decode_small(content: bytes, least: float, name: str = "image") -> NDArray[np.uint8]:
@@ -286,7 +286,7 @@ def decode_small(content: bytes, least: float, name: str = "image") -> NDArray[n
                     picture.load()
                     return _to_rgb(ImageOps.exif_transpose(picture))
                 except Exception as error:
-                    raise InputError(f"{name}: damaged or truncated ({error})") from error
+                    raise DataError(f"{name}: damaged or truncated ({error})") from error
     return decode(content, name)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.card import DatasetCard
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 
 Value = str | float | tuple[str, ...] | None
 """An attribute's value: a word, a number, several words, or not known."""
@@ -68,12 +68,16 @@ class Rle:
         return cls(mask.shape[0], mask.shape[1], rle["counts"].decode())
 
 
+PLACES = ("person_box", "face_box", "keypoints", "landmarks")
+"""Where a person is in an image: arrays of numbers, however they are given."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """One person in an image. Boxes are x0, y0, x1, y1 in pixels from the top-left corner.
 
-    >>> Subject("0", identity="ann", face_box=(10, 10, 40, 50), attributes={"gender": "woman"}).attributes["gender"]
-    'woman'
+    >>> Subject("0", identity="ann", face_box=[10, 10, 40, 50], attributes={"gender": "woman"}).face_box
+    array([10., 10., 40., 50.])
     """
 
     id: str
@@ -90,6 +94,15 @@ class Subject:
     attributes: Mapping[str, Value] = field(default_factory=dict)
     scored: bool = True
     """False: no row is about the person, who is in the picture all the same: a box on them is no false alarm."""
+
+    def __post_init__(self) -> None:
+        for name in PLACES:
+            place = getattr(self, name)
+            if place is not None and not isinstance(place, np.ndarray):
+                try:
+                    object.__setattr__(self, name, np.asarray(place, dtype=np.float64))
+                except (TypeError, ValueError):
+                    raise DataError(f"subject {self.id!r}: {name} {place!r:.60}, expected numbers") from None
 
     @property
     def ignored(self) -> bool:
@@ -151,7 +164,7 @@ class Sample:
         content = self.image.read_bytes()
         result = hashlib.sha256(content).hexdigest()
         if self.sha256 and self.sha256 != result and not isinstance(self.image, ArrayImage):
-            raise InputError(f"{self.place}: the picture has changed since the dataset was made (its hash differs)")
+            raise DataError(f"{self.place}: the picture has changed since the dataset was made (its hash differs)")
         return content, result
 
     @property
@@ -226,7 +239,7 @@ class Dataset(Sequence[Sample]):
 
         >>> Dataset(DatasetCard(name="mine"), []).split("test")
         Traceback (most recent call last):
-        countenance.errors.InputError: dataset 'mine' has no split 'test'; it has no splits
+        countenance.errors.DataError: dataset 'mine' has no split 'test'; it has no splits
         """
         if name is None:
             return self
@@ -234,7 +247,7 @@ class Dataset(Sequence[Sample]):
         if not len(remaining):
             known = sorted({str(sample.attributes.get("split")) for sample in self.samples} - {"None"})
             there = f"it has {', '.join(known)}" if known else "it has no splits"
-            raise InputError(f"dataset {self.name!r} has no split {name!r}; {there}")
+            raise DataError(f"dataset {self.name!r} has no split {name!r}; {there}")
         return remaining
 
     def of(self, samples: Sequence[Sample], card: DatasetCard | None = None, notes: Sequence[str] = ()) -> "Dataset":
