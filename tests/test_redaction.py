@@ -26,7 +26,7 @@ ADDRESSES = (
         ["gate", "run", "--policy"],
         ["run", "face_localization", "--data", "set", "--out", "run", "--model"],
         ["report", "run", "--out"],
-        ["view", "run", "--data"],
+        ["view", "run", "--data-at"],
         ["compare", "run"],
         ["data", "check"],
         ["doctor"],
@@ -55,7 +55,7 @@ def test_what_data_holds_is_stored_and_shown_without_credentials(tmp_path: Path,
     assert command(["data", "show", str(data)]) == 0
     assert command(["data", "croissant", str(data), "--out", str(out / "croissant.json")]) == 0
     for form in ("coco", "folder"):
-        assert command(["data", "export", str(data), "--format", form, "--out", str(out / form)]) == 0
+        assert command(["data", "export", str(data), "--layout", form, "--out", str(out / form)]) == 0
     for what, name in (("figures", "figure.svg"), ("every-eval-ever", "record.json"), ("summary", "summary.md")):
         assert command(["export", str(out / "run"), "--what", what, "--out", str(out / name)]) == 0
     for path in out.rglob("*"):

@@ -109,7 +109,7 @@ def _table(folder: Path) -> None:
 
 def _datasets(folder: Path) -> None:
     _discs(folder, 12)
-    _command("data", "export", folder / "set", "--out", folder / "coco", "--format", "coco")
+    _command("data", "export", folder / "set", "--out", folder / "coco", "--layout", "coco")
     _command("data", "index", folder / "set", "--out", folder / "index", "-q")
     label_files = _tests("data/adapters/test_labelled.py")
     label_files.yolo_folder(folder / "yolo")
@@ -211,7 +211,7 @@ def seeds() -> list[Seed]:
                 ]
                 for kind in ("csv", "parquet")
             }
-            | {"plan data": ["plan", "--data", "{in}/table.csv", "--metric", "hit", "--by", "gender"]}
+            | {"plan data": ["plan", "--source", "{in}/table.csv", "--metric", "hit", "--by", "gender"]}
             | {
                 f"audit --{what}": [
                     "audit",

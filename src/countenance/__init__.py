@@ -10,7 +10,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture, Scalars
-    from countenance.answers.formats import Format, Predictions
+    from countenance.answers.formats import Format, Predictions, Wanted
     from countenance.api import audit, compare, leaderboard
     from countenance.auditing import Audit, Finding
     from countenance.auditing.plan import plan
@@ -27,9 +27,19 @@ if TYPE_CHECKING:
         Subject,
         load_dataset,
     )
-    from countenance.errors import DataError, InputError, MissingExtra, ModelError, OptionError, RunError
+    from countenance.data.fit_input import FitContext, FitInput
+    from countenance.errors import (
+        CannotAnswer,
+        DataError,
+        InputError,
+        MissingExtra,
+        ModelError,
+        OptionError,
+        RunError,
+    )
     from countenance.gating import Gate, gate
     from countenance.models import ModelCard, ModelSpec
+    from countenance.run.auditing import read_audit
     from countenance.run.evaluator import evaluate
     from countenance.run.run import Run
     from countenance.run.suite import Suite, SuiteTask, load_suite
@@ -47,13 +57,18 @@ if TYPE_CHECKING:
         Whole,
         load_task,
     )
+    from countenance.tasks.face_localization import to_boxes
+    from countenance.tasks.results import Axis, Line
+    from countenance.tasks.task import subject_row
 
 _HOME = {
     "Age": "answers",
     "ArrayImage": "data",
     "AttributeCard": "data",
     "Audit": "auditing",
+    "Axis": "tasks.results",
     "Boxes": "answers",
+    "CannotAnswer": "errors",
     "Comparison": "comparing",
     "Curve": "tasks",
     "DataError": "errors",
@@ -61,6 +76,8 @@ _HOME = {
     "DatasetCard": "data",
     "Embedding": "answers",
     "Finding": "auditing",
+    "FitContext": "data.fit_input",
+    "FitInput": "data.fit_input",
     "Format": "answers.formats",
     "Gate": "gating",
     "InputError": "errors",
@@ -68,6 +85,7 @@ _HOME = {
     "LabelMap": "answers",
     "Labels": "answers",
     "LazyImage": "data",
+    "Line": "tasks.results",
     "Masks": "answers",
     "Matrix": "tasks",
     "Metric": "tasks",
@@ -94,6 +112,7 @@ _HOME = {
     "SuiteTask": "run.suite",
     "Table": "tasks",
     "Task": "tasks",
+    "Wanted": "answers.formats",
     "Whole": "tasks",
     "audit": "api",
     "calibration": "calibration_table",
@@ -105,6 +124,9 @@ _HOME = {
     "load_suite": "run.suite",
     "load_task": "tasks",
     "plan": "auditing.plan",
+    "read_audit": "run",
+    "subject_row": "tasks.task",
+    "to_boxes": "tasks.face_localization",
 }
 """The package or module of each public name."""
 
@@ -113,7 +135,9 @@ __all__ = [
     "ArrayImage",
     "AttributeCard",
     "Audit",
+    "Axis",
     "Boxes",
+    "CannotAnswer",
     "Comparison",
     "Curve",
     "DataError",
@@ -121,6 +145,8 @@ __all__ = [
     "DatasetCard",
     "Embedding",
     "Finding",
+    "FitContext",
+    "FitInput",
     "Format",
     "Gate",
     "InputError",
@@ -128,6 +154,7 @@ __all__ = [
     "LabelMap",
     "Labels",
     "LazyImage",
+    "Line",
     "Masks",
     "Matrix",
     "Metric",
@@ -154,6 +181,7 @@ __all__ = [
     "SuiteTask",
     "Table",
     "Task",
+    "Wanted",
     "Whole",
     "audit",
     "calibration",
@@ -165,6 +193,9 @@ __all__ = [
     "load_suite",
     "load_task",
     "plan",
+    "read_audit",
+    "subject_row",
+    "to_boxes",
 ]
 
 

@@ -58,7 +58,7 @@ def audit(
     equity: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
-    """Compare groups of people and say what the evidence shows; the audit of a run is stored in the run.
+    """Compare groups of people; returns an `Audit`, which says what the evidence shows, and stores that of a run in it.
 
     `source` is a run (or where it is) or any table with a row for each unit that can fail: a mapping of columns, a
     DataFrame, an Arrow table, a file (CSV with any separator, Parquet, JSON; `.gz`). Wrong input is an `InputError`.
@@ -146,7 +146,7 @@ def compare(
     power: float = 0.8,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison | Leaderboard:
-    """Compare two runs or tables (a `Comparison`), or rank more of them (a `Leaderboard`) on the rows that all have.
+    """Compare two runs or tables (returns a `Comparison`), or rank more (a `Leaderboard`), on the rows that all have.
 
     Differences are those of the second entry from the first. Wrong input is an `InputError`.
 
@@ -192,7 +192,9 @@ def leaderboard(
     power: float = 0.8,
     progress: Callable[[int, int], None] | None = None,
 ) -> Leaderboard:
-    """Rank runs or tables on the rows that all of them have; models whose difference is not shown share a rank.
+    """Rank runs or tables on the rows that all of them have; returns a `Leaderboard`.
+
+    Models whose difference is not shown share a rank. Wrong input is an `InputError`.
 
     >>> import countenance as ct
     >>> rows = {"sample": list(range(300))}

@@ -70,6 +70,7 @@ def calibration(audit: Audit | None = None, most: int = 12) -> list[CalibrationL
     """The lines of the shipped table that are nearest to the sizes of an audit; without an audit, all lines.
 
     The nearest lines have the same kind of metric, where the table has it, and similar numbers of people and groups.
+    Returns at most `most` lines for `audit`, best first; it raises nothing.
 
     >>> import countenance as ct
     >>> rows = {"sex": ["f", "m"] * 200, "found": [1, 0, 1, 1] * 100}

@@ -8,19 +8,37 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """The user's input is wrong. The message names the place, what was found, what was expected, the remedy."""
+    """The user's input is wrong. The message names the place, what was found, what was expected, the remedy.
+
+    >>> import countenance as ct
+    >>> ct.load_dataset("no/such/folder")
+    Traceback (most recent call last):
+    countenance.errors.InputError: 'no/such/folder' is neither a dataset's name (...) nor a path that exists; ...
+    """
 
 
 class DataError(InputError):
-    """A dataset, a table or a picture is not as expected."""
+    """A dataset, a table or a picture is not as expected.
+
+    >>> issubclass(DataError, InputError)
+    True
+    """
 
 
 class ModelError(InputError):
-    """A model, its weights or its predictions are not as expected."""
+    """A model, its weights or its predictions are not as expected.
+
+    >>> issubclass(ModelError, InputError)
+    True
+    """
 
 
 class RunError(InputError):
-    """A run is damaged, unfinished, foreign or of another kind."""
+    """A run is damaged, unfinished, foreign or of another kind.
+
+    >>> issubclass(RunError, InputError)
+    True
+    """
 
 
 class OptionError(InputError):
@@ -36,7 +54,12 @@ class OptionError(InputError):
 
 
 class CannotAnswer(Exception):
-    """A model's own assumption fails on these data, and it says so instead of answering; no error of the run."""
+    """A model's own assumption fails on these data, and it says so instead of answering; no error of the run.
+
+    >>> raise CannotAnswer("all photos are of one type")
+    Traceback (most recent call last):
+    countenance.errors.CannotAnswer: all photos are of one type
+    """
 
 
 class GateFailed(Exception):

@@ -192,13 +192,13 @@ def test_a_part_of_a_run_is_audited_and_its_page_says_so(tmp_path, capsys) -> No
 
 
 def test_plan_for_a_table_says_how_many_more(table, capsys) -> None:
-    assert command("plan", "--data", table, "--by", "tone,sex", "--metric", "correct", "--cluster", "person") == 0
+    assert command("plan", "--source", table, "--by", "tone,sex", "--metric", "correct", "--cluster", "person") == 0
     lines = capsys.readouterr().out.strip().splitlines()
     assert len(lines) == 6 and all("people (" in line for line in lines)
     assert any("more people" in line for line in lines) and "with 80% power" in lines[0]
-    assert command("plan", "--data", table, "--by", "tone", "--metric", "latency_ms") == 2
+    assert command("plan", "--source", table, "--by", "tone", "--metric", "latency_ms") == 2
     assert "give an effect or delta" in capsys.readouterr().err
-    assert command("plan", "--data", table, "--by", "tone", "--metric", "latency_ms", "--effect", "diff=2") == 0
+    assert command("plan", "--source", table, "--by", "tone", "--metric", "latency_ms", "--effect", "diff=2") == 0
     assert "show a gap of" in capsys.readouterr().out
 
 

@@ -86,10 +86,10 @@ def test_data_show_prints_card_and_balance(discs, tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("form", ["coco", "folder"])
 def test_data_export_reads_back(discs, tmp_path, form: str, capsys) -> None:
-    assert command("data", "export", discs, "--format", form, "--out", tmp_path / "out") == 0
+    assert command("data", "export", discs, "--layout", form, "--out", tmp_path / "out") == 0
     again = load_dataset(tmp_path / "out")
     assert [truth(a) for a in again] == [truth(b) for b in load_dataset(discs)]
-    assert command("data", "export", discs, "--format", form, "--out", tmp_path / "out") == 2
+    assert command("data", "export", discs, "--layout", form, "--out", tmp_path / "out") == 2
     assert "exists already" in capsys.readouterr().err
 
 

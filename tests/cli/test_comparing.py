@@ -57,7 +57,7 @@ def test_more_than_two_models_are_ranked(files, tmp_path: Path, capsys) -> None:
 
 def test_leaderboard(files, tmp_path: Path, capsys) -> None:
     options = ["--metric", "correct", "--by", "tone", "--pair", "photo", "--cluster", "person"]
-    outputs = ["--out", tmp_path / "o.html", "--json", tmp_path / "o.json", "--csv", tmp_path / "o.csv"]
+    outputs = ["--report", tmp_path / "o.html", "--json", tmp_path / "o.json", "--csv", tmp_path / "o.csv"]
     assert command("leaderboard", *files, *options, *outputs) == 0
     out = capsys.readouterr().out
     assert "v2 is better than all others" in out and "tone = dark" in out

@@ -4,7 +4,6 @@ import os
 import shlex
 import subprocess
 import sys
-from collections import defaultdict
 
 import pytest
 import typer
@@ -72,30 +71,6 @@ def test_help_begins_with_the_example_and_has_sections(capsys):
     assert shown.startswith("Example: countenance run face_localization --model")
     for title in ("The model:", "The data:", "The run:", "The work (nothing here changes a number):"):
         assert f"\n{title}\n" in shown
-
-
-ORIGINALS = ("fhibe", "uccs", "mask-fairness", "bias-bounty", "happyfaces")
-"""Commands of published systems, which keep the flags that these document."""
-
-
-ALIKE = {
-    "--data": "where data are: one source, or NAME=PATH for each dataset of several runs",
-    "--format": "the format of what is written",
-    "--out": "what is written: a file, a folder, or a run, which may be in an object store",
-    "--baseline": "what is compared with: a rate for plan, a run for gate",
-}
-"""Flags whose values are written differently, though they mean the same."""
-
-
-def test_a_flag_takes_one_kind_of_value_in_all_commands():
-    kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for name, leaf in LEAVES.items():
-        if not name.startswith(ORIGINALS):
-            for option in leaf.params:
-                for flag in option.opts:
-                    if flag.startswith("--"):
-                        kinds[flag][str(option.type_descriptor.annotation)].append(name)
-    assert {flag: dict(found) for flag, found in kinds.items() if len(found) > 1 and flag not in ALIKE} == {}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from countenance.cli.app import app
+from countenance.cli.former_flags import FORMER, in_flags_of_today
 from countenance.cli.settings import GROUPS, flag_of, in_flags, option_of
 from countenance.errors import OptionError
 from countenance.settings import EngineSettings
@@ -18,36 +19,19 @@ from countenance.settings import EngineSettings
 SUITES = ("fhibe", "uccs", "mask-fairness", "bias-bounty", "happyfaces")
 """Commands of published systems, which keep the flags that these document."""
 PUBLISHED: dict[str, tuple[str, ...]] = {
-    "--batch": ("happyfaces ask",),
-    "--box-format": ("mask-fairness assess", "mask-fairness make-data"),
-    "--gallery": ("uccs score",),
-    "--labels": ("uccs evaluate-detector", "uccs evaluate-recognizer", "bias-bounty score"),
+    "--labels": ("uccs evaluate-detector", "uccs evaluate-recognizer"),
     "--only-present": ("uccs evaluate-detector", "uccs evaluate-recognizer"),
-    "--pair": ("happyfaces build",),
-    "--units": ("mask-fairness assess", "mask-fairness make-data"),
 }
 """Flags of settings that a published command has with its own meaning."""
-OWN_DEFAULTS: dict[str, tuple[str, ...]] = {
-    "--adjust": ("leaderboard", "suite run", "mask-fairness assess"),
-    "--gallery": ("fhibe evaluate", "fhibe report"),
-    "--seed": ("happyfaces score",),
-    "--threads": ("mask-fairness train", "bias-bounty time"),
-    "--truth-boxes": ("mask-fairness assess", "mask-fairness make-data"),
-    "--truth-units": ("mask-fairness assess", "mask-fairness make-data"),
-}
-"""Commands with a default of their own for a setting: the protocol's, or the one that many pairs need."""
+OWN_DEFAULTS: dict[str, tuple[str, ...]] = {"--threads": ("mask-fairness train", "bias-bounty time")}
+"""Commands with a default of their own for a setting: the protocol's."""
 SEVERAL_MEANINGS: dict[str, str] = {
     "--baseline": "the rate of a plan, the earlier run of a gate",
-    "--crew": "a contest names all its crews, an entry its own",
-    "--data": "a dataset; where datasets of a run are (NAME=PATH); the run or table of a plan",
-    "--entry": "only entries of this package can be trained",
-    "--format": "the formats of tables, and those of datasets",
-    "--metric": "those of an audit; the only one of a plan and of a search",
     "--out": "what is written differs from command to command",
-    "--result-file": "what is written, and what is calibrated",
-    "--task": "the task of predictions; some tasks of a suite",
 }
 """Flags that are no settings and whose value differs between commands of one group."""
+LEFT = "None"
+"""The default of an option that a command leaves to what it calls: a suite has its own settings of an audit."""
 
 
 class Option(NamedTuple):
@@ -122,7 +106,7 @@ def test_an_option_of_a_setting_is_what_the_setting_says(flag: str) -> None:
         assert actual.help == option.annotation.__metadata__[0].help, command
         assert actual.kind == kind_of(option.annotation.__args__[0]), command
         if command not in OWN_DEFAULTS.get(flag, ()):
-            assert actual.default == repr(option.default), command
+            assert actual.default in (repr(option.default), LEFT), command
 
 
 def test_the_lists_have_no_more_than_there_is() -> None:
@@ -136,12 +120,51 @@ def test_the_lists_have_no_more_than_there_is() -> None:
         assert reason and len({(option.kind, option.help) for option in OPTIONS[flag].values()}) > 1, flag
 
 
+FORMER_FLAGS = [(command, *flags) for command, former in FORMER.items() for flags in former.items()]
+
+
+@pytest.mark.parametrize(("command", "former", "current"), FORMER_FLAGS)
+def test_a_former_flag_is_read_as_its_new_name(command: str, former: str, current: str, capsys) -> None:
+    assert command not in OPTIONS[former] and command in OPTIONS[current]
+    assert in_flags_of_today(command, [former, "a", f"{former}=b", "--", former]) == [
+        *(current, "a", f"{current}=b", "--"),
+        former,
+    ]
+    assert capsys.readouterr().err == f"{former} is now called {current}; both are read\n" * 2
+
+
+def test_a_former_flag_works(tmp_path, capsys) -> None:
+    """Of a setting, of a command of the tool's own, of a published system, and with `=`."""
+    from countenance.cli.app import run
+
+    assert run(["data", "export", "people:twins", "--format=folder", "--out", str(tmp_path / "twins")]) == 0
+    assert (tmp_path / "twins" / "labels.csv").is_file()
+    assert "--format is now called --layout; both are read" in capsys.readouterr().err
+    assert run(["plan", "--metric", "mean", "--effect", "d=.5"]) == 0
+    outputs = capsys.readouterr()
+    assert "78" in outputs.out and "--kind mean" in outputs.err
+    assert run(["plan", "--metric", "mean", "--baseline", ".9", "--data", "no.csv"]) == 2
+    assert "no.csv: no such file" in capsys.readouterr().err
+    words = ["--model", "haar", "--data", "people", "--out", "no", "--box-format", "x"]
+    assert run(["run", "face_localization", *words]) == 2
+    assert "error: --boxes is 'x', expected 'xyxy', 'xywh', " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("group", "name"), [(group, name) for group in GROUPS for name in group.names()])
 def test_messages_name_flags_on_the_command_line(group: Any, name: str) -> None:
     text = in_flags(OptionError(name, f"{name} is 0, and {name}s or 'a/{name}.csv' are no arguments"))
     python_only = option_of(group, name) is None
     shown = name if python_only else flag_of(group, name)
     assert text == f"{shown} is 0, and {name}s or 'a/{name}.csv' are no arguments"
+
+
+def test_a_message_names_the_flag_that_the_command_has(capsys) -> None:
+    """Predictions have `--prediction-units` where `--units` were those of the dataset."""
+    from countenance.cli.app import run
+
+    words = ["mask-fairness", "assess", "--dataset", "people", "--detector", "haar", "--out", "no"]
+    assert run([*words, "--prediction-units", "x"]) == 2
+    assert "error: --prediction-units is 'x', expected 'px' or 'rel'" in capsys.readouterr().err
 
 
 def test_a_message_about_several_settings_names_all_their_flags() -> None:

@@ -294,7 +294,7 @@ COMMANDS: dict[str, dict[str, list[str]]] = {
         "gate": ["gate", "run", "--policy", "gate.yaml", "--json", "out/gate.json"],
         "init": ["gate", "run", "--init"],
         "compare": ["compare", "other", "run", "--adjust", "holm", "--report", "out/compared.html", "-q"],
-        "leaderboard": ["leaderboard", "run", "other", "--out", "out/leaderboard.html"],
+        "leaderboard": ["leaderboard", "run", "other", "--report", "out/leaderboard.html"],
         "view": ["view", "run", "other", "--bundle", "out/bundle", "--no-browser"],
         "dry": ["purge", "run", "--subjects", "gone.txt", "--dry-run"],
         "purge": ["purge", "run", "--subjects", "gone.txt"],

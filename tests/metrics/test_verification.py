@@ -98,6 +98,17 @@ def test_the_interval_covers_the_rate_and_narrows():
     assert large.high - large.low < small.high - small.low
 
 
+def test_the_interval_of_few_people_holds_the_rate():
+    """Two people of three look alike: a fold without them accepts a pair that the threshold of a replicate refuses."""
+    draw, people = np.random.default_rng(76), np.repeat(np.arange(3), 2)
+    vectors = draw.normal(size=(6, 3)) + 0.7 * draw.normal(size=(3, 3))[people]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[0] = vectors[2] + 0.01 * draw.normal(size=3)
+    vectors[0] /= np.linalg.norm(vectors[0])
+    rate = validation_rate(vectors, people, replicates=400)
+    assert rate.low == 0 and rate.val == rate.high == pytest.approx(1 / 3)
+
+
 def test_no_pair_is_no_number():
     found = validation_rate(np.eye(3), np.array([0, 1, 2]))
     assert np.isnan(found.val)

@@ -67,6 +67,23 @@ def test_comparisons_list_every_setting_with_its_default(function):
 
 @pytest.mark.parametrize("name", ct.__all__)
 def test_every_public_name_is_what_it_says_and_teaches(name):
+    """What `help()` shows: an example that runs (a doctest); of a function also each argument, and what it raises."""
     value = getattr(ct, name)
     assert not inspect.ismodule(value)
-    assert inspect.getdoc(value)
+    text = value.__doc__ or ""
+    assert ">>> " in text
+    if inspect.isfunction(value):
+        parameters = inspect.signature(value).parameters
+        untold = [parameter for parameter in parameters if f"{parameter}" not in text.replace(">>> ", "")]
+        assert untold == [] and ("Error" in text or "raises nothing" in text)
+        assert all(one.annotation is not inspect.Parameter.empty for one in parameters.values())
+        assert inspect.signature(value).return_annotation is not inspect.Signature.empty
+        return
+    own = [member for member in vars(value) if not member.startswith("_")]
+    fields = getattr(value, "__dataclass_fields__", {})
+    methods = [
+        getattr(value, member)
+        for member in own
+        if member not in fields and (callable(getattr(value, member)) or isinstance(vars(value)[member], property))
+    ]
+    assert [method for method in methods if not inspect.getdoc(method)] == []

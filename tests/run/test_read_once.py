@@ -125,14 +125,32 @@ def opened_by_command(folder: Path, *arguments: str) -> dict[str, int]:
 OPTIONS = ("--model", "countenance.testing:DiscDetector", "--quiet")
 
 
-def test_a_command_reads_the_labels_once(tmp_path: Path) -> None:
+SUITE = """
+import countenance as ct
+
+DISCS = ct.Suite("discs", "Is every disc found?", tasks=(ct.SuiteTask("face_localization"),))
+"""
+
+
+@pytest.mark.parametrize("words", [["run", "face_localization"], ["suite", "run", "{folder}/discs.py:DISCS"]])
+def test_a_command_reads_the_labels_once(tmp_path: Path, words: list[str]) -> None:
     folder = write_small_dataset(tmp_path / "set", n=40, size=16)
-    arguments = ["run", "face_localization", "--data", str(folder), "--out", str(tmp_path / "run"), *OPTIONS]
+    (tmp_path / "discs.py").write_text(SUITE)
+    arguments = [word.format(folder=tmp_path) for word in words]
+    arguments += ["--data", str(folder), "--out", str(tmp_path / "run"), *OPTIONS]
     counts = opened_by_command(folder, *arguments)
     assert {Path(path).name: n for path, n in counts.items() if not path.endswith(".png")} == {
         "card.json": 1,
         "labels.csv": 1,
     }
+    assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_the_report_of_a_run_that_was_made_here_has_its_dataset(tmp_path: Path) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=20, size=16)
+    run = ct.evaluate(centre, "face_localization", folder, out=tmp_path / "run")
+    assert run.dataset() is run.dataset()
+    assert ct.Run(tmp_path / "run").dataset() is not run.dataset()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from countenance.cli.app import run as command
 from countenance.errors import InputError
-from countenance.run import read_audit
+from countenance.run import Run, read_audit
 from countenance.run.suite import Suite, SuiteTask, load_suite, suite_names
 
 FACES = Suite(
@@ -25,7 +25,7 @@ def test_several_tasks_leave_a_run_each_and_one_can_be_chosen(tmp_path):
     both = Suite("both", "?", tasks=(SuiteTask("face_localization"), SuiteTask("person_localization")))
     runs = both.run("people:portraits", "haar", tmp_path, limit=4, allow_mismatch=True)
     assert [run.path.name for run in runs] == ["face_localization", "person_localization"]
-    (one,) = both.run("people:portraits", "haar", tmp_path / "one", limit=4, task="face_localization")
+    (one,) = both.run("people:portraits", "haar", tmp_path / "one", limit=4, tasks="face_localization")
     assert one.manifest.task == "face_localization"
 
 
@@ -105,5 +105,39 @@ def test_tasks_by_value_and_by_code_have_their_own_names(tmp_path, monkeypatch):
         suite = Suite("both", "?", tasks=(SuiteTask(task), SuiteTask("face_localization")))
         runs = suite.run("people:portraits", "haar", tmp_path / "out", limit=4)
         assert [run.path.name for run in runs] == ["mine", "face_localization"]
-        (single,) = suite.run("people:portraits", "haar", tmp_path / "single", limit=4, task="mine")
+        (single,) = suite.run("people:portraits", "haar", tmp_path / "single", limit=4, tasks="mine")
         assert single.manifest.task == "mine"
+
+
+def test_a_suite_that_is_not_installed_has_its_sections_and_options(tmp_path, monkeypatch, capsys):
+    """Its page has its sections; an option of its task that is called like a setting is the task's; workers find it."""
+    text = """
+        import countenance as ct
+
+        class Limits(ct.Options):
+            limit: float = 5.0
+
+        def made(options):
+            def score(sample, answer):
+                return [ct.subject_row(sample, None) | {"m.few": float(len(answer) <= options.limit)}]
+            return ct.Task(
+                "few", "Are few faces found?", ct.Boxes, (ct.Metric("few", "share with few", "higher", headline=True),),
+                coerce=ct.to_boxes, score=score, options=options, make=made,
+            )
+
+        FEW = made(Limits())
+        OURS = ct.Suite(
+            "ours", "?", tasks=(ct.SuiteTask(f"{__file__}:FEW"),),
+            sections=lambda source: [("ours", "Our section", "<p>of our own</p>")],
+        )
+    """
+    (tmp_path / "ours.py").write_text(textwrap.dedent(text))
+    line = ["suite", "run", f"{tmp_path}/ours.py:OURS", "--data", "people:portraits", "--model", "haar", "-q"]
+    assert command([*line, "--limit", "6", "--option", "limit=0", "--out", str(tmp_path / "run")]) == 0
+    assert "exists in this program alone" not in capsys.readouterr().err
+    run = Run(tmp_path / "run")
+    assert run.manifest.dataset.images == 6 and run.manifest.options == {"limit": 0.0}
+    assert set(run.scores()["m.few"].to_pylist()) <= {0.0, 1.0} and 0.0 in run.scores()["m.few"].to_pylist()
+    assert "of our own" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert command([*line, "--option", "limits=0", "--out", str(tmp_path / "run")]) == 2
+    assert "no option 'limits' (did you mean limit?); its tasks have limit" in capsys.readouterr().err

@@ -1,8 +1,9 @@
-"""Every evaluation of every suite leaves a run that audit, report, verify and purge open."""
+"""Every evaluation of every suite leaves a run that audit, report, compare, gate, view, verify and purge open."""
 
 import csv
 import json
 import random
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,6 +234,20 @@ def named(scores: Any) -> set[str]:
     return {*scores["identity"].to_pylist(), *scores["sample"].to_pylist()}
 
 
+def _decided(place: Path, folder: Path, capsys: Any) -> None:
+    """Compare, gate and view open the run: it equals its copy, its own policy is read, and a viewer's pages show it."""
+    shutil.copytree(place, folder / "copy")
+    assert command(["compare", str(place), str(folder / "copy"), "--names", "first,second", "--quiet"]) == 0
+    assert "first → second" in capsys.readouterr().out
+    assert command(["gate", str(place), "--init"]) == 0
+    (folder / "gate.yaml").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert command(["gate", str(place), "--policy", str(folder / "gate.yaml")]) in (0, 1)
+    assert "gate" in capsys.readouterr().out
+    assert command(["view", str(place), "--bundle", str(folder / "pages")]) == 0
+    assert (folder / "pages" / "index.html").is_file()
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_run_of_a_suite_is_a_run_like_any_other(name, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
@@ -255,6 +270,7 @@ def test_the_run_of_a_suite_is_a_run_like_any_other(name, tmp_path, capsys, monk
     assert command(["report", str(place), "--gallery", "off"]) == 0
     assert command(["verify", str(place)]) == 0, "a page that is written again is still the run's own"
 
+    _decided(place, tmp_path, capsys)
     before = run.scores()
     person = case.person or before["identity"][0].as_py() or before["sample"][0].as_py()
     assert person in named(before)

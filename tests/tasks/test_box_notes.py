@@ -175,7 +175,7 @@ def test_the_command_says_what_another_reading_would_give(tmp_path, capsys, monk
     out = capsys.readouterr().out
     assert "note     0 of 30 faces were localised; read as xyxy, rel" in out and "30 of 30" in out
     assert "--boxes xyxy --units rel" in out
-    right = [*command, "--out", tmp_path / "right", "--box-format", "xyxy", "--units", "rel"]
+    right = [*command, "--out", tmp_path / "right", "--boxes", "xyxy", "--units", "rel"]
     assert run_command([str(part) for part in right]) == 0
     assert "note" not in capsys.readouterr().out
 

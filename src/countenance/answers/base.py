@@ -5,7 +5,7 @@ is wrong with an answer in one phrase, or None. Shapes are checked by the types,
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +13,21 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
-class Answer(Protocol):
+class Answer:
     """What every answer type can do."""
 
-    def to_row(self) -> dict[str, Any]: ...
+    def to_row(self) -> dict[str, Any]:
+        """The answer as plain values, the columns of the table in which it is stored."""
+        raise NotImplementedError
+
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self: ...
-    def problem(self, width: int, height: int) -> str | None: ...
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """The answer that `to_row` has stored."""
+        raise NotImplementedError
+
+    def problem(self, width: int, height: int) -> str | None:
+        """What is wrong with the answer for a picture of this size, in one phrase; None for a valid one."""
+        raise NotImplementedError
 
 
 def real(values: Any) -> Array:

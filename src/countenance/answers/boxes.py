@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countenance.answers.base import Array, no_text, real, table_rows
+from countenance.answers.base import Answer, Array, no_text, real, table_rows
 from countenance.answers.libraries import FromLibraries
 from countenance.metrics.readings import CORNERS, Reading, fitting, listed
 
 
 @dataclass(frozen=True)
-class Boxes(FromLibraries):
+class Boxes(FromLibraries, Answer):
     """Boxes x0, y0, x1, y1 in pixels, in any order, with scores and optional class labels.
 
     >>> Boxes([[0, 0, 4, 4]], [0.9]).to_row()
@@ -110,7 +110,7 @@ class Boxes(FromLibraries):
 
 
 @dataclass(frozen=True)
-class Identifications:
+class Identifications(Answer):
     """Boxes with scores of any size and, for each box, the identities that it may show with their similarities.
 
     Boxes are left, top, width, height: the numbers of the file, since x + w - x is not always w. Identities of the

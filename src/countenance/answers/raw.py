@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.errors import InputError
+from countenance.errors import ModelError
 
 
 def described(value: Any) -> str:
@@ -42,20 +42,20 @@ def first_field(answer: Any, names: tuple[str, ...], place: str) -> Any:
     for name in names:
         if isinstance(answer, Mapping) and name in answer:
             return answer[name]
-    raise InputError(f"{place}: the model returned {described(answer)}, expected a dict with {names[0]!r}")
+    raise ModelError(f"{place}: the model returned {described(answer)}, expected a dict with {names[0]!r}")
 
 
 def fields(answer: Any, names: tuple[str, ...], place: str) -> list[list[Any]]:
     """Fields of an answer as lists; the others may be missing only where the first is empty or None."""
     if not isinstance(answer, Mapping) or names[0] not in answer:
         expected = ", ".join(map(repr, names))
-        raise InputError(f"{place}: the model returned {described(answer)}, expected a dict with {expected}")
+        raise ModelError(f"{place}: the model returned {described(answer)}, expected a dict with {expected}")
     result = [items(answer.get(name), f"{place}: {name}") for name in names]
     for name, values in zip(names, result, strict=True):
         if name not in answer and result[0]:
-            raise InputError(f"{place}: the model returned {described(answer)}; {name!r} is missing")
+            raise ModelError(f"{place}: the model returned {described(answer)}; {name!r} is missing")
         if len(values) != len(result[0]):
-            raise InputError(f"{place}: {len(values)} {name} for {len(result[0])} {names[0]}; one for each")
+            raise ModelError(f"{place}: {len(values)} {name} for {len(result[0])} {names[0]}; one for each")
     return result
 
 
@@ -65,7 +65,7 @@ def items(value: Any, place: str) -> list[Any]:
         return []
     if isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0):
         return list(value)
-    raise InputError(f"{place} is {described(value)}, expected a list")
+    raise ModelError(f"{place} is {described(value)}, expected a list")
 
 
 def array(value: Any) -> NDArray[Any]:
@@ -82,9 +82,9 @@ def numbers(value: Any, place: str, expected: str) -> NDArray[np.float64]:
     try:
         result = np.asarray(plain(value), dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{place}: {words} is not {expected}") from None
+        raise ModelError(f"{place}: {words} is not {expected}") from None
     if not np.isfinite(result).all():
-        raise InputError(f"{place}: {words} holds a number that is not finite")
+        raise ModelError(f"{place}: {words} holds a number that is not finite")
     return result
 
 
@@ -96,7 +96,7 @@ def number(value: Any, place: str, expected: str = "a number") -> float:
     """
     result = numbers(value, place, expected)
     if result.size != 1:
-        raise InputError(f"{place}: {described(value)} is not {expected}")
+        raise ModelError(f"{place}: {described(value)} is not {expected}")
     return float(result.item())
 
 
@@ -104,7 +104,7 @@ def box(value: Any, place: str) -> list[float]:
     """The four corners of a box."""
     result = numbers(value, place, "a box [x0, y0, x1, y1]")
     if result.shape != (4,):
-        raise InputError(f"{place}: {result.size} numbers, expected a box [x0, y0, x1, y1]")
+        raise ModelError(f"{place}: {result.size} numbers, expected a box [x0, y0, x1, y1]")
     corners: list[float] = result.tolist()
     return corners
 
@@ -113,9 +113,9 @@ def mask(value: Any, place: str) -> NDArray[np.bool_]:
     """A mask of 0 and 1."""
     result = array(value)
     if result.ndim != 2 or result.dtype.kind not in "biuf":
-        raise InputError(f"{place}: {described(value)}, expected a boolean array of height × width")
+        raise ModelError(f"{place}: {described(value)}, expected a boolean array of height × width")
     if not ((result == 0) | (result == 1)).all():
-        raise InputError(f"{place}: a mask with other values than 0 and 1; apply your threshold to it")
+        raise ModelError(f"{place}: a mask with other values than 0 and 1; apply your threshold to it")
     return result.astype(bool)
 
 
@@ -124,7 +124,7 @@ def points(value: Any, place: str) -> list[list[float]]:
     result = numbers(value, f"{place}: keypoints", "a list of [x, y]")
     if result.ndim != 2 or result.shape[1] < 2:
         shape = "×".join(map(str, result.shape))
-        raise InputError(f"{place}: keypoints: {shape} numbers, expected a list of [x, y] for each person")
+        raise ModelError(f"{place}: keypoints: {shape} numbers, expected a list of [x, y] for each person")
     rows: list[list[float]] = result.tolist()
     return rows
 
@@ -133,5 +133,5 @@ def parts(answer: Any, place: str) -> list[dict[str, float]]:
     """The probability of each part, for each person."""
     if not isinstance(answer, (list, tuple)) or not all(isinstance(person, Mapping) for person in answer):
         result = described(answer)
-        raise InputError(f"{place}: the model returned {result}, expected a list with a dict of parts for each person")
+        raise ModelError(f"{place}: the model returned {result}, expected a list with a dict of parts for each person")
     return [{str(name): number(p, f"{place}: part {name!r}") for name, p in person.items()} for person in answer]

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countenance.answers.base import Array, real
+from countenance.answers.base import Answer, Array, real
 
 
 @dataclass(frozen=True)
-class Masks:
-    """Boolean masks of the image's size, one for each person found, with scores."""
+class Masks(Answer):
+    """Boolean masks of the image's size, one for each person found, with scores.
+
+    >>> len(Masks(np.ones((2, 4, 6), dtype=bool), scores=[0.9, 0.8]).scores)
+    2
+    """
 
     masks: NDArray[np.bool_]
     scores: Array
@@ -53,8 +57,12 @@ class Masks:
 
 
 @dataclass(frozen=True)
-class Keypoints:
-    """17 COCO keypoints for each person found: N × 17 × 3 (x, y, confidence)."""
+class Keypoints(Answer):
+    """17 COCO keypoints for each person found: N × 17 × 3 (x, y, confidence).
+
+    >>> Keypoints(np.zeros((2, 17, 2))).points.shape
+    (2, 17, 3)
+    """
 
     points: Array
     scores: Array
@@ -87,8 +95,12 @@ class Keypoints:
 
 
 @dataclass(frozen=True)
-class LabelMap:
-    """A class for every pixel, as a height × width array of small integers."""
+class LabelMap(Answer):
+    """A class for every pixel, as a height × width array of small integers.
+
+    >>> LabelMap(np.zeros((4, 6), dtype=np.uint8)).problem(width=4, height=4)
+    'a label map of (6, 4), the image is 4×4'
+    """
 
     classes: NDArray[np.uint8]
 
@@ -110,8 +122,12 @@ class LabelMap:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture that a model made: height × width × 3, 8 bits."""
+class Picture(Answer):
+    """A picture that a model made: height × width × 3, 8 bits.
+
+    >>> Picture(np.zeros((4, 6, 3), dtype=np.uint8)).problem(width=6, height=4) is None
+    True
+    """
 
     pixels: NDArray[np.uint8]
 

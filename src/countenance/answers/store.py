@@ -9,7 +9,7 @@ from countenance.answers.boxes import Boxes, Identifications
 from countenance.answers.shapes import Keypoints, LabelMap, Masks, Picture
 from countenance.answers.values import Age, Embedding, Labels, Parts, Scalars
 from countenance.decoding import decoding, read_parquet
-from countenance.errors import InputError
+from countenance.errors import RunError
 
 KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
@@ -67,9 +67,9 @@ def answers_from_table(table: Any, place: str) -> dict[str, Answer]:
     """The answers of a table by sample id; `place` names it in messages."""
     kind = KINDS.get((table.schema.metadata or {}).get(b"answer", b"").decode(errors="replace"))
     if kind is None:
-        raise InputError(f"{place}: does not say what kind of answers it holds; saved answers come from a run")
+        raise RunError(f"{place}: does not say what kind of answers it holds; saved answers come from a run")
     if "sample" not in table.column_names or not _is_text(table.schema.field("sample").type):
-        raise InputError(f"{place}: no column sample with names; saved answers come from a run")
+        raise RunError(f"{place}: no column sample with names; saved answers come from a run")
     with decoding(place, "file of answers"):
         return {row.pop("sample"): kind.from_row(row) for row in table.to_pylist()}
 
@@ -84,7 +84,7 @@ def read_answers(folder: Path) -> dict[str, Answer]:
     """Every answer in a folder of shards, by sample id; also a single file."""
     files = sorted(folder.glob("*.parquet")) if folder.is_dir() else [folder]
     if not files or not files[0].exists():
-        raise InputError(f"{folder}: holds no saved answers (*.parquet); run a model first")
+        raise RunError(f"{folder}: holds no saved answers (*.parquet); run a model first")
     answers: dict[str, Answer] = {}
     for file in files:
         answers.update(answers_from_table(read_parquet(file, file), str(file)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.errors import ModelError
 
 FINDS = {
     "face": "faces",
@@ -28,16 +28,16 @@ def to_finds(value: object, model: str) -> tuple[str, ...]:
     (('face',), ())
     >>> to_finds("faces", "mine")
     Traceback (most recent call last):
-    countenance.errors.InputError: model 'mine': finds 'faces' (did you mean face or face_parts?); there are face, ...
+    countenance.errors.ModelError: model 'mine': finds 'faces' (did you mean face or face_parts?); there are face, ...
     """
     if value is None or callable(value):  # a method of that name is something else
         return ()
     words: Sequence[object] = [value] if isinstance(value, str) else list(value) if isinstance(value, Sequence) else []
     if not words:
-        raise InputError(f"model {model!r}: finds is {value!r}, expected a word such as 'face', or several")
+        raise ModelError(f"model {model!r}: finds is {value!r}, expected a word such as 'face', or several")
     for word in words:
         if word not in FINDS:
-            raise InputError(
+            raise ModelError(
                 f"model {model!r}: finds {word!r}{near(str(word), list(FINDS))}; there are {', '.join(FINDS)}"
             )
     return tuple(str(word) for word in words)

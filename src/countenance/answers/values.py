@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from countenance.answers.base import Array, no_text, real
+from countenance.answers.base import Answer, Array, no_text, real
 
 
 @dataclass(frozen=True)
-class Labels:
-    """Attributes that a model predicts for an image, each as one word, optionally with a probability for each word."""
+class Labels(Answer):
+    """Attributes that a model predicts for an image, each as one word, optionally with a probability for each word.
+
+    >>> Labels({"gender": "woman"}, {"gender": {"woman": 0.9, "man": 0.1}}).values["gender"]
+    'woman'
+    """
 
     values: Mapping[str, str]
     probabilities: Mapping[str, Mapping[str, float]] | None = None
@@ -40,8 +44,12 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Parts:
-    """For each person found, the probability that each named body part is in the picture."""
+class Parts(Answer):
+    """For each person found, the probability that each named body part is in the picture.
+
+    >>> Parts(({"face": 0.9, "hand": 0.2},)).probabilities[0]["face"]
+    0.9
+    """
 
     probabilities: tuple[Mapping[str, float], ...]
 
@@ -65,8 +73,12 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Embedding:
-    """A vector that represents a face; None if the model found no face."""
+class Embedding(Answer):
+    """A vector that represents a face; None if the model found no face.
+
+    >>> Embedding(np.array([0.6, 0.8])).problem(width=64, height=64) is None
+    True
+    """
 
     vector: Array | None
 
@@ -84,7 +96,7 @@ class Embedding:
 
 
 @dataclass(frozen=True)
-class Age:
+class Age(Answer):
     """An age in years, optionally with a probability for each year 0, 1, 2, …; None if the model gave no age.
 
     >>> Age.of([0.0, 0.25, 0.75]).years
@@ -119,7 +131,7 @@ class Age:
 
 
 @dataclass(frozen=True)
-class Scalars:
+class Scalars(Answer):
     """Named real numbers for an image: the answer to a regression task, or the outputs of several heads.
 
     >>> Scalars({"weight_kg": 71.5}).to_row()

@@ -59,6 +59,11 @@ class Finding(BaseModel):
     counted as wrong. `failure_ratio` is the failure rate of the side that fails more, divided by that of the other.
     `small_group`: a side has fewer people than an all-clear or an approximation needs; it was tested by permutation.
     `role` is person or condition; `counted` says what n counts.
+
+    >>> import countenance as ct
+    >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
+    >>> [(f.group, f.versus, round(f.difference, 2), f.verdict) for f in ct.audit(rows, "sex", "found").findings][0]
+    ('f', 'm', -0.45, 'disparity')
     """
 
     model_config = ConfigDict(frozen=True)

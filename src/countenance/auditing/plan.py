@@ -65,15 +65,16 @@ def plan(
     comparison: str = "rest",
     min_n: int = 20,
 ) -> Plan:
-    """People and rows that each of `groups` equal groups needs so that an effect on one group is seen with this power.
+    """Returns the people and rows that each of `groups` equal groups needs to show an effect on one of them.
 
-    `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations, means).
-    Each group is compared with the rest (or with each other: `comparison="pairs"`), at α divided by the number of
-    comparisons, the strictest level of Holm; two groups are one comparison, and a mean takes two tests (mean and
-    ranks). Rows of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their
+    The effect is shown with this `power`. `metric` is a rate, of which the other groups have the rate `baseline`, or a
+    mean. `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations,
+    means). Each group is compared with the rest (or with each other: `comparison="pairs"`), at `alpha` divided by the
+    number of comparisons, the strictest level of Holm; two groups are one comparison, and a mean takes two tests (mean
+    and ranks). Rows of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their
     correlation `icc` (deff = 1 + (rows - 1)·icc). `sd` is the standard deviation of a mean's rows; if a group that is
     served worse also varies more, use that of this group. No group is smaller than `min_n` people, the least that an
-    audit needs.
+    audit needs. An effect that cannot be is an `InputError`.
 
     >>> plan(baseline=0.95, effect="h=.2", groups=2).n_per_group
     393

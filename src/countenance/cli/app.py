@@ -31,6 +31,7 @@ from countenance.cli import (
     uccs,
     viewing,
 )
+from countenance.cli.former_flags import in_flags_of_today
 from countenance.cli.help import leaves, with_help
 from countenance.cli.lines import Stopped, flushed, mute, note, say
 from countenance.cli.settings import Commands, in_flags
@@ -85,14 +86,18 @@ def _root(
 
 
 def refuse_repeats(command: Any) -> Any:
-    """The command, with every command below it refusing repeated options that take one value, and an empty --out."""
-    for _, leaf in leaves(command):
-        leaf.parse_args = partial(_parse, leaf, leaf.parse_args)
+    """The command, with every command below it refusing repeated options that take one value, and an empty --out.
+
+    Flags of earlier versions are read as those of today.
+    """
+    for path, leaf in leaves(command):
+        leaf.parse_args = partial(_parse, " ".join(path), leaf, leaf.parse_args)
     return command
 
 
-def _parse(leaf: Any, parse: Any, context: Any, arguments: list[str]) -> Any:
+def _parse(path: str, leaf: Any, parse: Any, context: Any, arguments: list[str]) -> Any:
     if not context.resilient_parsing:
+        arguments = in_flags_of_today(path, arguments)
         values, _, order = leaf.make_parser(context).parse_args(list(arguments))
         for option in leaf.params:
             countless = ("multiple", "is_flag", "count")  # -vv is -v twice, and meant so

@@ -18,9 +18,7 @@ By = Annotated[
         "age:quantiles4; * for an intersection). Default: every column of text or true/false with 2 to 30 values.",
     ),
 ]
-Metrics = Annotated[
-    str | None, typer.Option("--metric", help="Metrics to audit, with commas (default: the headline ones).")
-]
+Metrics = Annotated[str | None, typer.Option("--metric", help="Metrics, with commas (default: the headline ones).")]
 Alpha = Annotated[float, single(AuditFields, "alpha")]
 Better = Annotated[str | None, single(AuditFields, "better")]
 Depth = Annotated[int | None, single(AuditFields, "depth")]
@@ -90,6 +88,18 @@ def names_of(text: str | None) -> list[str] | None:
     (['a', 'b'], None)
     """
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def only_metric(text: str | None) -> str:
+    """The metric of a command that looks at one.
+
+    >>> only_metric("recall@0.5")
+    'recall@0.5'
+    """
+    names = names_of(text) or []
+    if len(names) != 1:
+        raise InputError(f"--metric {text or 'is missing'}: expected one metric of the run, or one column of the table")
+    return names[0]
 
 
 def cluster_of(text: str) -> str | list[str] | None:

@@ -400,12 +400,13 @@ def _run_sentences(finished: "Run", result: "Audit") -> str:
 
 def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> list[str]:
     """The verdict on a run, everyone's scores, and how many comparisons ended how."""
+    from countenance.report.numbers import plural
     from countenance.report.words import mark
 
     every, result = result, result.without_given()
     manifest = finished.manifest
     failed = f", {manifest['failed']} without a prediction" if manifest["failed"] else ""
-    images = f"{manifest['dataset']['images']} images of {manifest['dataset']['card']['name']}{failed}"
+    images = f"{plural(manifest['dataset']['images'], 'image')} of {manifest['dataset']['card']['name']}{failed}"
     short = _run_sentences(finished, result)
     scores = f": {overall_words(result)}" if result.overall else ""
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"

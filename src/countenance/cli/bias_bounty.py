@@ -9,7 +9,7 @@ import typer
 from countenance.cli.audit_options import Quiet
 from countenance.cli.lines import note, say
 from countenance.cli.settings import Commands, single
-from countenance.cli.shared_options import Device, Json, Seed, Threads
+from countenance.cli.shared_options import Device, Json, Labels, Seed, Threads
 from countenance.errors import InputError
 from countenance.settings import EngineSettings
 
@@ -18,18 +18,10 @@ REPLACE = "Hand in again under the same name: the latest counts, the earlier one
 app = Commands("Run a bias bounty: entries label skin tone, age and gender; accuracy, disparity and speed are scored.")
 
 ENTRY = typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
-TrainedEntry = Annotated[str, ENTRY]
+Entry = Annotated[str, ENTRY]
 DATA = typer.Option(help="A folder in the challenge's layout: train, test and holdout with their labels.")
 NAME = typer.Option(help="The entry's name on the leaderboard (default: its own).")
 Replicates = Annotated[int, typer.Option(min=100, help="Bootstrap replicates.")]
-
-
-class EntryName(StrEnum):
-    """The entries that can be trained here."""
-
-    baseline = "baseline"
-    better = "better"
-    unsupervised = "unsupervised"
 
 
 class Kind(StrEnum):
@@ -68,7 +60,7 @@ def make_data(
 @app.command()
 def train(
     *,
-    entry: Annotated[EntryName, typer.Option(help="Which entry to train.")],
+    entry: Entry,
     data: Annotated[Path, DATA],
     out: Annotated[Path, typer.Option(help="Where the entry goes: entry.json and ONNX files.")],
     device: Device,
@@ -77,14 +69,14 @@ def train(
     seed: Seed,
     quiet: Quiet = False,
 ) -> None:
-    """Train an entry on the train part and export it to ONNX (needs the extra `torch`)."""
+    """Train a shipped entry on the train part and export it to ONNX (needs the extra `torch`)."""
     from functools import partial
 
     from countenance.cli.progress import progress
     from countenance.suites.bias_bounty.training import EntryTraining, train_entry
 
     how = EntryTraining(device, epochs, threads, seed)
-    trained = train_entry(entry.value, data, out, how, progress=partial(progress, quiet=quiet))
+    trained = train_entry(entry, data, out, how, progress=partial(progress, quiet=quiet))
     threads = trained["training"]["threads"]
     where = (
         f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else trained["training"]["device"]
@@ -96,7 +88,7 @@ def train(
 @app.command()
 def predict(
     *,
-    entry: TrainedEntry,
+    entry: Entry,
     images: Annotated[Path, typer.Option(help="A folder with labels.csv (its names are used), or of images alone.")],
     out: Annotated[Path, typer.Option(help="The predictions, with the columns of labels.csv.")],
     threads: Threads,
@@ -119,7 +111,7 @@ def predict(
 @app.command()
 def score(
     *,
-    labels: Annotated[Path, typer.Option(help="The truth: name,skin_tone,gender,age; empty is unlabelled.")],
+    labels: Labels,
     predictions: Annotated[Path, typer.Option(help="The answers, with the same columns.")],
     nonfaces: Annotated[Path | None, typer.Option(help="Names of known non-faces, one on each line.")] = None,
     identities: Annotated[
@@ -135,14 +127,16 @@ def score(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write a run here.", metavar="RUN")] = None,
 ) -> None:
-    """Score predictions: accuracy, disparity and Score₁ with intervals, and randomness on non-faces."""
+    """Score predictions by labels (name,skin_tone,gender,age): accuracy, disparity, Score₁, randomness on non-faces."""
     from countenance.data.adapters.bias_bounty_files import Truth
     from countenance.files import write_json
     from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, read_pair, score_difference
     from countenance.suites.bias_bounty.printing import against_lines, score_lines
     from countenance.suites.bias_bounty.scoring import Draws, score_tables
 
-    files = (labels, nonfaces, identities)
+    if not labels or len(labels) > 1:
+        raise InputError("--labels: expected one table, such as bounty/holdout/labels.csv")
+    files = (Path(labels[0]), nonfaces, identities)
     truth, draws = Truth.read(*files), Draws(replicates=replicates, seed=seed)
     score_result = score_tables(truth, truth.predictions(predictions), draws)
     content, change_lines = score_result.to_json(), []
@@ -196,8 +190,9 @@ def open_(
     opens: Annotated[str | None, typer.Option(help="When the contest opens, such as 2026-11-15.")] = None,
     closes: Annotated[str | None, typer.Option(help="When the contest closes.")] = None,
     title: Annotated[str | None, typer.Option(help="What the contest is called on its page.")] = None,
-    crew: Annotated[
-        list[str] | None, typer.Option(help="A crew that takes part; may be repeated (default: everyone may).")
+    admit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CREW", help="A crew that takes part; may be repeated (default: everyone may)."),
     ] = None,
     entries_per_crew: Annotated[
         int | None, typer.Option(min=1, help="How many entries a crew may have on the board (default: any number).")
@@ -213,7 +208,7 @@ def open_(
         "title": title,
         "opens": opens,
         "closes": closes,
-        "crews": tuple(crew) if crew else None,
+        "crews": tuple(admit) if admit else None,
         "entries_per_crew": entries_per_crew,
     }
     changed = {name: value or None for name, value in named.items() if value is not None}
@@ -224,7 +219,7 @@ def open_(
 @app.command()
 def bundle(
     out: Annotated[Path, typer.Argument(help="The zip file to write.", metavar="FILE")],
-    entry: TrainedEntry,
+    entry: Entry,
     test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
     holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
     code: Annotated[str | None, typer.Option(help=CODE)] = None,
@@ -325,7 +320,7 @@ def leaderboard(
 
 @app.command("time")
 def time_(
-    entry: TrainedEntry,
+    entry: Entry,
     images: Annotated[Path, typer.Option(help="A folder with labels.csv (its names are used), or of images alone.")],
     json: Json = None,
     passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,

@@ -115,11 +115,11 @@ def _scored(entries: Sequence[str], task: str | None, data: str | None, stack: E
 
 def leaderboard(
     entries: Entries,
-    fields: Annotated[AuditFields, only(*COMPARED, adjust="holm")],
+    fields: Annotated[AuditFields, only(*COMPARED, "adjust")],
     metric: Metrics = None,
     by: By = None,
     names: Names = None,
-    out: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
+    report: Page = None,
     pdf: Pdf = None,
     json: Json = None,
     csv: Csv = None,
@@ -135,7 +135,7 @@ def leaderboard(
     from countenance.report.comparison import csv_of
     from countenance.report.leaderboard import write_leaderboard
 
-    _check(entries, [out, json, csv, pdf])
+    _check(entries, [report, json, csv, pdf])
     if site is not None:
         check_site(site)
     _check_pdf(pdf)
@@ -152,8 +152,8 @@ def leaderboard(
         write_json(json, ranking.to_dict())
     if csv is not None:
         csv.write_text(csv_of(ranking), encoding="utf-8", newline="")
-    if out is not None:
-        lines.append(f"page     {write_leaderboard(ranking, out).resolve()}")
+    if report is not None:
+        lines.append(f"page     {write_leaderboard(ranking, report).resolve()}")
     if site is not None:
         lines.append(f"site     {write_site(ranking, site).resolve()}")
     lines += _pdf_lines(ranking, pdf)

@@ -22,8 +22,8 @@ app = Commands("List, show, check, export and index datasets.")
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
 
 
-class DatasetFormat(StrEnum):
-    """The formats that a dataset can be written in."""
+class DatasetLayout(StrEnum):
+    """The layouts that a dataset can be written in."""
 
     coco = "coco"
     folder = "folder"
@@ -92,11 +92,11 @@ def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     reading: ReadingSettings,
-    format: Annotated[
-        DatasetFormat, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
-    ] = DatasetFormat.coco,
+    layout: Annotated[
+        DatasetLayout, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
+    ] = DatasetLayout.coco,
 ) -> None:
-    """Write a dataset in another format; reading it back gives the same truth."""
+    """Write a dataset in another layout; reading it back gives the same truth."""
     from countenance.data.adapters.coco import write_coco
     from countenance.data.adapters.folder import write_folder
     from countenance.files import staged
@@ -104,7 +104,7 @@ def export(
     dataset = _load(name, reading)
     with staged(out) as folder:
         folder.rmdir()  # the writers make it themselves
-        (write_coco if format is DatasetFormat.coco else write_folder)(dataset, folder)
+        (write_coco if layout is DatasetLayout.coco else write_folder)(dataset, folder)
     say(f"{len(dataset)} images in {out}")
 
 

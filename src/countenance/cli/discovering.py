@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from countenance.cli.audit_options import Alpha, Better
+from countenance.cli.audit_options import Alpha, Better, Metrics, only_metric
 from countenance.cli.lines import say, width
 from countenance.cli.places import is_run
 from countenance.cli.shared_options import Gallery, Json, Seed
@@ -19,12 +19,12 @@ def discover(
     table: Annotated[
         Any, typer.Argument(help="A run (folder or s3://…), or a table of rows (.parquet, .csv).", parser=place_of)
     ],
-    metric: Annotated[str, typer.Option(help="The metric that is worse in a slice.")],
     out: Annotated[Path, typer.Option(help="A folder for the page.")],
     better: Better,
     alpha: Alpha,
     seed: Seed,
     gallery: Gallery,
+    metric: Metrics = None,
     json: Json = None,
     embeddings: Annotated[
         Path | None,
@@ -52,6 +52,7 @@ def discover(
     check_writable([json])
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: a file, expected a folder")
+    metric = only_metric(metric)
     options: dict[str, Any] = {"better": better, "alpha": alpha, "seed": seed}
     run = Run(table, verified=not unverified) if is_run(table) and _has_run(table, MANIFEST) else None
     dataset, mode = None, "off"

@@ -15,7 +15,7 @@ from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.settings import Commands, only, with_settings
 from countenance.cli.shared_options import DatasetName, Gallery, ModelName, Pdf, Policy
-from countenance.cli.trust_options import Data, TrustCode, Unverified, audited_run, data_of
+from countenance.cli.trust_options import DataPlaces, TrustCode, Unverified, audited_run, data_of
 from countenance.errors import InputError
 from countenance.settings import AuditFields, DataSettings, EngineSettings, ModelSettings, RunSettings
 
@@ -95,7 +95,6 @@ def run(
         ),
         engine_settings.changed(progress=partial(progress, quiet=quiet), say=note),
     )
-    finished.loaded = dataset
     audit = _audit_and_report(finished, question, gallery, quiet=quiet)
     for tracker in trackers:
         say(f"logged   {tracker}: {log_run(finished, tracker)}")
@@ -205,14 +204,14 @@ def report(
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Write the evidence page instead: who was measured, and every measure.")
     ] = False,
-    data: Data = None,
+    data_at: DataPlaces = None,
     trust_code: TrustCode = False,
     unverified: Unverified = False,
 ) -> None:
     """Write the report of a run as a page or a PDF; the run directory is enough."""
     from countenance.report import write_pdf
 
-    finished = audited_run(run_directory, verified=not unverified, trust_code=trust_code, data=data_of(data))
+    finished = audited_run(run_directory, verified=not unverified, trust_code=trust_code, data=data_of(data_at))
     if pdf is not None:
         say(write_pdf(finished, pdf).resolve())
     if pdf is None or out is not None or evidence:

@@ -43,7 +43,7 @@ def build(
     official: Annotated[Path | None, typer.Option(help="The benchmark's folder: its list, its sets.")] = None,
     lfw: Annotated[Path | None, typer.Option(help="Folder of LFW originals.")] = None,
     people: Annotated[bool, typer.Option("--people", help="Use the embedded rendered people, no photos.")] = False,
-    pair: Annotated[
+    features: Annotated[
         str, typer.Option(help="With --people: smile+text, mask+text, smile+glasses, smile+background, smile+tone.")
     ] = "smile+text",
     seed: Seed,
@@ -57,8 +57,8 @@ def build(
     if people:
         from countenance.suites.happyfaces.people import build_people
 
-        count = build_people(out, pair=pair, seed=seed)
-        say(f"{count} pictures of rendered people ({pair}) in {out}")
+        count = build_people(out, pair=features, seed=seed)
+        say(f"{count} pictures of rendered people ({features}) in {out}")
         return
     if official is None or lfw is None:
         raise InputError("build: give --official DIR and --lfw DIR, or --people")
@@ -278,7 +278,7 @@ def ask(
     method: MethodName = "spatial",
     mix_rate: MixRate = 0.1,
     questions: Annotated[int, typer.Option(help="How many questions at most.", min=1)] = 40,
-    batch: Annotated[int, typer.Option(help="Questions between two fits.", min=1)] = 5,
+    fit_every: Annotated[int, typer.Option(help="Questions between two fits.", min=1)] = 5,
     seeds: Annotated[int, typer.Option(help="How many seeds.", min=1)] = 3,
     seed: Seed,
     interactive: Annotated[bool, typer.Option("--interactive", help="Ask you instead of reading the truth.")] = False,
@@ -296,7 +296,7 @@ def ask(
 
     _not_a_folder(json_)
     data = read_happyfaces(data_directory)
-    common: dict[str, Any] = {"method": method, "mix_rate": mix_rate, "questions": questions, "batch": batch}
+    common: dict[str, Any] = {"method": method, "mix_rate": mix_rate, "questions": questions, "batch": fit_every}
     try:
         if interactive:
             say("learning from the labelled photos; the questions follow")

@@ -27,7 +27,7 @@ EXAMPLES = {
     "purge": "countenance purge out/run --subjects withdrawn.txt --dry-run",
     "compare": "countenance compare out/old out/new --by skin_tone --report compare.html",
     "discover": "countenance discover out/haar --metric recall@0.5 --out out/slices --json slices.json",
-    "leaderboard": "countenance leaderboard out/a out/b out/c --out board.html",
+    "leaderboard": "countenance leaderboard out/a out/b out/c --report board.html",
     "gate": "countenance gate out/run --policy policy.yaml",
     "card": "countenance card out/run --out README.md",
     "export": "countenance export out/run --what groups --out groups.csv",
@@ -38,7 +38,7 @@ EXAMPLES = {
     "models list": "countenance models list",
     "data list": "countenance data list",
     "data show": "countenance data show people:portraits",
-    "data export": "countenance data export people:portraits --format coco --out faces",
+    "data export": "countenance data export people:portraits --layout coco --out faces",
     "data index": "countenance data index faces.tar --out manifest",
     "data check": "countenance data check faces",
     "data card": "countenance data card people:portraits --out README.md",
@@ -53,11 +53,11 @@ EXAMPLES = {
     "fhibe purge": "countenance fhibe purge out/fhibe --subjects withdrawn.txt",
     "uccs detect": "countenance uccs detect --data-directory uccs --result-file boxes.txt",
     "uccs recognize": "countenance uccs recognize --data-directory uccs --result-file scores.txt",
-    "uccs score": "countenance uccs score --result-file scores.txt --gallery gallery --probes probes",
+    "uccs score": "countenance uccs score --result-file scores.txt --temp-dir temp",
     "uccs make-data": "countenance uccs make-data --out uccs",
     "uccs evaluate-detector": "countenance uccs evaluate-detector --data-directory uccs --result-files boxes.txt",
     "uccs evaluate-recognizer": "countenance uccs evaluate-recognizer --data-directory uccs --result-files scores.txt",
-    "uccs calibrate": "countenance uccs calibrate --data-directory uccs --result-file s.txt --false-identifications 10",
+    "uccs calibrate": "countenance uccs calibrate --data-directory uccs --scores s.txt --false-identifications 10",
     "uccs check": "countenance uccs check scores.txt --data-directory uccs",
     "uccs evaluation": "countenance uccs evaluation --report report.html",
     "uccs baseline_detection": "countenance uccs baseline_detection --force",
@@ -103,7 +103,7 @@ COMMANDS = {
 """The commands of the first level, in sections."""
 
 OPTIONS = {
-    "The study": ("--effect", "--groups", "--rows-per-person", "--icc", "--cluster-deff", "--sd"),
+    "The study": ("--source", "--kind", "--effect", "--groups", "--rows-per-person", "--icc", "--cluster-deff", "--sd"),
     "What is compared": (
         *("--by", "--metric", "--where", "--given", "--depth", "--truth", "--pred", "--score", "--positive"),
         *("--cluster", "--comparison", "--reference", "--pair", "--names", "--denominator", "--ordered"),

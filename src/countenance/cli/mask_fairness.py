@@ -27,8 +27,8 @@ from countenance.settings.box_words import Form, Units
 app = Commands("Mask fairness: do mask detectors find and judge faces of every group equally well?")
 
 
-class DataFormat(StrEnum):
-    """The formats that `make-data` writes."""
+class MaskLayout(StrEnum):
+    """The layouts that `make-data` writes."""
 
     bafmd = "bafmd"
     yolo = "yolo"
@@ -36,8 +36,8 @@ class DataFormat(StrEnum):
     coco = "coco"
 
 
-TruthBoxes = Annotated[Form, single(DataSettings, "truth_boxes", "--truth-boxes", "--box-format")]
-TruthUnits = Annotated[Units, single(DataSettings, "truth_units", "--truth-units", "--units")]
+TruthBoxes = Annotated[Form | None, single(DataSettings, "truth_boxes")]
+TruthUnits = Annotated[Units | None, single(DataSettings, "truth_units")]
 PredictedBoxes = Annotated[Form | None, single(ModelSettings, "box_format", "--boxes", "--prediction-format")]
 PredictedUnits = Annotated[Units | None, single(ModelSettings, "units", "--prediction-units")]
 Dataset = Annotated[
@@ -78,8 +78,8 @@ def assess(
     by: By = None,
     boxes: PredictedBoxes,
     prediction_units: PredictedUnits,
-    truth_boxes: TruthBoxes = "cxcywh",
-    truth_units: TruthUnits = "rel",
+    truth_boxes: TruthBoxes,
+    truth_units: TruthUnits,
     classes: ClassesOption = None,
     attributes: Annotated[Path | None, typer.Option(help="A folder or raw BAFMD: its CSV of attributes.")] = None,
     split: Split = None,
@@ -99,6 +99,7 @@ def assess(
 
     from countenance.cli.progress import progress
     from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
+    from countenance.data.reading.box_readings import YOLO
     from countenance.metrics.readings import Reading
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assessment_run import assess as run_assessment
@@ -110,7 +111,8 @@ def assess(
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    truth_settings = ReadingOptions(Reading(truth_boxes, truth_units), own, attributes, only_present, split)
+    reading = Reading(truth_boxes or YOLO.form, truth_units or YOLO.units)
+    truth_settings = ReadingOptions(reading, own, attributes, only_present, split)
     data = load_mask_data(dataset, data_directory, truth_settings)
     box_settings: dict[str, Any] = {"box_format": boxes, "units": prediction_units}
     model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **box_settings)
@@ -177,31 +179,34 @@ def recipe(
 
 @app.command("make-data")
 def make_data(
+    *,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     dataset: Dataset = "people:portraits",
     data_directory: Directory = None,
-    format: Annotated[DataFormat, typer.Option(help="How boxes are written.")] = DataFormat.bafmd,
+    layout: Annotated[MaskLayout, typer.Option(help="How boxes are written.")] = MaskLayout.bafmd,
     split: Split = None,
-    truth_boxes: TruthBoxes = "cxcywh",
-    truth_units: TruthUnits = "rel",
+    truth_boxes: TruthBoxes,
+    truth_units: TruthUnits,
     classes: ClassesOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
     from countenance.cli.progress import progress
     from countenance.data.adapters.mask_fairness import ReadingOptions, load_mask_data
+    from countenance.data.reading.box_readings import YOLO
     from countenance.files import staged
     from countenance.metrics.readings import Reading
     from countenance.suites.mask_fairness.made_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    truth_settings = ReadingOptions(Reading(truth_boxes, truth_units), _classes(classes), split=split)
+    reading = Reading(truth_boxes or YOLO.form, truth_units or YOLO.units)
+    truth_settings = ReadingOptions(reading, _classes(classes), split=split)
     loaded = load_mask_data(dataset, data_directory, truth_settings).dataset
     for text in loaded.notes:
         note(text)
     with staged(out) as folder, progress("writing", len(loaded), quiet=quiet) as step:
-        faces = write(loaded, folder, format.value, step)
+        faces = write(loaded, folder, layout.value, step)
     say(f"{faces} faces in {out}")
 
 

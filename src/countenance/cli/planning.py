@@ -1,12 +1,13 @@
 """`countenance plan` and `calibration`: how many people an assessment needs, what data can see, how verdicts held."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from countenance.cli.audit_options import By, attributes_of, audit_arguments
-from countenance.cli.lines import say, width
+from countenance.cli.audit_options import By, Metrics, attributes_of, audit_arguments, only_metric
+from countenance.cli.lines import note, say, width
 from countenance.cli.settings import only
 from countenance.cli.shared_options import Json
 from countenance.cli.tables import fitted
@@ -14,14 +15,32 @@ from countenance.errors import InputError
 from countenance.settings import AuditFields
 
 
+class StatisticKind(StrEnum):
+    """What a study without data compares."""
+
+    rate = "rate"
+    mean = "mean"
+
+
+def _statistic(kind: StatisticKind, metric: str | None) -> str:
+    """What a study without data compares; earlier versions took it from --metric."""
+    if metric is None:
+        return kind.value
+    if metric not in list(StatisticKind):
+        raise InputError(f"--metric {metric}: name the run or table that has it with --source")
+    note(f"without --source, --metric {metric} is now called --kind {metric}; both are read")
+    return metric
+
+
 def plan(
     fields: Annotated[AuditFields, only("alpha", "power", "where", "cluster", "delta", "adjust")],
-    metric: Annotated[str, typer.Option(help="rate or mean; with --data, a metric of the table.")] = "rate",
+    metric: Metrics = None,
+    kind: Annotated[StatisticKind, typer.Option(help="What a plan without --source is about.")] = StatisticKind.rate,
     baseline: Annotated[float, typer.Option(help="The expected rate of the other groups.")] = 0.95,
     effect: Annotated[
         str | None,
         typer.Option(
-            help="The gap to see: diff=.05, Cohen's h=.2 or, for a mean, d=.3 (default: h=.2 or, with --data, delta)."
+            help="The gap to see: diff=.05, Cohen's h=.2 or, for a mean, d=.3 (default: h=.2 or, with --source, delta)."
         ),
     ] = None,
     groups: Annotated[int, typer.Option(min=2, max=1_000_000, help="How many groups are compared.")] = 2,
@@ -34,7 +53,7 @@ def plan(
         typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of --cluster-deff)."),
     ] = None,
     sd: Annotated[float, typer.Option(help="Standard deviation of the rows, in the units of the mean.")] = 1.0,
-    data: Annotated[
+    source: Annotated[
         Path | None, typer.Option(help="A run directory or table; says how small a gap it can show.")
     ] = None,
     by: By = None,
@@ -42,13 +61,12 @@ def plan(
     """Say how many people or rows each group of a study needs, or how small a gap the data at hand can show."""
     from countenance.auditing import plan as make_plan
 
-    if data is None:
-        if metric not in ("rate", "mean"):
-            raise InputError(f"plan: metric {metric!r}, expected rate or mean (or name the table with --data)")
+    if source is None:
+        statistic = _statistic(kind, metric)
         study = make_plan(
-            metric=metric,
+            metric=statistic,
             baseline=baseline,
-            effect=effect or ("h=.2" if metric == "rate" else "d=.2"),
+            effect=effect or ("h=.2" if statistic == "rate" else "d=.2"),
             groups=groups,
             deff=cluster_deff,
             rows_per_unit=rows_per_person,
@@ -61,10 +79,10 @@ def plan(
         return
     from countenance.auditing import plan_for
 
-    table = data / "scores.parquet" if data.is_dir() else data
+    table = source / "scores.parquet" if source.is_dir() else source
     if not table.exists():
         raise InputError(f"{table}: no such file; give a run directory or a table (.parquet, .csv)")
-    rows = plan_for(table, attributes_of(by), metric, effect=effect, **audit_arguments(fields))
+    rows = plan_for(table, attributes_of(by), only_metric(metric), effect=effect, **audit_arguments(fields))
     if not rows:
         say("no group can be tested: the table has no units of this metric")
     for row in rows:

@@ -7,7 +7,7 @@ import typer
 
 from countenance.cli.lines import say
 from countenance.cli.places import RunPlace
-from countenance.cli.trust_options import Data, TrustCode, data_of
+from countenance.cli.trust_options import DataPlaces, TrustCode, data_of
 from countenance.errors import InputError
 
 MOST_NAMED = 10
@@ -37,7 +37,7 @@ def purge(
         bool,
         typer.Option("--dry-run", help="Change nothing; list the files that would change and those that would stay."),
     ] = False,
-    data: Data = None,
+    data_at: DataPlaces = None,
     trust_code: TrustCode = False,
 ) -> None:
     """Remove people who withdrew from a run, and recompute its scores, results, findings and reports."""
@@ -47,7 +47,7 @@ def purge(
     from countenance.run.subjects import read_subjects
 
     done = remove(
-        run, read_subjects(subjects), rewrite_pages, dry_run=dry_run, trust_code=trust_code, data=data_of(data)
+        run, read_subjects(subjects), rewrite_pages, dry_run=dry_run, trust_code=trust_code, data=data_of(data_at)
     )
     people, images = plural(done.people, "person", "people"), plural(done.images, "image")
     say(f"{'would remove' if dry_run else 'removed'} {people}, {images} and {plural(done.rows, 'row')} from {run}")

@@ -169,7 +169,12 @@ def _single_option(parameter: inspect.Parameter, hint: Any, chosen: SingleSettin
 
 def _settings(group: type[SettingsModel], values: dict[str, Any], flags: Sequence[str] = ()) -> SettingsModel:
     """The settings that options were given for; a word of earlier versions is read with a note."""
-    settings = group(**{name: value for name, value in values.items() if value is not None})
+    try:
+        settings = group(**{name: value for name, value in values.items() if value is not None})
+    except OptionError as error:
+        if not flags:
+            raise
+        raise InputError(str(error).replace(error.argument, flags[0])) from None
     for name, value in values.items():
         read = getattr(settings, name)
         if isinstance(value, str) and isinstance(read, str) and read != value:
@@ -188,7 +193,7 @@ def option_of(group: type[SettingsModel], name: str, spellings: Sequence[str] = 
     if default is None or shown.get("repeated") or not isinstance(default, PLAIN):
         kind, default = kind | None, None
     usual = shown.get("flag") or f"--{name.replace('_', '-')}"
-    flags = list(spellings) or [flag for flag in (usual, shown.get("short"), shown.get("old")) if flag]
+    flags = list(spellings) or [flag for flag in (usual, shown.get("short")) if flag]
     if kind is bool and not shown.get("flag"):
         flags[0] = f"{flags[0]}/--no-{name.replace('_', '-')}"
     option = typer.Option(*flags, help=_help(field), rich_help_panel=title(group))

@@ -51,7 +51,7 @@ def run(
     engine_settings: EngineSettings,
     fields: Annotated[AuditFields, only("depth", "delta", adjust=None)],
     gallery: Gallery,
-    task: Annotated[str | None, typer.Option(help="Only these tasks of the suite, with commas.")] = None,
+    tasks: Annotated[str | None, typer.Option(help="Only these tasks of the suite, with commas.")] = None,
     by: By = None,
     metric: Metrics = None,
     option: task_options.More = None,
@@ -64,12 +64,12 @@ def run(
     from countenance.run import read_audit
     from countenance.run.suite import load_suite
 
-    chosen = {"task": names_of(task), "by": attributes_of(by), "metrics": names_of(metric)}
+    chosen = {"tasks": names_of(tasks), "by": attributes_of(by), "metrics": names_of(metric)}
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     options |= audit_arguments(fields)
     for settings in (model_settings, data_settings, run_settings, engine_settings):
         options |= _changed(settings)
-    options |= task_options.pairs(option) | {"progress": partial(progress, quiet=quiet), "say": note}
+    options |= {"options": task_options.pairs(option), "progress": partial(progress, quiet=quiet), "say": note}
     for finished in load_suite(name).run(data, model, out, **options):
         page = write_page(finished, gallery=gallery)
         for line in run_lines(finished, read_audit(finished), width()):

@@ -20,10 +20,10 @@ Unverified = Annotated[
 TrustCode = Annotated[
     bool, typer.Option("--trust-code", help="Import the code of a custom task that the run names (module:attr).")
 ]
-Data = Annotated[
+DataPlaces = Annotated[
     list[str] | None,
     typer.Option(
-        "--data",
+        "--data-at",
         help="Where the dataset of a run from another machine is: NAME=PATH (may be repeated).",
         metavar="NAME=PATH",
     ),
@@ -37,13 +37,13 @@ def data_of(pairs: Sequence[str] | None) -> dict[str, str]:
     ({'faces': '/data/faces'}, {})
     >>> data_of(["faces"])
     Traceback (most recent call last):
-    countenance.errors.InputError: --data 'faces': expected NAME=PATH, the name of a run's dataset and where it is
+    countenance.errors.InputError: --data-at 'faces': expected NAME=PATH, the name of a run's dataset and where it is
     """
     places = {}
     for text in pairs or ():
         name, equals, place = text.partition("=")
         if not (equals and name.strip() and place.strip()):
-            raise InputError(f"--data {text!r}: expected NAME=PATH, the name of a run's dataset and where it is")
+            raise InputError(f"--data-at {text!r}: expected NAME=PATH, the name of a run's dataset and where it is")
         places[name.strip()] = place.strip()
     return places
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import typer
 
 from countenance.cli.lines import say
-from countenance.cli.trust_options import Data, Unverified, data_of
+from countenance.cli.trust_options import DataPlaces, Unverified, data_of
 from countenance.errors import InputError, MissingExtra
 from countenance.storage import place_of
 
@@ -41,7 +41,7 @@ def view(
     bundle: Annotated[
         Path | None, typer.Option(help="Write a static copy into this folder instead, for a web server or CI.")
     ] = None,
-    data: Data = None,
+    data_at: DataPlaces = None,
     unverified: Unverified = False,
 ) -> None:
     """Look at runs in a browser: findings, groups, rows and pictures, on this machine alone."""
@@ -55,12 +55,12 @@ def view(
     from countenance.view.privacy import Privacy
     from countenance.view.token import Token, make_token
 
-    named = data_of(data)
+    named = data_of(data_at)
     library, privacy = Library(places, verified=not unverified, data=named), Privacy(show_faces)
     summaries = library.summaries()
     for name in named:
         if not any(name in (summary.dataset, summary.source) for summary in summaries):
-            say(f"note     --data {name}: no run here was made on a dataset of that name", err=True)
+            say(f"note     --data-at {name}: no run here was made on a dataset of that name", err=True)
     if show_faces:
         _record(library, privacy)
     if bundle is not None:

@@ -14,7 +14,11 @@ AssignedBy = Literal["self-reported", "annotated", "rendered", "predicted", "unk
 
 
 class AttributeCard(BaseModel):
-    """One attribute: who assigned it, what it means, and the values it may take in their order."""
+    """One attribute: who assigned it, what it means, and the values it may take in their order.
+
+    >>> AttributeCard(assigned_by="annotated", ordered=("small", "medium", "large")).ordered
+    ('small', 'medium', 'large')
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     assigned_by: AssignedBy = "unknown"

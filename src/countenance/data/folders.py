@@ -21,7 +21,7 @@ from countenance.data.labels.labelled_pictures import (
 from countenance.data.labels.people import LabelOptions
 from countenance.data.labels.picture_files import picture_files_kind
 from countenance.data.sample import Dataset
-from countenance.errors import InputError, OptionError
+from countenance.errors import DataError, InputError, OptionError
 
 COCO_FILES = ("annotations.json", "_annotations.coco.json")
 NO_TABLES = frozenset(
@@ -185,7 +185,7 @@ def _is_other_table(path: Path, labels: Sequence[Path]) -> bool:
 def no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
     """A dataset that is no COCO file; categories chosen for it are a mistake."""
     if categories is not None:
-        raise InputError(f"{name}: --categories is for COCO files, and this is not one; leave it out")
+        raise DataError(f"{name}: --categories is for COCO files, and this is not one; leave it out")
     return dataset
 
 
@@ -196,7 +196,7 @@ def coco_file(root: Path) -> Path | None:
         return usual
     inside = [path for path in sorted((root / "annotations").glob("*.json")) if _may_be_coco(path)]
     if len(inside) > 1:
-        raise InputError(
+        raise DataError(
             f"{root}: holds {len(inside)} COCO files ({', '.join(f'annotations/{path.name}' for path in inside[:4])}"
             f"{', …' if len(inside) > 4 else ''}); name the one that is meant"
         )
@@ -291,14 +291,14 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
         return read_dir(root, replace(reading, labels=tuple(tables)))
     if len(tables) > 1:
         names = [path.name for path in tables]
-        raise InputError(
+        raise DataError(
             f"{root}: holds {len(names)} tables about its pictures ({', '.join(names[:MOST_NAMED])}"
             f"{', …' if len(names) > MOST_NAMED else ''}); say which is meant: --labels {tables[0]} (or several)"
         )
     dataset = read_utk_names(pictures) or read_class_folders(pictures) or read_person_folders(pictures)
     if dataset is not None:
         return dataset
-    raise InputError(_no_labels(root, pictures))
+    raise DataError(_no_labels(root, pictures))
 
 
 def _no_labels(root: Path, pictures: PictureFolder) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from countenance.data import jpeg
 from countenance.decoding import regular_file, setting
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.storage import Missing, Storage, open_storage
 
 DEFAULT_MAX_PIXELS = 100_000_000
@@ -64,7 +64,14 @@ def same_pixels(first: str, two: str) -> bool:
 
 @dataclass(frozen=True)
 class LazyImage:
-    """A picture on disk, decoded by `load()`; nothing is read before that."""
+    """A picture on disk, decoded by `load()`; nothing is read before that.
+
+    >>> LazyImage(Path("faces/1.png")).path.name
+    '1.png'
+    >>> LazyImage(Path("faces/1.png")).load()
+    Traceback (most recent call last):
+    countenance.errors.DataError: faces/1.png: no such image
+    """
 
     path: Path
     offset: int = 0
@@ -76,6 +83,7 @@ class LazyImage:
         return decode(self.read_bytes(), str(self.path))
 
     def read_bytes(self) -> bytes:
+        """The bytes of the picture's file, or of its part of an archive."""
         regular_file(self.path)
         try:
             if self.length is None:
@@ -84,9 +92,9 @@ class LazyImage:
                 stream.seek(self.offset)
                 return stream.read(self.length)
         except FileNotFoundError:
-            raise InputError(f"{self.path}: no such image") from None
+            raise DataError(f"{self.path}: no such image") from None
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be read ({error.strerror})") from error
+            raise DataError(f"{self.path}: cannot be read ({error.strerror})") from error
 
     def size(self) -> tuple[int, int]:
         """Width and height as `load()` will give them, from the header alone."""
@@ -129,7 +137,7 @@ class UrlImage:
                 stream.seek(self.offset)
                 return bytes(stream.read(self.length))
         except Missing:
-            raise InputError(f"{self.url}: no such image") from None
+            raise DataError(f"{self.url}: no such image") from None
 
     def size(self) -> tuple[int, int]:
         return _upright_size(self.read_bytes(), self.url)
@@ -167,20 +175,28 @@ class EncodedImage:
 
 @dataclass(frozen=True)
 class ArrayImage:
-    """A picture already in memory, for datasets made in a program."""
+    """A picture already in memory, for datasets made in a program.
+
+    >>> ArrayImage(np.zeros((4, 6, 3), dtype=np.uint8)).size()
+    (6, 4)
+    """
 
     pixels: NDArray[np.uint8]
 
     def load(self) -> NDArray[np.uint8]:
+        """The pixels themselves."""
         return self.pixels
 
     def read_bytes(self) -> bytes:
+        """The bytes of the pixels, of which a picture in memory is hashed."""
         return self.pixels.tobytes()
 
     def size(self) -> tuple[int, int]:
+        """Width and height."""
         return int(self.pixels.shape[1]), int(self.pixels.shape[0])
 
     def format_problem(self) -> str | None:
+        """None: a picture in memory has no format."""
         return None
 
 
@@ -188,7 +204,7 @@ def _open(content: bytes, name: str) -> Any:
     from PIL import Image, UnidentifiedImageError
 
     if not content:
-        raise InputError(f"{name}: the file is empty")
+        raise DataError(f"{name}: the file is empty")
     limit = max_pixels()
     Image.MAX_IMAGE_PIXELS = None  # the limit below is ours, applied before any pixel is decoded
     try:
@@ -196,16 +212,16 @@ def _open(content: bytes, name: str) -> Any:
             warnings.simplefilter("ignore")
             picture = Image.open(io.BytesIO(content), formats=FORMATS)
     except UnidentifiedImageError:
-        raise InputError(f"{name}: not a picture in a known format ({', '.join(FORMATS)})") from None
+        raise DataError(f"{name}: not a picture in a known format ({', '.join(FORMATS)})") from None
     except Exception as error:
-        raise InputError(f"{name}: cannot be decoded ({error})") from error
+        raise DataError(f"{name}: cannot be decoded ({error})") from error
     width, height = picture.size
     if width * height > limit:
-        raise InputError(
+        raise DataError(
             f"{name}: {width}×{height} is more than {limit:,} pixels; set COUNTENANCE_MAX_PIXELS if you trust it"
         )
     if picture.mode not in MODES:
-        raise InputError(f"{name}: pixel format {picture.mode} is not supported; convert it to 8-bit RGB")
+        raise DataError(f"{name}: pixel format {picture.mode} is not supported; convert it to 8-bit RGB")
     return picture
 
 
@@ -216,7 +232,7 @@ def _upright_size(content: bytes, name: str) -> tuple[int, int]:
         try:
             turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         except Exception as error:  # for some formats this decodes the picture
-            raise InputError(f"{name}: damaged or truncated ({error})") from error
+            raise DataError(f"{name}: damaged or truncated ({error})") from error
     return (height, width) if turned else (width, height)
 
 
@@ -230,7 +246,7 @@ def decode(content: bytes, name: str = "image") -> NDArray[np.uint8]:
 
     >>> decode(b"", "a.png")
     Traceback (most recent call last):
-    countenance.errors.InputError: a.png: the file is empty
+    countenance.errors.DataError: a.png: the file is empty
     """
     from PIL import Image, ImageOps
 
@@ -248,7 +264,7 @@ def decode(content: bytes, name: str = "image") -> NDArray[np.uint8]:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"{name}: damaged or truncated ({error})") from error
+            raise DataError(f"{name}: damaged or truncated ({error})") from error
 
 
 def decode_small(content: bytes, least: float, name: str = "image") -> NDArray[np.uint8]:
@@ -270,7 +286,7 @@ def decode_small(content: bytes, least: float, name: str = "image") -> NDArray[n
                     picture.load()
                     return _to_rgb(ImageOps.exif_transpose(picture))
                 except Exception as error:
-                    raise InputError(f"{name}: damaged or truncated ({error})") from error
+                    raise DataError(f"{name}: damaged or truncated ({error})") from error
     return decode(content, name)
 
 

@@ -15,7 +15,7 @@ from countenance.data.card import DatasetCard
 from countenance.data.image import LazyImage, encode_png
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Sample, Subject
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 Corners = tuple[int, int, int, int]
 
@@ -162,7 +162,7 @@ def copy_image(sample: Sample, out: Path) -> str:
         file = f"images/{stem}{suffix}"
         target = _new_file(out, file, sample)
         if not sample.image.path.exists():
-            raise InputError(f"{sample.image.path}: no such image")
+            raise DataError(f"{sample.image.path}: no such image")
         shutil.copyfile(sample.image.path, target)
         return file
     file = f"images/{sample.id.removesuffix('.png')}.png"
@@ -174,6 +174,6 @@ def copy_image(sample: Sample, out: Path) -> str:
 def _new_file(out: Path, file: str, sample: Sample) -> Path:
     target = inside(out, file, f"sample {sample.id}")
     if target.exists():
-        raise InputError(f"sample {sample.id}: {file} is already another sample's picture; ids must be unique")
+        raise DataError(f"sample {sample.id}: {file} is already another sample's picture; ids must be unique")
     target.parent.mkdir(parents=True, exist_ok=True)
     return target

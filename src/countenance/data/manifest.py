@@ -21,7 +21,7 @@ from countenance.data.card import DatasetCard
 from countenance.data.image import EncodedImage, LazyImage, UrlImage, decode
 from countenance.data.sample import Floats, Rle, Sample, Subject
 from countenance.decoding import decoding, json_of, limited_memory, most_memory, open_parquet
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.storage import Missing, Storage, is_url, open_storage
 from countenance.storage.base import checked_name
 
@@ -68,10 +68,10 @@ class SampleManifest:
         """The samples of a range of rows of one partition."""
         expected = self.partitions[partition]
         if not 0 <= start <= stop <= expected.rows:
-            raise InputError(f"{self.storage.place}/{expected.name}: no rows {start} to {stop}; it has {expected.rows}")
+            raise DataError(f"{self.storage.place}/{expected.name}: no rows {start} to {stop}; it has {expected.rows}")
         file, place = self._file(expected.name), f"{self.storage.place}/{expected.name}"
         if file.count != expected.rows:
-            raise InputError(f"{place}: {file.count} rows, the manifest says {expected.rows}; make the manifest again")
+            raise DataError(f"{place}: {file.count} rows, the manifest says {expected.rows}; make the manifest again")
         with _one_line(place):
             return [self._sample(row, file, start + k) for k, row in enumerate(file.rows(start, stop))]
 
@@ -135,7 +135,7 @@ def _one_line(place: str) -> Iterator[None]:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
-        raise InputError(f"{place}: damaged ({what:.120}); make the manifest again") from error
+        raise DataError(f"{place}: damaged ({what:.120}); make the manifest again") from error
 
 
 class _PartitionFile:
@@ -146,7 +146,7 @@ class _PartitionFile:
         try:
             source = storage.open(name)
         except Missing:
-            raise InputError(f"{self.place}: missing; the manifest names it") from None
+            raise DataError(f"{self.place}: missing; the manifest names it") from None
         # From a store each read is a request: those for neighbouring columns and row groups become one.
         self.parquet = open_parquet(source, self.place, pre_buffer=is_url(storage.place))
         self.most = most_memory(source)
@@ -164,12 +164,12 @@ class _PartitionFile:
         """Refuse a file whose columns are not those that `data index` writes; older ones have no range of bytes."""
         result = self.parquet.schema_arrow
         if len(set(result.names)) < len(result.names):
-            raise InputError(f"{place}: two columns of one name; make the manifest again")
+            raise DataError(f"{place}: two columns of one name; make the manifest again")
         for expected in schema():
             have = result.field(expected.name).type if expected.name in result.names else None
             if have != expected.type and not (have is None and expected.name in ("offset", "length")):
                 what = f"column {expected.name} holds {have}" if have is not None else f"no column {expected.name}"
-                raise InputError(f"{place}: {what}, expected {expected.type}; make the manifest again")
+                raise DataError(f"{place}: {what}, expected {expected.type}; make the manifest again")
 
     def rows(self, start: int, stop: int) -> list[dict[str, Any]]:
         if stop <= start:
@@ -199,7 +199,7 @@ class _PartitionFile:
                 self.group = (group, self._content(group))
             result = self.group[1][row - int(self.starts[group])]
         if result is None:
-            raise InputError(f"row {row} of the manifest holds no picture")
+            raise DataError(f"row {row} of the manifest holds no picture")
         return result
 
     def _content(self, group: int) -> list[bytes | None]:
@@ -300,16 +300,16 @@ def read_manifest(place: str | Path | Storage) -> SampleManifest:
     try:
         index = json_of(storage.read(INDEX), where)
         if index["format"] > FORMAT:
-            raise InputError(f"{where}: made by a newer version (format {index['format']}); update countenance")
+            raise DataError(f"{where}: made by a newer version (format {index['format']}); update countenance")
         card = DatasetCard.model_validate(index["card"])
         partitions = tuple(_partition(entry, storage.place) for entry in index["partitions"])
         kinds = {str(name): str(kind) for name, kind in index["attributes"].items()}
         if any(partition.rows < 0 for partition in partitions) or sum(p.rows for p in partitions) > MOST_SAMPLES:
-            raise InputError(f"{where}: damaged (numbers of rows that cannot be right); make the manifest again")
+            raise DataError(f"{where}: damaged (numbers of rows that cannot be right); make the manifest again")
     except Missing:
-        raise InputError(f"{where}: missing; `countenance data index` makes a manifest") from None
+        raise DataError(f"{where}: missing; `countenance data index` makes a manifest") from None
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise InputError(f"{where}: damaged ({error}); make the manifest again") from error
+        raise DataError(f"{where}: damaged ({error}); make the manifest again") from error
     return SampleManifest(storage, card, kinds, partitions, index.get("source"))

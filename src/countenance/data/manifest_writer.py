@@ -16,7 +16,7 @@ from countenance.data.card import DatasetCard
 from countenance.data.image import ArrayImage, LazyImage, UrlImage, encode_png
 from countenance.data.manifest import FORMAT, INDEX, ROW_GROUP, Partition, SampleManifest, read_manifest, schema
 from countenance.data.sample import Sample, truth
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.files import to_json
 from countenance.scratch import temporary_file
 from countenance.storage import Storage, open_storage
@@ -85,7 +85,7 @@ class ManifestWriter:
         for sample in manifest:
             if _short(sample.id) in doubtful:
                 if sample.id in known:
-                    raise InputError(
+                    raise DataError(
                         f"dataset {self.card.name!r}: the id {sample.id!r} names several images; ids must be unique"
                     )
                 known.add(sample.id)

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from unicodedata import normalize
 
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 MOST_NAMED = 3
 
@@ -71,7 +71,7 @@ class ImageNames:
         taken: dict[str, str] = {}
         for name, result in self.by_file_name.items():
             if _without_suffix(taken.setdefault(result, name)) != _without_suffix(name):
-                raise InputError(
+                raise DataError(
                     f"{place}: {taken[result]} and {name} can both only mean {result}; name images as the dataset does"
                 )
         first = next(iter(self.by_file_name))

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from countenance.data.image import IMAGE_SUFFIXES
 from countenance.decoding import decoding, regular_file, setting
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.files import staged
 from countenance.scratch import scratch_folder
 
@@ -40,20 +40,20 @@ def inside(root: Path, name: str, place: str) -> Path:
     'set/a/b.png'
     >>> inside(Path("set"), "../../etc/passwd", "labels.csv row 2")
     Traceback (most recent call last):
-    countenance.errors.InputError: labels.csv row 2: '../../etc/passwd' leads out of the dataset folder; ...
+    countenance.errors.DataError: labels.csv row 2: '../../etc/passwd' leads out of the dataset folder; ...
     """
     pure = PurePosixPath(name.replace("\\", "/"))
     escapes = pure.is_absolute() or ".." in pure.parts or "\x00" in name or (name[1:2] == ":" and name[0].isalpha())
     if not name or escapes:
-        raise InputError(f"{place}: {name!r} leads out of the dataset folder; use a name inside it")
+        raise DataError(f"{place}: {name!r} leads out of the dataset folder; use a name inside it")
     path = root / pure
     if path.is_symlink() or any(path.parents[i].is_symlink() for i in range(len(pure.parts) - 1)):
         try:
             resolved = path.resolve()
         except (RuntimeError, OSError):
-            raise InputError(f"{place}: {name!r} is a link that leads nowhere") from None
+            raise DataError(f"{place}: {name!r} is a link that leads nowhere") from None
         if not resolved.is_relative_to(root.resolve()):
-            raise InputError(f"{place}: {name!r} is a link that leads out of the dataset folder")
+            raise DataError(f"{place}: {name!r} is a link that leads out of the dataset folder")
     return path
 
 
@@ -71,7 +71,7 @@ def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PIC
     result = next((path for path in tried if path.is_file()), None)
     if result is None:
         where = ", ".join(dict.fromkeys(str(path.parent) for path in tried))
-        raise InputError(f"{place}: no picture {name!r} in {where}")
+        raise DataError(f"{place}: no picture {name!r} in {where}")
     return result
 
 
@@ -105,7 +105,7 @@ def unpack(archive: Path, into: Path, *, limit: int | None = None) -> None:
     ):
         for count, member in enumerate(tar, 1):
             if count > MOST_MEMBERS:
-                raise InputError(f"{archive}: more than {MOST_MEMBERS:,} members; unpack it yourself if you trust it")
+                raise DataError(f"{archive}: more than {MOST_MEMBERS:,} members; unpack it yourself if you trust it")
             allowed.add(tarfile.BLOCKSIZE + member.size)
             _unpack_member(tar, member, folder, archive)
 
@@ -155,13 +155,13 @@ class Unpacking:
         """Take note of a member before it is unpacked, or of a block that was."""
         self.total += size
         if self.total > self.limit:
-            raise InputError(
+            raise DataError(
                 f"{self.archive}: unpacks to more than {self.limit:,} bytes; set COUNTENANCE_MAX_UNPACKED if you "
                 "trust it"
             )
         packed = self.archive.stat().st_size
         if self.total > SMALL and self.total > MOST_EXPANSION * packed:
-            raise InputError(
+            raise DataError(
                 f"{self.archive}: {packed:,} bytes that unpack to more than {MOST_EXPANSION} times as many, as no "
                 "pictures do; unpack it yourself if you trust it"
             )
@@ -175,8 +175,8 @@ def _unpack_member(tar: tarfile.TarFile, member: tarfile.TarInfo, into: Path, ar
         path.parent.mkdir(parents=True, exist_ok=True)
         source = tar.extractfile(member)
         if source is None:
-            raise InputError(f"{archive}: member {member.name!r} cannot be read")
+            raise DataError(f"{archive}: member {member.name!r} cannot be read")
         with source, path.open("wb") as target:
             shutil.copyfileobj(source, target)
     else:
-        raise InputError(f"{archive}: member {member.name!r} is neither a file nor a folder; links are not unpacked")
+        raise DataError(f"{archive}: member {member.name!r} is neither a file nor a folder; links are not unpacked")

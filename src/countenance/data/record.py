@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 Kind = TypeVar("Kind", bound=BaseModel)
 
@@ -16,13 +16,13 @@ def read_record(kind: type[Kind], path: Path, *, missing: str, wrong: str = "") 
     `missing` ends the error where there is no such file, `wrong` the one about a field: what to do then.
     """
     if not path.is_file():
-        raise InputError(f"{path}: no such file; {missing}")
+        raise DataError(f"{path}: no such file; {missing}")
     try:
         return kind.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise InputError(f"{path}: {place}: {first['msg']}{wrong}") from error
+        raise DataError(f"{path}: {place}: {first['msg']}{wrong}") from error
 
 
 class Record(BaseModel):

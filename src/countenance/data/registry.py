@@ -12,11 +12,12 @@ from countenance.data.reading.options import folder_and_options
 from countenance.data.sample import Dataset
 from countenance.data.tables import near
 from countenance.data.vocabulary import VOCABULARIES
-from countenance.errors import InputError, OptionError
+from countenance.errors import DataError, InputError, OptionError
 from countenance.files import exists
 from countenance.loading import is_code, load_code, plugins
 from countenance.settings.box_words import Form, Units
 from countenance.storage import is_url
+from countenance.text import kind_and_words
 
 OWN = ("bafmd", "coco", "fairface", "people", "voc", "yolo")
 """What this package reads by name; all but the people need a folder: `bafmd:FOLDER`."""
@@ -41,7 +42,7 @@ def load_dataset(
     truth_units: Units | None = None,
     root: str | Path | None = None,
 ) -> Dataset:
-    """A dataset from its name (`people`, `people:portraits`), a folder, a COCO file, a tar of either, or a manifest.
+    """The `Dataset` that `source` names: `people`, `people:portraits`, a folder, a COCO file, a tar, or a manifest.
 
     `module:attr` and `path.py:attr` name a `Dataset`, or a function that returns one. `labels` is a table (or
     several) beside a folder of pictures or beside any dataset: `load_dataset("photos", labels="my.csv")`; `columns`
@@ -50,11 +51,12 @@ def load_dataset(
     and Pascal VOC label files, that are people or faces: `face=1,person=18`. `truth_boxes` and `truth_units` say
     what boxes are, for a table and for a dataset whose name has these options (`bafmd:FOLDER?form=xywh&units=px`).
     `root` is a folder or tar that the renderer of the people wrote, read instead of the shipped people:
-    `load_dataset("people:natural", root="full.tar")`.
+    `load_dataset("people:natural", root="full.tar")`. `part` is the part of a dataset, as after the colon of its name.
+    What cannot be read is an `InputError` (a `DataError` names the file and the place).
 
     >>> load_dataset("peple")
     Traceback (most recent call last):
-    countenance.errors.InputError: 'peple' is neither a dataset's name (...people...) (did you mean people?) nor ...
+    countenance.errors.DataError: 'peple' is neither a dataset's name (...people...) (did you mean people?) nor ...
     """
     reading = FolderReading.of(categories, labels, columns, StatedBoxes(truth_boxes, truth_units), only_present)
     if isinstance(source, str | Path) and root is None and _is_folder(source):
@@ -112,7 +114,7 @@ def _without_labels(
     if isinstance(source, Dataset):
         return no_categories(source, categories, source.name)
     if not isinstance(source, str | Path):
-        raise InputError(f"data is a {type(source).__name__}, expected a dataset's name, a path or a Dataset")
+        raise DataError(f"data is a {type(source).__name__}, expected a dataset's name, a path or a Dataset")
     name, _, place = str(source).partition(":")
     if root is not None:
         return no_categories(_people_of(name, part or place or None, Path(root)), categories, name)
@@ -127,7 +129,7 @@ def _without_labels(
     path = Path(source)
     if not exists(path):
         names = dataset_names()
-        raise InputError(
+        raise DataError(
             f"{str(source)!r} is neither a dataset's name ({', '.join(names)}){near(name, names)} "
             "nor a path that exists; a reader is given as module:attr or path.py:attr"
         )
@@ -144,7 +146,7 @@ def _coco(place: str | None, categories: str | None) -> Dataset:
     file = path if path.is_file() else coco_file(path) if path.is_dir() else None
     if file is None:
         what = "holds no annotations.json and no annotations/*.json" if path.is_dir() else "no such file or folder"
-        raise InputError(f"{path}: {what}; name a COCO file or its folder: coco:FOLDER")
+        raise DataError(f"{path}: {what}; name a COCO file or its folder: coco:FOLDER")
     return read_coco(file, categories=categories or options.get("categories")).split(options.get("split"))
 
 
@@ -153,11 +155,11 @@ def _people_of(name: str, part: str | None, root: Path) -> Dataset:
     from countenance.data import people
 
     if name != "people":
-        raise InputError(
+        raise DataError(
             f"{name!r} with a root: only people (or people:PART) can be read from one; name the path itself"
         )
     if not exists(root):
-        raise InputError(f"{root}: no such folder or archive; build one with countenance-people (people/README.md)")
+        raise DataError(f"{root}: no such folder or archive; build one with countenance-people (people/README.md)")
     return people.load(part, unpacked(root) if root.is_file() else root)
 
 
@@ -177,7 +179,7 @@ def _by_name(name: str, part: str | None) -> Dataset:
     point = plugins("dataset")[name]
     loaded = point.load()(part)
     if not isinstance(loaded, Dataset):
-        raise InputError(f"dataset {name!r}: its plugin {point.value} returned {type(loaded).__name__}, not a Dataset")
+        raise DataError(f"dataset {name!r}: its plugin {point.value} returned {type(loaded).__name__}, not a Dataset")
     return loaded
 
 
@@ -194,12 +196,15 @@ def _from_code(name: str) -> Dataset:
         try:
             inspect.signature(loaded).bind()
         except TypeError:
-            raise InputError(f"dataset {name!r}: the function needs arguments; expected one that needs none") from None
-        loaded = loaded()
+            raise DataError(f"dataset {name!r}: the function needs arguments; expected one that needs none") from None
+        try:
+            loaded = loaded()
+        except InputError:
+            raise
+        except Exception as error:  # the user's own code
+            raise DataError(f"dataset {name!r}: the function failed ({kind_and_words(error)})") from error
     if not isinstance(loaded, Dataset):
-        raise InputError(
-            f"dataset {name!r}: that is a {type(loaded).__name__}, expected a Dataset or a function of one"
-        )
+        raise DataError(f"dataset {name!r}: that is a {type(loaded).__name__}, expected a Dataset or a function of one")
     return loaded
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.masks import Ints, compress, many_run_lengths, mask_runs, run_lengths
 
 FAR = 4
@@ -30,7 +30,7 @@ def read_counts(counts: Any, place: str) -> Ints:
             return run_lengths(counts)
         raise ValueError(f"counts is {type(counts).__name__}, expected COCO run lengths as text or numbers")
     except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"{place}: {error}") from None
+        raise DataError(f"{place}: {error}") from None
 
 
 def read_masks(values: Sequence[Any], places: Sequence[str], size: tuple[int, int] | None = None) -> list[Ints]:
@@ -41,12 +41,12 @@ def read_masks(values: Sequence[Any], places: Sequence[str], size: tuple[int, in
     """
     for value, place in zip(values, places, strict=True):
         if not isinstance(value, dict) or not isinstance(value.get("size"), list) or "counts" not in value:
-            raise InputError(f"{place}: {value!r:.60} is not a run-length mask with size and counts")
+            raise DataError(f"{place}: {value!r:.60} is not a run-length mask with size and counts")
         result = value["size"]
         if len(result) != 2 or not all(isinstance(n, int) and n > 0 for n in result):
-            raise InputError(f"{place}: size {result!r:.40}, expected [height, width]")
+            raise DataError(f"{place}: size {result!r:.40}, expected [height, width]")
         if size is not None and tuple(result) != size:
-            raise InputError(f"{place}: a mask of {result[1]}×{result[0]}, the picture is {size[1]}×{size[0]}")
+            raise DataError(f"{place}: a mask of {result[1]}×{result[0]}, the picture is {size[1]}×{size[0]}")
     counts = [value["counts"] for value in values]
     runs: list[Ints] = []
     if all(isinstance(text, str) for text in counts):
@@ -57,7 +57,7 @@ def read_masks(values: Sequence[Any], places: Sequence[str], size: tuple[int, in
     for value, lengths, place in zip(values, runs, places, strict=True):
         height, width = value["size"]
         if int(lengths.sum()) != height * width:
-            raise InputError(f"{place}: run lengths cover {int(lengths.sum())} pixels, the mask has {height * width}")
+            raise DataError(f"{place}: run lengths cover {int(lengths.sum())} pixels, the mask has {height * width}")
     return runs
 
 
@@ -82,7 +82,7 @@ def segmentation_counts(segmentation: Any, width: int, height: int, place: str) 
     if isinstance(segmentation, dict):
         size = segmentation.get("size")
         if size != [height, width]:
-            raise InputError(f"{place}: segmentation of size {size}, the picture is {height}×{width} (height, width)")
+            raise DataError(f"{place}: segmentation of size {size}, the picture is {height}×{width} (height, width)")
         return compress(read_masks([segmentation], [place])[0])
     try:
         polygons = [[float(v) for v in polygon] for polygon in segmentation]
@@ -92,7 +92,7 @@ def segmentation_counts(segmentation: Any, width: int, height: int, place: str) 
         if not all(math.isfinite(v) and abs(v) <= far for polygon in polygons for v in polygon):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
+        raise DataError(
             f"{place}: segmentation is no list of polygons [x, y, x, y, x, y, …] of numbers near the picture"
         ) from None
     return str(coco.merge(coco.frPyObjects(polygons, height, width))["counts"].decode())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.card import DatasetCard
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 
 Value = str | float | tuple[str, ...] | None
 """An attribute's value: a word, a number, several words, or not known."""
@@ -39,7 +39,11 @@ class Image(Protocol):
 
 @dataclass(frozen=True)
 class Rle:
-    """A binary mask as COCO run lengths (column by column), decoded when needed."""
+    """A binary mask as COCO run lengths (column by column), decoded when needed.
+
+    >>> Rle.encode(np.eye(3, dtype=bool)).decode().tolist()[0]
+    [True, False, False]
+    """
 
     height: int
     width: int
@@ -64,9 +68,17 @@ class Rle:
         return cls(mask.shape[0], mask.shape[1], rle["counts"].decode())
 
 
+PLACES = ("person_box", "face_box", "keypoints", "landmarks")
+"""Where a person is in an image: arrays of numbers, however they are given."""
+
+
 @dataclass(frozen=True)
 class Subject:
-    """One person in an image. Boxes are x0, y0, x1, y1 in pixels from the top-left corner."""
+    """One person in an image. Boxes are x0, y0, x1, y1 in pixels from the top-left corner.
+
+    >>> Subject("0", identity="ann", face_box=[10, 10, 40, 50], attributes={"gender": "woman"}).face_box
+    array([10., 10., 40., 50.])
+    """
 
     id: str
     identity: str | None = None
@@ -83,6 +95,15 @@ class Subject:
     scored: bool = True
     """False: no row is about the person, who is in the picture all the same: a box on them is no false alarm."""
 
+    def __post_init__(self) -> None:
+        for name in PLACES:
+            place = getattr(self, name)
+            if place is not None and not isinstance(place, np.ndarray):
+                try:
+                    object.__setattr__(self, name, np.asarray(place, dtype=np.float64))
+                except (TypeError, ValueError):
+                    raise DataError(f"subject {self.id!r}: {name} {place!r:.60}, expected numbers") from None
+
     @property
     def ignored(self) -> bool:
         """Whether this is a region that is not counted (a crowd, a poster, a mirror): its attribute `ignore` says yes.
@@ -98,7 +119,14 @@ class Subject:
 
 @dataclass(frozen=True)
 class Sample:
-    """One image and everything known about it."""
+    """One image and everything known about it.
+
+    >>> pixels = np.zeros((48, 64, 3), dtype=np.uint8)
+    >>> import countenance as ct
+    >>> sample = ct.Sample("portrait", ct.ArrayImage(pixels), 64, 48, (ct.Subject("0", face_box=(10, 10, 40, 40)),))
+    >>> sample.load().shape, len(sample.people)
+    ((48, 64, 3), 1)
+    """
 
     id: str
     image: Image
@@ -136,7 +164,7 @@ class Sample:
         content = self.image.read_bytes()
         result = hashlib.sha256(content).hexdigest()
         if self.sha256 and self.sha256 != result and not isinstance(self.image, ArrayImage):
-            raise InputError(f"{self.place}: the picture has changed since the dataset was made (its hash differs)")
+            raise DataError(f"{self.place}: the picture has changed since the dataset was made (its hash differs)")
         return content, result
 
     @property
@@ -181,6 +209,7 @@ class Dataset(Sequence[Sample]):
 
     @property
     def name(self) -> str:
+        """The name on its card."""
         return self.card.name
 
     def __len__(self) -> int:
@@ -210,7 +239,7 @@ class Dataset(Sequence[Sample]):
 
         >>> Dataset(DatasetCard(name="mine"), []).split("test")
         Traceback (most recent call last):
-        countenance.errors.InputError: dataset 'mine' has no split 'test'; it has no splits
+        countenance.errors.DataError: dataset 'mine' has no split 'test'; it has no splits
         """
         if name is None:
             return self
@@ -218,7 +247,7 @@ class Dataset(Sequence[Sample]):
         if not len(remaining):
             known = sorted({str(sample.attributes.get("split")) for sample in self.samples} - {"None"})
             there = f"it has {', '.join(known)}" if known else "it has no splits"
-            raise InputError(f"dataset {self.name!r} has no split {name!r}; {there}")
+            raise DataError(f"dataset {self.name!r} has no split {name!r}; {there}")
         return remaining
 
     def of(self, samples: Sequence[Sample], card: DatasetCard | None = None, notes: Sequence[str] = ()) -> "Dataset":

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from countenance.decoding import regular_file
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.text import printable
 from countenance.words import plain_float
 
@@ -18,14 +18,14 @@ def read_text(path: Path) -> str:
     try:
         content = regular_file(path).read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise DataError(f"{path}: no such file") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{path} line {line}: not UTF-8 text; save it as UTF-8") from None
+        raise DataError(f"{path} line {line}: not UTF-8 text; save it as UTF-8") from None
 
 
 def read_csv(
@@ -39,19 +39,19 @@ def read_csv(
     try:
         header = list(names) if names else [name.strip() for name in next(filter(None, reader))]
     except StopIteration:
-        raise InputError(f"{path}: the file is empty, expected a header line") from None
+        raise DataError(f"{path}: the file is empty, expected a header line") from None
     except csv.Error as error:
-        raise InputError(f"{path} line 1: {error}") from error
+        raise DataError(f"{path} line 1: {error}") from error
     other = next((sign for sign in (";", "\t") if len(header) == 1 and sign in header[0]), None)
     if other:
         named = "semicolons" if other == ";" else "tabs"
-        raise InputError(f"{path} line 1: columns separated by {named}, expected commas; export it as CSV with commas")
+        raise DataError(f"{path} line 1: columns separated by {named}, expected commas; export it as CSV with commas")
     twice = {name for name in header if header.count(name) > 1}
     if twice:
-        raise InputError(f"{path} line 1: column {sorted(twice)[0]!r} occurs twice")
+        raise DataError(f"{path} line 1: column {sorted(twice)[0]!r} occurs twice")
     for name in needed:
         if name not in header:
-            raise InputError(f"{path} line 1: no column {name!r}{near(name, header)}; expected {', '.join(needed)}")
+            raise DataError(f"{path} line 1: no column {name!r}{near(name, header)}; expected {', '.join(needed)}")
 
     def rows() -> Iterator[tuple[int, dict[str, str]]]:
         while True:
@@ -60,11 +60,11 @@ def read_csv(
             except StopIteration:
                 return
             except csv.Error as error:
-                raise InputError(f"{path} line {reader.line_num}: {error}") from error
+                raise DataError(f"{path} line {reader.line_num}: {error}") from error
             if not row:
                 continue
             if len(row) != len(header):
-                raise InputError(f"{path} line {reader.line_num}: {len(row)} fields, expected {len(header)}")
+                raise DataError(f"{path} line {reader.line_num}: {len(row)} fields, expected {len(header)}")
             yield reader.line_num, dict(zip(header, row, strict=True))
 
     return header, rows()
@@ -106,13 +106,13 @@ def finite_number(value: object, name: str, place: str) -> float:
 
     >>> finite_number("nan", "score", "scores.txt line 3")
     Traceback (most recent call last):
-    countenance.errors.InputError: scores.txt line 3: score is 'nan', expected a finite number
+    countenance.errors.DataError: scores.txt line 3: score is 'nan', expected a finite number
     """
     try:
         number = plain_float(value)
     except (TypeError, ValueError, OverflowError):
         shown = "an integer too large" if isinstance(value, int) else f"{value!r:.60}"
-        raise InputError(f"{place}: {name} is {shown}, expected a number") from None
+        raise DataError(f"{place}: {name} is {shown}, expected a number") from None
     if not math.isfinite(number):
-        raise InputError(f"{place}: {name} is {value!r:.60}, expected a finite number")
+        raise DataError(f"{place}: {name} is {value!r:.60}, expected a finite number")
     return number

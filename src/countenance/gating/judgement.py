@@ -22,12 +22,13 @@ from countenance.run.run import Run
 def gate(
     run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | None = None, any_time: bool = False
 ) -> Gate:
-    """Check a run against a policy (a YAML file or a dict) and say which rules it passes.
+    """Check a `run` against a `policy` (a YAML file or a dict); returns a `Gate`, which says the rules that it passes.
 
     Each rule is decided by intervals: it passes when the interval lies within the limit, fails when the interval lies
     beyond it, and otherwise the evidence is insufficient, and the policy says what happens. `baseline` is the run that
     rules of the kind `regression` compare with, on the same rows. With `any_time` (or `any_time: true` in the policy)
     the intervals stay valid when the gate is repeated while data grows. The result is true if the run passes.
+    A wrong policy, an unfinished run and a run that cannot be compared are an `InputError`.
 
     >>> import countenance as ct
     >>> nothing = lambda images: [ct.Boxes([]) for image in images]

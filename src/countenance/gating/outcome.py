@@ -97,6 +97,10 @@ class Gate(BaseModel):
     """The outcome of a gate.
 
     `passed` corresponds to the exit code, `to_dict()` to what `--json` writes.
+
+    >>> outcome = Gate(passed=True, run="r", model="m", dataset="d", alpha=0.05, rules=[])
+    >>> bool(outcome), outcome.to_dict()["passed"]
+    (True, True)
     """
 
     model_config = ConfigDict(frozen=True)

@@ -166,12 +166,13 @@ def validation_rate(
     thresholds = np.where(np.isnan(thresholds), -np.inf, thresholds)
     accepted = tail.same > thresholds[fold[tail.same_identity]]
     overall = _threshold(tail.different, np.ones(len(tail.different)), different, far)
+    rate = float(accepted.mean())
     low, high = _bootstrap(tail, sizes, far, replicates, seed)
     roc_far, roc_val = _roc(tail)
     return Verification(
-        float(accepted.mean()),
-        low,
-        high,
+        rate,
+        min(low, rate),  # folds have thresholds of their own: of few people, no replicate may accept as many pairs
+        max(high, rate),
         overall,
         float((tail.different > overall).sum() / different),
         equal_error_rate(roc_far, roc_val),

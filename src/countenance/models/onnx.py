@@ -21,7 +21,7 @@ from countenance.answers import Age, Boxes, Embedding, Labels
 from countenance.answers.libraries import LibraryBoxes
 from countenance.answers.targets import to_finds
 from countenance.data.record import read_record
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.boxes import suppress
 from countenance.models import yolo
 from countenance.models.inputs import InputSpec, Prepared, Strict, letterbox, normalised, prepare
@@ -40,13 +40,13 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
     import onnxruntime as ort
 
     if not path.is_file():
-        raise InputError(f"{path}: no such file; give the path of the ONNX weights with --weights")
+        raise ModelError(f"{path}: no such file; give the path of the ONNX weights with --weights")
     if path.suffix == ".tflite":
         return open_tflite(path, threads or int(os.environ.get("COUNTENANCE_THREADS", "0")))
     if device not in PROVIDERS:
-        raise InputError(f"device {device!r} is not known; there are {', '.join(PROVIDERS)}")
+        raise ModelError(f"device {device!r} is not known; there are {', '.join(PROVIDERS)}")
     if PROVIDERS[device] not in ort.get_available_providers():
-        raise InputError(f"device {device!r} is not available here; install onnxruntime-gpu or take --device cpu")
+        raise ModelError(f"device {device!r} is not available here; install onnxruntime-gpu or take --device cpu")
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or int(os.environ.get("COUNTENANCE_THREADS", "0"))
     options.inter_op_num_threads = 1
@@ -54,7 +54,7 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
     try:
         session = ort.InferenceSession(str(path), options, providers=[PROVIDERS[device]])
     except Exception as error:
-        raise InputError(f"{path}: onnxruntime cannot open it ({str(error).splitlines()[0]})") from error
+        raise ModelError(f"{path}: onnxruntime cannot open it ({str(error).splitlines()[0]})") from error
     _OPEN.add(session)
     return session
 
@@ -139,7 +139,7 @@ class OnnxModel:
         out = spec.output
         for expected in (out.boxes, out.scores, out.vector, *out.heads):
             if expected is not None and expected not in names:
-                raise InputError(f"{weights}: has no output {expected!r}; it has {', '.join(names)}")
+                raise ModelError(f"{weights}: has no output {expected!r}; it has {', '.join(names)}")
 
         self.input = spec.input
 

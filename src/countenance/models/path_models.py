@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, runtime_checkable
 
 from countenance.answers.raw import described
-from countenance.errors import InputError
+from countenance.errors import InputError, ModelError
 from countenance.text import kind_of, words_of
 
 _END = object()
@@ -45,7 +45,7 @@ def answers_by_path(
     with blamed(place()):
         loader = model.data_preprocessor(paths, **keywords)
     if not hasattr(loader, "__iter__"):
-        raise InputError(f"data_preprocessor() returned {described(loader)}, expected batches")
+        raise ModelError(f"data_preprocessor() returned {described(loader)}, expected batches")
     with blamed(place()):
         batches = iter(loader)
     torch = sys.modules.get("torch")
@@ -57,18 +57,18 @@ def answers_by_path(
             break
         if isinstance(answers, (str, bytes, Mapping)) or not hasattr(answers, "__iter__"):
             description = described(answers)
-            raise InputError(
+            raise ModelError(
                 f"{place()}: the model returned {description} for a batch, expected a list with an answer each"
             )
         each = list(answers)
         for answer in each:
             if done == len(images):
-                raise InputError(f"the model answered more than {len(images)} times for {len(images)} images")
+                raise ModelError(f"the model answered more than {len(images)} times for {len(images)} images")
             yield images[done], answer
             done += 1
         step(len(each))
     if done != len(images):
-        raise InputError(f"the model answered {done} times for {len(images)} images; one answer for each")
+        raise ModelError(f"the model answered {done} times for {len(images)} images; one answer for each")
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def blamed(image: str) -> Iterator[None]:
         yield
     except InputError as error:
         text = words_of(error)
-        raise InputError(text if text.startswith(image) else f"{image}: {text}") from error.__cause__
+        raise ModelError(text if text.startswith(image) else f"{image}: {text}") from error.__cause__
     except (Exception, SystemExit) as error:
         first = (words_of(error).strip().splitlines() or [""])[0]
-        raise InputError(f"{image}: the model raised {kind_of(error)}: {first}") from error
+        raise ModelError(f"{image}: the model raised {kind_of(error)}: {first}") from error

@@ -20,7 +20,7 @@ from typing import Any
 import countenance
 from countenance.answers.targets import to_finds
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.files import file_hash
 from countenance.loading import load_code, load_registered, plugins
 from countenance.models.adapters import Request, adapt
@@ -37,7 +37,11 @@ NETWORKS = (".onnx", ".tflite")
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """How to load a model: plain values that are sent to worker processes, which load it."""
+    """How to load a model: plain values that are sent to worker processes, which load it.
+
+    >>> ModelSpec("haar").card().finds
+    ('face',)
+    """
 
     source: str
     weights: str | None = None
@@ -76,10 +80,10 @@ def model_names() -> list[str]:
 
 def _weights(spec: ModelSpec, name: str) -> Path:
     if spec.weights is None:
-        raise InputError(f"model {name!r} needs its weights: add --weights PATH ({ZOO[name].source})")
+        raise ModelError(f"model {name!r} needs its weights: add --weights PATH ({ZOO[name].source})")
     path = Path(spec.weights)
     if not path.is_file():
-        raise InputError(f"{path}: no such file; --weights takes the path of {name}'s weights")
+        raise ModelError(f"{path}: no such file; --weights takes the path of {name}'s weights")
     return path
 
 
@@ -89,7 +93,7 @@ def _load(spec: ModelSpec) -> Model:
         entry = ZOO[name]
         missing = entry.missing()
         if missing:
-            raise InputError(f"model {name!r} is {missing}")
+            raise ModelError(f"model {name!r} is {missing}")
         weights = _weights(spec, name) if entry.weights_by_path else None
         return entry.build(weights, spec.device, dict(spec.settings))
     if name.startswith("answers:"):
@@ -106,7 +110,7 @@ def _load(spec: ModelSpec) -> Model:
     if spec.request is not None and (adapted := adapt(target, spec.request)) is not None:
         target = adapted.call
     if not callable(target) and attribute_of(target, "by_samples") is None:
-        raise InputError(
+        raise ModelError(
             f"model {name!r} is a {type(target).__name__}, expected something callable on a list of images"
         )
     model: Model = target
@@ -117,7 +121,7 @@ def _plugin(name: str) -> Any:
     if name in plugins("model"):
         return load_registered("model", name, {})
     known = model_names()
-    raise InputError(
+    raise ModelError(
         f"no model {name!r}{near(name, known)}; there are {', '.join(known)}, "
         "or give net.onnx, module:attr, path.py:attr, answers:RUN"
     )
@@ -131,7 +135,7 @@ def _card(spec: ModelSpec) -> ModelCard:
         entry = ZOO[name]
         missing = entry.missing()
         if missing:
-            raise InputError(f"model {name!r} is {missing}")
+            raise ModelError(f"model {name!r} is {missing}")
         files = entry.weights()
         if entry.weights_by_path:
             stated = _weights(spec, name)
@@ -153,7 +157,7 @@ def _card(spec: ModelSpec) -> ModelCard:
         folder = folder / "answers" if (folder / "answers").is_dir() else folder
         files = sorted(folder.glob("*.parquet")) if folder.is_dir() else [folder]
         if not files or not all(path.is_file() for path in files):
-            raise InputError(f"{folder}: holds no saved answers (*.parquet)")
+            raise ModelError(f"{folder}: holds no saved answers (*.parquet)")
         parts += [file_hash(path) for path in files]
         shown = f"answers of {folder.parent.name or folder.name}"
         return ModelCard(name=shown, content=_digest(parts), hashed=True, finds=finds_of_saved(folder))
@@ -161,7 +165,7 @@ def _card(spec: ModelSpec) -> ModelCard:
         from countenance.models.onnx import OnnxSpec
 
         if not Path(name).is_file():
-            raise InputError(f"{name}: no such file")
+            raise ModelError(f"{name}: no such file")
         declared = OnnxSpec.of(Path(name))
         files = [Path(name), *external_data(Path(name))]
         parts += [*(file_hash(path) for path in files), declared.model_dump_json()]

@@ -10,7 +10,7 @@ from countenance.answers.formats import Predictions
 from countenance.answers.store import read_answers
 from countenance.answers.targets import FINDS
 from countenance.decoding import regular_file
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.files import file_hash
 from countenance.models.model import ModelCard
 
@@ -40,7 +40,7 @@ class SavedAnswers:
             return self.answers[sample]
         if self.empty is not None:
             return self.empty()
-        raise InputError(f"no saved answer in {Path(self.place).name}")
+        raise ModelError(f"no saved answer in {Path(self.place).name}")
 
 
 def finds_of_saved(folder: Path) -> tuple[str, ...]:

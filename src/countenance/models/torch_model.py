@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.errors import InputError, MissingExtra
+from countenance.errors import MissingExtra, ModelError
 from countenance.models.inputs import InputSpec, Prepared
 from countenance.models.model import Images
 
@@ -24,16 +24,16 @@ def load_state(module: Any, weights: Path, device: str = "cpu") -> Any:
     try:
         state = torch.load(weights, map_location=device, weights_only=True)
     except FileNotFoundError:
-        raise InputError(f"{weights}: no such file") from None
+        raise ModelError(f"{weights}: no such file") from None
     except Exception as error:
         first = str(error).splitlines()[0]
-        raise InputError(f"{weights}: not a file of plain tensors, and nothing else is loaded ({first})") from error
+        raise ModelError(f"{weights}: not a file of plain tensors, and nothing else is loaded ({first})") from error
     if isinstance(state, dict):
         state = next((state[name] for name in ("state_dict", "model") if isinstance(state.get(name), dict)), state)
     try:
         module.load_state_dict(state, assign=True)
     except (RuntimeError, TypeError, AttributeError) as error:
-        raise InputError(f"{weights}: does not fit the module ({str(error).splitlines()[0]})") from error
+        raise ModelError(f"{weights}: does not fit the module ({str(error).splitlines()[0]})") from error
     return module.eval().to(device)
 
 

@@ -23,7 +23,7 @@ from countenance.auditing.table import flat
 from countenance.data.conditions import PREFIX
 from countenance.data.tables import near
 from countenance.decoding import first_line, json_of
-from countenance.errors import InputError
+from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.run.file_names import AUDIT, FINDINGS
 from countenance.run.licences import in_words, of_manifest
@@ -360,14 +360,21 @@ def store_audit(run: Run, audit: Audit) -> None:
 
 
 def read_audit(run: Run) -> Audit:
-    """The stored audit of a run."""
+    """The stored audit of a `run`, as its report shows it; RunError for a run that was not audited.
+
+    >>> import countenance as ct
+    >>> run = ct.evaluate("haar", "face_localization", "people:portraits", limit=20)
+    >>> stored = run.audit(by=["gender"])
+    >>> ct.read_audit(run).verdict == stored.verdict
+    True
+    """
     if run.unstored is not None:
         return run.unstored
-    damaged = InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again")
+    damaged = RunError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again")
     try:
         stored = run.store.read(AUDIT)
     except Missing:
-        raise InputError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
+        raise RunError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
     try:
         content = json_of(stored, AUDIT)
     except InputError:
@@ -390,7 +397,7 @@ def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
         settings = checked_settings(settings)
         by, metrics = settings["by"], settings["metrics"]
     except (ValueError, KeyError) as error:
-        raise InputError(f"{run.place}/{AUDIT}: damaged settings ({first_line(error)})") from None
+        raise RunError(f"{run.place}/{AUDIT}: damaged settings ({first_line(error)})") from None
     known = {*AuditSettings.names(), "equity"}
     known_settings = {name: value for name, value in settings.items() if name in known}
     if " else " in str(known_settings.get("cluster")):  # the text of an audit of an older edition

@@ -10,7 +10,7 @@ from countenance.answers.libraries import library_of
 from countenance.data import Dataset
 from countenance.data.manifest import SampleManifest
 from countenance.data.names import ImageNames
-from countenance.errors import InputError, OptionError
+from countenance.errors import ModelError, OptionError
 from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard, ModelSpec, card_of_callable
 from countenance.models.adapters import Request, adapt
@@ -70,21 +70,21 @@ def _choose_model(model: Any, settings: ModelSettings, task: Task, data: Dataset
         return ChosenModel(card_of_predictions(answers), target=model, notes=notes, reading=answers.reading)
     if isinstance(model, str | Path):
         if Path(model).suffix.lower() in SAVED:
-            raise InputError(f"{model}: no such file of predictions")
+            raise ModelError(f"{model}: no such file of predictions")
         spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings.settings or {})
         spec = replace(spec, request=Request.of(task, data)) if ":" in spec.source else spec
         return ChosenModel(spec.card(), spec, device=device)
     if isinstance(model, ModelSpec):
         return ChosenModel(model.card(), model, device=model.device)
     if isinstance(model, type):
-        raise InputError(f"model is the class {model.__name__}; give an object of it: {model.__name__}()")
+        raise ModelError(f"model is the class {model.__name__}; give an object of it: {model.__name__}()")
     if settings.settings or weights is not None:
-        raise InputError("settings and weights are for models by name and for files of predictions, not for an object")
+        raise ModelError("settings and weights are for models by name and for files of predictions, not for an object")
     if library_of(model) and (adapted := adapt(model, Request.of(task, data))):
         return ChosenModel(adapted.card, target=adapted.call)
     if callable(model) or attribute_of(model, "by_id") or attribute_of(model, "by_samples"):
         return ChosenModel(card_of_callable(model), target=model)
-    raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")
+    raise ModelError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")
 
 
 def _predictions(model: Any) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from countenance.errors import InputError
+from countenance.errors import ModelError
 
 FIRST = 10
 LOST = 3
@@ -33,7 +33,7 @@ def hopeless(answered: int, failed: int, lost: int) -> bool:
     return answered == 0 and (failed >= FIRST or lost >= LOST)
 
 
-class AllFailed(InputError):
+class AllFailed(ModelError):
     """A finished run has no valid answer at all."""
 
 
@@ -72,7 +72,7 @@ class Watch:
             n = len(self.failed)
             if self.max_failures < 1:
                 start = f"stopped: the first {'image' if n == 1 else f'{n} images all'} failed"
-                raise InputError(self._sentence(start, self.failed))
+                raise ModelError(self._sentence(start, self.failed))
 
     def finished(self, failures: Sequence[Mapping[str, Any]], total: int) -> None:
         """Raise when a finished run has no valid answer at all, unless the model declined."""

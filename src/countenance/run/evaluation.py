@@ -12,7 +12,7 @@ from typing import Any
 from countenance.answers import Boxes
 from countenance.data.conditions import Conditions, stored_conditions
 from countenance.data.manifest_writer import ManifestWriter
-from countenance.errors import InputError
+from countenance.errors import InputError, RunError
 from countenance.run.chosen_model import ChosenModel
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
@@ -62,7 +62,7 @@ class Evaluation:
         """Do what is missing of the run and return it."""
         self._make_way()
         if self.people and not self.store.exists():
-            raise InputError(
+            raise RunError(
                 f"{self.store.place}: a new run, from which nobody was withdrawn; --withdrawn is for one that resumes "
                 "on another machine. Take their pictures out of the dataset, or `countenance purge` after the run"
             )
@@ -136,7 +136,7 @@ class Evaluation:
             step = _silent
             for piece in missing:
                 self.store.forget_shard(piece.number)
-        raise InputError(
+        raise RunError(
             f"{self.store.place}: shard {missing[0].number} did not arrive whole {ATTEMPTS} times; check the disk or "
             "the network, then run the same command again"
         )
@@ -178,9 +178,9 @@ class Evaluation:
                 return  # killed before the manifest was written
             if self.store.broken():
                 return self._move_aside(f"{MANIFEST} is missing")
-            raise InputError(f"{self.store.place}: exists and holds no run; name a folder that is new or empty")
+            raise RunError(f"{self.store.place}: exists and holds no run; name a folder that is new or empty")
         if JOURNAL in names:
-            raise InputError(f"{self.store.place}: a purge was interrupted; `countenance purge` goes on with it")
+            raise RunError(f"{self.store.place}: a purge was interrupted; `countenance purge` goes on with it")
         try:
             if self.store.manifest().key != self.plan.key():
                 self._move_aside("model, data, settings or version changed")

@@ -10,7 +10,7 @@ from countenance.answers.targets import in_words
 from countenance.data import Dataset, load_dataset
 from countenance.data.indexed_dataset import IndexedDataset
 from countenance.data.manifest import SampleManifest
-from countenance.errors import InputError, OptionError
+from countenance.errors import ModelError, OptionError
 from countenance.metrics.readings import Reading
 from countenance.models import ModelCard
 from countenance.run.chosen_model import choose_model
@@ -191,7 +191,9 @@ def evaluate_loaded(
     }
     notes, people = run_settings.notes or task.notes, _people(data_settings.withdrawn)
     files = tuple(data_settings.label_files())
-    return Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people, files).run()
+    run = Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people, files).run()
+    run.loaded = data if isinstance(data, Dataset) else None
+    return run
 
 
 def _recorded(settings: DataSettings) -> dict[str, Any]:
@@ -231,13 +233,13 @@ def refuse_mismatch(card: ModelCard, task: Task) -> None:
 
     >>> refuse_mismatch(ModelCard(name="mine", finds=("face",)), load_task("person_localization"))
     Traceback (most recent call last):
-    countenance.errors.InputError: mine finds faces, and person_localization evaluates people: use face_localization ...
+    countenance.errors.ModelError: mine finds faces, and person_localization evaluates people: use face_localization ...
     """
     if not card.finds or not task.needs or set(card.finds) & set(task.needs):
         return
     fitting = [name for name in task_names() if set(load_task(name).needs) & set(card.finds)]
     other = f"use {' or '.join(fitting)}" if fitting else "use another task"
-    raise InputError(
+    raise ModelError(
         f"{card.name} finds {in_words(card.finds)}, and {task.name} evaluates {in_words(task.needs)}: {other}, or a "
         f"model that finds {in_words(task.needs)} (`countenance run --allow-mismatch` evaluates it all the same)"
     )

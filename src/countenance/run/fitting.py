@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from countenance.data.fit_input import FitContext
-from countenance.errors import CannotAnswer, InputError
+from countenance.errors import CannotAnswer, InputError, ModelError
 from countenance.models.model import attribute_of
 from countenance.run.shard import refuse_interrupt
 from countenance.run.store import RunStore
@@ -48,7 +48,7 @@ def fitted(model: Any, context: FitContext | None, store: RunStore) -> Any:
     except BaseException as error:
         refuse_interrupt(error)
         first = one_line(kind_and_words(error))
-        raise InputError(f"the model could not be fitted ({first})") from error
+        raise ModelError(f"the model could not be fitted ({first})") from error
     seconds = round(time.perf_counter() - started, 3)
     store.write_fit_notes({"seconds": seconds} | (dict(notes) if isinstance(notes, Mapping) else {}))
     return model

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from countenance.decoding import json_of
-from countenance.errors import InputError
+from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.storage import Missing, Storage
 
@@ -43,7 +43,7 @@ class FileHashes:
         except Missing:
             return {}
         except (InputError, KeyError, TypeError, AttributeError):
-            raise InputError(f"{place}: damaged; the same `countenance run` command repairs it") from None
+            raise RunError(f"{place}: damaged; the same `countenance run` command repairs it") from None
 
     def write(self, files: Mapping[str, str]) -> None:
         """Replace the list."""
@@ -62,7 +62,7 @@ class FileHashes:
     def check_unlisted(self, name: str, remedy: str) -> None:
         """Refuse that a file is missing which is on the list."""
         if name in self.current():
-            raise InputError(f"{self.storage.place}/{name}: missing; {remedy} (--unverified goes on without it)")
+            raise RunError(f"{self.storage.place}/{name}: missing; {remedy} (--unverified goes on without it)")
 
     def check(self, name: str, content: bytes, remedy: str) -> None:
         """Refuse content that is not what was written."""
@@ -75,17 +75,17 @@ class FileHashes:
             self.forget()  # the run may have been written to since the list was read
         place, all_the_same = f"{self.storage.place}/{name}", "(--unverified reads it all the same)"
         if not self.known():
-            raise InputError(
+            raise RunError(
                 f"{self.storage.place}: the list of hashes ({FILES}) is missing, so nothing says that {name} is what "
                 f"was written; the same `countenance run` command repairs it {all_the_same}"
             )
         if name not in self.known():
-            raise InputError(
+            raise RunError(
                 f"{place}: not on the list of hashes; whatever wrote it was interrupted, or somebody else did; "
                 f"{remedy} {all_the_same}"
             )
         if content != self.known()[name]:
-            raise InputError(f"{place}: its content is not what was written; {remedy} {all_the_same}")
+            raise RunError(f"{place}: its content is not what was written; {remedy} {all_the_same}")
 
     @contextmanager
     def replacing(self, names: Iterable[str], seal: Callable[[Iterable[str]], None]) -> Iterator[None]:

@@ -11,7 +11,7 @@ import countenance
 from countenance.data.card import DatasetCard
 from countenance.data.record import Record
 from countenance.decoding import json_of
-from countenance.errors import InputError
+from countenance.errors import InputError, RunError
 from countenance.files import exists
 from countenance.models.model import ModelCard
 from countenance.storage import is_url
@@ -149,7 +149,7 @@ class Place(BaseModel):
         }
 
 
-class DamagedManifest(InputError):
+class DamagedManifest(RunError):
     """The manifest of a run is not what was written."""
 
 
@@ -158,7 +158,7 @@ def read_manifest(content: bytes, place: str) -> Manifest:
 
     >>> read_manifest(b'{"format": 99}', "run.json")
     Traceback (most recent call last):
-    countenance.errors.InputError: run.json: made by a newer version (format 99, this one reads up to 2); update ...
+    countenance.errors.RunError: run.json: made by a newer version (format 99, this one reads up to 2); update ...
     """
     try:
         parsed = json_of(content, place)
@@ -168,7 +168,7 @@ def read_manifest(content: bytes, place: str) -> Manifest:
         raise DamagedManifest(f"{place}: not a run's manifest; `countenance run` makes one")
     version = parsed.get("format")
     if isinstance(version, int) and version > FORMAT:
-        raise InputError(
+        raise RunError(
             f"{place}: made by a newer version (format {version}, this one reads up to {FORMAT}); update countenance"
         )
     if version != FORMAT:

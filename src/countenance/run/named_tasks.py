@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from countenance.answers.store import KINDS
-from countenance.errors import InputError
+from countenance.errors import RunError
 from countenance.loading import load_code
 from countenance.run.manifest import Manifest
 from countenance.run.trust import import_path
@@ -39,7 +39,7 @@ def described_task(manifest: Manifest) -> Task | None:
         return None
 
     def without_code(*_: Any) -> NoReturn:
-        raise InputError(f"task {manifest.task!r}: its code is needed for this; --trust-code imports it")
+        raise RunError(f"task {manifest.task!r}: its code is needed for this; --trust-code imports it")
 
     return Task(
         name=manifest.task,
@@ -60,15 +60,15 @@ def task_with_code(run: "Run") -> Task:
         options = {name: value for name, value in options.items() if not name.endswith("_from")}
     if manifest.task_source is None:
         if manifest.task not in task_names():
-            raise InputError(f"no task {manifest.task[:80]!r} is installed here; install the package that has it")
+            raise RunError(f"no task {manifest.task[:80]!r} is installed here; install the package that has it")
         return load_task(manifest.task, options)
     if not (run.made_here or run.trust_code):
-        raise InputError(
+        raise RunError(
             f"the task is code that the run names ({manifest.task_source[:80]}), and the run was not made here; "
             "--trust-code imports it, if you know what it does"
         )
     with import_path(run.local.code):
         task = load_code("task", manifest.task_source, here=False, folder=run.local.code)
     if not isinstance(task, Task):
-        raise InputError(f"task {manifest.task_source!r}: that is a {type(task).__name__}, expected a Task")
+        raise RunError(f"task {manifest.task_source!r}: that is a {type(task).__name__}, expected a Task")
     return task.configured(options)

@@ -20,7 +20,7 @@ from countenance.data.card import DatasetCard
 from countenance.data.fit_input import FitContext
 from countenance.data.manifest import SampleManifest
 from countenance.data.manifest_writer import attribute_kinds
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.files import file_hash
 from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard
@@ -310,10 +310,10 @@ def make_plan(
     """The plan of a run. With a limit, a seeded sample of the images, in the dataset's order."""
     settings = settings or RunSettings()
     if not len(data):
-        raise InputError(f"dataset {data.card.name!r} holds no image")
+        raise DataError(f"dataset {data.card.name!r} holds no image")
     if isinstance(data, SampleManifest):
         if task.fit_input is not None:
-            raise InputError(f"task {task.name!r} fits models, which needs a dataset that is read whole, no manifest")
+            raise DataError(f"task {task.name!r} fits models, which needs a dataset that is read whole, no manifest")
         return RunPlan(task, card, _in_manifest(data, settings), source, settings, reading, timed)
     fit = None if task.fit_input is None else task.fit_input(data)
     chosen = _in_memory(task, data, settings, frozenset() if fit is None else fit.seen)
@@ -323,14 +323,14 @@ def make_plan(
 def _in_memory(task: Task, dataset: Dataset, settings: RunSettings, seen: frozenset[str] = frozenset()) -> InMemory:
     name, times = next(iter(Counter(sample.id for sample in dataset).most_common(1)))
     if times > 1:
-        raise InputError(
+        raise DataError(
             f"dataset {dataset.name!r}: the id {name!r} names {times} images; ids must be unique "
             "(`countenance data check` lists them all)"
         )
     unseen = [sample for sample in dataset if sample.id not in seen]
     samples = [sample for sample in unseen if task.asks(sample)]
     if not samples:
-        raise InputError(f"dataset {dataset.name!r} has no image with the truth that {task.name} needs")
+        raise DataError(f"dataset {dataset.name!r} has no image with the truth that {task.name} needs")
     skipped = len(unseen) - len(samples)
     if settings.limit is not None and settings.limit < len(samples):
         samples = [samples[i] for i in _drawn(len(samples), settings)]

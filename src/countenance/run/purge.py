@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from countenance.errors import InputError
+from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.run.auditing import audit_again, store_audit
 from countenance.run.file_names import (
@@ -124,7 +124,7 @@ def purge(
     unknown = tuple(name for name in ids if name not in matched)
     if ids and not matched and not done:
         shown = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
-        raise InputError(f"{place}: nobody on the list is in this run ({shown}); ids are those of the column identity")
+        raise RunError(f"{place}: nobody on the list is in this run ({shown}); ids are those of the column identity")
     return _together(matched, unknown, done)
 
 
@@ -181,7 +181,7 @@ def _resume(store: RunStore, settings: PurgeSettings) -> Purged | None:
     except Missing:
         return None
     except ValueError:
-        raise InputError(f"{store.place}/{JOURNAL}: damaged; delete it and purge again") from None
+        raise RunError(f"{store.place}/{JOURNAL}: damaged; delete it and purge again") from None
     return _go_on(store, journal, settings)
 
 

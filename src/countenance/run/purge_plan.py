@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.decoding import json_of
-from countenance.errors import InputError
+from countenance.errors import InputError, RunError
 from countenance.run.file_names import (
     AUDIT,
     FAILURES,
@@ -56,7 +56,7 @@ def stores_of(place: Path | str) -> list[RunStore]:
         others += [RunStore(other) for other in (suite.related(run) if suite else ())]
         for other in others:
             if other.broken():
-                raise InputError(
+                raise RunError(
                     f"{other.place}: files of a run whose {MANIFEST} is damaged or missing, from which nobody can be "
                     "removed; delete them, then purge again"
                 )

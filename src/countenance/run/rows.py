@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.data import Sample
-from countenance.errors import InputError
+from countenance.errors import RunError
 from countenance.tasks import Task
 from countenance.text import redacted
 
@@ -80,9 +80,9 @@ def check_scores(table: Any, place: str) -> None:
     import pyarrow.types as types
 
     if "sample" not in table.column_names:
-        raise InputError(f"{place}: no column sample; it is no score table of a run")
+        raise RunError(f"{place}: no column sample; it is no score table of a run")
     if len(set(table.column_names)) < len(table.column_names):
-        raise InputError(f"{place}: two columns of one name; evaluate again to repair")
+        raise RunError(f"{place}: two columns of one name; evaluate again to repair")
     for column in table.schema:
         kind = column.type
         number = types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
@@ -95,7 +95,7 @@ def check_scores(table: Any, place: str) -> None:
             several = types.is_list(kind) and types.is_string(kind.value_type)
             good, expected = number or text or several, "text, numbers or lists of text"
         if not good and not types.is_null(kind):
-            raise InputError(f"{place}: {column.name} holds {kind}, expected {expected}; evaluate again to repair")
+            raise RunError(f"{place}: {column.name} holds {kind}, expected {expected}; evaluate again to repair")
 
 
 def check_failures(table: Any, place: str) -> None:
@@ -103,16 +103,16 @@ def check_failures(table: Any, place: str) -> None:
     import pyarrow.types as types
 
     if "people" not in table.column_names:
-        raise InputError(f"{place}: no column people; evaluate again to repair")
+        raise RunError(f"{place}: no column people; evaluate again to repair")
     for name in FAILURE:
         if name not in table.column_names or not types.is_string(table.schema.field(name).type):
-            raise InputError(f"{place}: no column {name} of text; evaluate again to repair")
+            raise RunError(f"{place}: no column {name} of text; evaluate again to repair")
         if table[name].null_count:
-            raise InputError(f"{place}: a row without {name}; evaluate again to repair")
+            raise RunError(f"{place}: a row without {name}; evaluate again to repair")
     for column in table.schema:
         several = types.is_list(column.type) and types.is_string(column.type.value_type)
         if column.name not in FAILURE and not several:
-            raise InputError(f"{place}: {column.name} holds {column.type}, expected lists of text; evaluate again")
+            raise RunError(f"{place}: {column.name} holds {column.type}, expected lists of text; evaluate again")
 
 
 def together(tables: Sequence[Any]) -> Any:

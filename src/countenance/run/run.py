@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countenance.errors import InputError
+from countenance.errors import RunError
 from countenance.run.file_names import FINDINGS
 from countenance.run.manifest import Manifest, Place
 from countenance.run.named_tasks import described_task, registered_task, task_with_code
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from countenance.answers import Answer
     from countenance.auditing import Audit
     from countenance.data import Dataset
+    from countenance.run.suite import Suite
     from countenance.storage import Storage
     from countenance.tasks import Result, Task
 
@@ -31,6 +32,11 @@ class Run:
     `manifest` says what was evaluated. A file that was changed after it was written is refused, unless `verified` is
     False. Code and folders that a run names are used only if this user made the run on this machine; for other runs,
     `trust_code` and `data` (datasets by name, with their place) allow it.
+
+    >>> import countenance as ct
+    >>> run = ct.evaluate("haar", "face_localization", "people:portraits", limit=4)
+    >>> ct.Run(run.path).manifest.dataset.images, run.complete
+    (4, True)
     """
 
     def __init__(
@@ -49,7 +55,9 @@ class Run:
         self.unstored: Audit | None = None
         """An audit that could not be stored, because the run cannot be written to."""
         self.loaded: Dataset | None = None
-        """The dataset, where the command that made the run has read it."""
+        """The dataset, where the process that made the run has read it."""
+        self.made_by: Suite | None = None
+        """The suite that has made the run in this process; at another time an installed one is found by its name."""
 
     def __repr__(self) -> str:
         """The run in at most five lines: where it is, and what its audit found."""
@@ -68,15 +76,17 @@ class Run:
     def path(self) -> Path:
         """The run's folder; InputError for a run at a URL, which has none."""
         if is_url(self.place):
-            raise InputError(f"{self.place}: is in an object store and has no folder; name a file, such as --out FILE")
+            raise RunError(f"{self.place}: is in an object store and has no folder; name a file, such as --out FILE")
         return Path(self.place)
 
     @property
     def model_name(self) -> str:
+        """The name of the model that was evaluated."""
         return self.manifest.model.name
 
     @property
     def dataset_name(self) -> str:
+        """The name of the dataset that it was evaluated on."""
         return self.manifest.dataset.card.name
 
     @property
@@ -100,12 +110,13 @@ class Run:
 
     @property
     def complete(self) -> bool:
+        """Whether every image was evaluated, or failed for a reason that the run holds."""
         return self.manifest.status == "complete"
 
     def require_complete(self) -> None:
         """Refuse a run that did not finish: what it holds is a part of the whole."""
         if not self.complete:
-            raise InputError(f"{self.place}: the run did not finish; the same `countenance run` command goes on")
+            raise RunError(f"{self.place}: the run did not finish; the same `countenance run` command goes on")
 
     def scores(self) -> Any:
         """The score table: one row for each unit that can fail."""
@@ -173,10 +184,10 @@ class Run:
         if record.source is not None and is_shipped(record.source):
             return record.source
         if record.source is None or self.made_here:
-            raise InputError(f"{self.place}: the dataset was made in a program and cannot be loaded again")
-        raise InputError(
+            raise RunError(f"{self.place}: the dataset was made in a program and cannot be loaded again")
+        raise RunError(
             f"{self.place}: was not made here, so the dataset that it names is not looked for; say where it is: "
-            f"--data {record.card.name}=PATH"
+            f"--data-at {record.card.name}=PATH"
         )
 
     def task(self) -> "Task | None":

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.decoding import read_parquet
-from countenance.errors import InputError
+from countenance.errors import RunError
 from countenance.run.file_names import (
     ANSWERS,
     COMPLETED,
@@ -78,7 +78,7 @@ class ShardStore:
     def _checks(self, name: str) -> bool:
         """Whether a file is compared with its hash; a result of a run that has no hashes yet is refused."""
         if self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
-            raise InputError(
+            raise RunError(
                 f"{self.place}: the run did not finish, so nothing says that {name} is what was written; the same "
                 "`countenance run` command goes on (--unverified reads it all the same)"
             )
@@ -111,12 +111,12 @@ class ShardStore:
         try:
             content = self.read(name)
         except Missing:
-            raise InputError(f"{self.place}/{name}: missing; {remedy_of(name)}") from None
+            raise RunError(f"{self.place}/{name}: missing; {remedy_of(name)}") from None
         if expected is not None and digest(content) != expected:
-            raise InputError(f"{self.place}/{name}: its content is not what was written; {remedy_of(name)}")
+            raise RunError(f"{self.place}/{name}: its content is not what was written; {remedy_of(name)}")
         table = read_parquet(arrow_reader(content), f"{self.place}/{name}", columns, f"; {remedy_of(name)}")
         if len(set(table.column_names)) < table.num_columns:
-            raise InputError(f"{self.place}/{name}: two columns of one name; {remedy_of(name)}")
+            raise RunError(f"{self.place}/{name}: two columns of one name; {remedy_of(name)}")
         return table
 
     def write_table(self, name: str, table: Any) -> None:
@@ -295,7 +295,7 @@ class ShardStore:
         import pyarrow as pa
 
         if "sample" not in table.column_names or not pa.types.is_string(table["sample"].type):
-            raise InputError(
+            raise RunError(
                 f"{self.place}/{name}: no column sample with names, so it cannot be told whose rows these are; "
                 f"{remedy_of(name)}"
             )

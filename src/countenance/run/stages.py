@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countenance.data import Sample
 from countenance.data.conditions import Conditions, measured_again
-from countenance.errors import InputError
+from countenance.errors import RunError
 from countenance.run.early_stop import Watch
 from countenance.run.file_names import FAILURES, MANY_SCORES, SCORES, WORK, is_own
 from countenance.run.invariants import RowChecks, notes_on_contradictions
@@ -69,7 +69,7 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
         else:
             state = merged(states, task.reduce.merge)
         if state is None:
-            raise InputError("the run has no stored predictions; the same `countenance run` command makes them again")
+            raise RunError("the run has no stored predictions; the same `countenance run` command makes them again")
         return task.reduce.finish(state, whole)
 
 
@@ -203,7 +203,7 @@ def stream_failures(store: RunStore, shards: Sequence[int], attributes: Mapping[
 def _refuse_lengths(columns: Columns, rows: int) -> None:
     for name, values in columns.items():
         if len(values) != rows:
-            raise InputError(f"column {name!r} of the reducer has {len(values)} values for {rows} rows")
+            raise RunError(f"column {name!r} of the reducer has {len(values)} values for {rows} rows")
 
 
 def with_columns(table: Any, columns: Columns, start: int = 0) -> Any:

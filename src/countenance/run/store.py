@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.decoding import decoding, first_line, json_of, open_parquet
-from countenance.errors import InputError
+from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.run.file_names import (
     ANSWERS,
@@ -58,9 +58,7 @@ class RunStore(ShardStore):
         try:
             content = self.storage.read(MANIFEST)
         except Missing:
-            raise InputError(
-                f"{self.place}: no run here ({MANIFEST} is missing); `countenance run` makes one"
-            ) from None
+            raise RunError(f"{self.place}: no run here ({MANIFEST} is missing); `countenance run` makes one") from None
         manifest = read_manifest(content, f"{self.place}/{MANIFEST}")
         self._finished = manifest.status == "complete"
         if self.verified and self._finished:
@@ -183,7 +181,7 @@ class RunStore(ShardStore):
                     if str(folder) not in str(error):
                         raise
                     text = str(error).replace(str(folder), f"{self.place}/{MANY_SCORES.rstrip('/')}")
-                    raise InputError(text) from None  # the copy is known to nobody
+                    raise RunError(text) from None  # the copy is known to nobody
 
     def _score_tables(self, paths: Mapping[str, Path]) -> list[Path]:
         """The same files, with columns of the kinds that runs have."""
@@ -223,7 +221,7 @@ class RunStore(ShardStore):
         try:
             return results_from_json(content)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{self.place}/{RESULTS}: damaged ({first_line(error)}); {remedy_of(RESULTS)}") from None
+            raise RunError(f"{self.place}/{RESULTS}: damaged ({first_line(error)}); {remedy_of(RESULTS)}") from None
 
     def write_results(self, results: Iterable[Result]) -> None:
         self.storage.write(RESULTS, results_to_json(results).encode())

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from countenance.data.tables import read_text
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.person_columns import PERSON_COLUMNS
 
 ID_COLUMNS = (*PERSON_COLUMNS, "subject", "id")
@@ -27,14 +27,14 @@ def read_subjects(path: Path) -> list[str]:
     if names is None:
         first = tables[0][0] if tables[0] else []
         if len(first) > 1 and not first[0].startswith("#"):
-            raise InputError(
+            raise DataError(
                 f"{path} line 1: {len(first)} columns and none of {', '.join(ID_COLUMNS)}; "
                 "name the column of ids subject_id, or write one id on each line"
             )
         names = [COMMENT.sub("", line).strip() for line in text.splitlines()]
     ids = list(dict.fromkeys(name for name in names if name))
     if not ids:
-        raise InputError(f"{path}: names nobody; write one subject id on each line")
+        raise DataError(f"{path}: names nobody; write one subject id on each line")
     return ids
 
 
@@ -43,7 +43,7 @@ def _cells(path: Path, text: str, separator: str) -> list[list[str]]:
         rows = csv.reader(io.StringIO(text), delimiter=separator, strict=True)
         return [[cell.strip() for cell in row] for row in rows if any(row)]
     except csv.Error as error:
-        raise InputError(f"{path}: not a list of ids nor a CSV ({error})") from error
+        raise DataError(f"{path}: not a list of ids nor a CSV ({error})") from error
 
 
 def _column(rows: list[list[str]]) -> list[str] | None:

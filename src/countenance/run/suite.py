@@ -46,7 +46,7 @@ class SuiteTask:
 
     @property
     def task_name(self) -> str:
-        """The task's own name: what `task=` chooses and what the folder of its run is called."""
+        """The task's own name: what `tasks=` chooses and what the folder of its run is called."""
         return self.name if isinstance(self.name, str) and not is_code(self.name) else load_task(self.name).name
 
 
@@ -117,14 +117,15 @@ class Suite:
     def run(self, data: Any, model: Any, out: str | Path | None = None, **options: Any) -> list[Run]:
         """Evaluate a model on each task of the protocol that fits it, audit the runs and publish their files.
 
-        `options` are arguments of `evaluate`, settings of the audit, options of the tasks, and `task` (a name, or
-        several) for some of the tasks only. One run is in `out` itself, several are in `out/TASK`.
+        `options` are arguments of `evaluate` (whose `options` are for the tasks alone), settings of the audit, options
+        of the tasks, and `tasks` (a name, or several) for some of the tasks only. One run is in `out` itself, several
+        are in `out/TASK`.
         """
-        named = options.pop("task", None)
+        named = options.pop("tasks", options.pop("task", None))
         dataset, source = self._loaded(data, options)
         chosen = self._fitting(named, dataset, model)
-        options |= dict(options.pop("options", None) or {})
-        arguments, audit, own = _split(options, [load_task(task.name) for task in chosen])
+        own = dict(options.pop("options", None) or {})
+        arguments, audit, own = _split(options, own, [load_task(task.name) for task in chosen])
         arguments = {"source": source, "suite": self.name} | arguments
         if self.formats and _is_predictions(model):
             arguments["settings"] = {"format": self.formats[0]} | dict(arguments.get("settings") or {})
@@ -145,6 +146,7 @@ class Suite:
         known = request.dataset.attribute_names()
         check_names(request.dataset.name, request.by, known)
         run = evaluate(request.model, request.task, request.dataset, out=place, **request.arguments)
+        run.made_by = self
         settings = dict(self.audit) | {"seed": int(run.manifest["seed"])} | dict(request.audit)
         metrics, _ = settings.pop("metrics", None) or self.metrics(run), settings.pop("by", None)
         store_audit(run, audit_run(run, None if request.by is None else list(request.by), metrics, **settings))
@@ -168,7 +170,7 @@ class Suite:
         for name in names:
             if name not in known:
                 raise OptionError(
-                    "task", f"task {name!r} is not one of {self.name}{near(name, known)}: {', '.join(known)}"
+                    "tasks", f"task {name!r} is not one of {self.name}{near(name, known)}: {', '.join(known)}"
                 )
         if names:
             return [task for task in self.tasks if task.task_name in names]
@@ -190,7 +192,7 @@ def suite_names() -> list[str]:
 
 
 def load_suite(name: str | Suite) -> Suite:
-    """A suite by its name, or `module:attr` or `path.py:attr` for a custom one.
+    """The `Suite` of a name, or of `module:attr` or `path.py:attr` for a custom one; an unknown one is an `InputError`.
 
     >>> load_suite("mask_fairness").question
     'Do mask detectors find and judge faces of every group alike?'
@@ -205,22 +207,32 @@ def load_suite(name: str | Suite) -> Suite:
 
 
 def suite_of(run: Run) -> Suite | None:
-    """The suite of a run; None for a run without one, and where its package is not installed."""
+    """The suite of a run; None for a run without one, and where its package is not installed.
+
+    A suite that is not installed is known to the process in which it made the run.
+    """
+    if run.made_by is not None:
+        return run.made_by
     name = run.manifest.suite
     return plugins("suite")[name].load() if name in plugins("suite") else None
 
 
-def _split(options: Mapping[str, Any], tasks: Sequence[Task]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Options by where they go: to `evaluate`, to the audit, to the tasks; a name of none of these is refused."""
-    of_tasks = {name for task in tasks for name in _options_of(task)}
-    known = [*EVALUATION, *AUDIT, *sorted(of_tasks)]
-    for name in options:
-        if name not in known:
-            there = f"its tasks have {', '.join(sorted(of_tasks))}" if of_tasks else "its tasks have none"
-            raise InputError(f"no option {name!r}{near(name, known)}; {there}")
+def _split(
+    options: Mapping[str, Any], own: Mapping[str, Any], tasks: Sequence[Task]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Options by where they go: to `evaluate`, to the audit, to the tasks; a name of none of these is refused.
+
+    `own` are options of the tasks alone; another one is that of the tasks too, where it is also a setting (`seed`).
+    """
+    of_tasks = sorted({name for task in tasks for name in _options_of(task)})
+    for names, known in ((options, [*EVALUATION, *AUDIT, *of_tasks]), (own, of_tasks)):
+        for name in names:
+            if name not in known:
+                there = f"its tasks have {', '.join(of_tasks)}" if of_tasks else "its tasks have none"
+                raise InputError(f"no option {name!r}{near(name, known)}; {there}")
     arguments = {name: value for name, value in options.items() if name in EVALUATION}
     audit = {name: value for name, value in options.items() if name in (*AUDIT, "by")}
-    return arguments, audit, {name: value for name, value in options.items() if name in of_tasks}
+    return arguments, audit, {name: value for name, value in options.items() if name in of_tasks} | dict(own)
 
 
 def _options_of(task: Task) -> list[str]:

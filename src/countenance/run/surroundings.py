@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 
 from countenance.data.manifest import INDEX
 from countenance.decoding import json_of
-from countenance.errors import InputError
+from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.run.file_names import VIEWS
 from countenance.run.store import RunStore
@@ -31,7 +31,7 @@ def prepare_samples(place: str) -> Storage:
     storage = samples_beside(place)
     remove_samples(storage)
     if storage.entries():
-        raise InputError(f"{storage.place}: is in the way and is not ours; move it, or name another place for the run")
+        raise RunError(f"{storage.place}: is in the way and is not ours; move it, or name another place for the run")
     storage.write(MARKER, to_json({"what": "samples of a run that a cluster works on; removed at its end"}).encode())
     return storage
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from countenance.answers.store import answers_from_table
 from countenance.data import Sample
-from countenance.errors import InputError
+from countenance.errors import RunError
 from countenance.run.manifest import Manifest
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import together
@@ -114,7 +114,7 @@ class StoredShards(RunParts):
     def _samples(self, names: Iterable[str]) -> list[Sample]:
         lost = next((name for name in names if name not in self._by_id), None)
         if lost is not None:
-            raise InputError(f"the dataset no longer has {lost!r}")
+            raise RunError(f"the dataset no longer has {lost!r}")
         return [self._by_id[name] for name in names]
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from countenance.data import Sample
-from countenance.errors import InputError
+from countenance.errors import RunError
 from countenance.run.manifest import Manifest
 from countenance.run.store import RunStore
 
@@ -68,7 +68,7 @@ def withdrawn_from(store: RunStore, plan: "RunPlan", people: Iterable[str] | Non
     """
     manifest, salt = store.manifest(), store.salt()
     if not manifest.withdrawn and people:
-        raise InputError(f"{store.place}: nobody was withdrawn from this run yet; `countenance purge` removes people")
+        raise RunError(f"{store.place}: nobody was withdrawn from this run yet; `countenance purge` removes people")
     if not manifest.withdrawn:
         return NOBODY
     if salt and all(entry.startswith(f"{_salt_id(salt)}:") for entry in manifest.withdrawn):
@@ -76,7 +76,7 @@ def withdrawn_from(store: RunStore, plan: "RunPlan", people: Iterable[str] | Non
     count = len(manifest.withdrawn)
     images = "1 image was" if count == 1 else f"{count} images were"
     if people is None:
-        raise InputError(
+        raise RunError(
             f"{store.place}: {images} withdrawn from this run, and the secret that says which is not here "
             "(local.json of the machine that it came from); name the people again: --withdrawn FILE, as for purge"
         )
@@ -101,11 +101,11 @@ def _shown(plan: "RunPlan", people: set[str]) -> set[str]:
 def _refuse_wrong_list(store: RunStore, manifest: Manifest, gone: set[str]) -> None:
     count = len(manifest.withdrawn)
     if len(gone) < count:
-        raise InputError(
+        raise RunError(
             f"{store.place}: the people of --withdrawn are in {len(gone)} of the {count} images that were withdrawn; "
             "name all who left"
         )
     if next(store.answers(gone), None) is not None:
-        raise InputError(
+        raise RunError(
             f"{store.place}: somebody of --withdrawn is still in this run; `countenance purge` removes them first"
         )

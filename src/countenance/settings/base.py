@@ -63,18 +63,16 @@ def setting(
     *,
     flag: str | None = None,
     short: str | None = None,
-    old: str | None = None,
     repeated: bool = False,
     python_only: bool = False,
     **limits: Any,
 ) -> Any:
     """A field with its default and its meaning in one sentence.
 
-    On the command line it is `--name`, or `flag` where another word is usual; `old` is an earlier spelling, still read.
-    `repeated` options may be given several times; `python_only` ones are not offered there (callables, objects).
-    `limits` are pydantic's (`ge`, `le`, …).
+    On the command line it is `--name`, or `flag` where another word is usual. `repeated` options may be given several
+    times; `python_only` ones are not offered there (callables, objects). `limits` are pydantic's (`ge`, `le`, …).
     """
-    shown: dict[str, Any] = {"flag": flag, "short": short, "old": old, "repeated": repeated, "python_only": python_only}
+    shown: dict[str, Any] = {"flag": flag, "short": short, "repeated": repeated, "python_only": python_only}
     if isinstance(default, list | dict | set):
         limits["default_factory"] = lambda: default.copy()
     else:

@@ -1,13 +1,28 @@
 """The words for boxes: what their four numbers are, and what they are measured in."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator
 
 Form = Literal["xyxy", "xywh", "cxcywh", "xxyy", "yxyx"]
 Units = Literal["px", "rel"]
 
 OLD_WORDS = {"corners": "xyxy", "topleft": "xywh", "centre": "cxcywh", "pixels": "px", "normalised": "rel"}
 """Words of earlier versions, which are still read."""
+
+
+def current_word(word: Any) -> Any:
+    """The word of today for a word of earlier versions.
+
+    >>> current_word("centre"), current_word("xywh")
+    ('cxcywh', 'xywh')
+    """
+    return OLD_WORDS.get(word, word) if isinstance(word, str) else word
+
+
+FormSetting = Annotated[Form, BeforeValidator(current_word)]
+UnitsSetting = Annotated[Units, BeforeValidator(current_word)]
 
 
 def form_named(word: str) -> Form:
@@ -31,7 +46,7 @@ def units_named(word: str) -> Units:
 
 
 def _named(word: str, known: Sequence[str], what: str) -> Any:
-    new = OLD_WORDS.get(word, word)
+    new = current_word(word)
     if new not in known:
         raise ValueError(f"{what} {word!r:.40}, expected one of {', '.join(known)}")
     return new

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import field_validator
-
 from countenance.settings.base import SettingsModel, setting
-from countenance.settings.box_words import Form, Units, form_named, units_named
+from countenance.settings.box_words import FormSetting, UnitsSetting
 
 Compat = Literal["default", "strict"]
 """Whether the quirks of a published protocol are followed (strict) or corrected."""
@@ -28,8 +26,10 @@ class ReadingSettings(SettingsModel):
     categories: str | None = setting(
         None, "COCO, YOLO, VOC, labels: categories that are people or faces, by id or name: face=1,person=18."
     )
-    truth_boxes: Form | None = setting(None, "What the dataset's boxes are, where its files do not say.")
-    truth_units: Units | None = setting(None, "What the dataset's boxes are measured in, where its files do not say.")
+    truth_boxes: FormSetting | None = setting(None, "What the dataset's boxes are, where its files do not say.")
+    truth_units: UnitsSetting | None = setting(
+        None, "What the dataset's boxes are measured in, where its files do not say."
+    )
 
     def reading(self) -> dict[str, Any]:
         """The arguments of `load_dataset` that these settings are."""
@@ -39,16 +39,6 @@ class ReadingSettings(SettingsModel):
         """The label files, whether one was named or several."""
         files = [self.labels] if isinstance(self.labels, str | Path) else list(self.labels or ())
         return [Path(file) for file in files]
-
-    @field_validator("truth_boxes", mode="before")
-    @classmethod
-    def _form(cls, word: Any) -> Any:
-        return form_named(word) if isinstance(word, str) else word
-
-    @field_validator("truth_units", mode="before")
-    @classmethod
-    def _units(cls, word: Any) -> Any:
-        return units_named(word) if isinstance(word, str) else word
 
 
 class DataSettings(ReadingSettings):

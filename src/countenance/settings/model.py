@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import field_validator
 
 from countenance.settings.base import SettingsModel, setting
-from countenance.settings.box_words import Form, Units, form_named, units_named
+from countenance.settings.box_words import FormSetting, UnitsSetting
 
 DEVICES = ("cpu", "cuda")
 
@@ -23,13 +23,12 @@ class ModelSettings(SettingsModel):
         flag="--setting",
         repeated=True,
     )
-    box_format: Form | None = setting(
+    box_format: FormSetting | None = setting(
         None,
         "What the four numbers of the model's boxes are (default: as a file of predictions has them, else xyxy).",
         flag="--boxes",
-        old="--box-format",
     )
-    units: Units | None = setting(None, "What the model's boxes are measured in: pixels (default) or shares.")
+    units: UnitsSetting | None = setting(None, "What the model's boxes are measured in: pixels (default) or shares.")
     allow_mismatch: bool = setting(
         False, "Evaluate a model even if it finds something else than the task asks for.", flag="--allow-mismatch"
     )
@@ -42,16 +41,6 @@ class ModelSettings(SettingsModel):
     @classmethod
     def _pairs(cls, value: Any) -> Any:
         return _of_pairs(value) if isinstance(value, list) else value
-
-    @field_validator("box_format", mode="before")
-    @classmethod
-    def _form(cls, word: Any) -> Any:
-        return form_named(word) if isinstance(word, str) else word
-
-    @field_validator("units", mode="before")
-    @classmethod
-    def _units(cls, word: Any) -> Any:
-        return units_named(word) if isinstance(word, str) else word
 
     @field_validator("device")
     @classmethod

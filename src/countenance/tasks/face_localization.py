@@ -18,12 +18,12 @@ from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 
 
 def to_boxes(raw: Any, keep: str | None = None) -> Boxes:
-    """Boxes from what detectors return: `Boxes`, {"boxes", "scores"}, or an array N × 4 or N × 5.
+    """`Boxes` of what a detector returns (`raw`): `Boxes`, {"boxes", "scores"}, or an array N × 4 or N × 5.
 
-    Of another library's detections (`countenance.answers.libraries`) those labelled `keep` are taken.
+    Of another library's detections those labelled `keep` are taken. Anything else is a ValueError that says what it is.
 
-    >>> len(to_boxes(np.zeros((0, 4))))
-    0
+    >>> to_boxes(np.array([[10, 10, 40, 50, 0.9]])).scores.tolist(), len(to_boxes(np.zeros((0, 4))))
+    ([0.9], 0)
     """
     if isinstance(raw, Boxes):
         return raw

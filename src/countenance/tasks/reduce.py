@@ -18,7 +18,12 @@ from countenance.tasks.states import State as State
 
 @dataclass(frozen=True)
 class Shard:
-    """A part of a run: its samples, the prediction for each (None where the image failed), and its score rows."""
+    """A part of a run: its samples, the prediction for each (None where the image failed), and its score rows.
+
+    >>> shard = Shard(samples=[], answers={"a": None}, rows=None)
+    >>> list(shard.answered())
+    []
+    """
 
     samples: Sequence[Sample]
     answers: Mapping[str, Any]
@@ -33,7 +38,13 @@ class Shard:
 
 
 class Whole(Protocol):
-    """The run that `finish` gets."""
+    """The run that `finish` gets.
+
+    >>> import countenance as ct
+    >>> def share_failed(state, run: Whole) -> Reduced:
+    ...     failed = sum(answer is None for sample, answer in run.answers())
+    ...     return Reduced([ct.Number(name="failed", value=failed / len(run.rows()))])
+    """
 
     seed: int
 
@@ -59,7 +70,12 @@ class Whole(Protocol):
 
 @dataclass(frozen=True)
 class Reduced:
-    """The results of a reducer."""
+    """The results of a reducer.
+
+    >>> import countenance as ct
+    >>> ct.Reduced([ct.Number(name="EER", value=0.02)], notes=["of frontal photos"]).results[0].value
+    0.02
+    """
 
     results: list[Result] = field(default_factory=list)
     columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
@@ -90,7 +106,16 @@ def added(first: State, second: State) -> State:
 
 @dataclass(frozen=True)
 class Reduce:
-    """How a task reduces a run."""
+    """How a task reduces a run.
+
+    >>> import countenance as ct
+    >>> images = ct.Reduce(
+    ...     partial=lambda shard: {"n": np.array([len(shard.samples)])},
+    ...     finish=lambda state, run: ct.Reduced([ct.Number(name="images", value=float(state["n"].sum()))]),
+    ... )
+    >>> images.finish({"n": np.array([3, 4])}, None).results[0].value
+    7.0
+    """
 
     partial: Callable[[Shard], State]
     """From a shard to what is kept of it; computed by the worker that has the shard, and stored beside it."""

@@ -90,7 +90,11 @@ def _decimals(value: float) -> str:
 
 
 class Line(BaseModel):
-    """One line of a curve, with a band where there is one."""
+    """One line of a curve, with a band where there is one.
+
+    >>> Line(label="everyone", x=[0, 1], y=[0.5, 1]).y
+    [0.5, 1.0]
+    """
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="null")
     label: str = ""
@@ -111,7 +115,11 @@ def above_zero(rates: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 
 
 class Axis(BaseModel):
-    """What an axis shows."""
+    """What an axis shows.
+
+    >>> Axis(label="false match rate", log=True).log
+    True
+    """
 
     model_config = ConfigDict(frozen=True)
     label: str
@@ -119,7 +127,12 @@ class Axis(BaseModel):
 
 
 class Curve(Result):
-    """Lines on common axes; `marks` are named positions on the horizontal axis."""
+    """Lines on common axes; `marks` are named positions on the horizontal axis.
+
+    >>> roc = Curve(name="ROC", x=Axis(label="FMR"), y=Axis(label="TMR"), lines=[Line(x=[0, 1], y=[0.5, 1])])
+    >>> roc.x.label, len(roc.lines)
+    ('FMR', 1)
+    """
 
     type: Literal["curve"] = "curve"
     x: Axis
@@ -130,7 +143,11 @@ class Curve(Result):
 
 
 class Matrix(Result):
-    """Numbers by two lists of names, with the count behind each."""
+    """Numbers by two lists of names, with the count behind each.
+
+    >>> Matrix(name="confusion", rows=["yes"], columns=["yes", "no"], values=[[9, 1]]).values
+    [[9.0, 1.0]]
+    """
 
     type: Literal["matrix"] = "matrix"
     rows: list[str]
@@ -145,7 +162,11 @@ class Matrix(Result):
 
 
 class Table(Result):
-    """A table; cells are text, numbers or null."""
+    """A table; cells are text, numbers or null.
+
+    >>> Table(name="Prizes", columns=["crew", "score"], rows=[["red", 7.5]]).rows
+    [['red', 7.5]]
+    """
 
     type: Literal["table"] = "table"
     columns: list[str]

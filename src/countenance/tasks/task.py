@@ -24,7 +24,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the score table: what it means and which values are better."""
+    """A column of the score table: what it means and which values are better.
+
+    >>> Metric("error", "years off", better="lower", headline=True, delta=2.0).better
+    'lower'
+    """
 
     name: str
     meaning: str
@@ -54,7 +58,13 @@ class Metric:
 
 
 class Options(BaseModel):
-    """Base class of the options of a task: fields with defaults; unknown names are refused."""
+    """Base class of the options of a task: fields with defaults; unknown names are refused.
+
+    >>> class OwnOptions(Options):
+    ...     threshold: float = 0.5
+    >>> OwnOptions(threshold=0.7).threshold
+    0.7
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -92,7 +102,19 @@ def no_notes(samples: Sequence[Sample], answers: Mapping[str, Any], context: Con
 
 @dataclass(frozen=True)
 class Task:
-    """A question that can be asked about an image."""
+    """A question that can be asked about an image.
+
+    `coerce` turns what a model returns into an answer, `score` an answer into rows; `metrics` are the columns `m.NAME`.
+
+    >>> import countenance as ct
+    >>> def bare(sample, answer):
+    ...     return [ct.subject_row(sample, None) | {"m.bare": float(answer.values["masked"] == "no")}]
+    >>> metrics = (ct.Metric("bare", "share of faces without a mask", better=None, headline=True),)
+    >>> task = ct.Task("bare", "How many faces wear no mask?", ct.Labels, metrics, coerce=ct.Labels, score=bare)
+    >>> run = ct.evaluate(lambda images: [{"masked": "no"} for image in images], task, "people:portraits", limit=4)
+    >>> run.scores()["m.bare"].to_pylist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
 
     name: str
     question: str
@@ -165,7 +187,13 @@ class Task:
 def subject_row(sample: Sample, subject: Subject | None) -> Row:
     """The first columns of a row: who it is about, and every attribute of the person and the image.
 
-    An image row (no subject) carries the image's attributes alone.
+    Returns `sample`, `subject`, `identity` and `attr.NAME`; a row about the whole image (no `subject`) has the
+    attributes of the image alone. It raises nothing.
+
+    >>> import countenance as ct
+    >>> person = ct.Subject("0", identity="ann", attributes={"gender": "woman"})
+    >>> subject_row(ct.Sample("a", ct.ArrayImage([]), 64, 48, (person,)), person)
+    {'sample': 'a', 'subject': '0', 'identity': 'ann', 'attr.gender': 'woman'}
     """
     row: Row = {
         "sample": sample.id,

@@ -159,7 +159,7 @@ def test_what_is_not_named_again_stays_and_wrong_settings_are_refused(tmp_path: 
     def command(*words: str) -> int:
         return run_command(["bias-bounty", "open", str(board), *words])
 
-    assert command("--closes", "2026-11-30", "--crew", "red", "--crew", "blue", "--title", "Autumn") == 0
+    assert command("--closes", "2026-11-30", "--admit", "red", "--admit", "blue", "--title", "Autumn") == 0
     assert command("--opens", "2026-11-01", "--entries-per-crew", "1") == 0
     assert "open from 2026-11-01 until 2026-11-30, for red and blue, at most 1 entry each" in capsys.readouterr().out
     expected = Contest(
@@ -167,8 +167,8 @@ def test_what_is_not_named_again_stays_and_wrong_settings_are_refused(tmp_path: 
     )
     assert Contest.read(board) == expected
     for words, message in (
-        (("--crew", ""), "crew ''"),
-        (("--crew", "red", "--crew", "red"), "crew 'red' is named 2 times"),
+        (("--admit", ""), "crew ''"),
+        (("--admit", "red", "--admit", "red"), "crew 'red' is named 2 times"),
         (("--opens", "2026-12-24"), "closes after it opens"),
         (("--opens", "2026-02-30"), "expected a date or time"),
         (("--entries-per-crew", "0"), "greater than or equal to 1"),

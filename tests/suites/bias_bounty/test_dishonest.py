@@ -159,7 +159,7 @@ def test_an_entry_stays_with_its_crew(honest, challenge: Path, tmp_path: Path) -
 
 def test_crews_register_and_have_so_many_entries(honest, challenge: Path, tmp_path: Path, capsys) -> None:
     board = str(tmp_path / "board")
-    crews = ["--crew", "red", "--crew", "blue", "--entries-per-crew", "2"]
+    crews = ["--admit", "red", "--admit", "blue", "--entries-per-crew", "2"]
     assert app.run(["bias-bounty", "open", board, *crews]) == 0
     submit = ["bias-bounty", "submit", "--kind", "supervised", "--data", str(challenge), "--board", board]
     submit += ["--test", str(honest["east"][1]["test"])]

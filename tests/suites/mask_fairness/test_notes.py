@@ -117,7 +117,7 @@ def test_a_wrong_reading_of_the_dataset_is_told_with_its_own_options(tmp_path, c
         "sex",
         "--quiet",
     ]
-    wrong = [*command, "--box-format", "xywh", "--out", tmp_path / "wrong"]
+    wrong = [*command, "--truth-boxes", "xywh", "--out", tmp_path / "wrong"]
     assert run_command([str(part) for part in wrong]) == 0
     shown = capsys.readouterr()
     assert "these readings fit: --truth-boxes xywh" in shown.err and "or --truth-boxes cxcywh" in shown.err

@@ -232,7 +232,7 @@ def form3(path: Path, root: Path, turn: bool = False) -> Path:
 
 def test_made_data_and_perfect_predictions_come_out_perfect(tmp_path, capsys):
     data = tmp_path / "data"
-    made = ["mask-fairness", "make-data", "--dataset", "people:portraits", "--split", "test", "--format", "yolo"]
+    made = ["mask-fairness", "make-data", "--dataset", "people:portraits", "--split", "test", "--layout", "yolo"]
     assert run_command([*made, "--out", str(data), "--quiet"]) == 0
     capsys.readouterr()
     predictions = form3(tmp_path / "theirs" / "predictions.csv", data)

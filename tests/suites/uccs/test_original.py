@@ -142,7 +142,7 @@ def test_pth_embeddings_are_scored(command, embeddings):
         "a,1.00,1.00,2.00,3.00,4.00,0.600000,0.800000",
         "b,0.50,1.00,2.00,3.00,4.00,1.000000,0.000000",
     ]
-    assert command("score", "--gallery", gallery, "--probes", probes, "-w", "t.txt")[0] == 0
+    assert command("score", "--gallery-embeddings", gallery, "--probe-embeddings", probes, "-w", "t.txt")[0] == 0
     assert Path("t.txt").read_text() == Path("s.txt").read_text()
 
 
@@ -155,7 +155,7 @@ def test_a_pth_file_that_runs_code_is_refused(command, embeddings, tmp_path):
 
     gallery, probes = embeddings
     (probes / "c.pth").write_bytes(pickle.dumps({"embeddings": Evil()}))
-    code, _, err = command("score", "--gallery", gallery, "--probes", probes, "-w", "t.txt")
+    code, _, err = command("score", "--gallery-embeddings", gallery, "--probe-embeddings", probes, "-w", "t.txt")
     assert code == 2 and "not a .pth file of tensors" in err and err.count("\n") == 1
     assert not (tmp_path / "owned").exists() and not Path("t.txt").exists()
 

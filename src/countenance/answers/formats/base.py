@@ -20,7 +20,12 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the reader of a file is asked for."""
+    """What the reader of a file is asked for.
+
+    >>> wanted = Wanted(Boxes, ImageNames(["images/s1.png", "images/s2.png"]))
+    >>> wanted.names.find("s1"), wanted.names.find("s3")
+    ('images/s1.png', None)
+    """
 
     kind: type[Any]
     """The answer type of the task."""
@@ -58,7 +63,11 @@ class TableRows:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a file holds: a raw prediction for each image that it names, by the sample id of the dataset."""
+    """What a file holds: a raw prediction for each image that it names, by the sample id of the dataset.
+
+    >>> Predictions("mine.boxes", "lines", {"s00000": Boxes([[16, 13, 39, 36]])}).by_id["s00000"].xyxy.tolist()
+    [[16.0, 13.0, 39.0, 36.0]]
+    """
 
     place: str
     format: str
@@ -110,7 +119,15 @@ def absence(answers: Mapping[str, Any], request: Wanted, place: str, means: str)
 
 @dataclass(frozen=True)
 class Format:
-    """A file format of saved predictions."""
+    """A file format of saved predictions.
+
+    `detects` says whether a file is in this format, `read` reads it; `kinds` are the answer types that it can hold.
+
+    >>> nothing = lambda path, wanted: Predictions(str(path), "lines", {})
+    >>> lines = Format("lines", "a line for each box", (Boxes,), lambda path: path.suffix == ".boxes", nothing)
+    >>> lines.detects(Path("mine.boxes"))
+    True
+    """
 
     name: str
     meaning: str

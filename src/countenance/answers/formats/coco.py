@@ -18,7 +18,7 @@ from countenance.answers.shapes import Keypoints, Masks
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
 from countenance.data.run_lengths import read_masks, rle_of
 from countenance.data.tables import finite_number, read_text
-from countenance.errors import InputError
+from countenance.errors import InputError, ModelError
 from countenance.files import write_text
 from countenance.metrics.masks import fill
 
@@ -33,7 +33,7 @@ def _entries(path: Path) -> list[Any]:
         raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, list):
         result = f"found {type(content).__name__} that is not FHIBE's model outputs either"
-        raise InputError(f"{path}: expected a list of results, {result}")
+        raise ModelError(f"{path}: expected a list of results, {result}")
     return content
 
 
@@ -43,7 +43,7 @@ def read_coco_results(path: Path, request: Wanted) -> Predictions:
     classes = _classes(request, entries)
     rows, unknown = by_image(((str(entry["image_id"]), entry) for entry in entries), request, str(path))
     if unknown and not rows:
-        raise InputError(f"{unknown}; image_id is the id of the image in the annotations, or its file name")
+        raise ModelError(f"{unknown}; image_id is the id of the image in the annotations, or its file name")
     labelled = {name: [row | {"category": _label(row, classes)} for row in own] for name, own in rows.items()}
     reader = {Boxes: _boxes, Masks: _masks, Keypoints: _keypoints}[request.kind]
     answers = {name: reader(own) for name, own in labelled.items()}
@@ -61,7 +61,7 @@ def _of_people(entries: list[Any], request: Wanted, path: Path) -> tuple[list[di
     others: Counter[str] = Counter()
     for i, entry in enumerate(entries):
         if not isinstance(entry, Mapping) or "image_id" not in entry:
-            raise InputError(f"{path}[{i}]: expected an object with image_id, bbox and score, found {entry!r:.60}")
+            raise ModelError(f"{path}[{i}]: expected an object with image_id, bbox and score, found {entry!r:.60}")
         category = entry.get("category_id")
         shown = request.categories.get(category, "person") if isinstance(category, int | str) else "person"
         others[shown] += 1
@@ -104,7 +104,7 @@ def _label(entry: Mapping[str, Any], classes: Mapping[int, str]) -> str | None:
             return word
     number = _number(entry)
     if classes and number not in classes:
-        raise InputError(
+        raise ModelError(
             f"{entry['place']}: category_id {entry.get('category_id')!r:.40}, expected {classes_in_words(classes)}"
         )
     return None if number is None else classes.get(number)
@@ -117,14 +117,14 @@ def _is_number(value: Any) -> bool:
 def _numbers(row: Mapping[str, Any], name: str, size: int) -> list[float]:
     values = row.get(name)
     if not isinstance(values, list) or len(values) != size or not all(map(_is_number, values)):
-        raise InputError(f"{row['place']}: {name} is {values!r:.60}, expected {size} numbers")
+        raise ModelError(f"{row['place']}: {name} is {values!r:.60}, expected {size} numbers")
     return [finite_number(v, name, row["place"]) for v in values]
 
 
 def _score(row: Mapping[str, Any]) -> float:
     value = row.get("score", 1.0)
     if not _is_number(value):
-        raise InputError(f"{row['place']}: score is {value!r:.40}, expected a number")
+        raise ModelError(f"{row['place']}: score is {value!r:.40}, expected a number")
     return finite_number(value, "score", row["place"])
 
 
@@ -139,7 +139,7 @@ def _masks(rows: list[Mapping[str, Any]]) -> Masks:
     runs = read_masks(masks, [f"{row['place']}: segmentation" for row in rows])
     for row, mask in zip(rows, masks, strict=True):
         if mask["size"] != masks[0]["size"]:
-            raise InputError(
+            raise ModelError(
                 f"{row['place']}: segmentation of size {mask['size']}, and {masks[0]['size']} in the same image"
             )
     answers = [fill(lengths, *mask["size"]) for lengths, mask in zip(runs, masks, strict=True)]
@@ -160,7 +160,7 @@ def write_coco_results(path: Path, answers: Iterable[tuple[str, Answer]]) -> Non
             continue
         if not isinstance(answer, Boxes):
             kind = type(answer).__name__.lower()
-            raise InputError(f"{path}: COCO results are written from boxes, masks and keypoints, not from {kind}")
+            raise ModelError(f"{path}: COCO results are written from boxes, masks and keypoints, not from {kind}")
         for k, (box, score) in enumerate(zip(answer.xyxy.tolist(), answer.scores.tolist(), strict=True)):
             row = {
                 "image_id": name,

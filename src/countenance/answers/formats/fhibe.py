@@ -33,7 +33,7 @@ from countenance.data.reading.columns import is_number
 from countenance.data.reading.entries import field, read_entries
 from countenance.data.run_lengths import read_masks
 from countenance.data.vocabulary import KEYPOINTS
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.masks import Ints, fill
 from countenance.metrics.parsing import painted
 from countenance.metrics.readings import CORNERS
@@ -64,7 +64,7 @@ class EntryField(NamedTuple):
         value = field(entry, self.name, place)
         if not isinstance(value, self.kind) and (value is not None or self.null == "wrong"):
             nothing = "" if self.null == "wrong" else " or null"
-            raise InputError(f"{place}: {self.name} is {type(value).__name__}, expected {self.expected}{nothing}")
+            raise ModelError(f"{place}: {self.name} is {type(value).__name__}, expected {self.expected}{nothing}")
         return value
 
 
@@ -87,12 +87,12 @@ def boxes_of(boxes: list[Any], entry: Mapping[str, Any], place: str) -> Boxes:
     """
     for box in boxes:
         if not isinstance(box, list) or len(box) < 4 or not all(map(is_number, box[:4])):
-            raise InputError(f"{place}: {box!r:.60} is not a box, expected [x0, y0, x1, y1]")
+            raise ModelError(f"{place}: {box!r:.60} is not a box, expected [x0, y0, x1, y1]")
     scores = entry.get("scores") or [1.0] * len(boxes)
     if not isinstance(scores, list) or len(scores) != len(boxes):
-        raise InputError(f"{place}: {np.size(scores)} scores for {len(boxes)} boxes")
+        raise ModelError(f"{place}: {np.size(scores)} scores for {len(boxes)} boxes")
     if any(not isinstance(score, (int, float)) or abs(score) > 1e300 for score in scores):
-        raise InputError(f"{place}: scores must be numbers")
+        raise ModelError(f"{place}: scores must be numbers")
     return Boxes([box[:4] for box in boxes], scores)
 
 
@@ -111,13 +111,13 @@ def points_of(people: list[Any], count: int, place: str) -> NDArray[np.float64]:
     for points in people:
         if not isinstance(points, list) or len(points) != count:
             size = len(points) if isinstance(points, list) else type(points).__name__
-            raise InputError(f"{place}: a person with {size} keypoints, expected {count}")
+            raise ModelError(f"{place}: a person with {size} keypoints, expected {count}")
     try:
         array = np.array(people, dtype=np.float64).reshape(len(people), count, -1 if people else 2)[:, :, [0, 1]]
     except (ValueError, TypeError, OverflowError, IndexError):
-        raise InputError(f"{place}: keypoints must be [x, y] pairs of numbers") from None
+        raise ModelError(f"{place}: keypoints must be [x, y] pairs of numbers") from None
     if not np.isfinite(array).all():
-        raise InputError(f"{place}: a keypoint that is not finite; write {NOT_THERE} for one that is not there")
+        raise ModelError(f"{place}: a keypoint that is not finite; write {NOT_THERE} for one that is not there")
     return array
 
 
@@ -125,14 +125,14 @@ def checked_parts(person: dict[str, float], place: str) -> dict[str, float]:
     """One person's probabilities by part."""
     for name, value in person.items():
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
-            raise InputError(f"{place}: part {name!r} has probability {value!r:.30}, expected 0 to 1")
+            raise ModelError(f"{place}: part {name!r} has probability {value!r:.30}, expected 0 to 1")
     return person
 
 
 def parts_of(people: list[Any], place: str) -> list[dict[str, float]]:
     """The parts of each person; their probabilities are not looked at."""
     if not all(isinstance(person, dict) for person in people):
-        raise InputError(f"{place}: expected a list with the parts of each person")
+        raise ModelError(f"{place}: expected a list with the parts of each person")
     return people
 
 
@@ -140,7 +140,7 @@ def label_runs_of(labels: Mapping[str, Any], place: str, size: tuple[int, int] |
     """Run lengths by label."""
     for key in labels:
         if not str(key).isdecimal() or int(key) >= 256:
-            raise InputError(f"{place}: label {key!r}, expected 0 to {CLASSES - 1}")
+            raise ModelError(f"{place}: label {key!r}, expected 0 to {CLASSES - 1}")
     runs = read_masks(list(labels.values()), [f"{place}: label {key}" for key in labels], size)
     return {int(key): lengths for key, lengths in zip(labels, runs, strict=True)}
 
@@ -152,7 +152,7 @@ def vector_of(value: list[Any], place: str) -> NDArray[np.float64]:
     except (ValueError, TypeError, OverflowError):
         vector = np.zeros(0)
     if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
-        raise InputError(f"{place}: detections is not an embedding (a list of finite numbers)")
+        raise ModelError(f"{place}: detections is not an embedding (a list of finite numbers)")
     return vector
 
 
@@ -207,7 +207,7 @@ class Reader:
         runs, scores = mask_runs_of(masks, entry, place)
         shapes = [mask["size"] for mask in masks]
         if any(shape != shapes[0] for shape in shapes):
-            raise InputError(f"{place}: masks of several sizes; expected one size, the picture's")
+            raise ModelError(f"{place}: masks of several sizes; expected one size, the picture's")
         self.lazy[name] = lambda: Masks(
             [fill(lengths, *shape) for lengths, shape in zip(runs, shapes, strict=True)], scores
         )
@@ -232,7 +232,7 @@ class Reader:
             self.first = self.first or ((place, list(person)) if person else None)
             lost = [part for part in self.first[1] if part not in person] if self.first and person else []
             if lost:
-                raise InputError(f"{place}: part {lost[0]!r} is missing, other people have it")
+                raise ModelError(f"{place}: part {lost[0]!r} is missing, other people have it")
         orders = self.request.people.get(name, ([str(i) for i in range(len(answers))],))
         of_person = dict(zip(self._order(orders, entry.get("rows"), len(answers), place), answers, strict=False))
         self.answers[name] = Parts(tuple(of_person.get(name_of, {}) for name_of in orders[-1]))
@@ -248,11 +248,11 @@ class Reader:
             return everyone
         if rows is not None and not surplus:
             numbers = [int(person) if person.isdecimal() else person for person in orders[0]]
-            raise InputError(f"{place}: rows {rows!r:.60} do not name the rows {numbers} of its {answers} answers")
+            raise ModelError(f"{place}: rows {rows!r:.60} do not name the rows {numbers} of its {answers} answers")
         for order in orders if not surplus else ():
             if len(order) == answers:
                 return order
-        raise InputError(
+        raise ModelError(
             f"{place}: {answers} answers for {len(everyone)} people; parts pair with people by order, "
             "so there must be one for each"
         )
@@ -261,7 +261,7 @@ class Reader:
         runs = label_runs_of(labels, place)
         shapes = [mask["size"] for mask in labels.values()]
         if shapes and any(shape != shapes[0] for shape in shapes):
-            raise InputError(f"{place}: masks of several sizes; expected one size, the picture's")
+            raise ModelError(f"{place}: masks of several sizes; expected one size, the picture's")
         if shapes:
             self.lazy[name] = lambda: LabelMap(painted(runs, shapes[0]))
 
@@ -269,7 +269,7 @@ class Reader:
         vector = vector_of(value, place)
         self.first = self.first or (place, len(vector))
         if len(vector) != self.first[1]:
-            raise InputError(f"{place}: an embedding of {len(vector)} numbers, the first has {self.first[1]}")
+            raise ModelError(f"{place}: an embedding of {len(vector)} numbers, the first has {self.first[1]}")
         self.answers[name] = Embedding(vector)
 
     def read_picture(self, name: str, file: str, entry: Mapping[str, Any], place: str) -> None:
@@ -292,7 +292,7 @@ class Reader:
             below = sorted(folder.rglob(Path(file).name)) if Path(file).name else []
             picture = below[0] if len(below) == 1 and below[0].is_file() else None
         if picture is None and not inside:
-            raise InputError(
+            raise ModelError(
                 f"{place}: {file!r} leads out of the results and the dataset; keep the pictures beside {self.path.name}"
             )
         return picture if picture is not None and not picture.is_symlink() else None
@@ -327,7 +327,7 @@ class Reader:
         has = "has" if len(self.turned) == 1 else "have"
         sentence = f"{self.turned[0]} has x1 < x0 or y1 < y0, as {has} {count}"
         if len(self.turned) > MOST_TURNED * self.boxes and self.request.options.get("turned") != "kept":
-            raise InputError(f"{sentence}{self._fitting()}")
+            raise ModelError(f"{sentence}{self._fitting()}")
         return [f"{sentence}; such a box overlaps nobody"]
 
     def _fitting(self) -> str:
@@ -360,7 +360,7 @@ def read_outputs(path: Path, request: Wanted) -> Predictions:
             unknown.append(key)
             continue
         if name in seen:
-            raise InputError(f"{place}: a second answer for {name}; expected one for each image")
+            raise ModelError(f"{place}: a second answer for {name}; expected one for each image")
         seen.add(name)
         if request.people and name not in request.people:
             continue
@@ -372,10 +372,10 @@ def read_outputs(path: Path, request: Wanted) -> Predictions:
     images = list(request.people or request.names.ids)
     others = request.names.unmatched(unknown, str(path))
     if not seen:
-        raise InputError(f"{others or f'{path}: holds no predictions'}; expected names such as {images[0]}")
+        raise ModelError(f"{others or f'{path}: holds no predictions'}; expected names such as {images[0]}")
     answered = {*reader.answers, *reader.lazy}
     if not answered:
-        raise InputError(
+        raise ModelError(
             f"{path}: holds no predictions: no answer for any of {len(images):,} images, the first {images[0]}"
         )
     return reader.predictions([name for name in images if name not in answered], [others] if others else [])
@@ -426,7 +426,7 @@ def read_pictures(folder: Path, request: Wanted) -> Predictions:
             files.setdefault(name, path)
     if not files:
         first = next(iter(request.names.ids), "")
-        raise InputError(f"{folder}: no picture of an image of the dataset; expected names such as {Path(first).name}")
+        raise ModelError(f"{folder}: no picture of an image of the dataset; expected names such as {Path(first).name}")
     request.names.by_file_name.clear()  # that folders differ is the rule here
     pictures = {name: partial(_picture_at, path) for name, path in files.items()}
     return Predictions(str(folder), "pictures", Lazy(pictures), files=tuple(files.values()))

@@ -25,7 +25,7 @@ from countenance.data.adapters.bafmd import ORDER
 from countenance.data.categories import LABELS, classes_in_words, parse_classes, says_masked
 from countenance.data.reading.class_names import classes_beside
 from countenance.data.tables import finite_number, read_csv
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.readings import Reading
 from countenance.settings.box_words import Form
 
@@ -112,7 +112,7 @@ def read(path: Path, request: Wanted) -> Predictions:
     form, headed = _beginning(path)
     if form is None:
         forms = "; ".join(f"{','.join(form.columns)}" for form in (NAMED, CORNERS, UNSCORED))
-        raise InputError(f"{path} line 1: in none of the three forms of the mask study ({forms})")
+        raise ModelError(f"{path} line 1: in none of the three forms of the mask study ({forms})")
     rows = rows_of_file(path) if headed else TableRows(str(path), *read_csv(path, tuple(form.columns)), "line")
     return _predictions(form, rows, request, path.resolve().parent)
 
@@ -150,7 +150,7 @@ def _classes(form: MaskForm, request: Wanted, folder: Path | None) -> Mapping[in
     beside = None if folder is None else classes_beside(folder)
     if beside is not None:
         if not beside.labels():
-            raise InputError(f"{beside.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
+            raise ModelError(f"{beside.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
         return beside.labels()
     from_zero = request.categories.get(0) in LABELS.values()  # a YOLO dataset's own order
     return {n: word for n, word in request.categories.items() if word in LABELS.values()} if from_zero else ORDER.words
@@ -160,11 +160,11 @@ def _label(cell: Any, classes: Mapping[int, str], place: str) -> str:
     if not classes:
         masked = says_masked(str(cell))
         if masked is None:
-            raise InputError(f"{place}: class {cell!r:.40}, expected mask or nomask")
+            raise ModelError(f"{place}: class {cell!r:.40}, expected mask or nomask")
         return LABELS[masked]
     number = finite_number(_bare(cell), "class", place)
     if number not in classes:
-        raise InputError(f"{place}: class {cell}, expected {classes_in_words(classes)}")
+        raise ModelError(f"{place}: class {cell}, expected {classes_in_words(classes)}")
     return classes[int(number)]
 
 

@@ -16,7 +16,7 @@ from countenance.answers.formats.fhibe import is_outputs
 from countenance.answers.formats.table import CORNERS, SIZES, read_rows
 from countenance.data.labels.nested import flat_rows
 from countenance.data.tables import read_text
-from countenance.errors import InputError
+from countenance.errors import ModelError
 
 LINES = (".jsonl", ".ndjson")
 SIZED_LISTS, CORNER_LISTS = ("bbox", "bboxes", "xywh"), ("box", "boxes", "xyxy", "rect", "boundingbox", "bounding_box")
@@ -48,7 +48,7 @@ def _records(path: Path) -> list[Record]:
         else:
             content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error})") from error
+        raise ModelError(f"{path}: not JSON ({error})") from error
     if isinstance(content, Mapping):
         wrapped = [value for value in content.values() if _is_records(value)]
         if len(content) == 1 or (len(wrapped) == 1 and not all(map(_is_detections, content.values()))):
@@ -56,7 +56,7 @@ def _records(path: Path) -> list[Record]:
     if isinstance(content, Mapping):
         content = [{"image": name, **(_parts(value))} for name, value in content.items()]
     if not _is_records(content):
-        raise InputError(
+        raise ModelError(
             f"{path}: expected boxes by image, such as {{'a.jpg': [{{'box': [1, 2, 3, 4], 'score': 0.9}}]}}"
         )
     return list(content)

@@ -9,7 +9,7 @@ from typing import Any
 
 from countenance.answers.formats.base import Format, Predictions, Wanted
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.loading import is_code, load_code, plugins
 
 _HOME = {
@@ -50,11 +50,11 @@ def load_format(name: str, others: Mapping[str, EntryPoint] | None = None) -> Fo
         result = load_code("format", name)
     else:
         known = _names(others)
-        raise InputError(
+        raise ModelError(
             f"no format {name!r}{near(name, known)}; there are {', '.join(known)}, or give module:attr or path.py:attr"
         )
     if not isinstance(result, Format):
-        raise InputError(f"format {name!r}: that is a {type(result).__name__}, expected a Format")
+        raise ModelError(f"format {name!r}: that is a {type(result).__name__}, expected a Format")
     return result
 
 
@@ -81,21 +81,21 @@ def _of_columns(source: Any, request: Wanted) -> Predictions:
         if form.read_rows is not None and request.kind in form.kinds and (result := form.read_rows(rows, request)):
             return result
     if request.kind not in TABLE.kinds:
-        raise InputError(f"predictions: a table holds no {request.kind.__name__.lower()}; give a file or a model")
+        raise ModelError(f"predictions: a table holds no {request.kind.__name__.lower()}; give a file or a model")
     return read_rows(rows, request)
 
 
 def _of_file(path: Path, request: Wanted, name: str | None) -> Predictions:
     if not path.exists():
-        raise InputError(f"{path}: no such file; predictions:FILE names a file of saved predictions")
+        raise ModelError(f"{path}: no such file; predictions:FILE names a file of saved predictions")
     chosen = load_format(name) if name else _recognised(path, request)
     if request.kind not in chosen.kinds:
         holds = ", ".join(kind.__name__.lower() for kind in chosen.kinds)
-        raise InputError(f"{path}: {chosen.name} holds {holds}; the task needs {request.kind.__name__.lower()}")
+        raise ModelError(f"{path}: {chosen.name} holds {holds}; the task needs {request.kind.__name__.lower()}")
     unknown = [option for option in request.options if option not in chosen.options]
     if unknown:
         has = ", ".join(chosen.options) or "none"
-        raise InputError(f"{path}: format {chosen.name} has no option {unknown[0]!r}; it has {has}")
+        raise ModelError(f"{path}: format {chosen.name} has no option {unknown[0]!r}; it has {has}")
     return chosen.read(path, request)
 
 
@@ -106,7 +106,7 @@ def _recognised(path: Path, request: Wanted) -> Format:
     if of_kind or fitting:
         return (of_kind or fitting)[0]
     known = "; ".join(f"{result.name}: {result.meaning}" for result in formats if request.kind in result.kinds)
-    raise InputError(
+    raise ModelError(
         f"{path}: in none of the formats that hold {request.kind.__name__.lower()} ({known}); "
         "a format of your own is named by --setting format=module:attr (settings= in Python)"
     )

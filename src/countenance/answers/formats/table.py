@@ -25,7 +25,7 @@ from countenance.answers.values import Age, Embedding, Labels, Scalars
 from countenance.data.labels.text_files import read_text_table
 from countenance.data.tables import finite_number, near, read_csv, read_text
 from countenance.decoding import decoding, read_parquet
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS
 
 IMAGE_COLUMNS = (
@@ -62,7 +62,7 @@ def rows_of_file(path: Path) -> TableRows:
     """The rows of a CSV or Parquet file."""
     if path.suffix.lower() == ".parquet":
         if not path.is_file():
-            raise InputError(f"{path}: no such file")
+            raise ModelError(f"{path}: no such file")
         table = read_parquet(path, path)
         with decoding(path, "Parquet file"):
             return TableRows(str(path), table.column_names, list(enumerate(table.to_pylist(), 1)))
@@ -97,14 +97,14 @@ def rows_of_columns(source: Any) -> TableRows:
     elif isinstance(source, Mapping):
         columns = {str(name): list(values) for name, values in source.items()}
         if len({len(values) for values in columns.values()}) > 1:
-            raise InputError("predictions: columns of different lengths, expected one value in each row")
+            raise ModelError("predictions: columns of different lengths, expected one value in each row")
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     else:
-        raise InputError(f"predictions are a {type(source).__name__}, expected a path, a DataFrame or a table")
+        raise ModelError(f"predictions are a {type(source).__name__}, expected a path, a DataFrame or a table")
     header = [str(name) for name in getattr(source, "column_names", getattr(source, "columns", source))]
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"predictions: column {twice!r} occurs twice")
+        raise ModelError(f"predictions: column {twice!r} occurs twice")
     named = ({str(name): value for name, value in row.items()} for row in rows)  # columns may be numbers
     return TableRows("predictions", header, list(enumerate(named, 1)))
 
@@ -114,13 +114,13 @@ def read_rows(table: TableRows, request: Wanted) -> Predictions:
     place, header = table.place, table.header
     image = _column(header, IMAGE_COLUMNS)
     if image is None:
-        raise InputError(
+        raise ModelError(
             f"{place}: no column that names the image ({', '.join(IMAGE_COLUMNS[:5])}); it has {', '.join(header)}"
         )
     named = (("" if row[image] is None else str(row[image]).strip(), (number, row)) for number, row in table.rows)
     rows, unknown = by_image(named, request, place)
     if not rows:
-        raise InputError(unknown or f"{place}: holds no predictions")
+        raise ModelError(unknown or f"{place}: holds no predictions")
     readers = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age, Scalars: _scalars}
     reader = readers[request.kind]
     answers = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in rows.items()}
@@ -128,7 +128,7 @@ def read_rows(table: TableRows, request: Wanted) -> Predictions:
         name: answer for name, answer in answers.items() if not (isinstance(answer, Labels) and not answer.values)
     }
     if not answers:
-        raise InputError(f"{place}: no row has a label; expected a column for each attribute")
+        raise ModelError(f"{place}: no row has a label; expected a column for each attribute")
     reading, means = CORNERS_IN_PIXELS, "no row and count as failures to enrol"
     notes: tuple[str, ...] = (unknown,) if unknown else ()
     if request.kind is Boxes:
@@ -174,7 +174,7 @@ def missing(cell: Any) -> bool:
 def _only(rows: Sequence[tuple[int, Row]], image: str, place: str) -> tuple[str, Row]:
     """The one row of an image, with its place."""
     if len(rows) > 1:
-        raise InputError(
+        raise ModelError(
             f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row for each image"
         )
     return f"{place} {rows[0][0]}", rows[0][1]
@@ -184,7 +184,7 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
     lower = {_plain(name): name for name in header}
     result = _box_columns(header)
     if result is None:
-        raise InputError(
+        raise ModelError(
             f"{place.rsplit(' ', 1)[0]}: no columns x0, y0, x1, y1 (or x, y, w, h); it has {', '.join(header)}"
         )
     score, label = _column(header, SCORE_COLUMNS), _column(header, LABEL_COLUMNS)
@@ -215,13 +215,13 @@ def _embedding(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: st
             vector = vector.strip("[] ").replace(",", " ").split()
         vector = [] if missing(vector) else vector
         if not hasattr(vector, "__iter__"):
-            raise InputError(f"{here}: vector is {vector!r:.60}, expected a list of numbers")
+            raise ModelError(f"{here}: vector is {vector!r:.60}, expected a list of numbers")
         numbers = [finite_number(v, "vector", here) for v in vector]
         return Embedding(np.array(numbers) if numbers else None)
     columns = [name for name in header if name != image and name.lstrip("eE_").isdecimal()]
     if not columns:
         hint = near("vector", list(header))
-        raise InputError(f"{here}: no column vector and no columns e0, e1, …{hint}; it has {', '.join(header[:9])}")
+        raise ModelError(f"{here}: no column vector and no columns e0, e1, …{hint}; it has {', '.join(header[:9])}")
     columns.sort(key=lambda name: int(name.lstrip("eE_")))
     if all(missing(row[name]) for name in columns):
         return Embedding(None)
@@ -235,11 +235,11 @@ def _age(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, pla
         return Age(None if missing(row[column]) else finite_number(row[column], column, here))
     columns = sorted((name for name in header if re.fullmatch(r"[pP]\d+", name)), key=lambda name: int(name[1:]))
     if not columns or [int(name[1:]) for name in columns] != list(range(len(columns))):
-        raise InputError(f"{here}: no column age or years, and no columns p0, p1, …; it has {', '.join(header[:9])}")
+        raise ModelError(f"{here}: no column age or years, and no columns p0, p1, …; it has {', '.join(header[:9])}")
     try:
         return Age.of([finite_number(row[name], name, here) for name in columns])
     except ValueError as error:
-        raise InputError(f"{here}: {error}") from None
+        raise ModelError(f"{here}: {error}") from None
 
 
 def _scalars(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Scalars:

@@ -8,7 +8,7 @@ from countenance.answers import Identifications
 from countenance.answers.formats import Format, Predictions, Wanted
 from countenance.answers.formats.uccs_scores import ScoreFile, file_version, on_protocol, read_scores
 from countenance.data.reading.lines import Ints
-from countenance.errors import InputError
+from countenance.errors import InputError, ModelError
 
 TOP = 11
 """How many of a detection's similarities are kept where nobody says which rank is asked for: enough for rank 10."""
@@ -18,7 +18,7 @@ def read(path: Path, request: Wanted) -> Predictions:
     """The detections of each image; an image without a line is one where nothing was found."""
     top = request.options.get("top", str(TOP))
     if not top.isdigit():
-        raise InputError(f"{path}: top is {top!r}, expected a whole number")
+        raise ModelError(f"{path}: top is {top!r}, expected a whole number")
     version = request.options.get("version")
     scores = read_scores(path, int(version) if version in ("2", "3") else None, top=int(top))
     ids = tuple(request.names.ids)

@@ -17,7 +17,7 @@ from countenance.data.reading.lines import Floats, Ints
 from countenance.data.reading.number_table import NO_IDS, LineLayout, NumberColumn, header_of, places_in, read_table
 from countenance.data.reading.text_blocks import first_line
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.curves import ListedIdentities
 
 COLUMNS_V2 = ("FILE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT", "DETECTION_SCORE")
@@ -62,7 +62,7 @@ def file_version(path: Path) -> int:
     """The version of a score file: version 3 begins with a header that names DETECTION_SCORE second."""
     head = first_line(path)
     if head is None:
-        raise InputError(f"{path}: no detection in it (empty, or comments only); expected lines {','.join(COLUMNS_V2)}")
+        raise ModelError(f"{path}: no detection in it (empty, or comments only); expected lines {','.join(COLUMNS_V2)}")
     fields = [name.strip().strip('"').upper() for name in head[1].split(",")]
     header = "DETECTION_SCORE" in fields and fields.index("DETECTION_SCORE") != len(COLUMNS_V2) - 1
     return 3 if header else 2
@@ -107,16 +107,16 @@ def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]
     file, *box = places_in(names, COLUMNS_V2, place, f"a version 3 file begins with the header {','.join(COLUMNS_V3)}")
     similar = {k: int(match[1]) for k, name in enumerate(names) if (match := SUBJECT.fullmatch(name))}
     if len(set(names)) < len(names):
-        raise InputError(f"{place}: column {next(name for name in names if names.count(name) > 1)} occurs twice")
+        raise ModelError(f"{place}: column {next(name for name in names if names.count(name) > 1)} occurs twice")
     for k, name in enumerate(names):
         if k not in similar and name not in COLUMNS_V3 and name not in LANDMARKS:
-            raise InputError(
+            raise ModelError(
                 f"{place}: column {name!r} is not known{near(name, [*COLUMNS_V3, *LANDMARKS])}; "
                 "expected landmarks (REYE_X, ...) or similarities (S_0001, ...)"
             )
     subjects = np.array([*similar.values()], dtype=np.int64)
     if len(set(similar.values())) != len(similar):
-        raise InputError(f"{place}: a gallery subject has two similarity columns")
+        raise ModelError(f"{place}: a gallery subject has two similarity columns")
     numbers, columns = _box(box), min(top, len(similar))
     if columns:
         numbers += tuple(NumberColumn(names[k], k) for k in similar)
@@ -156,7 +156,7 @@ def on_protocol(scores: ScoreFile, images: tuple[str, ...], protocol: str) -> tu
     line, name = scores.line[strange[0]], scores.images[scores.image[strange[0]]]
     what = f"image {name!r} is not in {protocol}"
     if strange.size == len(image):
-        raise InputError(
+        raise ModelError(
             f"{scores.path} line {line}: {what}, nor is any other image of this file; "
             "give the protocol's own file names, or another --which-set"
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 from countenance.answers.boxes import Boxes
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
 from countenance.data.tables import finite_number, read_text
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.readings import Reading
 
 FIELDS = ("class", "cx", "cy", "w", "h", "score")
@@ -17,7 +17,7 @@ def read_yolo_texts(folder: Path, request: Wanted) -> Predictions:
     entries = [(path.stem, _boxes_of(path)) for path in sorted(folder.rglob("*.txt"))]
     files, unknown = by_image(entries, request, str(folder))
     if not files:
-        raise InputError(unknown or f"{folder}: holds no predictions")
+        raise ModelError(unknown or f"{folder}: holds no predictions")
     answers = {}
     for name, lists in files.items():
         boxes = [entry for entries in lists for entry in entries]
@@ -36,7 +36,7 @@ def _boxes_of(path: Path) -> list[Entry]:
         if not cells:
             continue
         if len(cells) not in (len(FIELDS) - 1, len(FIELDS)):
-            raise InputError(f"{place}: {len(cells)} fields, expected {' '.join(FIELDS)} (the score may be missing)")
+            raise ModelError(f"{place}: {len(cells)} fields, expected {' '.join(FIELDS)} (the score may be missing)")
         numbers = [finite_number(cell, name, place) for cell, name in zip(cells[1:], FIELDS[1:], strict=False)]
         entries.append((numbers[:4], numbers[4] if len(numbers) > 4 else 1.0))
     return entries

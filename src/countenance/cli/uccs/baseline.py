@@ -169,10 +169,10 @@ def score(
     result_file: Result = None,
     which_set: WhichSet = Set.validation,
     temp_dir: Temp = Path("temp"),
-    gallery: Annotated[
+    gallery_embeddings: Annotated[
         Path | None, typer.Option(help="Gallery embeddings (.npz: subject, embedding).  [default: in --temp-dir]")
     ] = None,
-    probes: Annotated[
+    probe_embeddings: Annotated[
         Path | None, typer.Option(help="Probe embeddings (.npz: image, box, score, embedding).  [default: likewise]")
     ] = None,
 ) -> None:
@@ -181,8 +181,8 @@ def score(
     from countenance.suites.uccs.baseline.score import score as run
 
     out = run(
-        gallery or gallery_file(temp_dir),
-        probes or probe_file(temp_dir, which_set.value),
+        gallery_embeddings or gallery_file(temp_dir),
+        probe_embeddings or probe_file(temp_dir, which_set.value),
         which=which_set.value,
         result_file=named_set(result_file, which_set),
     )

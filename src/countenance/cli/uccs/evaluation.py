@@ -127,7 +127,7 @@ def evaluate_recognizer(
 @app.command()
 def calibrate(
     data_directory: Data,
-    result_file: Annotated[Path, typer.Option("--result-file", "-r", help="A recognition or scoring file.")],
+    scores: Annotated[Path, typer.Option("--scores", "-r", help="A recognition or scoring file.")],
     false_identifications: Annotated[
         float, typer.Option("--false-identifications", "-n", help="How many are allowed over all images.")
     ],
@@ -145,7 +145,7 @@ def calibrate(
 
     evaluations = evaluate(
         data_directory,
-        [result_file],
+        [scores],
         which=which_set.value,
         version=protocol_version,
         settings=CurveSettings(rank=rank),

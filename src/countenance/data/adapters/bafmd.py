@@ -17,7 +17,7 @@ from countenance.data.reading.class_names import ClassNames
 from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import finite_number, read_csv, read_text
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.readings import fitting
 from countenance.person_columns import person_column
 
@@ -51,14 +51,14 @@ def load(part: str | None) -> Dataset:
     annotated = folder.is_file() or any(path.name != "attributes.csv" for path in folder.glob("*.csv"))
     kind = options.get("labels", "csv" if annotated else label_kind(folder) or "csv")
     if kind == "csv" and (request.classes or request.attributes):
-        raise InputError(f"bafmd:{part}: classes and attributes are for label files; the annotated CSV says both")
+        raise DataError(f"bafmd:{part}: classes and attributes are for label files; the annotated CSV says both")
     return read_bafmd(folder, kind, request).split(request.split)
 
 
 def read_bafmd(source: Path, kind: str, request: ReadingOptions = ReadingOptions()) -> Dataset:
     """BAFMD in one of its forms: `csv` (annotated), `yolo` or `voc` (raw)."""
     if kind not in ("csv", *KINDS):
-        raise InputError(f"{source}: labels {kind!r}, expected csv, yolo or voc")
+        raise DataError(f"{source}: labels {kind!r}, expected csv, yolo or voc")
     return read_annotated(source, request) if kind == "csv" else read_raw(source, kind, request)
 
 
@@ -66,12 +66,12 @@ def _annotation_file(source: Path) -> Path:
     if source.is_file():
         return source
     if not source.is_dir():
-        raise InputError(f"{source}: no such folder; name the one with the annotations")
+        raise DataError(f"{source}: no such folder; name the one with the annotations")
     tables = sorted(source.glob("*.csv"))
     if len(tables) != 1:
         listed = ", ".join(path.name for path in tables[:4])
         result = f"{len(tables)} CSV files ({listed})" if tables else "no CSV file"
-        raise InputError(f"{source}: holds {result}; name the annotation file itself")
+        raise DataError(f"{source}: holds {result}; name the annotation file itself")
     return tables[0]
 
 
@@ -101,7 +101,7 @@ def read_annotated(source: Path, request: ReadingOptions) -> Dataset:
         who = Subject("", cells.identity(row[person], place) if person else None, attributes=about)
         faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], who))
     if not faces:
-        raise InputError(f"{table}: no face below the header")
+        raise DataError(f"{table}: no face below the header")
     boxes = np.array([box for _, box, _ in faces])
     sizes = np.array([pictures[name][1:] for name, _, _ in faces], dtype=np.float64)
     corners = checked_corners(boxes, sizes, reading, str(table), [name for name, _, _ in faces])

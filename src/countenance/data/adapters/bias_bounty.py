@@ -11,7 +11,7 @@ from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.reading.options import folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 CITATION = "Bias Buccaneers, The first bias bounty challenge: skin tone, age and gender, 2022"
 LICENCE = "not stated by the challenge; an entry stays its authors', under a licence of their choice"
@@ -26,7 +26,7 @@ def load(part: str | None) -> Dataset:
 
     >>> load(None)
     Traceback (most recent call last):
-    countenance.errors.InputError: bias_bounty: name its folder, as in bias_bounty:FOLDER
+    countenance.errors.DataError: bias_bounty: name its folder, as in bias_bounty:FOLDER
     """
     place, options = folder_and_options("bias_bounty", part, ("split", "nonfaces", "identities", "pictures"))
     labels = place if place.is_file() else labels_of(place, options.get("split"))
@@ -53,7 +53,7 @@ def labels_of(root: Path, split: str | None) -> Path:
     if not labels.exists():
         here = [name for name in SPLITS if (root / name / "labels.csv").exists()]
         hint = f"; there is {', '.join(here)}" if here else "; `countenance bias-bounty make-data` makes such a folder"
-        raise InputError(f"{labels}: no such file{hint}")
+        raise DataError(f"{labels}: no such file{hint}")
     return labels
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from countenance.data.tables import csv_text, near, read_csv, read_text
 from countenance.data.vocabulary import VOCABULARIES
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.person_columns import person_column
 
 ATTRIBUTES = ("skin_tone", "age", "gender")
@@ -107,7 +107,7 @@ def _refuse(path: Path, problems: Problems, remedy: str) -> None:
         if names
     ]
     if lines:
-        raise InputError(f"{path}: {'; '.join(lines)}. {remedy}")
+        raise DataError(f"{path}: {'; '.join(lines)}. {remedy}")
 
 
 def _parse(path: Path, *, may_be_empty: bool) -> tuple[ClassTable, Problems]:
@@ -144,7 +144,7 @@ def read_labels(path: Path) -> ClassTable:
     table, problems = _parse(path, may_be_empty=True)
     _refuse(path, problems, "Labels are a class's name, or an empty cell where unlabelled.")
     if not len(table):
-        raise InputError(f"{path}: no rows below the header; expected one for each image")
+        raise DataError(f"{path}: no rows below the header; expected one for each image")
     return table
 
 
@@ -190,7 +190,7 @@ def read_identities(path: Path, names: Sequence[str]) -> tuple[str | None, ...]:
     header, rows = read_csv(path, needed=("name",))
     column = person_column(header)
     if column is None:
-        raise InputError(f"{path} line 1: no column 'identity'{near('identity', header)}; expected name, identity")
+        raise DataError(f"{path} line 1: no column 'identity'{near('identity', header)}; expected name, identity")
     known = {row["name"].strip(): row[column].strip() for _, row in rows}
     return tuple(known.get(name) or None for name in names)
 

@@ -19,7 +19,7 @@ from countenance.data.reading import cells
 from countenance.data.run_lengths import segmentation_counts
 from countenance.data.sample import Dataset, Sample, Subject, truth
 from countenance.data.tables import harmless, near, read_csv, read_text
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.files import write_text
 from countenance.person_columns import person_column
 
@@ -79,7 +79,7 @@ def read_coco(
         place = f"{annotations} images[{i}]"
         image_id = _key(image.get("id"), f"{place}: id")
         if image_id in known:
-            raise InputError(f"{place}: id {image_id!r} occurs twice; every image has its own")
+            raise DataError(f"{place}: id {image_id!r} occurs twice; every image has its own")
         if below is not None and isinstance(image.get("file_name"), str):  # the pictures are in a folder named apart
             image = image | {"file_name": below.find(image["file_name"]) or image["file_name"]}
         sample = _sample(image, people.get(image_id, []), root, known_categories, place, annotations)
@@ -89,7 +89,7 @@ def read_coco(
     stray = set(people) - set(known)
     if stray:
         index = next(i for i, annotation in enumerate(annotated) if annotation["image_id"] in stray)
-        raise InputError(
+        raise DataError(
             f"{annotations} annotations[{index}]: image_id {annotated[index]['image_id']!r} is not among the images"
         )
     notes = known_categories.notes(annotations.name)
@@ -123,7 +123,7 @@ def _persons(
     ids = [str(annotation["id"]) for annotation in annotated if "id" in annotation]
     if len(set(ids)) < len(ids) and "annotation_id" in read_csv(table)[0]:
         twice, _ = Counter(ids).most_common(1)[0]
-        raise InputError(
+        raise DataError(
             f"{annotations}: annotation id {twice} occurs twice, and {table.name} is keyed by annotation_id"
         )
     result: dict[str, Who | None] = dict.fromkeys(ids)
@@ -158,7 +158,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, dict):
-        raise InputError(f"{path}: expected an object with images and annotations")
+        raise DataError(f"{path}: expected an object with images and annotations")
     return content
 
 
@@ -166,13 +166,13 @@ def _rows(content: dict[str, Any], key: str, path: Path) -> list[dict[str, Any]]
     rows = content.get(key, [] if key == "categories" else None)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         hint = "" if key in content else near(key, list(content))
-        raise InputError(f"{path}: no list {key!r} of objects{hint}")
+        raise DataError(f"{path}: no list {key!r} of objects{hint}")
     return rows
 
 
 def _key(value: Any, place: str) -> int | str:
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise InputError(f"{place} is {value!r:.60}, expected a number or text")
+        raise DataError(f"{place} is {value!r:.60}, expected a number or text")
     return value
 
 
@@ -186,7 +186,7 @@ def _sample(
 ) -> Sample:
     file = image.get("file_name")
     if not isinstance(file, str):
-        raise InputError(f"{place}: file_name is {file!r}, expected text")
+        raise DataError(f"{place}: file_name is {file!r}, expected text")
     bare = PureWindowsPath(file).name
     if (file.startswith("/") or PureWindowsPath(file).drive) and bare and (root / bare).is_file():
         file = bare  # a path of another machine, and the picture is here
@@ -198,22 +198,22 @@ def _sample(
     if "width" not in image or "height" not in image:
         width, height = size_of(picture)
     elif not (0 < width < 2**31 and 0 < height < 2**31):
-        raise InputError(
+        raise DataError(
             f"{place}: width and height are {image.get('width')!r}, {image.get('height')!r}, expected pixels"
         )
     about = image.get("attributes") or {}
     if not isinstance(about, dict):
-        raise InputError(f"{place}: attributes: expected names with values, found {about!r:.60}")
+        raise DataError(f"{place}: attributes: expected names with values, found {about!r:.60}")
     subjects = []
     for index, (i, annotation) in enumerate(annotated):
         where = f"{annotations} annotations[{i}]"
         values = _subject_values(annotation, categories, width, height, index, where)
         if not isinstance(values.get("attributes") or {}, dict):
-            raise InputError(f"{where}: attributes: expected names with values, found {values['attributes']!r:.60}")
+            raise DataError(f"{where}: attributes: expected names with values, found {values['attributes']!r:.60}")
         subjects.append(cells.subject(values, width, height, where))
     name = str(image.get("sample") or file)
     if not name.isprintable():
-        raise InputError(f"{place}: {name!r} is no name that a file can have")
+        raise DataError(f"{place}: {name!r} is no name that a file can have")
     people, about = cells.people(subjects, about, place)
     return Sample(name, picture, width, height, people, cells.attributes(about, place))
 
@@ -249,7 +249,7 @@ def _subject_values(
     box = cells.numbers(annotation.get("bbox"), (4,), f"{place}: bbox")
     if box is not None:
         if box[2] < 0 or box[3] < 0:
-            raise InputError(f"{place}: bbox {box.tolist()} has a negative side, expected x, y, width, height")
+            raise DataError(f"{place}: bbox {box.tolist()} has a negative side, expected x, y, width, height")
         corners = [box[0], box[1], box[0] + box[2], box[1] + box[3]]
         values.setdefault("face_box" if is_face else "person_box", corners)
     if category in categories.masked:

@@ -10,7 +10,7 @@ from countenance.data.reading import cells
 from countenance.data.reading.options import folder_and_options, is_yes
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import near, read_csv
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.person_columns import person_column
 
 AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
@@ -55,7 +55,7 @@ def repaired_age(text: str, place: str) -> str:
             low, high = sorted(number for number in numbers if number is not None)
             if f"{low}-{high}" in AGES:
                 return f"{low}-{high}"
-    raise InputError(f"{place}: age {text!r} is not one of {', '.join(AGES)}{near(plain, AGES)}")
+    raise DataError(f"{place}: age {text!r} is not one of {', '.join(AGES)}{near(plain, AGES)}")
 
 
 def _number(part: str) -> int | None:
@@ -69,11 +69,11 @@ def _table(source: Path) -> Path:
     if source.is_file():
         return source
     if not source.is_dir():
-        raise InputError(f"{source}: no such folder; name the one with FairFace's label file")
+        raise DataError(f"{source}: no such folder; name the one with FairFace's label file")
     named = [source / name for name in ("fairface_label_val.csv", "fairface_label_train.csv")]
     result = next((path for path in named if path.is_file()), None)
     if result is None:
-        raise InputError(f"{source}: holds no fairface_label_val.csv; or name the label file itself")
+        raise DataError(f"{source}: holds no fairface_label_val.csv; or name the label file itself")
     return result
 
 
@@ -84,7 +84,7 @@ def _picture_root(table: Path) -> Path:
     unpacked = [path for path in sorted(table.parent.glob("fairface-img-*")) if path.is_dir()]
     if len(unpacked) > 1:
         names = ", ".join(path.name for path in unpacked)
-        raise InputError(f"{table.parent}: holds {names}; move the label file into the one whose pictures are meant")
+        raise DataError(f"{table.parent}: holds {names}; move the label file into the one whose pictures are meant")
     return unpacked[0] if unpacked else table.parent
 
 
@@ -102,7 +102,7 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
         place = f"{table} line {line}"
         path = inside(root, row["file"], place)
         if path in seen:
-            raise InputError(f"{place}: {row['file']} has a row already")
+            raise DataError(f"{place}: {row['file']} has a row already")
         seen.add(path)
         age = repaired_age(row["age"], place)
         repaired += age != row["age"].strip()
@@ -119,9 +119,9 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
     if missing and not only_present:
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
         remedy = f"--only-present assesses the {len(samples)} that are (in a name ?only_present=yes)"
-        raise InputError(f"{missing[0]}{more} not there; {remedy}")
+        raise DataError(f"{missing[0]}{more} not there; {remedy}")
     if not samples:
-        raise InputError(f"{table}: no row has its picture in {root}")
+        raise DataError(f"{table}: no row has its picture in {root}")
     notes = []
     if repaired:
         notes.append(f"a spreadsheet had turned {repaired} ages into dates; they were repaired (03-Sep is 3-9)")

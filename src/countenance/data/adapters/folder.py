@@ -15,7 +15,7 @@ from countenance.data.reading import cells
 from countenance.data.sample import Dataset, Sample, Subject, truth
 from countenance.data.tables import harmless, near, read_csv
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.files import write_text
 from countenance.person_columns import person_column
 
@@ -80,7 +80,7 @@ def read_folder(root: Path, *, attributes: Sequence[str] = (), opened: OpenedTab
     opened = opened or OpenedTable.of(root)
     card, header, table = opened.card, opened.header, root / "labels.csv"
     if "file" not in header:
-        raise InputError(f"{table} line 1: no column 'file'{near('file', header)}; it names each row's image")
+        raise DataError(f"{table} line 1: no column 'file'{near('file', header)}; it names each row's image")
     person = person_column(header)
     columns = attribute_columns([name for name in header if name != person], card, attributes, table)
     pictures: dict[str, Sample] = {}
@@ -116,7 +116,7 @@ def attribute_columns(header: list[str], card: DatasetCard, declared: Sequence[s
             columns[name] = name
         else:
             hint = near(name, [*known, *FILE_COLUMNS, *SUBJECT_COLUMNS])
-            raise InputError(
+            raise DataError(
                 f"{table} line 1: unknown column {name!r}{hint}; write {PREFIX + name} to read it as an attribute"
             )
     return columns
@@ -129,7 +129,7 @@ def _json_cell(row: dict[str, str], name: str, place: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise InputError(f"{place}: {name} is {text!r:.60}, expected JSON such as [10, 20, 30, 40]") from None
+        raise DataError(f"{place}: {name} is {text!r:.60}, expected JSON such as [10, 20, 30, 40]") from None
 
 
 def _picture(root: Path, file: str, row: dict[str, str], place: str) -> Sample:
@@ -137,12 +137,12 @@ def _picture(root: Path, file: str, row: dict[str, str], place: str) -> Sample:
     if row.get("width") and row.get("height"):
         width, height = (int(row[side]) if row[side].isdecimal() else 0 for side in ("width", "height"))
         if not (0 < width < 2**31 and 0 < height < 2**31):
-            raise InputError(f"{place}: width and height are {row['width']!r}, {row['height']!r}, expected pixels")
+            raise DataError(f"{place}: width and height are {row['width']!r}, {row['height']!r}, expected pixels")
     else:
         width, height = size_of(image)
     about = _json_cell(row, "image_attributes", place) or {}
     if not isinstance(about, dict):
-        raise InputError(f"{place}: image_attributes: expected names with values, found {about!r:.60}")
+        raise DataError(f"{place}: image_attributes: expected names with values, found {about!r:.60}")
     return Sample(row.get("sample") or file, image, width, height, (), cells.attributes(about, place))
 
 

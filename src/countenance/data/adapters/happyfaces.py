@@ -10,7 +10,7 @@ from countenance.data.adapters.happyfaces_layout import MATCHED, HappyFaces, rea
 from countenance.data.card import RENDERED_CONSENT, RENDERED_LICENCE, AttributeCard, DatasetCard
 from countenance.data.image import ArrayImage
 from countenance.data.sample import Dataset, Sample, Subject
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 CITATIONS = (
     "Armstrong, S; Cooper, J; Daniels-Koch, O; and Gorman, R: The HappyFaces Benchmark. Aligned AI Limited, published "
@@ -133,6 +133,6 @@ def load(part: str | None) -> Dataset:
     options = dict(parse_qsl(query, keep_blank_values=True))
     unknown = sorted(set(options) - {"held_back"})
     if unknown:
-        raise InputError(f"happyfaces: no option {unknown[0]!r}; there is held_back=DIR")
+        raise DataError(f"happyfaces: no option {unknown[0]!r}; there is held_back=DIR")
     held_back = options.get("held_back")
     return HappyFacesDataset(read_happyfaces(Path(folder), Path(held_back) if held_back else None))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from countenance.data.image import decode
 from countenance.data.paths import unpacked
 from countenance.decoding import decoding, regular_file
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 Pictures = NDArray[np.uint8]
 Labels = NDArray[np.int64]
@@ -94,7 +94,7 @@ def make_photos(pixels: Sequence[Pictures], tags: Sequence[str], names: Sequence
     sizes = {picture.shape for picture in pixels}
     if len(sizes) > 1:
         some = ", ".join(f"{s[1]}×{s[0]}" for s in sorted(sizes)[:3])
-        raise InputError(f"{place}: photos of different sizes ({some}); make them all one size")
+        raise DataError(f"{place}: photos of different sizes ({some}); make them all one size")
     order = sorted(range(len(tags)), key=lambda i: (tags[i], hashlib.sha256(pixels[i].tobytes()).digest()))
     stacked = np.stack([pixels[i] for i in order]) if order else np.zeros((0, 1, 1, 3), np.uint8)
     return Photos(stacked, tuple(tags[i] for i in order), tuple(names[i] for i in order))
@@ -107,17 +107,17 @@ def read_happyfaces(source: Path, held_back: Path | None = None) -> HappyFaces:
     """
     if not source.exists():
         names = ", ".join(folders[0] for folders, _ in SETS.values())
-        raise InputError(f"{source}: no such folder; give the folder that holds {names}")
+        raise DataError(f"{source}: no such folder; give the folder that holds {names}")
     root = _opened(source) if source.is_file() else source
     sets = {name: _read_set(_find(root, folders), tags) for name, (folders, tags) in SETS.items()}
     if held_back is not None:
         folder = _opened(held_back) if held_back.is_file() else held_back
         if not folder.is_dir():
-            raise InputError(f"{held_back}: no such folder; give one that holds {', '.join(TAGS)}")
+            raise DataError(f"{held_back}: no such folder; give one that holds {', '.join(TAGS)}")
         sets["held_back"] = _read_set(folder, TAGS)
     shapes = {photos.pixels.shape[1:] for photos in sets.values()}
     if len(shapes) > 1:
-        raise InputError(f"{source}: its sets hold photos of different sizes; make them all one size")
+        raise DataError(f"{source}: its sets hold photos of different sizes; make them all one size")
     features, real_people = _card(root / CARD)
     return HappyFaces(**sets, features=features, real_people=real_people)
 
@@ -131,7 +131,7 @@ def _card(card: Path) -> tuple[tuple[str, str], bool]:
         first, second = content["features"]
         return (str(first), str(second)), bool(content.get("real_people", True))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f'{card}: expected {{"features": [FIRST, SECOND], …}} ({error})') from None
+        raise DataError(f'{card}: expected {{"features": [FIRST, SECOND], …}} ({error})') from None
 
 
 def _find(root: Path, names: tuple[str, ...]) -> Path:
@@ -143,7 +143,7 @@ def _find(root: Path, names: tuple[str, ...]) -> Path:
             if (root / f"{name}{suffix}").is_file():
                 return _opened(root / f"{name}{suffix}")
     remedy = "; make it with `countenance happyfaces build`" if names[0].startswith("unl") else ""
-    raise InputError(f"{root}: holds no {names[0]} (a folder or {names[0]}.tar.gz){remedy}")
+    raise DataError(f"{root}: holds no {names[0]} (a folder or {names[0]}.tar.gz){remedy}")
 
 
 def _opened(archive: Path) -> Path:
@@ -168,9 +168,9 @@ def _photo_files(folder: Path) -> list[Path]:
     files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     for path in files:
         if not path.name.lower().endswith(SUFFIXES):
-            raise InputError(f"{path}: not a photo; expected a name ending in {', '.join(SUFFIXES)}")
+            raise DataError(f"{path}: not a photo; expected a name ending in {', '.join(SUFFIXES)}")
     if not files:
-        raise InputError(f"{folder}: holds no photo")
+        raise DataError(f"{folder}: holds no photo")
     return files
 
 
@@ -186,5 +186,5 @@ def photo_bytes(path: Path) -> bytes:
     with decoding(path, "gzip file"), gzip.open(regular_file(path)) as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
-        raise InputError(f"{path}: unpacks to more than {LARGEST_FILE:,} bytes")
+        raise DataError(f"{path}: unpacks to more than {LARGEST_FILE:,} bytes")
     return content

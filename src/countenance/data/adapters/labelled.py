@@ -17,7 +17,7 @@ from countenance.data.reading.label_files import NamedBoxes, read_voc, read_yolo
 from countenance.data.reading.label_places import label_files, label_places, same_stem
 from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 KINDS = {"voc": ".xml", "yolo": ".txt"}
 """The kinds of label files, the preferred one first, and how their names end."""
@@ -110,7 +110,7 @@ class LabelFiles:
 def _read(root: Path, kind: str, request: ReadingOptions, masks: ClassNames | None, copies: bool) -> LabelFiles:
     """The label file of every picture."""
     if not root.is_dir():
-        raise InputError(f"{root}: no such folder; name the folder with pictures and label files")
+        raise DataError(f"{root}: no such folder; name the folder with pictures and label files")
     places = label_places(root, KINDS[kind], shared=copies)
     result = LabelFiles(notes=places.notes)
     for path, label in places.pairs:
@@ -125,7 +125,7 @@ def _read(root: Path, kind: str, request: ReadingOptions, masks: ClassNames | No
         result.pictures.append((Sample(path.relative_to(root).as_posix(), image, width, height), boxes))
     if not result.pictures:
         lacking = f"no picture has a {KINDS[kind]} file of its name, beside it or in another folder of it"
-        raise InputError("; ".join((f"{root}: {lacking}", *places.notes)))
+        raise DataError("; ".join((f"{root}: {lacking}", *places.notes)))
     if kind == "yolo":
         _check_all(result.pictures, request, root)
     named = [(sample.id, box.corners) for sample, boxes in result.pictures for box in boxes]
@@ -162,7 +162,7 @@ def _categories(result: LabelFiles, root: Path, chosen: str | None, masks: bool)
         ids |= {word: str(number) for number, word in reversed(list(result.named[0].words.items()))}
     if None in result.orders.values():
         if chosen is None and seen:
-            raise InputError(
+            raise DataError(
                 f"{root}: no file names the classes of its label files ({', '.join(seen)}); add a classes.txt, or say "
                 "which are people or faces: --categories face=0"
             )

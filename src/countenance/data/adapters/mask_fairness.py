@@ -14,7 +14,7 @@ from countenance.data.folders import coco_file
 from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.readings import Reading
 
 NAMES = ("fairface", "bafmd", "bafmd-yolo", "bafmd-voc", "folder", "people")
@@ -39,7 +39,7 @@ class MaskData:
     origin: str | None = None
     """What `load_dataset` reads the same data from again, for the pictures in a report and after a purge."""
     reading: Reading | None = None
-    """What the four numbers of its boxes are, where --box-format and --units say so."""
+    """What the four numbers of its boxes are, where --truth-boxes and --truth-units say so."""
 
 
 def source_of(name: str, directory: Path | None, request: ReadingOptions) -> str | None:
@@ -60,7 +60,7 @@ def load(part: str | None) -> Dataset:
     """The dataset of such a source, without its scheme."""
     folder, options = folder_and_options("mask_fairness", part, ("name", *OPTIONS))
     if "name" not in options:
-        raise InputError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
+        raise DataError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
     request = ReadingOptions.of_options(folder, options, f"mask_fairness:{part}")
     return load_mask_data(options["name"], folder, request).dataset
 
@@ -70,7 +70,7 @@ def load_mask_data(name: str, directory: Path | None = None, request: ReadingOpt
 
     >>> load_mask_data("farface", Path("."))
     Traceback (most recent call last):
-    countenance.errors.InputError: no dataset 'farface' here (did you mean fairface?); there are fairface, bafmd, ...
+    countenance.errors.DataError: no dataset 'farface' here (did you mean fairface?); there are fairface, bafmd, ...
     """
     request = request or ReadingOptions()
     data = _read(name, directory, request)
@@ -84,9 +84,9 @@ def _read(name: str, directory: Path | None, request: ReadingOptions) -> MaskDat
     if base == "people":
         return MaskData(load_dataset(name), attributes=("skin_tone", "age_group", "gender"), source=name)
     if base not in NAMES:
-        raise InputError(f"no dataset {name!r} here{near(name, NAMES)}; there are {', '.join(NAMES)}")
+        raise DataError(f"no dataset {name!r} here{near(name, NAMES)}; there are {', '.join(NAMES)}")
     if directory is None:
-        raise InputError(f"dataset {name!r} needs its folder: add --data-directory PATH")
+        raise DataError(f"dataset {name!r} needs its folder: add --data-directory PATH")
     if base == "fairface":
         dataset = read_fairface(directory, only_present=request.only_present)
         return MaskData(dataset, ONE_FACE, ("age", "gender", "race"))
@@ -103,13 +103,13 @@ def _read(name: str, directory: Path | None, request: ReadingOptions) -> MaskDat
 def _read_folder(root: Path, request: ReadingOptions) -> tuple[Dataset, str]:
     """Any folder: COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes, and `attributes.csv`; and which it was."""
     if not root.is_dir():
-        raise InputError(f"{root}: no such folder")
+        raise DataError(f"{root}: no such folder")
     card_file, table = root / "card.json", request.attributes or root / "attributes.csv"
     card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
     coco = coco_file(root)
     kind = label_kind(root) if coco is None else "coco"
     if kind is None:
-        raise InputError(f"{root}: no boxes: expected annotations.json (COCO), .xml (VOC) or .txt (YOLO) label files")
+        raise DataError(f"{root}: no boxes: expected annotations.json (COCO), .xml (VOC) or .txt (YOLO) label files")
     if coco is not None:
         dataset = read_coco(coco, masks=request.classes or {})
         dataset = dataset.of(dataset.samples, card)

@@ -21,7 +21,7 @@ from countenance.data.card import RENDERED_CONSENT, RENDERED_LICENCE, DatasetCar
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Floats, Sample, Subject, Value
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 
 CITATION = (
     "Günther, Hu, Herrmann, Boult, Unconstrained Face Detection and Open-Set Face Recognition Challenge, IJCB 2017 "
@@ -66,16 +66,16 @@ def load(part: str | None) -> Dataset:
 
     >>> load(None)
     Traceback (most recent call last):
-    countenance.errors.InputError: uccs: name the challenge's folder, as in uccs:FOLDER?set=validation
+    countenance.errors.DataError: uccs: name the challenge's folder, as in uccs:FOLDER?set=validation
     """
     if not part:
-        raise InputError("uccs: name the challenge's folder, as in uccs:FOLDER?set=validation")
+        raise DataError("uccs: name the challenge's folder, as in uccs:FOLDER?set=validation")
     folder, _, query = part.partition("?")
     options = {name: values[-1] for name, values in parse_qs(query).items()}
     unknown = set(options) - {"set", "version", "pictures", "exclude"}
     which, version, pictures = options.get("set", "validation"), options.get("version"), options.get("pictures", "yes")
     if unknown or which not in SETS or version not in (None, "2", "3") or pictures not in ("yes", "no"):
-        raise InputError(f"uccs:{part}: expected FOLDER?set=({'|'.join(SETS)})&version=(2|3)&pictures=(yes|no)")
+        raise DataError(f"uccs:{part}: expected FOLDER?set=({'|'.join(SETS)})&version=(2|3)&pictures=(yes|no)")
     exclude = Path(folder) / options["exclude"] if "exclude" in options else None
     number = None if version is None else int(version)
     return read_dataset(Path(folder), which, number, pictures=pictures == "yes", exclude=exclude)

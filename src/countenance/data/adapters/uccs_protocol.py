@@ -13,7 +13,7 @@ from countenance.data.reading.lines import Floats, Ints, all_rows
 from countenance.data.reading.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
 from countenance.data.reading.plain_pickle import plain_values
 from countenance.decoding import regular_file
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 COLUMNS = ("FACE_ID", "FILE", "SUBJECT_ID", "FACE_X", "FACE_Y", "FACE_WIDTH", "FACE_HEIGHT")
 CARD = "countenance.json"
@@ -63,7 +63,7 @@ def detect_version(data: Path, which: str) -> int:
     places = {version: protocol_path(data, which, version) for version in (2, 3)}
     versions = [version for version, path in places.items() if path.is_file()]
     if not versions:
-        raise InputError(
+        raise DataError(
             f"{data}: no protocol of the {which} set: neither {' nor '.join(map(str, places.values()))}; "
             "give the folder that the challenge's zip files were extracted into, or make one with "
             "`countenance uccs make-data`"
@@ -90,17 +90,17 @@ def _positions(header: list[str], version: int, place: str) -> list[int]:
     if version == 3:
         return places_in(header, COLUMNS, place, "version 3 names its columns")
     if len(header) < len(COLUMNS):
-        raise InputError(
+        raise DataError(
             f"{place}: {len(header)} columns, expected at least 7 ({','.join(COLUMNS)}), or 1 (FILE) for a test set"
         )
     if header[0].lstrip("-").replace(".", "").isdigit():
-        raise InputError(f"{place}: no header line; put {','.join(COLUMNS)} above the faces")
+        raise DataError(f"{place}: no header line; put {','.join(COLUMNS)} above the faces")
     return list(range(len(COLUMNS)))
 
 
 def _images_only(path: Path, version: int, header: str, line: int) -> Protocol:
     if header.upper() != "FILE":
-        raise InputError(f"{path} line {line}: the only column is {header!r}, expected FILE")
+        raise DataError(f"{path} line {line}: the only column is {header!r}, expected FILE")
     table = read_table(path, LineLayout(("FILE",), 0, (), 1, "no image below the header", exact=True, header_line=line))
     return Protocol(path, version, table.names, truth=False)
 
@@ -149,13 +149,13 @@ def _exclude(protocol: Protocol, path: Path) -> Protocol:
     for place, text in _excluded_ids(path):
         face = integer(text, "FACE_ID", place)
         if face in places:
-            raise InputError(f"{place}: FACE_ID {face} is in {places[face]} already; remove one")
+            raise DataError(f"{place}: FACE_ID {face} is in {places[face]} already; remove one")
         places[face] = place.removeprefix(f"{path} ")
     ids = np.fromiter(places, np.int64, len(places))
     strange = ids[~np.isin(ids, protocol.face_id)]
     if strange.size:
         place = f"{path} {places[int(strange[0])]}"
-        raise InputError(f"{place}: FACE_ID {strange[0]} is not in {protocol.path.name}; remove it")
+        raise DataError(f"{place}: FACE_ID {strange[0]} is not in {protocol.path.name}; remove it")
     return replace(protocol, excluded=np.isin(protocol.face_id, ids))
 
 
@@ -168,7 +168,7 @@ def _excluded_ids(path: Path) -> Iterator[tuple[str, str]]:
     for line, fields in all_rows(path):
         place = f"{path} line {line}"
         if len(fields) != 1:
-            raise InputError(f"{place}: {len(fields)} fields, expected 1 (FACE_ID)")
+            raise DataError(f"{place}: {len(fields)} fields, expected 1 (FACE_ID)")
         yield place, fields[0]
 
 
@@ -197,5 +197,5 @@ def read_gallery(data: Path) -> list[GalleryFace]:
     for face in faces:
         if face.subject <= 0:
             problem = f"SUBJECT_ID is {face.subject}; a gallery holds known subjects, numbered from 1"
-            raise InputError(f"{path} line {face.line}: {problem}")
+            raise DataError(f"{path} line {face.line}: {problem}")
     return faces

@@ -10,7 +10,7 @@ from countenance.data.index.records import encoded, sample_of
 from countenance.data.paths import inside
 from countenance.data.sample import Image, Sample
 from countenance.decoding import decoding, regular_file
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 STATE, DICT = "state.json", "dataset_dict.json"
 
@@ -25,7 +25,7 @@ def read(path: Path) -> tuple[Iterator[Sample], int | None]:
     if (path / DICT).is_file():
         names = _json(path / DICT).get("splits")
         if not isinstance(names, list) or not names:
-            raise InputError(f"{path / DICT}: no list of splits; save the dataset again")
+            raise DataError(f"{path / DICT}: no list of splits; save the dataset again")
         parts = [(str(name), inside(path, str(name), str(path / DICT))) for name in names]
     else:
         parts = [("", path)]
@@ -36,22 +36,22 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         result = json.loads(regular_file(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"{path}: missing; save the dataset again with save_to_disk") from None
+        raise DataError(f"{path}: missing; save the dataset again with save_to_disk") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error})") from None
+        raise DataError(f"{path}: not JSON ({error})") from None
     if not isinstance(result, dict):
-        raise InputError(f"{path}: expected an object, found {type(result).__name__}")
+        raise DataError(f"{path}: expected an object, found {type(result).__name__}")
     return result
 
 
 def _files(folder: Path) -> list[Path]:
     state = _json(folder / STATE)
     if state.get("_indices_data_files"):
-        raise InputError(f"{folder}: holds a selection of rows; call flatten_indices() before save_to_disk()")
+        raise DataError(f"{folder}: holds a selection of rows; call flatten_indices() before save_to_disk()")
     try:
         return [inside(folder, str(entry["filename"]), f"{folder / STATE}") for entry in state["_data_files"]]
     except (KeyError, TypeError):
-        raise InputError(f"{folder / STATE}: no list of data files; save the dataset again") from None
+        raise DataError(f"{folder / STATE}: no list of data files; save the dataset again") from None
 
 
 def _samples(folder: Path, split: str) -> Iterator[Sample]:
@@ -62,7 +62,7 @@ def _samples(folder: Path, split: str) -> Iterator[Sample]:
     number = 0
     for file in _files(folder):
         if not file.is_file():
-            raise InputError(f"{file}: missing; {folder / STATE} names it")
+            raise DataError(f"{file}: missing; {folder / STATE} names it")
         with decoding(file, "Arrow file"), pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as stream:
             column = _image_column(features, stream.schema, folder)
             for batch in stream:
@@ -90,7 +90,7 @@ def _image_column(features: Mapping[str, Mapping[str, Any]], schema: Any, folder
             if pa.types.is_struct(field.type) and "bytes" in [field.type.field(i).name for i in range(len(field.type))]
         ]
     if not result:
-        raise InputError(f"{folder}: no column of images; there are {', '.join(schema.names)}")
+        raise DataError(f"{folder}: no column of images; there are {', '.join(schema.names)}")
     return str(result[0])
 
 
@@ -120,5 +120,5 @@ def _image(picture: Any, name: str, place: str) -> tuple[Image, str | None]:
         return encoded(content, name)
     path = picture.get("path") if isinstance(picture, Mapping) else None
     if not path:
-        raise InputError(f"{place}: the picture is missing; the row holds neither bytes nor a path")
+        raise DataError(f"{place}: the picture is missing; the row holds neither bytes nor a path")
     return LazyImage(Path(path)), None

@@ -9,7 +9,7 @@ from countenance.data.manifest import INDEX
 from countenance.data.manifest_writer import PICTURES
 from countenance.data.sample import Sample
 from countenance.decoding import decoding, open_parquet
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 NAMES = ("image", "picture", "jpg", "png", "content", "bytes", "img")
 OURS = ("samples.parquet", "labels.csv", INDEX, "run.json")
@@ -57,7 +57,7 @@ def _picture_column(schema: Any, file: Path) -> str:
     usual = [name for name in result if name.lower() in NAMES]
     if len(usual or result) != 1:
         what = "no column" if not result else f"{len(result)} columns ({', '.join(result)})"
-        raise InputError(f"{file}: {what} of pictures, expected one; name it image")
+        raise DataError(f"{file}: {what} of pictures, expected one; name it image")
     return str((usual or result)[0])
 
 
@@ -65,7 +65,7 @@ def _sample(row: dict[str, Any], column: str, place: str, name: str) -> Sample:
     picture = row.pop(column)
     content = picture.get("bytes") if isinstance(picture, dict) else picture
     if not isinstance(content, bytes):
-        raise InputError(f"{place}: {column} holds no picture")
+        raise DataError(f"{place}: {column} holds no picture")
     known = next((str(row[key]) for key in ("sample", "id", "image_id", "file_name") if row.get(key)), name)
     image, sha256 = encoded(content, known)
     return sample_of(image, row, place, known, sha256=sha256)

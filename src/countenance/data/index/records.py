@@ -7,7 +7,7 @@ from typing import Any
 from countenance.data.image import EncodedImage
 from countenance.data.reading import cells
 from countenance.data.sample import Image, Sample
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 
 IDS = ("sample", "id", "image_id", "file_name", "filename", "key", "__key__")
 """Columns that name a sample, the first that is there."""
@@ -29,7 +29,7 @@ def sample_of(
     used = next((column for column in IDS if values.get(column) not in (None, "")), None)
     named = name if name is not None else str(values[used]) if used else None
     if named is None:
-        raise InputError(f"{place}: no column names the sample; add one called id")
+        raise DataError(f"{place}: no column names the sample; add one called id")
     people = values.get(SUBJECTS)
     about = {
         str(key).removeprefix("attr."): value
@@ -47,7 +47,7 @@ def sample_of(
 
 def _person(values: Any, number: int, width: int, height: int, place: str) -> Any:
     if not isinstance(values, Mapping):
-        raise InputError(f"{place}: {values!r:.60}, expected a record such as {{'face_box': [10, 20, 30, 40]}}")
+        raise DataError(f"{place}: {values!r:.60}, expected a record such as {{'face_box': [10, 20, 30, 40]}}")
     known = (*TRUTH, "id", "subject", "attributes")
     about = {str(k).removeprefix("attr."): v for k, v in values.items() if k not in known and _plain(v)}
     about |= dict(values.get("attributes") or {})

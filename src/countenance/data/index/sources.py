@@ -12,7 +12,7 @@ from countenance.data.manifest import INDEX, SampleManifest
 from countenance.data.manifest_writer import ManifestWriter
 from countenance.data.registry import is_reader_name, load_dataset
 from countenance.data.sample import Sample
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.files import exists
 from countenance.storage import is_url, open_storage
 
@@ -42,7 +42,7 @@ def open_source(source: str | Path, **reading: Any) -> SampleSource:
                 for name, value in reading.items():
                     if value:
                         option = name.replace("_", "-")
-                        raise InputError(f"{path}: --{option} is for COCO files and tables, not {kind}; leave it out")
+                        raise DataError(f"{path}: --{option} is for COCO files and tables, not {kind}; leave it out")
                 card = path / "card.json"
                 about = DatasetCard.read(card) if card.is_file() else DatasetCard(name=path.stem)
                 samples, images = module.read(path)
@@ -60,14 +60,14 @@ def index_dataset(
         list(storage.leftovers())
         names = [entry.name for entry in storage.entries()]
         if INDEX in names:
-            raise InputError(f"{storage.place}: holds a manifest already; name another place, or delete it first")
+            raise DataError(f"{storage.place}: holds a manifest already; name another place, or delete it first")
         if any(not name.startswith("part-") for name in names):  # partitions alone: an index that was interrupted
-            raise InputError(f"{storage.place}: exists and is not empty; name a place that is new or empty")
+            raise DataError(f"{storage.place}: exists and is not empty; name a place that is new or empty")
         writer = ManifestWriter(storage, source.card, embed=is_url(out) if embed is None else embed)
         samples = _counted(source.samples, step)
         first = next(samples, None)
         if first is None:
-            raise InputError(f"dataset {source.card.name!r} holds no image")
+            raise DataError(f"dataset {source.card.name!r} holds no image")
         return writer.write(itertools.chain([first], samples))
 
 

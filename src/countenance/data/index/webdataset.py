@@ -10,7 +10,7 @@ from countenance.data.image import IMAGE_SUFFIXES, LazyImage
 from countenance.data.index.records import sample_of
 from countenance.data.sample import Sample
 from countenance.decoding import decoding
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 
 OURS = ("labels.csv", "annotations.json", "_annotations.coco.json", "samples.parquet")
 """A tar with one of these holds a folder or COCO dataset."""
@@ -77,7 +77,7 @@ def _refuse_cut(archive: Path, end: int) -> None:
     with archive.open("rb") as stream:
         stream.seek(end)
         if stream.read(BLOCK) != bytes(BLOCK):
-            raise InputError(f"{archive}: not a readable tar archive (cut off after {end:,} bytes); make it again")
+            raise DataError(f"{archive}: not a readable tar archive (cut off after {end:,} bytes); make it again")
 
 
 def _sample(tar: tarfile.TarFile, archive: Path, key: str, parts: dict[str, tarfile.TarInfo]) -> Sample:
@@ -85,7 +85,7 @@ def _sample(tar: tarfile.TarFile, archive: Path, key: str, parts: dict[str, tarf
     pictures = [ending for ending in parts if f".{ending}".endswith(IMAGE_SUFFIXES)]
     if len(pictures) != 1:
         result = "no picture" if not pictures else f"{len(pictures)} pictures ({', '.join(pictures)})"
-        raise InputError(f"{place}: {result}, expected one; the endings are {', '.join(parts)}")
+        raise DataError(f"{place}: {result}, expected one; the endings are {', '.join(parts)}")
     values: dict[str, Any] = {}
     for ending, member in parts.items():
         if ending not in pictures:
@@ -106,7 +106,7 @@ def _values(tar: tarfile.TarFile, member: tarfile.TarInfo, ending: str, place: s
             return {ending: text.strip()}
         result = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not readable as {ending} ({error})") from None
+        raise DataError(f"{place}: not readable as {ending} ({error})") from None
     if not isinstance(result, dict):
-        raise InputError(f"{place}: expected names with values, found {type(result).__name__}")
+        raise DataError(f"{place}: expected names with values, found {type(result).__name__}")
     return result

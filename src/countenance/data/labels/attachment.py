@@ -14,7 +14,7 @@ from countenance.data.labels.people import LabelledPerson, LabelOptions, people_
 from countenance.data.labels.rows import LabelTable
 from countenance.data.reading import cells
 from countenance.data.sample import Dataset, Floats, Sample, Subject
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.boxes import iou_matrix
 
 SAME_BOX = 0.5
@@ -33,7 +33,7 @@ def attach_labels(dataset: Dataset, path: Path, stated: Mapping[str, str], optio
     samples = [_labelled(sample, by_picture.get(sample.id, []), table) for sample in dataset]
     table.problems.refuse()
     if not by_picture:
-        raise InputError(f"{path}: none of its rows names a picture of {dataset.name}")
+        raise DataError(f"{path}: none of its rows names a picture of {dataset.name}")
     unlisted = len(dataset) - len(by_picture)
     notes = list(table.notes)
     if unlisted:

@@ -11,7 +11,7 @@ from countenance.data.labels.aliases import plain_name, squashed
 from countenance.data.labels.rows import LabelTable
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.settings.box_words import Form
 from countenance.words import is_missing
 
@@ -83,7 +83,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     """
     pairs = [part.partition("=") for part in (text or "").split(",") if part.strip()]
     if any(not (equals and role.strip() and name.strip()) for role, equals, name in pairs):
-        raise InputError(f"--columns {text!r}: expected ROLE=COLUMN, such as file=img,person=who,box=x+y+w+h")
+        raise DataError(f"--columns {text!r}: expected ROLE=COLUMN, such as file=img,person=who,box=x+y+w+h")
     return {role.strip(): name.strip() for role, _, name in pairs}
 
 
@@ -138,7 +138,7 @@ class _RoleReader:
         if squashed(name) in self.squashed:
             return self.squashed[squashed(name)]
         hint = near(name, self.table.names)
-        raise InputError(
+        raise DataError(
             f"{self.table.path}: --columns names {name!r}{hint}, which is no column; there are "
             f"{', '.join(self.table.names)}"
         )
@@ -175,7 +175,7 @@ def _boxes(reader: _RoleReader) -> list[BoxColumns]:
         if role in reader.stated:
             names = tuple(reader.checked(name) for name in reader.stated[role].split("+"))
             if len(names) not in (1, 4):
-                raise InputError(f"--columns {role}={reader.stated[role]}: expected one column, or four: x+y+w+h")
+                raise DataError(f"--columns {role}={reader.stated[role]}: expected one column, or four: x+y+w+h")
             kind = None if role == "box" else role.removesuffix("_box")
             chosen[kind] = BoxColumns(names, _form_of(names), kind)
     if chosen:

@@ -29,7 +29,7 @@ from countenance.data.labels.tool_formats import (
     sagemaker_rows,
     with_vertex_names,
 )
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.words import is_missing
 
 TABLE_SUFFIXES = (
@@ -61,7 +61,7 @@ def table_suffix(path: Path) -> str:
 def read_label_file(path: Path, names_picture: Callable[[str], bool]) -> LabelTable:
     """The rows of a label file; `names_picture` says whether a cell names a picture."""
     if not path.exists():
-        raise InputError(f"{path}: no such file; --labels names a table such as CSV")
+        raise DataError(f"{path}: no such file; --labels names a table such as CSV")
     if path.is_dir():
         return picture_files_table(path)
     suffix = table_suffix(path)
@@ -72,7 +72,7 @@ def read_label_file(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
     if suffix == ".xml":
         table = cvat_table(path, decoded(path)[0])
         if table is None:
-            raise InputError(
+            raise DataError(
                 f"{path}: XML that is no CVAT export (<annotations> with <image> or <track>); export a table or COCO"
             )
         return table
@@ -144,7 +144,7 @@ def _json(path: Path) -> Any:
         lines = json_lines(text) if "\n" in text.strip() else None  # lines of records that are called .json
         return lines if lines is not None and len(lines) > 1 else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error})") from None
+        raise DataError(f"{path}: not JSON ({error})") from None
 
 
 def _json_table(path: Path) -> LabelTable:
@@ -167,10 +167,10 @@ def _json_table(path: Path) -> LabelTable:
             ]
         elif values and all(isinstance(value, list) for value in values):  # {"file": […], "age": […]}
             if len({len(value) for value in values}) > 1:
-                raise InputError(f"{path}: its columns differ in length; expected a value for each row in each")
+                raise DataError(f"{path}: its columns differ in length; expected a value for each row in each")
             content = [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
     if not (isinstance(content, list) and content and all(isinstance(row, Mapping) for row in content)):
-        raise InputError(f"{path}: expected a list of records such as [{{'file': 'a.jpg', 'age': 31}}]")
+        raise DataError(f"{path}: expected a list of records such as [{{'file': 'a.jpg', 'age': 31}}]")
     rows = label_studio_rows(content) or labelbox_rows(content) or boxes_by_centre(content) or sagemaker_rows(content)
     return _record_table(path, content) if rows is None else table_of(path, rows)
 

@@ -17,7 +17,7 @@ from countenance.data.labels.people import LabelledPerson, LabelOptions, people_
 from countenance.data.labels.rows import LabelTable
 from countenance.data.paths import inside, pictures_below
 from countenance.data.sample import Dataset, Sample
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 UTK = re.compile(r"(\d{1,3})_([01])_([0-4])_\d{8,20}(\.\w+)*")
 UTK_WORDS = {
@@ -60,7 +60,7 @@ def read_pictures(
 ) -> Dataset:
     """The pictures of a folder with what the parts of a label table say of them, each of other pictures."""
     if not pictures.ids:
-        raise InputError(f"{pictures.root}: holds no picture, so that {paths[0].name} is about nothing there")
+        raise DataError(f"{pictures.root}: holds no picture, so that {paths[0].name} is about nothing there")
     finder = pictures.finder
     samples: dict[str, Sample] = {}
     notes: list[str] = []
@@ -69,7 +69,7 @@ def read_pictures(
         part = labelled_dataset(pictures, table, understand_table(table, finder, stated, options), options, finder)
         again = next((sample.id for sample in part if sample.id in samples), None)
         if again is not None:
-            raise InputError(f"{path}: {again} has a row in another of the tables already; name one of them")
+            raise DataError(f"{path}: {again} has a row in another of the tables already; name one of them")
         samples |= {sample.id: sample for sample in part}
         notes += part.notes
     unlisted = len(pictures.ids) - len(samples)
@@ -158,7 +158,7 @@ def labelled_dataset(
     by_picture = _by_picture(table, people)
     table.problems.refuse()
     if not by_picture:
-        raise InputError(f"{table.path}: no row has its picture in {pictures.root}")
+        raise DataError(f"{table.path}: no row has its picture in {pictures.root}")
     ready = [_sample(samples[name], by_picture.get(name, ())) for name in listed]
     notes = list(table.notes)
     dataset = Dataset(card or _card(pictures.root), ready)
@@ -272,7 +272,7 @@ def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mappin
     unknown = next((part for part in parts if part not in table.columns), None)
     if unknown is not None:
         known = [name for name in table.names if name != "file"]
-        raise InputError(
+        raise DataError(
             f"{pictures.root}: --columns names {unknown!r}; the names of its files have {', '.join(known)} "
             "(a folder's name, the folder above it, the words of a file's name), and --labels names a table"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from countenance.data.labels.exports import CORNERS, SIZED, Row, table_of
 from countenance.data.labels.rows import LabelTable
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 LARGEST = 20_000_000
 """Bytes of a file for one picture: LabelMe writes the picture into it."""
@@ -102,7 +102,7 @@ def picture_files_table(root: Path) -> LabelTable:
     """The rows of all files of a folder; a file of another kind is left out and counted."""
     kind = picture_files_kind(root)
     if kind is None:
-        raise InputError(
+        raise DataError(
             f"{root}: a folder without a JSON file for each picture (LabelMe, Supervisely, Darwin); --labels names a "
             "table such as CSV, or such a folder"
         )
@@ -116,7 +116,7 @@ def picture_files_table(root: Path) -> LabelTable:
         try:
             rows += KINDS[kind][1](content, path)
         except (TypeError, AttributeError, ValueError):
-            raise InputError(f"{path}: not as {kind} writes it; export it again") from None
+            raise DataError(f"{path}: not as {kind} writes it; export it again") from None
     table = table_of(root, rows)
     table.notes.append(f"{root.resolve().name}: a file of {kind} for each picture")
     if others:

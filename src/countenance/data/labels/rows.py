@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 MOST_SHOWN = 3
 
@@ -48,7 +48,7 @@ class Problems:
     def refuse(self) -> None:
         """Raise everything at once where something is wrong."""
         if self:
-            raise InputError(str(self))
+            raise DataError(str(self))
 
 
 def _places(places: Sequence[tuple[int, str]]) -> str:

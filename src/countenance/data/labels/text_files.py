@@ -11,7 +11,7 @@ from pathlib import Path
 
 from countenance.data.labels.rows import LabelTable
 from countenance.decoding import regular_file
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 SIGNS = (",", ";", "\t", "|")
 SAMPLE_LINES = 50
@@ -27,27 +27,27 @@ def decoded(path: Path) -> tuple[str, list[str]]:
     try:
         content = regular_file(path).read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise DataError(f"{path}: no such file") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
     if content.startswith(GZIP):
         content = _unpacked(content, path)
     if content.startswith(WORKBOOK) or path.suffix.lower() in (".xls", ".xlsx", ".ods"):
-        raise InputError(f"{path}: a workbook of a spreadsheet program; save the sheet as CSV (UTF-8) and name that")
+        raise DataError(f"{path}: a workbook of a spreadsheet program; save the sheet as CSV (UTF-8) and name that")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         try:
             return content.decode("utf-16"), []
         except UnicodeDecodeError:
-            raise InputError(f"{path}: damaged UTF-16 text; save it as UTF-8") from None
+            raise DataError(f"{path}: damaged UTF-16 text; save it as UTF-8") from None
     if b"\x00" in content:
-        raise InputError(f"{path}: not a text file; expected a table such as CSV")
+        raise DataError(f"{path}: not a text file; expected a table such as CSV")
     try:
         return content.decode("utf-8-sig"), []
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
     text = content.decode("cp1252", "replace")
     if any(not (letter.isprintable() or letter in "\r\n\t") or letter == "\ufffd" for letter in text):
-        raise InputError(f"{path} line {line}: not UTF-8 text; save it as UTF-8")
+        raise DataError(f"{path} line {line}: not UTF-8 text; save it as UTF-8")
     return text, [f"{path.name}: not UTF-8; read as Windows-1252, as spreadsheet programs save it"]
 
 
@@ -57,9 +57,9 @@ def _unpacked(content: bytes, path: Path) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
             unpacked = stream.read(LARGEST_TEXT + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: a damaged gzip file ({error})") from None
+        raise DataError(f"{path}: a damaged gzip file ({error})") from None
     if len(unpacked) > LARGEST_TEXT:
-        raise InputError(f"{path}: more than {LARGEST_TEXT:,} bytes when unpacked; unpack it and name the part needed")
+        raise DataError(f"{path}: more than {LARGEST_TEXT:,} bytes when unpacked; unpack it and name the part needed")
     return unpacked
 
 
@@ -72,7 +72,7 @@ def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
     sign, listed = _records(text, path)
     listed = _after_count(listed)
     if not listed:
-        raise InputError(f"{path}: the file is empty, expected a header line")
+        raise DataError(f"{path}: the file is empty, expected a header line")
     if _is_title(listed, names_picture):
         notes.append(f"{path.name}: line {listed[0][0]} ({''.join(listed[0][1])}) is a title and left out")
         listed = listed[1:]
@@ -129,7 +129,7 @@ def _split(text: str, sign: str, path: Path) -> list[tuple[int, list[str]]]:
             if any(stripped):
                 rows.append((reader.line_num, stripped))
     except csv.Error as error:
-        raise InputError(f"{path} line {reader.line_num}: {error}") from error
+        raise DataError(f"{path} line {reader.line_num}: {error}") from error
     finally:
         csv.field_size_limit(before)
     return rows

@@ -12,7 +12,7 @@ from countenance.data.sample import Dataset, Sample, Value
 from countenance.data.tables import near
 from countenance.data.vocabulary import VOCABULARIES
 from countenance.decoding import decoding, read_parquet
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 SHIPPED = Path(__file__).parent / "shipped"
 SUBJECT_ATTRIBUTES = (
@@ -134,28 +134,29 @@ def load(part: str | None = None, root: Path = SHIPPED) -> Dataset:
 
     >>> load("portrait")
     Traceback (most recent call last):
-    countenance.errors.InputError: people has no part 'portrait' (did you mean portraits?); it has portraits, twins, ...
+    countenance.errors.DataError: people has no part 'portrait' (did you mean portraits?); it has portraits, twins, ...
     >>> len(load("twins/mask")), len({sample.attributes["base"] for sample in load("twins/mask")})
     (80, 40)
     """
     part, slash, change = part.partition("/") if part is not None else (None, "", "")
     parts = VOCABULARIES["part"]
     if part is not None and part not in parts:
-        raise InputError(f"people has no part {part!r}{near(part, parts)}; it has {', '.join(parts)}")
+        raise DataError(f"people has no part {part!r}{near(part, parts)}; it has {', '.join(parts)}")
     people = read_people(root, part)
     if part is not None and not len(people):
         there = sorted({str(sample.attributes["part"]) for sample in read_people(root)})
         place = "the shipped set" if root == SHIPPED else root
-        raise InputError(f"people: {place} has no part {part!r}, only {', '.join(there)}; name a fuller one as root")
+        raise DataError(f"people: {place} has no part {part!r}, only {', '.join(there)}; name a fuller one as root")
     return _with_change(people, change) if slash else people
 
 
 def _with_change(people: Dataset, change: str) -> Dataset:
     """The twins that differ by one change, each with its base."""
-    changes = {str(sample.attributes["change"]) for sample in people if "change" in sample.attributes} - {"none"}
+    stated = {str(sample.attributes["change"]) for sample in people if "change" in sample.attributes}
+    changes = sorted(stated - {"none"})
     if change not in changes:
-        known = f"the changes are {', '.join(sorted(changes))}" if changes else "only people:twins has changes"
-        raise InputError(f"people has no change {change!r}{near(change, changes)}; {known}")
+        known = f"the changes are {', '.join(changes)}" if changes else "only people:twins has changes"
+        raise DataError(f"people has no change {change!r}{near(change, changes)}; {known}")
     bases = {sample.attributes["base"] for sample in people if sample.attributes["change"] == change}
     chosen = [s for s in people if s.attributes["base"] in bases and s.attributes["change"] in ("none", change)]
     return Dataset(people.card, chosen)
@@ -186,7 +187,7 @@ def _samples(root: Path, part: str | None) -> tuple[Sample, ...]:
 
 def _table(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
-        raise InputError(f"{path}: no such file; a folder of rendered people has it")
+        raise DataError(f"{path}: no such file; a folder of rendered people has it")
     table = read_parquet(path, path)
     with decoding(path, "Parquet file"):
         rows: list[dict[str, Any]] = table.to_pylist()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.decoding import decoding, limited_memory, most_memory, regular_file
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.files import write_atomically
 
 Arrays = dict[str, NDArray[Any]]
@@ -81,7 +81,7 @@ def load_arrays(path: Path, only: tuple[str, ...] = ()) -> Arrays:
         result = {name: remaining[name] for name in remaining.files if not only or name in only}
         for name, array in result.items():
             if not isinstance(array, np.ndarray) or array.ndim == 0:
-                raise InputError(f"{path}: {name} is a single value, expected an array with a row for each face")
+                raise DataError(f"{path}: {name} is a single value, expected an array with a row for each face")
     return result
 
 
@@ -90,10 +90,10 @@ def read_arrays(path: Path, names: tuple[str, ...], remedy: str = "save it first
     try:
         remaining = load_arrays(path, names)
     except (FileNotFoundError, IsADirectoryError):
-        raise InputError(f"{path}: no such file; {remedy}") from None
+        raise DataError(f"{path}: no such file; {remedy}") from None
     missing = [name for name in names if name not in remaining]
     if missing:
-        raise InputError(f"{path}: no array {missing[0]!r}; expected {', '.join(names)}")
+        raise DataError(f"{path}: no array {missing[0]!r}; expected {', '.join(names)}")
     return remaining
 
 
@@ -102,7 +102,7 @@ def read_tensors(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]
     try:
         import torch
     except ImportError:
-        raise InputError(f"{path}: .pth files need torch; pip install 'countenance[torch]', or save .npz") from None
+        raise DataError(f"{path}: .pth files need torch; pip install 'countenance[torch]', or save .npz") from None
     reconstruct: Any = np.zeros(0).__reduce__()[0]  # numpy arrays inside a .pth
     plain = [reconstruct, np.ndarray, np.dtype, *(type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8"))]
     try:
@@ -110,16 +110,16 @@ def read_tensors(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]
             result = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises what it likes on foreign bytes
         first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path}: not a .pth file of tensors ({first[:120]}); {REMEDY}") from None
+        raise DataError(f"{path}: not a .pth file of tensors ({first[:120]}); {REMEDY}") from None
     if not isinstance(result, dict):
-        raise InputError(f"{path}: holds a {type(result).__name__}, expected a dict with {', '.join(names)}; {REMEDY}")
+        raise DataError(f"{path}: holds a {type(result).__name__}, expected a dict with {', '.join(names)}; {REMEDY}")
     output = []
     for name in names:
         value = result.get(name)
         if not isinstance(value, torch.Tensor | np.ndarray | list):
-            raise InputError(f"{path}: {name!r} is {type(value).__name__}, expected a tensor; {REMEDY}")
+            raise DataError(f"{path}: {name!r} is {type(value).__name__}, expected a tensor; {REMEDY}")
         try:
             output.append(np.asarray(value, dtype=np.float64))
         except (TypeError, ValueError):
-            raise InputError(f"{path}: {name!r} holds something else than numbers; {REMEDY}") from None
+            raise DataError(f"{path}: {name!r} holds something else than numbers; {REMEDY}") from None
     return output

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.readings import LARGEST_SHARE_OUTSIDE, Reading, fitting, guessed_units, share_outside
 
 Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ def checked_corners(
     >>> many = np.tile([0.1, 0.9, 0.3, 0.15], (20, 1))
     >>> checked_corners(many, np.full((20, 2), 100.0), YOLO, "faces.csv")
     Traceback (most recent call last):
-    countenance.errors.InputError: faces.csv: read as cxcywh, rel, 100 % of 20 boxes leave their picture ...
+    countenance.errors.DataError: faces.csv: read as cxcywh, rel, 100 % of 20 boxes leave their picture ...
     """
     result = reading.corners(numbers, sizes)
     others = fitting(numbers, sizes)
@@ -53,14 +53,14 @@ def checked_corners(
             f"; {fits_sentence(others, 'truth-')}; in a dataset's name ?form={others[0].form}&units={others[0].units}"
         )
     if reading.units == "px" and len(numbers) and guessed_units(numbers) == "rel":
-        raise InputError(f"{place}: read as {reading}, but (almost) no number is above 1{fits}")
+        raise DataError(f"{place}: read as {reading}, but (almost) no number is above 1{fits}")
     share = share_outside(result, sizes)
     if share <= LARGEST_SHARE_OUTSIDE:
         return result
     right = "" if others else "; are these the pictures that the boxes belong to?"
     wrong = next((i for i in range(len(result)) if share_outside(result[i : i + 1], sizes[i : i + 1])), 0)
     first = f", the first in {images[wrong]}" if images else ""
-    raise InputError(
+    raise DataError(
         f"{place}: read as {reading}, {share * 100:.0f} % of {len(numbers)} boxes leave their picture or have no area "
         f"(at most {LARGEST_SHARE_OUTSIDE * 100:.0f} % may){first}{fits}{right}"
     )

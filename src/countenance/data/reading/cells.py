@@ -12,7 +12,7 @@ from countenance.data.run_lengths import read_counts
 from countenance.data.sample import Floats, Rle, Subject, Value
 from countenance.data.tables import finite_number
 from countenance.data.vocabulary import NUMERIC
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.masks import many_run_lengths
 from countenance.person_columns import person_column
 from countenance.words import is_missing, is_number, number_of
@@ -25,18 +25,18 @@ def numbers(value: Any, shape: tuple[int, ...], place: str) -> Floats | None:
     array([1., 2., 3., 4.])
     >>> numbers([1, 2], (4,), "row 2: face_box")
     Traceback (most recent call last):
-    countenance.errors.InputError: row 2: face_box: 2 numbers, expected 4
+    countenance.errors.DataError: row 2: face_box: 2 numbers, expected 4
     """
     if value is None:
         return None
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{place}: {value!r:.60} is not a list of numbers") from None
+        raise DataError(f"{place}: {value!r:.60} is not a list of numbers") from None
     if array.size != math.prod(shape):
-        raise InputError(f"{place}: {array.size} numbers, expected {math.prod(shape)}")
+        raise DataError(f"{place}: {array.size} numbers, expected {math.prod(shape)}")
     if not np.isfinite(array).all():
-        raise InputError(f"{place}: {value!r} holds a number that is not finite")
+        raise DataError(f"{place}: {value!r} holds a number that is not finite")
     return array.reshape(shape)
 
 
@@ -47,10 +47,10 @@ def rle(counts: Any, width: int, height: int, place: str) -> Rle:
     np.int64(4)
     """
     if not isinstance(counts, str) or not counts.isascii():
-        raise InputError(f"{place}: expected COCO run lengths as text, found {counts!r:.60}")
+        raise DataError(f"{place}: expected COCO run lengths as text, found {counts!r:.60}")
     total = int(read_counts(counts, place).sum())
     if total != width * height:
-        raise InputError(f"{place}: run lengths cover {total} pixels, the picture has {width}×{height}")
+        raise DataError(f"{place}: run lengths cover {total} pixels, the picture has {width}×{height}")
     return Rle(height, width, counts)
 
 
@@ -103,7 +103,7 @@ def identity(value: Any, place: str) -> str | None:
     ('anna', '12', None, None)
     """
     if isinstance(value, bool) or not (value is None or isinstance(value, str | int | float)):
-        raise InputError(f"{place}: identity is {value!r:.60}, expected a name or a number")
+        raise DataError(f"{place}: identity is {value!r:.60}, expected a name or a number")
     if isinstance(value, float):
         value = int(value) if value.is_integer() else None if math.isnan(value) else value
     return None if value is None else str(value).strip() or None
@@ -136,7 +136,7 @@ def people(
     if who is None:
         return tuple(subjects), others
     if not alone(subjects):
-        raise InputError(f"{place}: one identity ({who:.60}) and {len(subjects)} people; give each person their own")
+        raise DataError(f"{place}: one identity ({who:.60}) and {len(subjects)} people; give each person their own")
     return tuple(replace(item, identity=item.identity or who) for item in subjects), others
 
 
@@ -144,10 +144,10 @@ def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> S
     """A subject from the plain values that `sample.truth` writes; attributes may say who it is, too."""
     mask, parts = values.get("mask"), values.get("face_parts") or {}
     if not isinstance(parts, Mapping):
-        raise InputError(f"{place}: face_parts: expected names with run lengths, found {parts!r:.60}")
+        raise DataError(f"{place}: face_parts: expected names with run lengths, found {parts!r:.60}")
     shown = values.get("body_parts") or ()
     if not isinstance(shown, list | tuple):
-        raise InputError(f"{place}: body_parts: expected a list of names, found {shown!r:.60}")
+        raise DataError(f"{place}: body_parts: expected a list of names, found {shown!r:.60}")
     about = values.get("attributes") or {}
     who, _ = identity_apart(values, place)
     named, others = identity_apart(about, place)

@@ -12,7 +12,7 @@ from pathlib import Path
 from countenance.data.categories import LABELS, classes_in_words, says_masked
 from countenance.data.tables import read_text
 from countenance.data.yaml_text import parse_yaml, read_yaml
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 
 FILES = ("classes.txt", "obj.names", "_darknet.labels", "data.yaml", "data/obj.names")
 YAML = (".yaml", ".yml")
@@ -32,10 +32,10 @@ class ClassNames:
 
         >>> ClassNames({0: "face"}, "classes.txt").word(1, "a.txt line 2")
         Traceback (most recent call last):
-        countenance.errors.InputError: a.txt line 2: class 1, expected 0 = face (classes.txt)
+        countenance.errors.DataError: a.txt line 2: class 1, expected 0 = face (classes.txt)
         """
         if number not in self.words:
-            raise InputError(f"{place}: class {number}, expected {classes_in_words(self.words)} ({self.source})")
+            raise DataError(f"{place}: class {number}, expected {classes_in_words(self.words)} ({self.source})")
         return self.words[number]
 
     def labels(self) -> dict[int, str]:
@@ -47,7 +47,7 @@ class ClassNames:
         labels = self.labels()
         if any(labels.get(number, label) != label for number, label in stated.items()):
             request = ",".join(f"{number}={label}" for number, label in stated.items())
-            raise InputError(
+            raise DataError(
                 f"{self.source}: says {classes_in_words(labels)}, and --classes says {request}; "
                 "correct the file, or leave the option out"
             )
@@ -90,7 +90,7 @@ def _names(path: Path) -> dict[int, str]:
         words = [line.strip() for line in text.rstrip().splitlines()]
         if not words or "" in words:
             empty = f" line {words.index('') + 1}: empty" if words else ""
-            raise InputError(f"{path}{empty}: expected the name of a class in every line, the first of class 0")
+            raise DataError(f"{path}{empty}: expected the name of a class in every line, the first of class 0")
         return dict(enumerate(words))
     content = parse_yaml(text, str(path))
     try:
@@ -99,7 +99,7 @@ def _names(path: Path) -> dict[int, str]:
         if isinstance(names, str) or list(named) != list(range(len(named))) or not named:
             raise ValueError
     except (KeyError, TypeError, ValueError):
-        raise InputError(
+        raise DataError(
             f"{path}: no list names: of the classes from 0 on; expected names: ['no_mask', 'mask']"
         ) from None
     return {number: str(word) for number, word in named.items()}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from countenance.data.paths import inside
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.words import plain_float
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ class TextTable:
             try:
                 out[i] = plain_float(text) if text else np.nan
             except ValueError:
-                raise InputError(f"{self.place(i, column)}: {text!r} is not a number") from None
+                raise DataError(f"{self.place(i, column)}: {text!r} is not a number") from None
         return out
 
     def boxes(self, column: str) -> Floats:
@@ -68,10 +68,10 @@ class TextTable:
         for i, box in enumerate(self.literals(column)):
             if not (isinstance(box, (list, tuple)) and len(box) == 4 and all(map(is_number, box))):
                 expected = "expected [x, y, width, height] in finite numbers"
-                raise InputError(f"{self.place(i, column)}: {box!r:.60} is not a box, {expected}")
+                raise DataError(f"{self.place(i, column)}: {box!r:.60} is not a box, {expected}")
             x, y, width, height = box
             if width < 0 or height < 0:
-                raise InputError(f"{self.place(i, column)}: {box!r:.60} has a negative width or height")
+                raise DataError(f"{self.place(i, column)}: {box!r:.60} has a negative width or height")
             out[i] = x, y, x + width, y + height
         return out
 
@@ -107,7 +107,7 @@ def literal(text: str, place: str) -> Any:
     {'0. Nose': [3, 4.5, 1]}
     >>> literal("__import__('os').getcwd()", "x.csv row 2: keypoints")
     Traceback (most recent call last):
-    countenance.errors.InputError: x.csv row 2: keypoints: "__import__('os').getcwd()" is not a plain value (a list, \
+    countenance.errors.DataError: x.csv row 2: keypoints: "__import__('os').getcwd()" is not a plain value (a list, \
 a dict, numbers, text); expressions are not run
     """
     if '"' not in text and "\\" not in text:
@@ -118,7 +118,7 @@ a dict, numbers, text); expressions are not run
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise InputError(
+        raise DataError(
             f"{place}: {text[:60]!r} is not a plain value (a list, a dict, numbers, text); expressions are not run"
         ) from None
 
@@ -136,22 +136,22 @@ def read_columns(path: Path, target: Sequence[str], expected: str = "a table") -
             head = stream.readline()
         size = path.stat().st_size
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; expected {expected} there") from None
+        raise DataError(f"{path}: no such file; expected {expected} there") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
     if not head.strip():
-        raise InputError(f"{path}: the file is empty, expected a header line")
+        raise DataError(f"{path}: the file is empty, expected a header line")
     try:
         header = [name.strip() for name in next(csv.reader([head.decode("utf-8-sig")]))]
     except UnicodeDecodeError:
-        raise InputError(f"{path} line 1: not UTF-8 text; save it as UTF-8") from None
+        raise DataError(f"{path} line 1: not UTF-8 text; save it as UTF-8") from None
     except csv.Error as error:
-        raise InputError(f"{path} line 1: {error}") from None
+        raise DataError(f"{path} line 1: {error}") from None
     for name in target:
         if name not in header:
-            raise InputError(f"{path}: column {name!r} is missing{near(name, header)}; found {', '.join(header)}")
+            raise DataError(f"{path}: column {name!r} is missing{near(name, header)}; found {', '.join(header)}")
         if header.count(name) > 1:
-            raise InputError(f"{path} line 1: column {name!r} appears twice")
+            raise DataError(f"{path} line 1: column {name!r} appears twice")
     kinds = {name: pa.string() for name in target}
     try:
         table = arrow.read_csv(
@@ -167,7 +167,7 @@ def read_columns(path: Path, target: Sequence[str], expected: str = "a table") -
             arrow.ConvertOptions(include_columns=list(target), column_types=kinds, strings_can_be_null=False),
         )
     except pa.ArrowInvalid as error:
-        raise InputError(f"{path}: {str(error).splitlines()[0][:160]}") from None
+        raise DataError(f"{path}: {str(error).splitlines()[0][:160]}") from None
     return {name: table.column(name).to_pylist() for name in target}
 
 
@@ -179,7 +179,7 @@ def check_ages(table: TextTable, who: str = "subject_id", most: float = 5, *, st
     result: dict[str, list[tuple[float, int]]] = {}
     for i, (subject, age) in enumerate(zip(table.text(who), table.numbers("age").tolist(), strict=True)):
         if age == age and not 0 <= age <= 130:
-            raise InputError(f"{table.place(i, 'age')}: {age:g}, expected 0 to 130 years")
+            raise DataError(f"{table.place(i, 'age')}: {age:g}, expected 0 to 130 years")
         if age == age:
             result.setdefault(subject, []).append((age, i))
     for subject, ages in result.items():
@@ -188,5 +188,5 @@ def check_ages(table: TextTable, who: str = "subject_id", most: float = 5, *, st
             rows = f"{low:g} in row {table.line[first]} and {high:g} in row {table.line[second]}"
             line = f"{table.path}: subject {subject} is {rows}"
             if high - low > most and not strict:
-                raise InputError(f"{line}; one id must be one person (give each person an id of their own)")
+                raise DataError(f"{line}; one id must be one person (give each person an id of their own)")
             table.problems.append(line)

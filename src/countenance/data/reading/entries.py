@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.data.tables import read_text
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.files import write_atomically
 
 _SIGN = re.compile(r"[ \t\n\r]*([{}:,]?)[ \t\n\r]*")
@@ -22,7 +22,7 @@ def read_entries(path: Path, missing: str = "expected a JSON object there") -> I
     `missing` ends the error where there is no such file: what to do then.
     """
     if not path.exists():
-        raise InputError(f"{path}: no such file; {missing}")
+        raise DataError(f"{path}: no such file; {missing}")
     text, at, decode = read_text(path), 0, json.JSONDecoder().raw_decode
 
     def sign() -> str:
@@ -33,7 +33,7 @@ def read_entries(path: Path, missing: str = "expected a JSON object there") -> I
 
     try:
         if sign() != "{":
-            raise InputError(f"{path}: expected one JSON object with an entry for each name")
+            raise DataError(f"{path}: expected one JSON object with an entry for each name")
         ended = text[at : at + 1] == "}"
         while not ended:
             key, at = decode(text, at)
@@ -45,9 +45,9 @@ def read_entries(path: Path, missing: str = "expected a JSON object there") -> I
                 raise json.JSONDecodeError("expected a comma or the end", text, at)
             ended = last == "}"
     except json.JSONDecodeError as error:
-        raise InputError(f"{path} line {error.lineno} column {error.colno}: {error.msg}") from None
+        raise DataError(f"{path} line {error.lineno} column {error.colno}: {error.msg}") from None
     except RecursionError:
-        raise InputError(f"{path}: nested too deeply") from None
+        raise DataError(f"{path}: nested too deeply") from None
 
 
 def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
@@ -75,5 +75,5 @@ def field(entry: Any, name: str, place: str) -> Any:
     """One field of an entry; an entry that is no object, or lacks it, is refused."""
     if not isinstance(entry, Mapping) or name not in entry:
         result = f"fields {', '.join(map(str, entry))}" if isinstance(entry, Mapping) else type(entry).__name__
-        raise InputError(f"{place}: expected an object with {name!r}, found {result}")
+        raise DataError(f"{place}: expected an object with {name!r}, found {result}")
     return entry[name]

@@ -11,7 +11,7 @@ from countenance.data.reading import cells
 from countenance.data.reading.box_readings import YOLO, Array, checked_corners
 from countenance.data.reading.class_names import ClassNames
 from countenance.data.tables import finite_number, read_text
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.readings import LARGEST_NORMALISED, Reading
 
 
@@ -52,9 +52,9 @@ def read_yolo(
             n = len(fields)
             why = "; polygons with an area and keypoints (x, y, visible) are read, this is neither" if n > 6 else ""
             why = "; are these predictions with their scores?" if n == 6 else why
-            raise InputError(f"{place}: {n} field{'' if n == 1 else 's'}, expected 5 (class cx cy w h){why}")
+            raise DataError(f"{place}: {n} field{'' if n == 1 else 's'}, expected 5 (class cx cy w h){why}")
         if index != int(index):
-            raise InputError(f"{place}: class {index:g}, expected a whole number")
+            raise DataError(f"{place}: class {index:g}, expected a whole number")
         words.append(str(int(index)) if names is None else names.word(int(index), place))
         boxes.append(box)
     if not boxes:
@@ -93,11 +93,11 @@ def _box_of(numbers: Sequence[float], reading: Reading, keypoints: int | None) -
 def parse_xml(text: str, path: Path) -> ElementTree.Element:
     """The root of an XML file; a document type, which could name other files or grow without end, is refused."""
     if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
-        raise InputError(f"{path}: declares a document type or entities, which label files do not need; remove it")
+        raise DataError(f"{path}: declares a document type or entities, which label files do not need; remove it")
     try:
         return ElementTree.fromstring(text)  # noqa: S314 - a document type was refused above
     except (ElementTree.ParseError, RecursionError) as error:
-        raise InputError(f"{path}: not XML ({error})") from None
+        raise DataError(f"{path}: not XML ({error})") from None
 
 
 def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
@@ -107,26 +107,26 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
     """
     text = read_text(path)
     if len(text) > LARGEST_XML:
-        raise InputError(f"{path}: {len(text):,} characters, more than a label file of one picture can need")
+        raise DataError(f"{path}: {len(text):,} characters, more than a label file of one picture can need")
     root = parse_xml(text, path)
     if root.tag != "annotation":
-        raise InputError(f"{path}: <{root.tag:.60}>, expected the <annotation> of Pascal VOC; export it in that form")
+        raise DataError(f"{path}: <{root.tag:.60}>, expected the <annotation> of Pascal VOC; export it in that form")
     scale = _scale(root, width, height, path)
     result: NamedBoxes = []
     for number, item in enumerate(root.iter("object"), 1):
         place = f"{path} object {number}"
         box = item.find("bndbox")
         if box is None:
-            raise InputError(f"{place}: no bndbox")
+            raise DataError(f"{place}: no bndbox")
         values = [finite_number(box.findtext(name) or "", name, place) for name in ("xmin", "ymin", "xmax", "ymax")]
         if values[2] < values[0] or values[3] < values[1]:
-            raise InputError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
+            raise DataError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
         corners, word = np.array(values) * np.tile(scale, 2), (item.findtext("name") or "").strip()
         result.append(NamedBox(corners, word, _identity(item, place)))
     outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, *_ in result)
     if outside:
         shown = f"{outside} of {len(result)} boxes leave the {width}×{height} picture"
-        raise InputError(f"{path}: {shown}; is it another copy of it?")
+        raise DataError(f"{path}: {shown}; is it another copy of it?")
     return result
 
 
@@ -145,14 +145,14 @@ def _scale(root: ElementTree.Element, width: int, height: int, path: Path) -> Ar
     try:
         named_width, named_height = (float(text) if text else 0.0 for text in stated)
     except ValueError:
-        raise InputError(
+        raise DataError(
             f"{path}: size is {stated[0]!r} × {stated[1]!r}, expected the picture's width and height"
         ) from None
     if not (0 < named_width < np.inf and 0 < named_height < np.inf):  # some tools write 0 × 0
         return np.ones(2)
     scale = np.array([width / named_width, height / named_height])
     if abs(scale[0] / scale[1] - 1) > SAME_SHAPE and abs(scale - 1).max() * max(width, height) > 1:
-        raise InputError(
+        raise DataError(
             f"{path}: was made for a picture of {named_width:g}×{named_height:g}, and the picture is {width}×{height}, "
             "which is another shape; put the picture there that the labels belong to"
         )

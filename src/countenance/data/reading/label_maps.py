@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from countenance.data.image import EncodedImage
 from countenance.decoding import regular_file
-from countenance.errors import InputError, opencv
+from countenance.errors import DataError, InputError, opencv
 
 
 def label_map_bytes(path: Path, place: str) -> bytes:
@@ -15,9 +15,9 @@ def label_map_bytes(path: Path, place: str) -> bytes:
     try:
         return regular_file(path).read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such mask ({place})") from None
+        raise DataError(f"{path}: no such mask ({place})") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def label_map_of(content: bytes, path: Path, classes: int, place: str) -> NDArray[np.uint8]:
@@ -26,12 +26,12 @@ def label_map_of(content: bytes, path: Path, classes: int, place: str) -> NDArra
     try:
         EncodedImage(content, path.name).size()  # refuses what is too large before any pixel is decoded
     except InputError as error:
-        raise InputError(f"{path}: not a readable mask ({place}): {error}") from None
+        raise DataError(f"{path}: not a readable mask ({place}): {error}") from None
     picture = cv2.imdecode(np.frombuffer(content, dtype=np.uint8), cv2.IMREAD_GRAYSCALE)
     if picture is None:
-        raise InputError(f"{path}: not a readable mask ({place})")
+        raise DataError(f"{path}: not a readable mask ({place})")
     if int(picture.max()) >= classes:
-        raise InputError(f"{path}: label {int(picture.max())}, expected 0 to {classes - 1}")
+        raise DataError(f"{path}: label {int(picture.max())}, expected 0 to {classes - 1}")
     return np.asarray(picture, dtype=np.uint8)
 
 

@@ -7,7 +7,7 @@ from unicodedata import normalize
 
 from countenance.data.paths import is_apple_double, pictures_below
 from countenance.data.reading.class_names import FILES
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 PICTURE_FOLDERS = frozenset({"images", "jpegimages"})
 """YOLO's and Pascal VOC's own: a picture there is preferred to one of its name elsewhere (VOC's segmentations)."""
@@ -92,14 +92,14 @@ def _common(item: Sequence[str], other: Sequence[str]) -> int:
 def _nearest(picture: Path, labels: Sequence[Path], alike: Judge) -> Path | None:
     ranked = sorted(labels, key=lambda label: alike(picture, label), reverse=True)
     if len(ranked) > 1 and alike(picture, ranked[0]) == alike(picture, ranked[1]):
-        raise InputError(f"{picture}: {ranked[0]} and {ranked[1]} both have its name; put the right one beside it")
+        raise DataError(f"{picture}: {ranked[0]} and {ranked[1]} both have its name; put the right one beside it")
     return next(iter(ranked), None)
 
 
 def _owner(label: Path, pictures: Sequence[Path], alike: Judge) -> Path:
     ranked = sorted(pictures, key=lambda picture: alike(picture, label), reverse=True)
     if len(ranked) > 1 and alike(ranked[0], label) == alike(ranked[1], label):
-        raise InputError(
+        raise DataError(
             f"{label}: could be of {ranked[0]} or of {ranked[1]}; leave the one in the folder that was labelled"
         )
     return ranked[0]

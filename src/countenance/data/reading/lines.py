@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.reading.text_blocks import blocks
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -131,5 +131,5 @@ def rows(block: bytes, line: int, path: Path) -> Iterator[tuple[int, list[str]]]
         try:
             fields = next(csv.reader([text], strict=True))
         except (csv.Error, StopIteration) as error:
-            raise InputError(f"{path} line {number}: {error}; check the quotes") from None
+            raise DataError(f"{path} line {number}: {error}; check the quotes") from None
         yield number, [field.strip() for field in fields]

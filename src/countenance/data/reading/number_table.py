@@ -15,7 +15,7 @@ from countenance.data.reading import lines as reader
 from countenance.data.reading.lines import Floats, Ints, Lines, data_blocks, joined, rows
 from countenance.data.reading.text_blocks import first_line
 from countenance.data.tables import finite_number, near
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.topk import largest
 
 NAME = "FILE"
@@ -59,14 +59,14 @@ class LineLayout:
     def parse(self, fields: Sequence[str], place: str) -> list[str]:
         """The fields of one line with every number as Python writes it, or an error that names its place."""
         if problem := self._miscounted(fields):
-            raise InputError(f"{place}: {problem}")
+            raise DataError(f"{place}: {problem}")
         if not fields[self.name]:
-            raise InputError(f"{place}: {NAME} is empty, expected an image's name")
+            raise DataError(f"{place}: {NAME} is empty, expected an image's name")
         output = [*fields, *[""] * (max(self.words, default=0) + 1 - len(fields))]
         for name, at, whole_, positive in (*self.numbers, *self._pairs(len(fields))):
             value = (integer if whole_ else finite_number)(fields[at], name, place)
             if positive and value <= 0:
-                raise InputError(f"{place}: {name} is {value:g}, expected more than 0; {positive}")
+                raise DataError(f"{place}: {name} is {value:g}, expected more than 0; {positive}")
             output[at] = repr(value)
         return output
 
@@ -121,7 +121,7 @@ def read_table(path: Path, layout: LineLayout) -> FileTable:
             assert part or not clean, f"{path}: lines from {start} on were parsed and then declined"
         parts += [part] if part else []
     if not parts:
-        raise InputError(f"{path}: {layout.empty}")
+        raise DataError(f"{path}: {layout.empty}")
     image, line, numbers, listed, pairs = (np.concatenate([part[k] for part in parts]) for k in range(5))
     words = [[word for part in parts for word in part.words[k]] for k in range(len(layout.words))]
     return FileTable(image, line, numbers, listed, pairs, words, tuple(known))
@@ -175,7 +175,7 @@ def integer(text: str, column: str, place: str) -> int:
     """
     value = finite_number(text, column, place)
     if value != int(value) or abs(value) >= 2**53:
-        raise InputError(f"{place}: {column} is {text!r}, expected a whole number (-1: unknown)")
+        raise DataError(f"{place}: {column} is {text!r}, expected a whole number (-1: unknown)")
     return int(value)
 
 
@@ -188,7 +188,7 @@ def header_of(path: Path, columns: Sequence[str]) -> tuple[int, list[str]]:
     """Number and names of the header line of a file."""
     head = first_line(path)
     if head is None:
-        raise InputError(f"{path}: the file is empty, expected a header line {','.join(columns)}")
+        raise DataError(f"{path}: the file is empty, expected a header line {','.join(columns)}")
     return head[0], [name.strip().strip('"') for name in head[1].split(",")]
 
 
@@ -196,5 +196,5 @@ def places_in(names: Sequence[str], columns: Sequence[str], place: str, stated: 
     """Where each of the columns is in a header; one that is missing is an error with the nearest name."""
     missing = next((name for name in columns if name not in names), None)
     if missing is not None:
-        raise InputError(f"{place}: no column {missing}{near(missing, names)}; {stated}")
+        raise DataError(f"{place}: no column {missing}{near(missing, names)}; {stated}")
     return [names.index(name) for name in columns]

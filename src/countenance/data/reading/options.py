@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from countenance.data.categories import parse_classes
 from countenance.data.reading.box_readings import YOLO
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.readings import Reading
 from countenance.settings.box_words import form_named, units_named
 
@@ -49,7 +49,7 @@ class ReadingOptions:
         try:
             reading = Reading(form_named(options.get("form", YOLO.form)), units_named(options.get("units", YOLO.units)))
         except ValueError as error:
-            raise InputError(f"{place}: {error}") from None
+            raise DataError(f"{place}: {error}") from None
         return cls(
             reading,
             parse_classes(options["classes"], place) if "classes" in options else None,
@@ -66,19 +66,19 @@ def folder_and_options(scheme: str, part: str | None, known: Sequence[str]) -> t
     (PosixPath('data'), {'set': 'test'})
     >>> folder_and_options("uccs", "data?sett=test", ["set"])
     Traceback (most recent call last):
-    countenance.errors.InputError: uccs:data?sett=test: no option 'sett'; there are set
+    countenance.errors.DataError: uccs:data?sett=test: no option 'sett'; there are set
     """
     folder, _, query = (part or "").partition("?")
     if not folder:
-        raise InputError(f"{scheme}: name its folder, as in {scheme}:FOLDER")
+        raise DataError(f"{scheme}: name its folder, as in {scheme}:FOLDER")
     pairs = parse_qsl(query, keep_blank_values=True)
     options = dict(pairs)
     wrong = next((name for name, value in pairs if not value or [item for item, _ in pairs].count(name) > 1), None)
     if wrong is not None and wrong in known:
-        raise InputError(f"{scheme}:{part}: expected one value of {wrong}, as in {scheme}:FOLDER?{wrong}=VALUE")
+        raise DataError(f"{scheme}:{part}: expected one value of {wrong}, as in {scheme}:FOLDER?{wrong}=VALUE")
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
-        raise InputError(f"{scheme}:{part}: no option {unknown!r}; there are {', '.join(known)}")
+        raise DataError(f"{scheme}:{part}: no option {unknown!r}; there are {', '.join(known)}")
     return Path(folder), options
 
 
@@ -90,5 +90,5 @@ def is_yes(options: Mapping[str, str], name: str) -> bool:
     """
     words = options.get(name, "no").lower()
     if words not in ("yes", "no"):
-        raise InputError(f"option {name}={options[name]}: expected yes or no")
+        raise DataError(f"option {name}={options[name]}: expected yes or no")
     return words == "yes"

@@ -6,7 +6,7 @@ and texts are understood, and a file with any other is refused.
 
 import pickletools
 
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 
 VALUES = frozenset(
     (
@@ -35,16 +35,16 @@ def plain_values(content: bytes, place: str) -> list[int | str]:
     """
     remedy = "expected a pickled list of numbers; or write a text file with one number a line"
     if len(content) > MOST_BYTES:
-        raise InputError(f"{place}: larger than {MOST_BYTES // 2**20} MiB; {remedy}")
+        raise DataError(f"{place}: larger than {MOST_BYTES // 2**20} MiB; {remedy}")
     values: list[int | str] = []
     try:
         for instruction, value, _ in pickletools.genops(content):
             if instruction.name in VALUES and isinstance(value, int | str):
                 values.append(value)
             elif instruction.name not in CONTAINERS:
-                raise InputError(f"{place}: holds {instruction.name}, which is not read from a pickle; {remedy}")
+                raise DataError(f"{place}: holds {instruction.name}, which is not read from a pickle; {remedy}")
     except InputError:
         raise
     except (ValueError, IndexError) as error:
-        raise InputError(f"{place}: damaged ({str(error).splitlines()[0][:80]}); {remedy}") from None
+        raise DataError(f"{place}: damaged ({str(error).splitlines()[0][:80]}); {remedy}") from None
     return values

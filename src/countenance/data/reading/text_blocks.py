@@ -7,7 +7,7 @@ from pathlib import Path
 
 from countenance.data.paths import Unpacking
 from countenance.decoding import regular_file
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 
 BLOCK = 4 * 2**20
 LONGEST_LINE = 64 * 2**20
@@ -36,22 +36,22 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
                 block, rest = block[:cut], block[cut:]
                 if len(rest) > LONGEST_LINE:
                     number = line + _with_newlines(block).count(b"\n")
-                    raise InputError(f"{path} line {number}: longer than {LONGEST_LINE:,} bytes; not a text table")
+                    raise DataError(f"{path} line {number}: longer than {LONGEST_LINE:,} bytes; not a text table")
                 if block:
                     yield line, (block := _checked(block, path, line))
                     line += block.count(b"\n")
             if block:
                 yield line, _checked(block if block.endswith((b"\n", b"\r")) else block + b"\n", path, line)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise DataError(f"{path}: no such file") from None
     except (EOFError, zlib.error, gzip.BadGzipFile, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: damaged gzip file ({error}); compress it again") from None
+        raise DataError(f"{path}: damaged gzip file ({error}); compress it again") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: a folder, expected a file") from None
+        raise DataError(f"{path}: a folder, expected a file") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 def _is_zipped(path: Path) -> bool:
@@ -70,10 +70,10 @@ def _checked(block: bytes, path: Path, line: int) -> bytes:
             block.decode("utf-8")
         except UnicodeDecodeError as error:
             number = line + block[: error.start].count(b"\n")
-            raise InputError(f"{path} line {number}: not UTF-8 text; save the file as UTF-8") from None
+            raise DataError(f"{path} line {number}: not UTF-8 text; save the file as UTF-8") from None
     if b"\x00" in block:
         number = line + block[: block.index(b"\x00")].count(b"\n")
-        raise InputError(f"{path} line {number}: a zero byte; this is not a text file")
+        raise DataError(f"{path} line {number}: a zero byte; this is not a text file")
     return block
 
 

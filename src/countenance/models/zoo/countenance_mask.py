@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.files import file_hash
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
@@ -61,10 +61,10 @@ class CountenanceMask:
         path = Path(weights) if weights is not None else WEIGHTS
         self.session = open_session(path, device)
         if sha256 is not None and file_hash(path) != sha256:
-            raise InputError(f"{path}: is not the file that the run began with; name another folder for this one")
+            raise ModelError(f"{path}: is not the file that the run began with; name another folder for this one")
         names = [output.name for output in self.session.get_outputs()]
         if names != ["map"]:
-            raise InputError(f"{path}: gives {', '.join(names)}; expected map, as `mask-fairness train` writes it")
+            raise ModelError(f"{path}: gives {', '.join(names)}; expected map, as `mask-fairness train` writes it")
         self.input = self.session.get_inputs()[0].name
         self.min_score, self.nms = min_score, nms
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes
 from countenance.data.categories import says_masked
 from countenance.data.tables import read_text
-from countenance.errors import InputError, opencv
+from countenance.errors import ModelError, opencv
 from countenance.files import named
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
@@ -30,16 +30,16 @@ class Darknet:
 
         layout = Path(cfg) if cfg else named(weights).with_suffix(".cfg")
         if not layout.is_file():
-            raise InputError(f"{layout}: no such file; put the .cfg beside the .weights under the same name")
+            raise ModelError(f"{layout}: no such file; put the .cfg beside the .weights under the same name")
         if not hasattr(cv2.dnn, "readNetFromDarknet"):
-            raise InputError("this OpenCV has no darknet importer: pip install 'countenance[opencv]'")
+            raise ModelError("this OpenCV has no darknet importer: pip install 'countenance[opencv]'")
         self.labels = read_classes(weights, names)
         self.size = tuple(_number(layout, name) for name in ("width", "height"))
         cv2.setNumThreads(int(os.environ.get("COUNTENANCE_THREADS", "0")) or -1)
         try:
             self.net: Any = cv2.dnn.readNetFromDarknet(str(layout), str(weights))
         except cv2.error as error:
-            raise InputError(f"{weights}: OpenCV cannot open it with {layout.name} ({error.err})") from None
+            raise ModelError(f"{weights}: OpenCV cannot open it with {layout.name} ({error.err})") from None
         self.outputs = self.net.getUnconnectedOutLayersNames()
         self.min_score, self.nms = min_score, nms
 
@@ -54,7 +54,7 @@ class Darknet:
         detections = [np.asarray(part, dtype=np.float64) for part in self.net.forward(self.outputs)]
         rows = np.concatenate([part.reshape(-1, part.shape[-1]) for part in detections])
         if rows.shape[1] != 5 + len(self.labels):
-            raise InputError(f"the network has {rows.shape[1] - 5} classes, the list of classes {len(self.labels)}")
+            raise ModelError(f"the network has {rows.shape[1] - 5} classes, the list of classes {len(self.labels)}")
         scores, classes = rows[:, 5:].max(axis=1), rows[:, 5:].argmax(axis=1)
         keep = np.flatnonzero(scores >= self.min_score)
         height, width = image.shape[:2]
@@ -71,12 +71,12 @@ def read_classes(weights: Path, stated: str | None) -> list[str]:
     usual = [weights.with_suffix(".names"), *(weights.with_name(name) for name in NAMES)]
     path = Path(stated) if stated else next((path for path in usual if path.is_file()), usual[0])
     if not path.is_file():
-        raise InputError(f"{path}: no such file; list the classes there, one on each line, such as mask and no_mask")
+        raise ModelError(f"{path}: no such file; list the classes there, one on each line, such as mask and no_mask")
     labels = []
     for number, line in enumerate(line for line in read_text(path).splitlines() if line.strip()):
         masked = says_masked(line.strip())
         if masked is None:
-            raise InputError(f"{path} line {number + 1}: {line.strip()!r} says neither mask nor no mask")
+            raise ModelError(f"{path} line {number + 1}: {line.strip()!r} says neither mask nor no mask")
         labels.append("mask" if masked == "yes" else "no_mask")
     return labels
 
@@ -84,5 +84,5 @@ def read_classes(weights: Path, stated: str | None) -> list[str]:
 def _number(layout: Path, name: str) -> int:
     line = re.search(rf"^\s*{name}\s*=\s*(\d+)", read_text(layout), re.MULTILINE)
     if line is None:
-        raise InputError(f"{layout}: has no {name}=; expected a darknet .cfg, which begins with [net]")
+        raise ModelError(f"{layout}: has no {name}=; expected a darknet .cfg, which begins with [net]")
     return int(line.group(1))

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from countenance.answers import Boxes
-from countenance.errors import InputError, opencv
+from countenance.errors import ModelError, opencv
 from countenance.models.model import Images
 
 
@@ -17,7 +17,7 @@ class Haar:
 
         path = Path(cv2.__file__).parent / "data" / "haarcascade_frontalface_default.xml"
         if not path.is_file():
-            raise InputError("this opencv carries no Haar cascades: pip install 'countenance[opencv]'")
+            raise ModelError("this opencv carries no Haar cascades: pip install 'countenance[opencv]'")
         cv2.setNumThreads(1)
         self.cascade = cv2.CascadeClassifier(str(path))
         self.min_neighbours, self.scale_factor = min_neighbours, scale_factor

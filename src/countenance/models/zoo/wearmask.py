@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.errors import InputError
+from countenance.errors import ModelError
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
 from countenance.models.onnx import InputSpec, open_session, prepare
@@ -24,7 +24,7 @@ class WearMask:
         shape = self.session.get_inputs()[0].shape
         output = self.session.get_outputs()[0]
         if len(shape) != 4 or output.shape[-1] != COLUMNS:
-            raise InputError(f"{weights}: takes {shape}, gives {output.shape}; not WearMask's YOLO-Fastest (1×2400×7)")
+            raise ModelError(f"{weights}: takes {shape}, gives {output.shape}; not WearMask's YOLO-Fastest (1×2400×7)")
         self.input, self.output = self.session.get_inputs()[0].name, output.name
         self.spec = InputSpec(size=(int(shape[3]), int(shape[2])), resize="letterbox", pad=114, scale=1 / 255)
         self.min_score, self.nms = min_score, nms

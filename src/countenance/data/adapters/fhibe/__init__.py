@@ -25,7 +25,7 @@ from countenance.data.adapters.fhibe.words import (
 )
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.vocabulary import FACE_LABELS
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.files import file_hash
 from countenance.metrics.masks import compress
 from countenance.settings.data import Compat
@@ -132,7 +132,7 @@ def read_dataset(
     if task == "face_verification":
         table = people = true.usable(table)
         if not len(table):
-            raise InputError(f"{table.path}: no person has two pictures alone; verification needs pairs")
+            raise DataError(f"{table.path}: no person has two pictures alone; verification needs pairs")
     if size is not None:
         table = mini(table, size)
         people = table if strict else everyone_in(people, table)
@@ -145,7 +145,7 @@ def read_dataset(
             for each in (table, people)
         )
         if not len(table):
-            raise InputError(f"{table.path}: no row is left")
+            raise DataError(f"{table.path}: no row is left")
     truth = _truth(people, tasks, compat, masks)
     values = {name: label(people, name, compat).cells() for name in attributes}
     if years and "age" in values:
@@ -232,7 +232,7 @@ def _face_parts(table: FhibeTable, row: int, size: tuple[int, int], masks: dict[
     masks[table.line[row]] = hashlib.sha256(content).hexdigest()
     labels = true.face_labels_of(content, table, row)
     if labels.shape != size:
-        raise InputError(
+        raise DataError(
             f"{table.place(row, 'CelebA')}: a mask of {labels.shape[1]}×{labels.shape[0]}, "
             f"the picture is {size[1]}×{size[0]}"
         )
@@ -261,15 +261,15 @@ def load(part: str | None) -> FhibeDataset:
     unknown = [name for name in options if name not in known]
     wrong = (options.get("mini") and not options["mini"].isdecimal()) or options.get("ages") not in (None, "years")
     if not root or unknown or wrong:
-        raise InputError(f"fhibe:{part}: {EXPECTED}")
+        raise DataError(f"fhibe:{part}: {EXPECTED}")
     task = options.get("task")
     if task is not None and task not in TASKS:
-        raise InputError(f"fhibe:{part}: task {task!r} is not one of {', '.join(TASKS)}")
+        raise DataError(f"fhibe:{part}: task {task!r} is not one of {', '.join(TASKS)}")
     there = [name for name in FOLDERS if (processed(Path(root), name) / f"{name}.csv").is_file()]
     fitting = [name for name in there if task is None or ("face" in name) == (task in FACE_TASKS)]
     dataset = options.get("dataset") or next(iter(fitting), None)
     if dataset is None:
-        raise InputError(f"fhibe:{part}: no data/processed/DATASET/DATASET.csv of {', '.join(FOLDERS)}; {EXPECTED}")
+        raise DataError(f"fhibe:{part}: no data/processed/DATASET/DATASET.csv of {', '.join(FOLDERS)}; {EXPECTED}")
     named = tuple(options["attributes"].split(",")) if options.get("attributes") else DEFAULT_ATTRIBUTES
     compat: Compat = "strict" if options.get("compat") == "strict" else "default"
     size = int(options["mini"]) if options.get("mini") else None

@@ -13,7 +13,7 @@ from countenance.data.adapters.fhibe.table import FhibeTable
 from countenance.data.adapters.fhibe.words import ATTRIBUTES, MULTIPLE, NOT_ON_FACES, UNKNOWN, age_bin
 from countenance.data.reading.columns import literal
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.settings.data import Compat
 
 
@@ -46,13 +46,13 @@ def check_attributes(attributes: Sequence[str], face: bool) -> tuple[str, ...]:
     ('pronoun', 'ancestry')
     """
     if isinstance(attributes, str):
-        raise InputError(f"attributes is the text {attributes!r}, expected a list of names")
+        raise DataError(f"attributes is the text {attributes!r}, expected a list of names")
     known = tuple(name for name in ATTRIBUTES if not (face and name in NOT_ON_FACES))
     for name in attributes:
         if name not in known:
-            raise InputError(f"attribute {name!r} is not one of {', '.join(known)}{near(str(name), known)}")
+            raise DataError(f"attribute {name!r} is not one of {', '.join(known)}{near(str(name), known)}")
     if not attributes:
-        raise InputError("no attributes given; name at least one, such as pronoun")
+        raise DataError("no attributes given; name at least one, such as pronoun")
     return tuple(name for name in known if name in attributes)
 
 
@@ -88,7 +88,7 @@ def _single(attribute: str, cell: str, compat: Compat) -> str | None:
 def _selections(cell: str, place: str) -> list[str]:
     value = literal(cell, place) if cell else []
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise InputError(f"{place}: {cell[:60]!r} is not a list of texts such as ['0. She/her/hers']")
+        raise DataError(f"{place}: {cell[:60]!r} is not a list of texts such as ['0. She/her/hers']")
     return list(value)
 
 

@@ -12,7 +12,7 @@ from countenance.data.adapters.fhibe.words import BODY_TASKS, DATASETS, FACE_TAS
 from countenance.data.paths import inside
 from countenance.data.reading.columns import TextTable, check_ages, literal, read_columns
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.errors import DataError
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "person_localization": ("person_bbox",),
@@ -39,14 +39,14 @@ def dataset_folder(dataset_name: str, task: str, downsampled: bool = True) -> st
     ('fhibe_downsampled', 'fhibe_face_crop_align')
     """
     if task not in TASKS:
-        raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}{near(task, TASKS)}")
+        raise DataError(f"task {task!r} is not one of {', '.join(TASKS)}{near(task, TASKS)}")
     base = dataset_name.removesuffix("_downsampled")
     if base not in DATASETS:
-        raise InputError(f"dataset {dataset_name!r} is not one of {', '.join(DATASETS)}{near(dataset_name, DATASETS)}")
+        raise DataError(f"dataset {dataset_name!r} is not one of {', '.join(DATASETS)}{near(dataset_name, DATASETS)}")
     face = base != "fhibe"
     if task not in (FACE_TASKS if face else BODY_TASKS):
         fitting = "fhibe" if face else "fhibe_face_crop_align"
-        raise InputError(f"task {task} does not run on dataset {dataset_name}; use {fitting}")
+        raise DataError(f"task {task} does not run on dataset {dataset_name}; use {fitting}")
     return base if face or not (downsampled or base != dataset_name) else f"{base}_downsampled"
 
 
@@ -58,7 +58,7 @@ class FhibeTable(TextTable):
         sizes_by_name = {name: self.numbers(name) for name in ("image_height", "image_width")}
         for name, values in sizes_by_name.items():
             for i in np.flatnonzero(~((values >= 1) & (values <= 1 << 16))).tolist():
-                raise InputError(f"{self.place(i, name)}: {self.text(name)[i]!r}, expected 1 to 65536 pixels")
+                raise DataError(f"{self.place(i, name)}: {self.text(name)[i]!r}, expected 1 to 65536 pixels")
         return [(int(height), int(width)) for height, width in zip(*sizes_by_name.values(), strict=True)]
 
     def keys(self) -> list[str]:
@@ -97,7 +97,7 @@ def read_table(
     columns = read_columns(path, tuple(dict.fromkeys((*needed, *useful))), "FHIBE's annotation table")
     rows = len(columns["filepath"])
     if rows == 0:
-        raise InputError(f"{path}: no rows below the header")
+        raise DataError(f"{path}: no rows below the header")
     table = FhibeTable(path, base, columns, list(range(1, rows + 1)))
     for i, name in enumerate(columns["filepath"]):
         if not name or name[0] == "/" or ".." in name or "\\" in name or "\x00" in name or name[1:2] == ":":
@@ -132,7 +132,7 @@ def without_repeats(table: FhibeTable, *, strict: bool = False) -> FhibeTable:
     for i, before in repeats:
         other = next((name for name, cells in table.columns.items() if cells[i] != cells[before]), None)
         if other is not None and not strict:
-            raise InputError(
+            raise DataError(
                 f"{table.place(i, other)}: {table.text(other)[i]!r:.60}, but row {table.line[before]} is of the same "
                 f"person in the same image and has {table.text(other)[before]!r:.60}; keep one of the two rows"
             )
@@ -169,9 +169,9 @@ def check_ancestries(table: FhibeTable) -> None:
 def mini(table: FhibeTable, size: int) -> FhibeTable:
     """The published mini dataset: `size` rows drawn without replacement, in the order drawn."""
     if not isinstance(size, int) or isinstance(size, bool):
-        raise InputError(f"mini dataset of {size!r:.40} rows asked for, expected a whole number")
+        raise DataError(f"mini dataset of {size!r:.40} rows asked for, expected a whole number")
     if size < 1 or size > len(table):
-        raise InputError(f"mini dataset of {size} rows asked for, {table.path} has {len(table)}")
+        raise DataError(f"mini dataset of {size} rows asked for, {table.path} has {len(table)}")
     drawn = np.random.RandomState(MINI_SEED).choice(len(table), size=size, replace=False)
     return table.take(drawn.astype(np.intp))
 

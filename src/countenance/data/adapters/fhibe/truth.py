@@ -11,7 +11,7 @@ from countenance.data.paths import inside
 from countenance.data.reading.columns import literal
 from countenance.data.reading.label_maps import label_map_bytes, label_map_of
 from countenance.data.vocabulary import FACE_LABELS, KEYPOINTS
-from countenance.errors import InputError
+from countenance.errors import DataError
 from countenance.metrics.masks import Ints, polygon_runs
 from countenance.settings.data import Compat
 
@@ -28,7 +28,7 @@ def coco_keypoints(points: Any, names: tuple[str, ...], place: str) -> list[list
     [[1.0, 2.0, 2], [0.0, 0.0, 0]]
     """
     if not isinstance(points, dict):
-        raise InputError(f"{place}: {type(points).__name__}, expected keypoints by name")
+        raise DataError(f"{place}: {type(points).__name__}, expected keypoints by name")
     by_name: dict[str, list[float]] = {}
     for name, point in points.items():
         short = str(name).split(". ")[-1]
@@ -37,7 +37,7 @@ def coco_keypoints(points: Any, names: tuple[str, ...], place: str) -> list[list
                 x, y, seen = point
                 by_name[short] = [float(x), float(y), 2 if int(seen) == 1 else int(seen)]
             except (TypeError, ValueError, OverflowError):
-                raise InputError(f"{place}: {name!r} is {point!r:.40}, expected [x, y, visible]") from None
+                raise DataError(f"{place}: {name!r} is {point!r:.40}, expected [x, y, visible]") from None
     return [by_name.get(name, [0.0, 0.0, 0]) for name in names]
 
 
@@ -62,16 +62,16 @@ def person_runs(segments: Any, height: int, width: int, place: str) -> Ints:
     array([0, 1, 1, 2])
     """
     if not isinstance(segments, list):
-        raise InputError(f"{place}: {type(segments).__name__}, expected a list of segments")
+        raise DataError(f"{place}: {type(segments).__name__}, expected a list of segments")
     polygons = []
     for segment in segments:
         try:
             corners = [[int(corner["x"]), int(corner["y"])] for corner in segment["polygon"]]
             polygons.append(np.array(corners, dtype=np.int64).reshape(len(corners), 2))
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise InputError(f"{place}: {segment!r:.60} is not a segment with a polygon of x and y") from None
+            raise DataError(f"{place}: {segment!r:.60} is not a segment with a polygon of x and y") from None
         if (np.abs(polygons[-1]) > FAR).any():
-            raise InputError(f"{place}: a corner is {np.abs(polygons[-1]).max()} pixels away, too far to draw")
+            raise DataError(f"{place}: a corner is {np.abs(polygons[-1]).max()} pixels away, too far to draw")
     return polygon_runs(polygons, height, width)
 
 
@@ -123,7 +123,7 @@ def body_parts(table: FhibeTable, compat: Compat = "default") -> list[list[str]]
             out.append(visible_parts(points, [segment["class_name"] for segment in segments], compat))
         except (KeyError, TypeError, AttributeError, IndexError):
             place = table.place(i, "segments")
-            raise InputError(f"{place}: segments need a class_name, keypoints [x, y, visible]") from None
+            raise DataError(f"{place}: segments need a class_name, keypoints [x, y, visible]") from None
     return out
 
 
@@ -133,7 +133,7 @@ def mask_path(table: FhibeTable, i: int) -> Path:
     names = literal(table.text("CelebA")[i], place)
     combined = [n for n in names if isinstance(n, str) and "combined" in n] if isinstance(names, (list, tuple)) else []
     if not combined:
-        raise InputError(f"{place}: no mask named 'combined' among {names!r:.60}")
+        raise DataError(f"{place}: no mask named 'combined' among {names!r:.60}")
     return inside(table.root, combined[0], place)
 
 
@@ -158,7 +158,7 @@ def usable(table: FhibeTable) -> FhibeTable:
     for i, cell in enumerate(table.text("multiple_subjects")):
         word = cell.strip().lower()
         if word not in TRUE + FALSE:
-            raise InputError(f"{table.place(i, 'multiple_subjects')}: {cell!r}, expected True or False")
+            raise DataError(f"{table.place(i, 'multiple_subjects')}: {cell!r}, expected True or False")
         alone[i] = word in FALSE
     people, code = np.unique(np.array(table.text("subject_id")), return_inverse=True)
     count = np.bincount(code[alone], minlength=len(people))

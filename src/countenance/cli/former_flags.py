@@ -1,0 +1,42 @@
+"""Flags of earlier versions: each is read as the flag that stands for it today, with a note that names that one."""
+
+from collections.abc import Mapping, Sequence
+
+from countenance.cli.lines import note
+
+PLACES = {"--data": "--data-at"}
+FORMER: Mapping[str, Mapping[str, str]] = {
+    "run": {"--box-format": "--boxes"},
+    "suite run": {"--box-format": "--boxes", "--task": "--tasks"},
+    "report": PLACES,
+    "purge": PLACES,
+    "view": PLACES,
+    "fhibe purge": PLACES,
+    "plan": {"--data": "--source"},
+    "leaderboard": {"--out": "--report"},
+    "data export": {"--format": "--layout"},
+    "mask-fairness assess": {"--box-format": "--truth-boxes", "--units": "--truth-units"},
+    "mask-fairness make-data": {"--box-format": "--truth-boxes", "--units": "--truth-units", "--format": "--layout"},
+    "bias-bounty open": {"--crew": "--admit"},
+    "uccs score": {"--gallery": "--gallery-embeddings", "--probes": "--probe-embeddings"},
+    "uccs calibrate": {"--result-file": "--scores"},
+    "happyfaces build": {"--pair": "--features"},
+    "happyfaces ask": {"--batch": "--fit-every"},
+}
+"""By command, the flags that meant something else in other commands, with what they are called now."""
+
+
+def in_flags_of_today(command: str, arguments: Sequence[str]) -> list[str]:
+    """The arguments of a command, with former flags replaced.
+
+    >>> in_flags_of_today("happyfaces ask", ["--batch=5", "-d", "faces"])
+    ['--fit-every=5', '-d', 'faces']
+    """
+    former, current = FORMER.get(command, {}), list(arguments)
+    end = current.index("--") if "--" in current else len(current)
+    for place, word in enumerate(current[:end]):
+        flag, equals, value = word.partition("=")
+        if flag in former:
+            note(f"{flag} is now called {former[flag]}; both are read")
+            current[place] = former[flag] + equals + value
+    return current
