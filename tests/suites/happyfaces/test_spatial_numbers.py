@@ -10,7 +10,7 @@ from countenance.suites.happyfaces.formulas import hog
 from countenance.suites.happyfaces.formulas.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
 from countenance.suites.happyfaces.spatial import alignment, heads
 from countenance.suites.happyfaces.spatial.assumption import apart, second_head, separation
-from countenance.suites.happyfaces.spatial.heads import Design, Head, designs, choose_head, with_deep
+from countenance.suites.happyfaces.spatial.heads import Design, Head, choose_head, designs, with_deep
 from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, normalised_cut, residuals, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, Windows, score_windows
 

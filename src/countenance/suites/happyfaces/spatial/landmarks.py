@@ -49,7 +49,7 @@ def covered(pictures: Pictures, box: tuple[int, int, int, int]) -> Pictures:
     ([0, 1, 2, 3, 4, 5, 4, 4], [4, 4, 4, 3, 4, 5, 6, 7])
     """
     (top, bottom, _, _), out = box, pictures.copy()
-    if top + bottom > pictures.shape[1]:
+    if top + bottom >= pictures.shape[1]:
         out[:, top:] = pictures[:, max(top - EDGE, 0) : max(top, 1)].mean(1, keepdims=True)
     else:
         out[:, :bottom] = pictures[:, bottom : bottom + EDGE].mean(1, keepdims=True)
@@ -105,12 +105,14 @@ class DlibLandmarks:
 
     def _face(self, photo: Pictures, middle: tuple[float, float]) -> tuple[float, float, float]:
         """Centre and side of the face in whose box the middle of the region lies; of several the nearest."""
-        found = [box for box in self.detect(np.ascontiguousarray(photo), 1) if box.contains(round(middle[0]), round(middle[1]))]
+        found = [
+            box
+            for box in self.detect(np.ascontiguousarray(photo), 1)
+            if box.contains(round(middle[0]), round(middle[1]))
+        ]
         if not found:
             return photo.shape[1] / 2, photo.shape[0] / 2, CENTRAL * photo.shape[0]
-        sides = [
-            ((box.left() + box.right()) / 2, (box.top() + box.bottom()) / 2, float(box.width())) for box in found
-        ]
+        sides = [((box.left() + box.right()) / 2, (box.top() + box.bottom()) / 2, float(box.width())) for box in found]
         return min(sides, key=lambda face: np.hypot(face[0] - middle[0], face[1] - middle[1]))
 
     def _points(self, photo: Pictures, centre: tuple[float, float], half: float) -> Floats:
@@ -132,7 +134,9 @@ def mouths_of(landmarks: Callable[..., Floats], own: Region, other: Region) -> M
         top, bottom, left, right = crop_box(own, *pictures.shape[1:3])
         middle = (left + right) / 2, (top + bottom) / 2
         seen = covered(pictures, crop_box(other, *pictures.shape[1:3]))
-        return mouth_shape(np.stack([landmarks(*pair, middle) for pair in zip(pictures, seen, strict=True)])).astype(np.float32)
+        return mouth_shape(np.stack([landmarks(*pair, middle) for pair in zip(pictures, seen, strict=True)])).astype(
+            np.float32
+        )
 
     return shapes
 
@@ -167,15 +171,15 @@ def with_landmarks(head: Head, shapes: MouthShapes, pictures: Pictures, fine: Si
     between = distances(seen, seen), distances(extra, extra)
     units = unit_of(between[0]), unit_of(between[1])
 
-    def tried(share: float) -> list[tuple[float, Head]]:
+    tries = []
+    for share in (0.0, *SHARES):
         apart = (1 - share) * between[0] / units[0] + share * between[1] / units[1]
-        median, out = unit_of(apart), []
+        median = unit_of(apart)
         for candidate in designs(apart, median, labels, WIDTHS):
             kernel = np.exp(-candidate["width"] / median * apart)
-            loss = halved_log_loss(kernel, labels, candidate["ridge"], parted)
-            parts = vars(head) | {"design": replace(head.design, landmarks=share, **candidate), "median": median}
-            new = LandmarkHead(**parts, shapes=lambda some: scaled(shapes(some)), units=units) if share else head
-            out.append((loss, new))
-        return out
-
-    return min((item for share in (0.0, *SHARES) for item in tried(share)), key=lambda item: item[0])[1]
+            tries.append((halved_log_loss(kernel, labels, candidate["ridge"], parted), share, median, candidate))
+    _, share, median, candidate = min(tries, key=lambda item: item[0])
+    if not share:
+        return head
+    parts = vars(head) | {"design": replace(head.design, landmarks=share, **candidate), "median": median}
+    return LandmarkHead(**parts, shapes=lambda some: scaled(shapes(some)), units=units)
