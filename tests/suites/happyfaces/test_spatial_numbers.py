@@ -10,7 +10,7 @@ from countenance.suites.happyfaces.formulas import hog
 from countenance.suites.happyfaces.formulas.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
 from countenance.suites.happyfaces.spatial import alignment, heads
 from countenance.suites.happyfaces.spatial.assumption import apart, second_head, separation
-from countenance.suites.happyfaces.spatial.heads import Design, Head, _designs, choose_head, with_deep
+from countenance.suites.happyfaces.spatial.heads import Design, Head, choose_head, designs, with_deep
 from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, normalised_cut, residuals, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, Windows, score_windows
 
@@ -147,7 +147,7 @@ def test_votes_are_moved_and_repeated_at_the_edge():
 def test_widths_and_ridges_are_tried_with_left_out_log_loss():
     labels = np.arange(16) % 2
     between = distances(*[(RNG(0).normal(size=(16, 3)) + labels[:, None]).astype(np.float32)] * 2)
-    result = list(_designs(between, 2.0, labels, (0.5, 1.0)))
+    result = list(designs(between, 2.0, labels, (0.5, 1.0)))
     assert [(item["width"], item["ridge"]) for item in result] == list(
         itertools.product((0.5, 1.0), (0.01, 0.03, 0.1, 0.3))
     )
@@ -158,11 +158,11 @@ def test_widths_and_ridges_are_tried_with_left_out_log_loss():
         platt = fit_platt(left_out, soft_targets(labels))
         assert item["log_loss"] == pytest.approx(platt.loss if platt.slope > 0 else np.log(2))
         assert item["accuracy"] == np.mean((left_out > 0) == (labels == 1))
-    blind = list(_designs(np.zeros((16, 16)), 1.0, labels, (1.0,)))
+    blind = list(designs(np.zeros((16, 16)), 1.0, labels, (1.0,)))
     weak = distances(*[(RNG(1).normal(size=(16, 3)) + 0.5 * labels[:, None]).astype(np.float32)] * 2)
     left_out = fit_ridge(np.exp(-0.5 * weak / 2.0), np.where(labels, 1.0, -1.0), 0.01).left_out
     platt = fit_platt(left_out, soft_targets(labels))
-    assert 0 < platt.slope < 1 and next(_designs(weak, 2.0, labels, (0.5,)))["log_loss"] == pytest.approx(platt.loss)
+    assert 0 < platt.slope < 1 and next(designs(weak, 2.0, labels, (0.5,)))["log_loss"] == pytest.approx(platt.loss)
     assert [item["log_loss"] for item in blind] == pytest.approx([np.log(2)] * 4) and blind[0]["accuracy"] == 0
 
 
@@ -177,7 +177,7 @@ def test_a_head_is_chosen_among_regions_scales_and_widths(monkeypatch):
         calls.append((between, median, widths))
         yield {"width": 1.0, "ridge": 0.1, "log_loss": 0.5 if len(calls) < 33 else 0.4, "accuracy": 0.7}
 
-    monkeypatch.setattr(heads, "_designs", designs)
+    monkeypatch.setattr(heads, "designs", designs)
     built = choose_head(fine, labels, candidates)
     assert len(calls) == 3 * 4 * 5 and {widths for _, _, widths in calls} == {(0.5, 1.0, 2.0)}
     assert (built.design.gamma, built.design.mix, built.design.follow) == (3.0, 0.5, True), (
@@ -190,7 +190,7 @@ def test_a_head_is_chosen_among_regions_scales_and_widths(monkeypatch):
         np.testing.assert_allclose(calls[k][0], seen / np.median(seen), rtol=1e-4, atol=1e-6)
         assert calls[k][1] == pytest.approx(1.0)
     assert built.scales[1] == 1.0 and built.median == pytest.approx(1.0)
-    assert heads._unit_of(np.zeros((3, 3))) == 1.0 and heads._unit_of(np.array([1.0, 2.0, 9.0])) == 2.0
+    assert heads.unit_of(np.zeros((3, 3))) == 1.0 and heads.unit_of(np.array([1.0, 2.0, 9.0])) == 2.0
     with pytest.raises(ValueError, match="no candidate region"):
         monkeypatch.setattr(heads, "MIXES", ())
         choose_head(fine, labels, candidates)
@@ -232,7 +232,7 @@ def test_pretrained_features_join_where_they_save_a_tenth_of_the_log_loss(monkey
         calls.append((between, median, widths))
         yield {"width": 1.0, "ridge": 0.1, "log_loss": next(losses), "accuracy": 0.7}
 
-    monkeypatch.setattr(heads, "_designs", designs)
+    monkeypatch.setattr(heads, "designs", designs)
     built = with_deep(item, lambda *_: raw, pictures, fine, labels)
     assert built.design.deep == 0.75 and built.design.log_loss == 0.3 and built.design.mix == 0.25
     assert {widths for _, _, widths in calls} == {(0.125, 0.25, 0.5, 1.0, 2.0)}

@@ -1,5 +1,6 @@
 """Kernel ridge regression with an intercept, its leave-one-out scores in closed form, and Platt scaling of scores."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,3 +117,40 @@ def fit_platt(score: Floats, target: Floats) -> Platt:
         if before - now < 1e-12:
             break
     return Platt(float(beta[0] / spread), float(beta[1] - beta[0] * centre / spread), now)
+
+
+def halvings(labels: NDArray[np.int64], count: int = 60) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Random halves of labelled items, each with half of the items of every label; the same for the same labels.
+
+    >>> one, other = halvings(np.array([1, 1, 0, 0, 0, 0]), count=1)[0]
+    >>> sorted([*one.tolist(), *other.tolist()]), np.array([1, 1, 0, 0, 0, 0])[one].tolist()
+    ([0, 1, 2, 3, 4, 5], [0, 0, 1])
+    """
+    rng, out = np.random.default_rng(0), []
+    for _ in range(count):
+        own = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
+        one, other = (np.concatenate([some[k::2] for some in own]) for k in (0, 1))
+        out.append((one, other))
+    return out
+
+
+def halved_log_loss(
+    kernel: Floats,
+    labels: NDArray[np.int64],
+    ridge: float,
+    parted: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> float:
+    """Mean log-loss on one half of a regression, with its Platt scaling, that was fitted on the other; both ways.
+
+    >>> labels = np.arange(20) % 2; noise = np.sin(np.arange(20.0))
+    >>> good, bad = (halved_log_loss(np.outer(x, x), labels, 0.1, halvings(labels)) for x in (labels + noise, noise))
+    >>> bool(good < np.log(2) < bad)
+    True
+    """
+    sign, losses = np.where(labels == 1, 1.0, -1.0), []
+    for own, other in [pair for one, rest in parted for pair in ((one, rest), (rest, one))]:
+        fit = fit_ridge(kernel[np.ix_(own, own)], sign[own], ridge)
+        platt = fit_platt(fit.left_out, soft_targets(labels[own]))
+        odds = platt.slope * fit.score(kernel[np.ix_(other, own)]) + platt.offset
+        losses.append(np.logaddexp(0, -odds * sign[other]).mean())
+    return float(np.mean(losses))

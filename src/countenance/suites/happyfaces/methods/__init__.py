@@ -21,6 +21,7 @@ METHODS = {
     "topk-exp": ("topk", "TopKExponential"),
     "spatial": ("spatial", "SpatialDiscovery"),
     "spatial-deep": ("spatial", "SpatialDiscoveryDeep"),
+    "spatial-landmarks": ("spatial", "SpatialDiscoveryLandmarks"),
     "spatial-topk": ("spatial_topk", "SpatialThenTopK"),
 }
 

@@ -4,7 +4,7 @@ Its assumption is that the two features live in different places. Where they sha
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
@@ -18,6 +18,9 @@ from countenance.suites.happyfaces.spatial.assumption import Separation, separat
 from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head, with_deep
 from countenance.suites.happyfaces.spatial.regions import regions, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
+
+Landmarks = Callable[..., Floats]
+"""A photo, the same with something covered, and the middle (x, y) of a region to 68 landmarks of the face there."""
 
 
 @dataclass
@@ -44,16 +47,24 @@ class Discovery:
         return [hog.FINE * head.moves(fine) for head in self.heads]
 
 
-def discover(labelled: Pictures, labels: Labels, deep: DeepFeatures | None = None) -> Discovery:
+def discover(
+    labelled: Pictures, labels: Labels, deep: DeepFeatures | None = None, landmarks: Landmarks | None = None
+) -> Discovery:
     """Steps a to d on the labelled photos. The same photos give the same object, so that seeds share the work."""
     # Photos are sorted by their pixels: the discovery does not depend on the order in which they came.
     order = sorted(range(len(labels)), key=lambda i: hashlib.blake2b(labelled[i].tobytes()).digest())
     with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
-        return _discover(labelled[order].tobytes(), labelled.shape, labels[order].tobytes(), deep)
+        return _discover(labelled[order].tobytes(), labelled.shape, labels[order].tobytes(), deep, landmarks)
 
 
 @lru_cache(maxsize=2)
-def _discover(pixels: bytes, shape: tuple[int, ...], label_bytes: bytes, deep: DeepFeatures | None) -> Discovery:
+def _discover(
+    pixels: bytes,
+    shape: tuple[int, ...],
+    label_bytes: bytes,
+    deep: DeepFeatures | None,
+    landmarks: Landmarks | None = None,
+) -> Discovery:
     pictures = np.frombuffer(pixels, np.uint8).reshape(shape)
     labels = np.frombuffer(label_bytes, np.int64)
     target = np.where(labels == 1, 1.0, -1.0)
@@ -67,6 +78,16 @@ def _discover(pixels: bytes, shape: tuple[int, ...], label_bytes: bytes, deep: D
     first, second = (choose_head(fine, labels, {gamma: both[k] for gamma, both in by_gamma.items()}) for k in (0, 1))
     if deep is not None:
         first, second = (with_deep(head, deep, pictures, fine, labels) for head in (first, second))
+    if landmarks is not None:
+        from countenance.suites.happyfaces.spatial.landmarks import mouths_of, with_landmarks
+
+        both = (first, second.region), (second, first.region)
+        first, second = (  # a region that pretrained features do not help shows no face
+            with_landmarks(head, mouths_of(landmarks, head.region, other), pictures, fine, labels)
+            if head.design.deep
+            else head
+            for head, other in both
+        )
     designs = (first.design, second.design)
     accuracy, log_loss = min(design.accuracy for design in designs), max(design.log_loss for design in designs)
     return Discovery((first, second), separation(groups, target, shapes, accuracy, log_loss))
@@ -77,6 +98,7 @@ class SpatialDiscovery:
 
     name = "spatial"
     deep: DeepFeatures | None = None
+    landmarks: Landmarks | None = None
     most = two_views.MOST
     """The largest mix rate that is considered."""
 
@@ -97,7 +119,7 @@ class SpatialDiscovery:
 
         Where the heads look and how they are set stays what the labelled photos said.
         """
-        discovery = discover(labelled, labels, self.deep)
+        discovery = discover(labelled, labels, self.deep, self.landmarks)
         if discovery.separation.problem and not self.insist:
             raise CannotAnswer(discovery.separation.problem)
         parts = [discovery.features(some) for some in (labelled, answered, unlabelled) if len(some)]
@@ -137,3 +159,15 @@ class SpatialDiscoveryDeep(SpatialDiscovery):
         from countenance.suites.happyfaces.spatial.deep import pretrained_features
 
         self.deep = pretrained_features()
+
+
+class SpatialDiscoveryLandmarks(SpatialDiscoveryDeep):
+    """The same with the shape of the mouth, by dlib's landmarks of the face, where labelled photos favour it."""
+
+    name = "spatial-landmarks"
+
+    def __init__(self, seed: int = 0, insist: bool = False) -> None:
+        super().__init__(seed, insist)
+        from countenance.suites.happyfaces.spatial.landmarks import dlib_landmarks
+
+        self.landmarks = dlib_landmarks()

@@ -53,6 +53,8 @@ class Design:
     """Share of the pretrained features in the distance."""
     log_loss: float
     accuracy: float
+    landmarks: float = 0.0
+    """Share of the mouth's shape in the distance; the rest is as above."""
 
 
 @dataclass
@@ -95,11 +97,12 @@ class Head:
         return lambda a: np.asarray(np.exp(-self.design.width / self.median * distances_to(a)))
 
 
-def _unit_of(apart: Floats) -> float:
+def unit_of(apart: Floats) -> float:
+    """The median distance, by which kinds of features become comparable; 1 where all are alike."""
     return float(np.median(apart)) or 1.0
 
 
-def _designs(between: Floats, median: float, labels: Labels, widths: Sequence[float]) -> Iterator[dict[str, Any]]:
+def designs(between: Floats, median: float, labels: Labels, widths: Sequence[float]) -> Iterator[dict[str, Any]]:
     """Every kernel width and ridge with its leave-one-out log-loss and accuracy on the labelled photos."""
     target, soft = np.where(labels == 1, 1.0, -1.0), soft_targets(labels)
     for width, ridge in itertools.product(widths, RIDGES):
@@ -130,9 +133,9 @@ def choose_head(fine: Singles, labels: Labels, candidates: dict[float, Region]) 
         apart = [distances(part, part) for part in by_scale]
         for mix in MIXES:
             seen = mix * apart[0] + (1 - mix) * apart[1]
-            unit = _unit_of(seen)
-            median = _unit_of(seen / unit)
-            for candidate in _designs(seen / unit, median, labels, WIDTHS):
+            unit = unit_of(seen)
+            median = unit_of(seen / unit)
+            for candidate in designs(seen / unit, median, labels, WIDTHS):
                 if best is None or candidate["log_loss"] < best.design.log_loss:
                     design = Design(gamma=gamma, mix=mix, follow=follow, deep=0.0, **candidate)
                     best = Head(design, region, template, median, (unit, 1.0))
@@ -141,23 +144,25 @@ def choose_head(fine: Singles, labels: Labels, candidates: dict[float, Region]) 
     return best
 
 
+def standardised(raw: Singles) -> Callable[[Singles], Singles]:
+    """How features become comparable with each other: by the mean and the spread of the labelled photos' (`raw`)."""
+    centre, spread = raw.mean(0), raw.std(0) + STEADY * raw.std(0).mean()
+    return lambda some: np.asarray((some - centre) / spread, np.float32)
+
+
 def with_deep(head: Head, compute: DeepFeatures, pictures: Pictures, fine: Singles, labels: Labels) -> Head:
     """The head with pretrained features of its region beside HOG, if labelled photos favour them."""
     moves = head.moves(fine)
     raw = compute(pictures, head.region, moves)
-    centre, spread = raw.mean(0), raw.std(0) + STEADY * raw.std(0).mean()
-
-    def scaled(some: Singles) -> Singles:
-        return np.asarray((some - centre) / spread, np.float32)
-
+    scaled = standardised(raw)
     extra, seen = scaled(raw), head.features(pictures, fine)
     apart, hog_apart = distances(extra, extra), distances(seen, seen)
     best, least = head, DEEP_GAIN * head.design.log_loss
-    units = _unit_of(hog_apart) * head.scales[0], _unit_of(apart)
+    units = unit_of(hog_apart) * head.scales[0], unit_of(apart)
     for share in DEEP_SHARES:
-        between = (1 - share) * hog_apart / _unit_of(hog_apart) + share * apart / units[1]
-        median = _unit_of(between)
-        for candidate in _designs(between, median, labels, DEEP_WIDTHS):
+        between = (1 - share) * hog_apart / unit_of(hog_apart) + share * apart / units[1]
+        median = unit_of(between)
+        for candidate in designs(between, median, labels, DEEP_WIDTHS):
             if candidate["log_loss"] < least:
                 least = candidate["log_loss"]
                 design = replace(head.design, deep=share, **candidate)
