@@ -148,13 +148,13 @@ class OnnxModel:
 
     def begin(self, batch: Prepared) -> list[Any]:
         """The answers for a batch whose pictures have the network's size."""
-        return [self._one(batch, i) for i in range(len(batch))]
+        return [self._answer(batch, i) for i in range(len(batch))]
 
     def finish(self, begun: list[Any]) -> list[Any]:
         """What `begin` found: onnxruntime leaves nothing to wait for."""
         return begun
 
-    def _one(self, batch: Prepared, i: int) -> Any:
+    def _answer(self, batch: Prepared, i: int) -> Any:
         pixels, scale, offset = normalised(batch.pixels[i], self.input), batch.scale[i], batch.offset[i]
         names = [output.name for output in self.session.get_outputs()]
         detections = dict(zip(names, self.session.run(None, {self.input_name: pixels}), strict=True))

@@ -140,7 +140,7 @@ class Allowed:
 def allowances(allowed: Sequence[str | Allowed] | None) -> list[Allowed]:
     """What a caller allows, by names or as ready checks; all of them must let a licence through.
 
-    >>> [one.names for one in allowances(["MIT", "CC0"])]
+    >>> [allowance.names for allowance in allowances(["MIT", "CC0"])]
     [('MIT', 'CC0')]
     """
     named = Allowed.of([allowance for allowance in allowed or () if isinstance(allowance, str)])
