@@ -132,8 +132,8 @@ class Allowed:
             if why is not None:
                 raise InputError(
                     f"{what} {card.name}: licence {card.licence!r} ({why}); allowed: {', '.join(self.names)}. "
-                    f"Use other {'weights' if what == 'model' else 'data'}, or allow it: --allow-licence "
-                    f"'{card.licence}'"
+                    f"Use other {'weights' if what == 'model' else 'data'}, or allow it: "
+                    f'allow_licence=["{card.licence}"]'
                 )
 
 

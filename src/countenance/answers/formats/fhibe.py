@@ -331,7 +331,7 @@ class Reader:
         return [f"{sentence}; such a box overlaps nobody"]
 
     def _fitting(self) -> str:
-        return "; write detections as [x0, y0, x1, y1] in pixels, or say what the numbers are (--boxes xywh, …)"
+        return '; write detections as [x0, y0, x1, y1] in pixels, or say what the numbers are (box_format="xywh", …)'
 
 
 READERS: dict[type[Any], Callable[[Reader, str, Any, Mapping[str, Any], str], None]] = {

@@ -150,7 +150,7 @@ def _classes(form: MaskForm, request: PredictionRequest, folder: Path | None) ->
     beside = None if folder is None else classes_beside(folder)
     if beside is not None:
         if not beside.labels():
-            raise ModelError(f"{beside.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
+            raise ModelError(f'{beside.source}: names no class mask or no_mask; say classes="0=no_mask,1=mask"')
         return beside.labels()
     from_zero = request.categories.get(0) in LABELS.values()  # a YOLO dataset's own order
     return {n: word for n, word in request.categories.items() if word in LABELS.values()} if from_zero else ORDER.words

@@ -207,7 +207,7 @@ def made_feed(job: Job, model: Any) -> Feed:
     if job.decode == "gpu":
         if spec is None or not on_gpu:
             raise InputError(
-                f"model {job.model.source!r} cannot take pictures from a GPU; --decode gpu needs a TorchModel with a "
+                f'model {job.model.source!r} cannot take pictures from a GPU; decode="gpu" needs a TorchModel with a '
                 "declared input on a cuda device (`countenance docs extend/model`)"
             )
         return GpuDecoder(spec, str(model.device), job.decoders)
