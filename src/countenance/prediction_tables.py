@@ -62,7 +62,7 @@ def prediction_table(
     )
     names = [by] if isinstance(by, str) else list(by) if by is not None else _groups(columns, set(roles.values()))
     if not names:
-        raise InputError(f"{known.label}: no column of text has 2 to {MOST_VALUES} values; say --by COLUMN")
+        raise InputError(f'{known.label}: no column of text has 2 to {MOST_VALUES} values; say by="COLUMN"')
     chosen = dict(settings or {})
     where = chosen.get("where")
     person = person_column(columns)

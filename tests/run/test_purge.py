@@ -394,7 +394,7 @@ def test_a_resume_elsewhere_asks_who_left(tmp_path: Path, data: Path) -> None:
         again(run.path)
     with pytest.raises(InputError, match="in 2 of the 4 images that were withdrawn; name all who left"):
         again(run.path, withdrawn=["id0003"])
-    with pytest.raises(InputError, match="somebody of --withdrawn is still in this run"):
+    with pytest.raises(InputError, match="somebody of withdrawn= is still in this run"):
         again(run.path, withdrawn=["id0003", "id0005", "id0020"])
     assert tree(run.path) == before, "nobody was evaluated"
     (tmp_path / "gone.txt").write_text("id0003\nid0005\n")

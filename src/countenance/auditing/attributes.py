@@ -123,7 +123,7 @@ def _every(known: list[str], source: Source, in_pairs: list[dict[str, str]]) -> 
         reasons = "; ".join(f"{entry['attribute']}: {entry['why']}" for entry in left) or "there is no such column"
         raise NothingToCompare(
             f"{source.label}: no attribute to compare by was found among its columns of text or true/false ({reasons})"
-            "; name some with by= or --by (numbers are cut into bins: age:18,40,65)"
+            "; name some with by= (numbers are cut into bins: age:18,40,65)"
         )
     return Chosen(attributes, list(range(len(attributes))), [], left)
 

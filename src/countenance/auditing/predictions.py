@@ -77,7 +77,7 @@ def prediction_columns(
     if pred is None and values is not None:
         pred = [None if math.isnan(value) else float(value >= threshold) for value in values.tolist()]
     if pred is None:
-        raise InputError("the truth alone is not enough; name the column of predictions: --pred")
+        raise InputError("the truth alone is not enough; name the column of predictions: pred=")
     if truth is None:
         return _selection(_binary(_texts(pred), "pred", positive), values)
     kind = _kind(truth, pred, positive)
@@ -149,7 +149,7 @@ def _binary(texts: Sequence[str], name: str, positive: str | None) -> Array | No
         return None
     listed = " or ".join(known)
     raise InputError(
-        f"{name} holds {listed}: say which of them is the positive class: --positive {next(iter(known), '')}"
+        f'{name} holds {listed}: say which of them is the positive class: positive="{next(iter(known), "")}"'
     )
 
 
@@ -177,7 +177,7 @@ def _classification(
     else:
         binary = _binary(pred_words, "pred", positive)
         if binary is None:
-            raise InputError("pred has more than two classes, and the truth has two; say --positive CLASS")
+            raise InputError('pred has more than two classes, and the truth has two; say positive="CLASS"')
         predicted = binary
     _add_rates(result, true, predicted)
     if result.score is not None:
@@ -227,7 +227,7 @@ def _add_scores(result: PredictionColumns, true: Array, score: Array) -> None:
 def _selection(predicted: Array | None, score: Array | None) -> PredictionColumns:
     """Predictions without a truth: who is selected."""
     if predicted is None:
-        raise InputError("pred has more than two classes; say which one is the positive: --positive CLASS")
+        raise InputError('pred has more than two classes; say which one is the positive: positive="CLASS"')
     result = PredictionColumns({"predicted": (~np.isnan(predicted)).astype(float)}, chosen=predicted, score=score)
     result.add("selection_rate", predicted, "predicted", None)
     return result

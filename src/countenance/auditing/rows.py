@@ -272,7 +272,7 @@ def metrics_named(metrics: Sequence[str] | None, source: Source) -> list[str]:
     if metrics is None:
         marked = [name.removeprefix("m.") for name in source.names if name.startswith("m.")]
         if not marked:
-            raise InputError(f"{source.label}: name the metrics to compare (metrics= or --metric)")
+            raise InputError(f"{source.label}: name the metrics to compare (metrics=)")
         return marked
     listed = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not listed:

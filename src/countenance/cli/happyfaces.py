@@ -57,7 +57,7 @@ def build(
     if people:
         from countenance.suites.happyfaces.people import build_people
 
-        count = build_people(out, pair=features, seed=seed)
+        count = build_people(out, features=features, seed=seed)
         say(f"{count} pictures of rendered people ({features}) in {out}")
         return
     if official is None or lfw is None:

@@ -333,7 +333,7 @@ def regression(rule: kinds.RegressionRule, evidence: RunEvidence) -> list[RuleCh
     from countenance.gating.regression import paired_changes
 
     if evidence.baseline is None:
-        raise InputError(f"the rule {rule.words()!r} compares with a baseline: add --baseline RUN")
+        raise InputError(f'the rule {rule.words()!r} compares with a baseline: add baseline="RUN"')
     evidence.need_metric(rule.metric)
     return paired_changes(rule, evidence, evidence.baseline)
 

@@ -72,7 +72,7 @@ def _log(values: Array) -> Array:
     return np.asarray(np.log(values))
 
 
-ONE = (
+SINGLE = (
     Measure(
         "accuracy_std",
         "standard deviation of the groups' rates; 0 is even",
@@ -241,7 +241,7 @@ def widened_measure(
     Groups that are all alike show no spread to move, and yet each of them may be unlike what it shows.
 
     >>> even = MeasuredEquity(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-    >>> wide = widened_measure(ONE[-1], even, np.array([1.0, 1.0]), (np.array([0.9, 0.96]), np.array([1.0, 1.0])))
+    >>> wide = widened_measure(SINGLE[-1], even, np.array([1.0, 1.0]), (np.array([0.9, 0.96]), np.array([1.0, 1.0])))
     >>> round(wide.low, 3), wide.high
     (0.893, 1.0)
     """

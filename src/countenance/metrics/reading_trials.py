@@ -31,7 +31,7 @@ MOST_OUTSIDE = 0.2
 MOST_TRIED = 500
 """Readings are tried on a sample of about so many true boxes."""
 
-Found = Callable[[Array, Array], NDArray[np.bool_]]
+Localises = Callable[[Array, Array], NDArray[np.bool_]]
 """From the true and the predicted corners of a picture to whether each true box is found."""
 
 
@@ -90,7 +90,7 @@ class Trials:
     """The most that any other reading finds, whether it is worth naming or not."""
 
 
-def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, localises: Found) -> Trial:
+def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, localises: Localises) -> Trial:
     """How many true boxes the predictions find when both are read as given."""
     hits = total = 0
     for scene in scenes:
@@ -123,7 +123,7 @@ def try_readings(
     predicted: Reading = CORNERS,
     truth: Reading = CORNERS,
     *,
-    localises: Found = overlapping_half,
+    localises: Localises = overlapping_half,
     truths: Sequence[Reading] = (),
 ) -> Trials:
     """What the readings in use find, and which others would find clearly more.
@@ -249,7 +249,7 @@ def file_note(
     size: Callable[[int], tuple[float, float] | None],
     remedy: str,
     nouns: tuple[str, str] = ("face", "faces"),
-    localises: Found = overlapping_half,
+    localises: Localises = overlapping_half,
 ) -> str | None:
     """The same sentence as `reading_note`, for the boxes of a file.
 

@@ -37,8 +37,8 @@ def untimed(answer: Any) -> Any:
 class TimedModel:
     """A model, timed; it is called with one picture at a time.
 
-    >>> (one,) = TimedModel(lambda images: [image + 1 for image in images])([1], ["a.png"])
-    >>> one.answer, one.milliseconds > 0
+    >>> (timed,) = TimedModel(lambda images: [image + 1 for image in images])([1], ["a.png"])
+    >>> timed.answer, timed.milliseconds > 0
     (2, True)
     """
 

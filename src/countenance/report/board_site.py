@@ -70,7 +70,7 @@ def check_site(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: a file, expected a folder for the site")
     if folder.is_dir() and any(folder.iterdir()) and not all((folder / name).is_file() for name in (INDEX, DATA, FEED)):
-        raise InputError(f"{folder}: not empty and no board site; name a new folder, or one that --site wrote")
+        raise InputError(f"{folder}: not empty and no board site; name a new folder, or one that site= wrote")
 
 
 def board_json(board: Leaderboard) -> dict[str, Any]:

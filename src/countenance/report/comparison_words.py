@@ -117,8 +117,8 @@ def loss(change: Change) -> float:
 def counted(change: Change) -> str:
     """How many rows got better and worse; empty where that is not counted.
 
-    >>> one = Change(metric="ok", a="x", b="y", n=800, clusters=8, estimate_a=1, estimate_b=1, gained=0, lost=63)
-    >>> counted(one)
+    >>> change = Change(metric="ok", a="x", b="y", n=800, clusters=8, estimate_a=1, estimate_b=1, gained=0, lost=63)
+    >>> counted(change)
     '63 of 800 got worse, none got better'
     """
     if change.gained is None or change.lost is None:

@@ -112,7 +112,7 @@ def _measured(
     if metrics is None:  # what only groups have is not there without people to compare
         measured = [name for name in measured if name in known]
     if not measured:
-        raise InputError(f"{run.place}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
+        raise InputError(f"{run.place}: the run does not say its metrics; name some with metrics= ({', '.join(known)})")
     for name in measured:
         if name not in known:
             raise InputError(f"{run.place}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")

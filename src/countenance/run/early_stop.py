@@ -21,7 +21,7 @@ REMEMBERED = 1000
 """Failures whose reasons are kept once an image was answered; shards store them all."""
 UNREADABLE, DECLINED = "image", "declined"
 """The kinds of failures that are the image's own, and that the model chose: it said that it cannot answer."""
-GO_ON = "--max-failures 1 goes on all the same"
+GO_ON = "max_failures=1 goes on all the same"
 
 
 def hopeless(answered: int, failed: int, lost: int) -> bool:

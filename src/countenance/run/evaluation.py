@@ -63,7 +63,7 @@ class Evaluation:
         self._make_way()
         if self.people and not self.store.exists():
             raise RunError(
-                f"{self.store.place}: a new run, from which nobody was withdrawn; --withdrawn is for one that resumes "
+                f"{self.store.place}: a new run, from which nobody was withdrawn; withdrawn= is for one that resumes "
                 "on another machine. Take their pictures out of the dataset, or `countenance purge` after the run"
             )
         if self.store.exists():  # the same run: what was withdrawn from it stays out

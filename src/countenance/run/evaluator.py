@@ -241,5 +241,5 @@ def refuse_mismatch(card: ModelCard, task: Task) -> None:
     other = f"use {' or '.join(fitting)}" if fitting else "use another task"
     raise ModelError(
         f"{card.name} finds {in_words(card.finds)}, and {task.name} evaluates {in_words(task.needs)}: {other}, or a "
-        f"model that finds {in_words(task.needs)} (`countenance run --allow-mismatch` evaluates it all the same)"
+        f"model that finds {in_words(task.needs)} (allow_mismatch=True evaluates it all the same)"
     )

@@ -16,7 +16,7 @@ from countenance.run.hashes import digest
 from countenance.run.run import Run
 from countenance.storage import Missing
 
-ASKED = (
+QUESTION = (
     "by",
     "metrics",
     "where",
@@ -77,7 +77,7 @@ def note_of(run: Run) -> str:
 
 
 def _key(settings: dict[str, Any]) -> str:
-    question = {name: settings.get(name) for name in ASKED}
+    question = {name: settings.get(name) for name in QUESTION}
     return digest(json.dumps(question, sort_keys=True, default=str).encode())[:16]
 
 

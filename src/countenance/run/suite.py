@@ -138,10 +138,10 @@ class Suite:
             }
             the_task = load_task(task.name, task_options)
             by = None if audit.get("by") is None else tuple(audit["by"])
-            runs.append(self._one(SuiteRequest(dataset, model, the_task, by, arguments, audit), place))
+            runs.append(self._run(SuiteRequest(dataset, model, the_task, by, arguments, audit), place))
         return runs
 
-    def _one(self, request: SuiteRequest, place: str | Path | None) -> Run:
+    def _run(self, request: SuiteRequest, place: str | Path | None) -> Run:
         request = self.prepare(request)
         known = request.dataset.attribute_names()
         check_names(request.dataset.name, request.by, known)

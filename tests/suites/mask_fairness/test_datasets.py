@@ -61,7 +61,7 @@ def test_an_age_that_cannot_be_mended_is_refused_with_its_row(pictures):
 
 def test_missing_photographs_are_refused_or_counted(pictures):
     root = fairface(pictures(["val/1.jpg"]), "val/1.jpg,20-29,Male,White,T", "val/2.jpg,20-29,Male,White,T")
-    with pytest.raises(InputError, match=r"line 3: val/2.jpg not there; --only-present assesses the 1 that are"):
+    with pytest.raises(InputError, match=r"line 3: val/2.jpg not there; only_present=True assesses the 1 that are"):
         load_mask_data("fairface", root)
     present = load_mask_data("fairface", root, ReadingOptions(only_present=True)).dataset
     assert len(present) == 1 and "1 of 2 pictures are not there" in present.notes[0]

@@ -96,7 +96,7 @@ def test_labels_and_files_must_be_as_many(small, tmp_path, good_lines):
     [
         (CurveSettings(overlap=0), "--overlap-threshold is 0"),
         (CurveSettings(overlap=1.5), "--overlap-threshold is 1.5"),
-        (CurveSettings(rank=0), "--rank is 0, expected 1 or more"),
+        (CurveSettings(rank=0), "rank is 0, expected 1 or more"),
     ],
 )
 def test_settings_out_of_range_are_named(small, tmp_path, good_lines, settings, expected):

@@ -158,7 +158,7 @@ def on_protocol(scores: ScoreFile, images: tuple[str, ...], protocol: str) -> tu
     if strange.size == len(image):
         raise ModelError(
             f"{scores.path} line {line}: {what}, nor is any other image of this file; "
-            "give the protocol's own file names, or another --which-set"
+            "give the protocol's own file names, or which= of another set"
         )
     others = int(np.count_nonzero(of_name < 0)) - 1
     more = f" (and {others} more)" if others else ""

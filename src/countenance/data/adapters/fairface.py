@@ -118,7 +118,7 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
         samples.append(Sample(row["file"], image, width, height, (Subject("0", who, attributes=about),)))
     if missing and not only_present:
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
-        remedy = f"--only-present assesses the {len(samples)} that are (in a name ?only_present=yes)"
+        remedy = f"only_present=True assesses the {len(samples)} that are (in a name ?only_present=yes)"
         raise DataError(f"{missing[0]}{more} not there; {remedy}")
     if not samples:
         raise DataError(f"{table}: no row has its picture in {root}")

@@ -87,8 +87,8 @@ def _reading(
     name = ", ".join(columns.names)
     if usual:
         table.problems.add_whole(
-            f"{name}: [{shown}] and all others can be corners or a corner and a size; say --truth-boxes xyxy "
-            "(x0, y0, x1, y1) or --truth-boxes xywh (x, y, width, height)"
+            f'{name}: [{shown}] and all others can be corners or a corner and a size; say truth_boxes="xyxy" '
+            '(x0, y0, x1, y1) or truth_boxes="xywh" (x, y, width, height)'
         )
     else:
         table.problems.add_whole(

@@ -83,7 +83,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     """
     pairs = [part.partition("=") for part in (text or "").split(",") if part.strip()]
     if any(not (equals and role.strip() and name.strip()) for role, equals, name in pairs):
-        raise DataError(f"--columns {text!r}: expected ROLE=COLUMN, such as file=img,person=who,box=x+y+w+h")
+        raise DataError(f"columns={text!r}: expected ROLE=COLUMN, such as file=img,person=who,box=x+y+w+h")
     return {role.strip(): name.strip() for role, _, name in pairs}
 
 
@@ -139,7 +139,7 @@ class _RoleReader:
             return self.squashed[squashed(name)]
         hint = near(name, self.table.names)
         raise DataError(
-            f"{self.table.path}: --columns names {name!r}{hint}, which is no column; there are "
+            f"{self.table.path}: columns= names {name!r}{hint}, which is no column; there are "
             f"{', '.join(self.table.names)}"
         )
 
@@ -162,7 +162,7 @@ def _file_column(reader: _RoleReader, names_picture: Callable[[str], bool]) -> s
         same = all(table.columns[name] == table.columns[leaders[0]] for name in leaders)
         if len(leaders) > 1 and not same and doubtful:
             table.problems.add_whole(
-                f"columns {' and '.join(leaders)} both name pictures; say which one: --columns file={leaders[0]}"
+                f'columns {" and ".join(leaders)} both name pictures; say which one: columns="file={leaders[0]}"'
             )
         return leaders[0]
     return None
@@ -175,7 +175,7 @@ def _boxes(reader: _RoleReader) -> list[BoxColumns]:
         if role in reader.stated:
             names = tuple(reader.checked(name) for name in reader.stated[role].split("+"))
             if len(names) not in (1, 4):
-                raise DataError(f"--columns {role}={reader.stated[role]}: expected one column, or four: x+y+w+h")
+                raise DataError(f"columns='{role}={reader.stated[role]}': expected one column, or four: x+y+w+h")
             kind = None if role == "box" else role.removesuffix("_box")
             chosen[kind] = BoxColumns(names, _form_of(names), kind)
     if chosen:
@@ -352,7 +352,7 @@ def _refuse_several_boxes(reader: _RoleReader, columns: LabelColumns) -> None:
         shown = "; ".join(", ".join(names) for names in sets[:2])
         reader.table.problems.add_whole(
             f"columns look like boxes ({shown}{'; …' if len(sets) > 2 else ''}): write a row for each person with one "
-            f"box, or choose one: --columns box={'+'.join(sets[0])}"
+            f'box, or choose one: columns="box={"+".join(sets[0])}"'
         )
 
 
@@ -361,7 +361,7 @@ def _headless(table: LabelTable, columns: LabelColumns) -> str:
     roles = ",".join(["file=" + (columns.file or "1"), *(f"NAME={name}" for name in others[:3])])
     return (
         f"no header line, and nothing says what its {len(table.names)} columns are; add one, or say "
-        f"--columns {roles} (person=… says who it is)"
+        f'columns="{roles}" (person=… says who it is)'
     )
 
 

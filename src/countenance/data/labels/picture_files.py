@@ -103,7 +103,7 @@ def picture_files_table(root: Path) -> LabelTable:
     kind = picture_files_kind(root)
     if kind is None:
         raise DataError(
-            f"{root}: a folder without a JSON file for each picture (LabelMe, Supervisely, Darwin); --labels names a "
+            f"{root}: a folder without a JSON file for each picture (LabelMe, Supervisely, Darwin); labels= names a "
             "table such as CSV, or such a folder"
         )
     rows: list[Row] = []

@@ -52,8 +52,8 @@ class Comparisons:
     ) -> "Comparisons":
         """Compare vectors that are sorted by identity. With `fmr` enough pairs are kept for that rate, if possible.
 
-        >>> found = Comparisons.of(Vectors.of(np.eye(3)), np.array([0, 0, 1]))
-        >>> found.impostors, len(found.genuine.score)
+        >>> comparisons = Comparisons.of(Vectors.of(np.eye(3)), np.array([0, 0, 1]))
+        >>> comparisons.impostors, len(comparisons.genuine.score)
         (2, 1)
         """
         ends = ends_of(identity)

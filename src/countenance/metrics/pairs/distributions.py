@@ -42,8 +42,8 @@ def impostor_scores(compared: Comparisons, member: NDArray[np.bool_], *, seed: i
     """The impostor pairs of two pictures that are members: all, or as many as are drawn.
 
     >>> from countenance.metrics.pairs.vectors import Vectors
-    >>> found = Comparisons.of(Vectors.of(np.eye(3)), np.array([0, 1, 2]))
-    >>> impostor_scores(found, np.array([True, True, True])).score
+    >>> comparisons = Comparisons.of(Vectors.of(np.eye(3)), np.array([0, 1, 2]))
+    >>> impostor_scores(comparisons, np.array([True, True, True])).score
     array([0., 0., 0.])
     """
     rows = np.flatnonzero(member)

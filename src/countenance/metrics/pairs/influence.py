@@ -52,8 +52,8 @@ class Influence:
         """Contributions at thresholds that the pairs kept reach; they are given from the highest down.
 
         >>> from countenance.metrics.pairs.vectors import Vectors
-        >>> found = Comparisons.of(Vectors.of(np.eye(4)), np.array([0, 0, 1, 1]))
-        >>> Influence.at(found, np.array([0.5])).fnmr
+        >>> comparisons = Comparisons.of(Vectors.of(np.eye(4)), np.array([0, 0, 1, 1]))
+        >>> Influence.at(comparisons, np.array([0.5])).fnmr
         array([1.])
         """
         sizes = compared.sizes.astype(np.float64)

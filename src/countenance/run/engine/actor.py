@@ -65,7 +65,7 @@ class Actor:
             return {}
 
         about = {"node": ray.get_runtime_context().get_node_id(), "host": platform.node(), "software": software()}
-        return about | _told(start)
+        return about | _receipt(start)
 
     @ray.method(concurrency_group="work")  # type: ignore[untyped-decorator]
     def work(self, order: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Actor:
                 "limit": None,
             }
         self._begin()
-        receipt = _told(lambda: self.handle(order, self._tell))
+        receipt = _receipt(lambda: self.handle(order, self._tell))
         with self.lock:
             receipt |= {name: self.now[name] for name in ("answered", "failed")}
             receipt["failures"] = self.now["failures"][:TOLD_AT_END]
@@ -116,7 +116,7 @@ def _short(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(row[name])[:LONGEST] for name in ("sample", "kind", "reason")}
 
 
-def _told(work: Callable[[], Any]) -> dict[str, Any]:
+def _receipt(work: Callable[[], Any]) -> dict[str, Any]:
     """The result of some work, or what went wrong in words: an exception would carry whole objects along."""
     try:
         return dict(work() or {})

@@ -23,7 +23,7 @@ from countenance.tasks import Context, Metric, Reduce, Reduced, Row, Shard, Stat
 from countenance.tasks.attributes import to_labels
 from countenance.tasks.task import subject_row
 
-TRUTH, SAID = "truth.", "said."
+TRUTH, ANSWER = "truth.", "said."
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
@@ -60,7 +60,7 @@ def partial(shard: Shard) -> State:
     for name in ATTRIBUTES:
         truth = [CODES[name].get(str(who.attributes.get(name)), -1) if who else -1 for who in people]
         state[TRUTH + name] = np.array(truth, dtype=np.int64)
-        state[SAID + name] = np.array([CODES[name][answer.values[name]] for _, answer in pairs], dtype=np.int64)
+        state[ANSWER + name] = np.array([CODES[name][answer.values[name]] for _, answer in pairs], dtype=np.int64)
     return state
 
 
@@ -71,7 +71,7 @@ def _finish(draws: Draws) -> Callable[[State, Whole], Reduced]:
         if not listed.any():
             raise InputError("no picture of this run has labels")
         truth = ClassTable(tuple(names[listed].tolist()), {name: state[TRUTH + name][listed] for name in ATTRIBUTES})
-        predictions = ClassTable(tuple(names.tolist()), {name: state[SAID + name] for name in ATTRIBUTES})
+        predictions = ClassTable(tuple(names.tolist()), {name: state[ANSWER + name] for name in ATTRIBUTES})
         people = tuple(who or None for who in state["person"][listed].tolist())
         known = Truth(truth, people if any(people) else None, tuple(names[state["nonface"]].tolist()))
         score = score_tables(known, predictions, draws)

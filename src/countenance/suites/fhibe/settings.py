@@ -87,7 +87,7 @@ class FhibeSettings:
             object.__setattr__(self, name, value)
         if self.layout and self.depth is None and len(self.attributes) > MOST_CROSSED:
             crossed = f"{2 ** len(self.attributes) - 1:,} combinations of {len(self.attributes)} attributes"
-            raise InputError(f"the published files would hold {crossed}; cross fewer with --depth (depth=2)")
+            raise InputError(f"the published files would hold {crossed}; cross fewer with depth=2")
         _ = self.scoring, self.folder
 
     @property

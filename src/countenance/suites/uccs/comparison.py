@@ -38,8 +38,8 @@ class SubmissionComparison:
     def probability(self, p: float) -> str:
         """A p as text; none below what the draws can show.
 
-        >>> made = SubmissionComparison(1, Ranking((), (), (), (), 0.05))
-        >>> made.probability(1e-34), made.probability(0.04321)
+        >>> comparison = SubmissionComparison(1, Ranking((), (), (), (), 0.05))
+        >>> comparison.probability(1e-34), comparison.probability(0.04321)
         ('< 0.002', '0.0432')
         """
         return f"< {self.least:.1g}" if p < self.least else f"{p:.3g}"
