@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countenance.auditing.attributes import written
+from countenance.auditing.attributes import bare, written
 from countenance.auditing.cautions import zero_inside, zero_notes
 from countenance.auditing.computation import Computation, excluded_entry
 from countenance.auditing.computed_groups import ComputedGroups, Ratios, own_ratios
@@ -82,10 +82,18 @@ def audited(work: Computation, *, equity: bool = False) -> Audit:
 
 
 def notes_of_columns(rows: Rows) -> list[str]:
-    """What is to be said of the compared columns: a slice that was searched for is known for some people only."""
-    source = getattr(rows, "source", None)
-    notes = [] if source is None else [source.note_of(choice.column) for choice in rows.chosen.attributes]
-    return [note for note in notes if note]
+    """What is to be said of the compared columns.
+
+    A slice that was searched for is known for some people only, and `age` may mean groups of ages.
+    """
+    source, choices = getattr(rows, "source", None), rows.chosen.attributes
+    notes = [] if source is None else [source.note_of(choice.column) for choice in choices]
+    notes += [
+        f"{choice.asked_as} is read as {bare(choice.column)}: this data has groups of {choice.asked_as} and no numbers"
+        for choice in choices
+        if choice.asked_as
+    ]
+    return [note for note in dict.fromkeys(notes) if note]
 
 
 def estimates(

@@ -25,6 +25,7 @@ from countenance.data.tables import near
 from countenance.decoding import first_line, json_of
 from countenance.errors import InputError, RunError
 from countenance.files import to_json
+from countenance.person_columns import attribute_of
 from countenance.run.file_names import AUDIT, FINDINGS
 from countenance.run.licences import in_words, of_manifest
 from countenance.run.missing import ANSWERED, unanswered
@@ -329,10 +330,10 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
         parts = [text] if text in known else [part.strip() for part in text.split("*")]
         for part in parts:
             name = part if part in known else part.rpartition(":")[0] or part
-            if name not in known:
+            if attribute_of(name, known) is None:
                 raise InputError(f"{label}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
     for name in parse_where(where):
-        if name not in known:
+        if attribute_of(name, known) is None:
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
 
 

@@ -34,10 +34,10 @@ def test_fairface_mends_what_a_spreadsheet_broke_and_says_so_once(pictures):
         "val/5.jpg,more than 70,Male,White,TRUE",
     )
     data = load_mask_data("fairface", root)
-    ages = [sample.subjects[0].attributes["age"] for sample in data.dataset]
+    ages = [sample.subjects[0].attributes["age_group"] for sample in data.dataset]
     assert ages == ["3-9", "3-9", "10-19", "10-19", "more than 70"]
     assert len(data.dataset.notes) == 1 and "4 ages" in data.dataset.notes[0]
-    assert data.task == "mask_detection_one_face" and data.attributes == ("age", "gender", "race")
+    assert data.task == "mask_detection_one_face" and data.attributes == ("age_group", "gender", "race")
     assert {sample.subjects[0].attributes["masked"] for sample in data.dataset} == {"no"}
 
 

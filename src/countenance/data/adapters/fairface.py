@@ -24,7 +24,7 @@ CARD = DatasetCard(
     consent="none recorded: photographs from the web",
     citation="Kärkkäinen and Joo, FairFace, WACV 2021",
     attributes={
-        "age": AttributeCard(assigned_by="annotated", meaning="age in nine groups", values=AGES),
+        "age_group": AttributeCard(assigned_by="annotated", meaning="age in nine groups", values=AGES),
         "gender": AttributeCard(assigned_by="annotated", meaning="as annotators saw it", values=("Female", "Male")),
         "race": AttributeCard(assigned_by="annotated", meaning="race as annotators saw it, seven groups"),
         "service_test": AttributeCard(assigned_by="unknown", meaning="subset on which services were tested"),
@@ -111,7 +111,7 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
             continue
         image = LazyImage(path)
         width, height = image.size()
-        about = {"age": age, **{name: row[name].strip() or None for name in ("gender", "race")}, "masked": "no"}
+        about = {"age_group": age, **{name: row[name].strip() or None for name in ("gender", "race")}, "masked": "no"}
         if row.get("service_test"):
             about["service_test"] = row["service_test"]
         who = cells.identity(row[person], place) if person else None
