@@ -208,13 +208,13 @@ def _in_words_of(texts: Sequence[str], classes: Collection[str]) -> list[str]:
 
 def _strange(texts: Sequence[str], classes: Collection[str]) -> str:
     """What is wrong with predictions of more than two classes where the truth has two."""
-    usual = [text for text in texts if text and (text in classes or yes_or_no([text]))]
+    usual = {text: None for text in dict.fromkeys(texts) if text and (text in classes or yes_or_no([text]))}
     other = [(i, text) for i, text in enumerate(texts) if text and text not in usual]
     if not usual:
-        return "pred has more than two classes, and the truth has two; say --positive CLASS"
+        return "pred has more than two classes, and the truth has two; say positive=\"CLASS\""
     row, text = other[0]
     cells = "1 cell is" if len(other) == 1 else f"{len(other):,} cells are"
-    words = ", ".join(dict.fromkeys(usual))
+    words = ", ".join(usual)
     return (
         f"pred: {cells} none of the words of the others, {words} (row {row + 1}: {text!r:.60}); correct them or leave "
         "them empty"
