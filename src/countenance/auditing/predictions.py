@@ -211,7 +211,7 @@ def _strange(texts: Sequence[str], classes: Collection[str]) -> str:
     usual = {text: None for text in dict.fromkeys(texts) if text and (text in classes or yes_or_no([text]))}
     other = [(i, text) for i, text in enumerate(texts) if text and text not in usual]
     if not usual:
-        return "pred has more than two classes, and the truth has two; say positive=\"CLASS\""
+        return 'pred has more than two classes, and the truth has two; say positive="CLASS"'
     row, text = other[0]
     cells = "1 cell is" if len(other) == 1 else f"{len(other):,} cells are"
     words = ", ".join(usual)
