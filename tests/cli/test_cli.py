@@ -124,7 +124,7 @@ def test_report_without_a_run_is_refused(tmp_path, capsys) -> None:
 
 
 def test_plan_says_how_many(capsys) -> None:
-    assert command("plan", "--baseline", ".95", "--effect", "h=.2", "--groups", "9", "--cluster-deff", "4") == 0
+    assert command("plan", "--rate", ".95", "--effect", "h=.2", "--groups", "9", "--cluster-deff", "4") == 0
     assert "1,470 rows in each of 9 groups" in capsys.readouterr().out
     assert command("plan", "--effect", "big") == 2
 

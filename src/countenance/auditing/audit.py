@@ -129,13 +129,11 @@ def work_of(
     work.computed = [Ratios(ratios, settings, work.nouns) for ratios in own]
     work.exclude_computed(list(dict.fromkeys(ratios.metric for ratios in computed)))
     if twins is not None:
-        _add_twins(work, source, twins, by, metrics)
+        _add_twins(work, source, twins, metrics)
     return work
 
 
-def _add_twins(
-    work: Computation, source: Source, twins: Twins, by: list[str] | None, metrics: list[str] | None
-) -> None:
+def _add_twins(work: Computation, source: Source, twins: Twins, metrics: list[str] | None) -> None:
     """Give the work its comparisons of twins, which need all rows of the table."""
     every = work if twins.apart is None and not work.settings.conditions else None
     if every is None:

@@ -58,7 +58,7 @@ class Family:
         work = sum(len(fit.rows.values) for fit in self.fits) * self.fits[0].rows.count * draws
         rng = np.random.default_rng([self.seed, 37])
         if work > MOST_WORK:
-            return *self._limit(rng, draws), "normal limit"
+            return *self._limit(rng), "normal limit"
         if units is None:
             return *self._signs(rng, draws), "signs of people's contributions shuffled"
         observed, null = _Shuffled(self.fits, self.tested, units, rng).draw(draws)
@@ -88,7 +88,7 @@ class Family:
         )[:draws]
         return step_down(np.abs(f.sum(0)) / scale, null)
 
-    def _limit(self, rng: Any, draws: int) -> tuple[Array, Array]:
+    def _limit(self, rng: Any) -> tuple[Array, Array]:
         f = self.contributions()
         scale = np.sqrt((f**2).sum(0))
         scale = np.where(scale > 1e-12, scale, np.inf)

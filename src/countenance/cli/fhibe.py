@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from countenance.cli.audit_options import Depth, Quiet
+from countenance.cli.audit_options import Depth, Quiet, names_of
 from countenance.cli.lines import say
 from countenance.cli.runs import purge
 from countenance.cli.settings import Commands
@@ -33,10 +33,6 @@ class Compat(StrEnum):
 
     default = "default"
     strict = "strict"
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 @app.command()
@@ -86,13 +82,13 @@ def evaluate(
 
         check_installed("a report as PDF", pdf=True)
     arguments: dict[str, Any] = {
-        "metrics": _names(metrics),
-        "attributes": _names(attributes) or None,
+        "metrics": names_of(metrics),
+        "attributes": names_of(attributes) or None,
         "use_mini_dataset": mini is not None,
         "mini_dataset_size": mini or 50,
         "downsampled": not full_size,
         "results_rootdir": results,
-        "custom_keypoints": _names(keypoints),
+        "custom_keypoints": names_of(keypoints),
         "lpips_weights": lpips_weights,
         "face_embedding": face_embedding,
         "compat": compat.value,
@@ -191,7 +187,7 @@ def report(
     page = write_bias_report(
         Run(run),
         out,
-        by=_names(attributes),
+        by=names_of(attributes),
         depth=depth or 2,
         gallery=gallery,
         pdf=pdf,

@@ -69,7 +69,7 @@ def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]
     return words.UNSURE, f"{looks}; chance is not ruled out (all comparisons counted)"
 
 
-def behind(gap: Gap, value: float, better: str | None) -> bool:
+def behind(value: float, better: str | None) -> bool:
     """Whether a gap is to the group's disadvantage."""
     return value > 0 if better == "lower" else value < 0
 
@@ -100,7 +100,7 @@ def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tupl
     if gap.direction == WORSE:
         if gap.moved == NARROWED:
             return words.NONE, f"lost {amount} of a lead"
-        if gap.moved == REVERSED or not behind(gap, gap.gap_a, better):
+        if gap.moved == REVERSED or not behind(gap.gap_a, better):
             return words.SEVERE, f"fell behind by {size(gap, gap.gap_b)}"
         return words.SEVERE, f"fell {amount} further behind"
     if gap.moved == NARROWED:

@@ -129,7 +129,7 @@ def read_dataset(
     nobody, repeats count again, an option is chosen when its text occurs in the cell. `without`: images to leave out.
     The attribute `age` of the table becomes two: `age` in years and `age_group`, the published bins.
     """
-    tasks = (task,) if task is not None else _possible(Path(root), dataset)
+    tasks = (task,) if task is not None else _possible(dataset)
     strict = compat == "strict"
     table = people = read_table(root, dataset, tasks, tuple(attributes), strict=strict)
     images = list(dict.fromkeys(table.text("filepath")))
@@ -251,7 +251,7 @@ def _hashes_of_masks(table: FhibeTable, rows: Iterable[int]) -> dict[int, str]:
     return hashes
 
 
-def _possible(root: Path, dataset: str) -> tuple[str, ...]:
+def _possible(dataset: str) -> tuple[str, ...]:
     """The tasks that a dataset is for."""
     return tuple(task for task in (FACE_TASKS if "face" in dataset else BODY_TASKS) if task != "face_verification")
 
