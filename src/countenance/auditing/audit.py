@@ -63,7 +63,7 @@ def audited(work: Computation, *, equity: bool = False) -> Audit:
     excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
     verdict, reason = overall(findings, excluded, work.judged, work.named, work.widest)
     held_equal = given_findings(work, conditions, findings)
-    work.notes += [*notes_of_columns(work.rows), *confounding_notes(work)]
+    work.notes += [*work.rows.column_notes.values(), *confounding_notes(work)]
     if not work.rows.total:
         reason = "the table has no rows"
     return Audit(
@@ -79,13 +79,6 @@ def audited(work: Computation, *, equity: bool = False) -> Audit:
         widest=work.widest,
         equity=equity_of(work) if equity else [],
     )
-
-
-def notes_of_columns(rows: Rows) -> list[str]:
-    """What is to be said of the compared columns: a slice that was searched for is known for some people only."""
-    source = getattr(rows, "source", None)
-    notes = [] if source is None else [source.note_of(choice.column) for choice in rows.chosen.attributes]
-    return [note for note in notes if note]
 
 
 def estimates(
