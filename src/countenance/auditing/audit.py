@@ -86,14 +86,12 @@ def notes_of_columns(rows: Rows) -> list[str]:
 
     A slice that was searched for is known for some people only, and `age` may mean groups of ages.
     """
-    source, choices = getattr(rows, "source", None), rows.chosen.attributes
-    notes = [] if source is None else [source.note_of(choice.column) for choice in choices]
-    notes += [
+    renamed = (
         f"{choice.asked_as} is read as {bare(choice.column)}: this data has groups of {choice.asked_as} and no numbers"
-        for choice in choices
+        for choice in rows.chosen.attributes
         if choice.asked_as
-    ]
-    return [note for note in dict.fromkeys(notes) if note]
+    )
+    return list(dict.fromkeys([*rows.column_notes.values(), *renamed]))
 
 
 def estimates(

@@ -125,15 +125,12 @@ def audit_source(
 ) -> Audit:
     """Audit rows of a run that were read before, with what its task, its dataset's card and its failures say."""
     with work_of_run(run, source, by, metrics, where, **settings) as work:
-        return audited_run(run, source, work, equity=bool(settings.get("equity")))
+        return audited_run(run, work, equity=bool(settings.get("equity")))
 
 
-def audited_run(run: Run, source: Source, work: Computation, *, equity: bool = False) -> Audit:
+def audited_run(run: Run, work: Computation, *, equity: bool = False) -> Audit:
     """Make the comparisons of a run's rows and conclude, with what its columns, its pairs and its failures say."""
-    answer = audited(work, equity=equity)
-    for name in answer.settings["by"]:
-        answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
-    return _with_failures(_with_pairs(answer, run), run)
+    return _with_failures(_with_pairs(audited(work, equity=equity), run), run)
 
 
 @contextmanager
