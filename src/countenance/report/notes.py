@@ -76,7 +76,7 @@ def condition_label(name: str) -> str:
 def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> list[str]:
     """That people are rendered, what a reader left out, and in one line which attributes go with others."""
     twins = " alone decides"
-    of_audit = [note for note in source.audit.notes if twins not in note]
+    of_audit = [source.names.in_text(note) for note in source.audit.notes if twins not in note]
     card = dataset.get("card") or {}
     warning = [RENDERED] if card.get("warning") and not card.get("real_people", True) else [card.get("warning") or ""]
     plain = [note for note in of_audit if not _TOGETHER.fullmatch(note)]
