@@ -226,7 +226,7 @@ def _shown(group: type[SettingsModel], name: str) -> dict[str, Any]:
 def in_flags(error: InputError) -> str:
     """What an error says, with flags in place of the arguments that it names; settings of Python alone stay.
 
-    Names of settings with an underscore are no words of a sentence, so they are replaced wherever they stand; others
+    Names of settings with an underscore are not words of a sentence, so they are replaced wherever they stand; others
     only where the error says that it names them.
 
     >>> from countenance.errors import OptionError

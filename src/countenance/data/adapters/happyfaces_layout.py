@@ -39,7 +39,7 @@ LARGEST_FILE = 64 * 2**20
 
 @dataclass(frozen=True)
 class Photos:
-    """One set: pixels, and for the protocol's eyes only the tags and names."""
+    """One set: pixels, and tags and names that only the protocol uses."""
 
     pixels: Pictures
     tags: tuple[str, ...]

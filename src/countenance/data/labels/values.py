@@ -26,7 +26,7 @@ MOSTLY = 0.5
 
 
 def numbers_in(table: LabelTable, name: str) -> list[float | None]:
-    """The cells of a column as numbers; what is no number is a problem of the table."""
+    """The cells of a column as numbers; what is not a number is a problem of the table."""
     cells = table.columns[name]
     known = [cell for cell in cells if not is_no_number_known(cell)]
     doubtful = thousands_or_decimals(known, table.decimal_comma)
