@@ -16,7 +16,7 @@ from countenance.storage import is_url
 from countenance.table_files import is_plain, table_columns
 
 OWN = ("source", "by", "metrics", "truth", "pred", "score", "positive")
-"""Arguments of `audit` that are no settings of the comparison."""
+"""Arguments of `audit` that are not settings of the comparison."""
 
 
 def audit(

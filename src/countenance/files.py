@@ -173,14 +173,14 @@ def explained(error: OSError) -> str:
     """One line on what went wrong with a file, and for a full disk what to do.
 
     >>> explained(OSError(errno.ENOSPC, "No space left on device", "run/scores.parquet"))
-    'run/scores.parquet: No space left on device; free some there, then the same command goes on'
+    'run/scores.parquet: No space left on device; free some there, then the same command resumes'
     """
     place = f"{error.filename}: " if error.filename else ""
     text = f"{place}{error.strerror or error}"
     if error.errno == errno.ENOSPC or (error.errno is None and "No space left on device" in text):
-        return f"{text}; free some there, then the same command goes on"
+        return f"{text}; free some there, then the same command resumes"
     if error.errno == errno.EDQUOT:
-        return f"{text}; make room within the quota, then the same command goes on"
+        return f"{text}; make room within the quota, then the same command resumes"
     return text
 
 

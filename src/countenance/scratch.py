@@ -3,7 +3,7 @@
 Unpacked pictures, people's truth, database files: none of it may outlive the process, whatever ends it. A process that
 is killed cannot clean up, but its lock is free from then on, so the next start of any command removes its folder
 (`sweep`). Files that are being written elsewhere (`.name.part` beside their target) are noted in the folder while they
-are unfinished, and go with it.
+are unfinished, and are removed with it.
 """
 
 import atexit

@@ -53,7 +53,7 @@ def test_a_turned_box_that_fits_in_another_reading_is_told_so():
 )
 def test_an_embedding_is_one_list_of_finite_numbers(vector, fine):
     problem = Embedding(None if vector is None else np.array(vector)).problem(3, 3)
-    assert problem == (None if fine else "an embedding that is no vector of finite numbers")
+    assert problem == (None if fine else "an embedding that is not a vector of finite numbers")
 
 
 @pytest.mark.parametrize(("shape", "fine"), [((5, 7), True), ((7, 5), False), ((5, 8), False), ((5, 7, 1), False)])

@@ -96,7 +96,7 @@ def test_numbers_are_real_ones():
     [Boxes([[0, 0, 1, 1]], [1], ["\ud800"]), Labels({"\ud800": "x"}), Labels({"x": "\ud800"}), Parts(({"\ud800": 1},))],
 )
 def test_half_a_letter_is_no_word(answer):
-    assert answer.problem(4, 4) == r"the word '\ud800', which is no text"
+    assert answer.problem(4, 4) == r"the word '\ud800', which is not text"
 
 
 def test_a_label_that_is_text_is_fine():

@@ -116,7 +116,7 @@ def test_the_user_chooses_by_number_and_by_name(tmp_path):
     [
         ("face", "expected person=ID or face=ID"),
         ("dog=3", "expected person=ID or face=ID"),
-        ("face=7", "names '7', which is no category there; there are 3 car, 18 dog"),
+        ("face=7", "names '7', which is not a category there; there are 3 car, 18 dog"),
         ("face=cat", r"names 'cat' \(did you mean car"),
         ("face=3,person=3", "both a person and a face"),
     ],

@@ -123,7 +123,7 @@ def test_classes_scores_and_gaps() -> None:
     ("truth", "pred", "problem"),
     [
         (["hired", "not"], ["hired", "hired"], "say which of them is the positive class: --positive hired"),
-        ([1.5, 2.5], [1.0, "many"], "cell is no number|positive class"),
+        ([1.5, 2.5], [1.0, "many"], "cell is not a number|positive class"),
         ([1, 0], None, "name the column of predictions: --pred"),
     ],
 )

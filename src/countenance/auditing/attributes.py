@@ -193,7 +193,7 @@ def _told_apart(choices: list[Choice]) -> list[Choice]:
 
 
 def written(choice: Choice) -> str:
-    """An attribute as one names it.
+    """An attribute as the user writes it.
 
     >>> written(Choice("age", "attr.age", cuts=(18.0, 40.0))), written(Choice("age", "age", quantiles=4))
     ('age:18,40', 'age:quantiles4')

@@ -1,4 +1,4 @@
-"""Questions to Parquet files, answered by duckdb without holding their rows in memory."""
+"""Queries on Parquet files, which duckdb answers without holding their rows in memory."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ MOST_COVARIATES = 6
 BINS = 4
 """Quantile bins of a number for which no cut points are named, and the most that can be asked for."""
 FEW_VALUES = 6
-"""A column with at most so many different numbers is taken as categories."""
+"""A column with at most this many different numbers is taken as categories."""
 FEWEST = 5
 """A bin with fewer people is merged with its neighbour."""
 

@@ -40,7 +40,7 @@ REST = "rest"
 MOST_STRATA = 12
 """Strata that a finding lists, the heaviest first."""
 NAMED_SHARE = 0.1
-"""A covariate that explains at least so much of a gap is named in its verdict."""
+"""A covariate that explains at least this much of a gap is named in its verdict."""
 
 
 def given_findings(work: Computation, conditions: HeldConditions, raw: Sequence[Finding]) -> list[GivenFinding]:

@@ -169,7 +169,7 @@ class _Shuffled:
         return [places for places in np.array_split(order, BINS) if len(places)]
 
     def draw(self, draws: int) -> tuple[Array, Array]:
-        """The observed statistics, and those of so many shuffles."""
+        """The observed statistics, and those of this many shuffles."""
         observed = self._statistics(self.labels[:, None], shuffled=False)[0]
         null = []
         for start in range(0, draws, AT_ONCE):

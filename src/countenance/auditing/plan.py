@@ -24,7 +24,7 @@ range in which it must lie grows by the third."""
 STATISTICS = {"rate": 1, "mean": 2}
 """A real metric is compared by its mean and by its ranks; the smaller p of the two counts twice."""
 STEPS = 8
-"""So often a size is worked out again from the degrees of freedom that it gives; two or three are enough."""
+"""A size is worked out again this many times from the degrees of freedom that it gives; two or three are enough."""
 
 
 class Plan(BaseModel):
@@ -201,7 +201,7 @@ def _with_few_cases(n: float, baseline: float, gap: float, others: int, alpha: f
 
 
 def _with_few_rows(n: float, standard: float, others: int, alpha: float, power: float) -> float:
-    """The n at which Welch's t sees a difference of so many standard deviations, whose error is estimated from n rows.
+    """The n at which Welch's t sees a difference in standard deviations whose error is estimated from n rows.
 
     >>> round(_with_few_rows(63.0, 0.5, 1, 0.05, 0.8)), round(_with_few_rows(16.0, 1.0, 1, 0.05, 0.8))
     (64, 17)

@@ -23,7 +23,7 @@ from countenance.words import in_doubt, is_missing, is_number, number_of, withou
 Array = NDArray[np.float64]
 CLASSES, NUMBERS = "classes", "numbers"
 MOST_CLASSES = 10
-"""Whole numbers with at most so many different values are classes where predictions have no others."""
+"""Whole numbers with at most this many different values are classes where predictions have no others."""
 THRESHOLD = 0.5
 FOUR_FIFTHS = 1.25
 """A ratio of selection rates of more than this (or less than .8) matters: the four-fifths rule."""
@@ -124,7 +124,7 @@ def _numbers(values: Sequence[Any], name: str, others: Iterable[str] = ()) -> Ar
         else:
             wrong.append((i, text))
     if wrong:
-        cells = "1 cell is no number" if len(wrong) == 1 else f"{len(wrong):,} cells are no numbers"
+        cells = "1 cell is not a number" if len(wrong) == 1 else f"{len(wrong):,} cells are not numbers"
         raise InputError(f"{name}: {cells} (row {wrong[0][0] + 1}: {wrong[0][1]!r:.60})")
     return numbers
 
@@ -169,7 +169,7 @@ def _classification(
     if positive is not None:
         (positive,) = _in_words_of([positive], classes)
     if positive is not None and positive not in classes:
-        raise InputError(f"positive {positive!r} is no class of the truth; it has {', '.join(sorted(classes)[:10])}")
+        raise InputError(f"positive {positive!r} is not a class of the truth; it has {', '.join(sorted(classes)[:10])}")
     true = _binary(true_words, "truth", positive)
     result = PredictionColumns({}, score=score)
     if true is None:
@@ -352,7 +352,7 @@ def _computed(
 
 
 def _codes(values: Sequence[Any]) -> NDArray[np.int64]:
-    """A number for each person; somebody whom nothing names is a person of their own."""
+    """A number for each person; a row without a name counts as a separate person."""
     texts = [text or f"\0{i}" for i, text in enumerate(_texts(values))]
     return np.unique(texts, return_inverse=True)[1].astype(np.int64)
 

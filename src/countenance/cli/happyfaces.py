@@ -33,7 +33,7 @@ HeldBack = Annotated[
 Out = Annotated[Path | None, typer.Option(help="Write a run here, with a row for each photo that was scored.")]
 
 NAMING = "heads       assigned to features by validation truth, the better of the two ways"
-USES_BATCH = "uses its batch: photos are answered otherwise beside other photos than alone; the entry is marked"
+USES_BATCH = "uses its batch: the answer to a photo depends on the other photos beside it; the entry is marked"
 
 
 @app.command()

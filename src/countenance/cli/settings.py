@@ -245,8 +245,8 @@ def in_flags(error: InputError) -> str:
     """What an error says, with flags in place of the arguments that it names; settings of Python alone stay.
 
     Messages name arguments as one writes them in Python: `columns=`, `depth=1`, `labels="my.csv"`,
-    `options={"known": "0.5"}`. Those that an `OptionError` lists, and with it all settings whose names have an
-    underscore, are replaced without such a sign too.
+    `options={"known": "0.5"}`. Names of settings with an underscore are not words of a sentence, so those of an
+    `OptionError` are replaced wherever they stand; others only where the error says that it names them.
 
     >>> from countenance.errors import InputError, OptionError
     >>> in_flags(OptionError("address", "address and gpus_per_worker are for engine ray"))

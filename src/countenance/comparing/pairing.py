@@ -107,7 +107,7 @@ def pair_entries(
     table, notes = _agreed(table, entries, places, by, named, columns_of(cluster, table.column_names, _resolver(table)))
     mask = kept_rows(Source(table, label=entries[0].source.label), where)
     about = np.logical_or.reduce([(~np.isnan(scores[name]) | missing[name]).any(axis=1) for name in measured])
-    mask = about if mask is None else mask & about  # rows about other metrics are no part of this
+    mask = about if mask is None else mask & about  # rows about other metrics are not part of this
     if not mask.all():
         table = table.filter(pa.array(mask))
         scores = {name: values[mask] for name, values in scores.items()}

@@ -1,7 +1,7 @@
 """Which categories of a COCO file are people, which are faces, and which are left out.
 
-A category is chosen by its name (person, face, head, human face, …) or by the user (`face=1,person=18`). Whatever is
-neither is left out, counted and named: a file of cars is not a dataset of people.
+A category is chosen by its name (person, face, head, human face, …) or by the user (`face=1,person=18`). Everything
+else is left out, counted and named: a file of cars is not a dataset of people.
 """
 
 import re
@@ -261,7 +261,7 @@ def choose(
         if not result:
             known = ", ".join(f"{key} {name}" for key, name in list(names.items())[:20]) or "none"
             raise InputError(
-                f"{file}: categories= names {word!r}{near(word, list(names.values()))}, which is no category there; "
+                f"{file}: categories= names {word!r}{near(word, list(names.values()))}, which is not a category there; "
                 f"there are {known}{', …' if len(names) > 20 else ''}"
             )
         for key in result:

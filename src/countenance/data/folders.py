@@ -39,16 +39,16 @@ NO_TABLES = frozenset(
         "obj.names",
     }
 )
-"""Files beside pictures that are no tables of labels."""
+"""Files beside pictures that are not tables of labels."""
 SAMPLED = 200
 SMALL = 2**20
 """Bytes up to which a JSON file may be about one picture."""
 ENOUGH = 0.5
 MOST_NAMED = 4
 MOST_NESTED = 4
-"""So many folders inside each other are searched for a table."""
+"""This many folders inside each other are searched for a table."""
 MOST_TRIED = 8
-"""So many files of such a folder are opened."""
+"""This many files of such a folder are opened."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from countenance.data.yaml_text import parse_yaml, read_yaml
 from countenance.errors import InputError
 
 MOST_ROUNDS = 10
-"""So often may a `{key}` lead to another."""
+"""A `{key}` may lead to another this many times."""
 
 
 @dataclass(frozen=True)

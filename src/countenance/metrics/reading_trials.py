@@ -29,7 +29,7 @@ WORTH_NAMING = 0.2
 MOST_OUTSIDE = 0.2
 """A reading of predictions is plausible when at most this share of boxes leaves the picture or has no area."""
 MOST_TRIED = 500
-"""Readings are tried on a sample of about so many true boxes."""
+"""Readings are tried on a sample of about this many true boxes."""
 
 Localises = Callable[[Array, Array], NDArray[np.bool_]]
 """From the true and the predicted corners of a picture to whether each true box is found."""
@@ -105,7 +105,7 @@ def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, loc
 
 
 def step(total: int, most: int = MOST_TRIED) -> int:
-    """Every how manyth picture is tried, so that about `most` of all true boxes are.
+    """The step from one tried picture to the next, so that about `most` of all true boxes are tried.
 
     >>> step(66), step(1200)
     (1, 3)

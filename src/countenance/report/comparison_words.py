@@ -15,7 +15,7 @@ from countenance.report.groups import label, others, people
 from countenance.report.metric_words import noun_in
 
 MUCH = 3.0
-"""A change of so many times what matters is called much."""
+"""A change of this many times what matters is called much."""
 ENOUGH, FEW, TOO_FEW = "no change of {} or more", "not enough {} to tell", "too few {} to test"
 
 

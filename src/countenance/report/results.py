@@ -51,7 +51,7 @@ class Grid(HeatMap):
     groups: tuple[str, ...] = ()
     """The rows as the run names them."""
     named: str = ""
-    """The attribute as the run names it; empty where rows are no groups."""
+    """The attribute as the run names it; empty where rows are not groups."""
 
 
 @dataclass(frozen=True)

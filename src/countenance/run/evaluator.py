@@ -113,7 +113,7 @@ def evaluate(
         options: options of the task.
         by: attributes for which results by group are computed (default: all).
         batch: images that the model gets at once.
-        limit: evaluate only so many images, drawn with the seed.
+        limit: evaluate only this many images, drawn with the seed.
         seed: seed of everything random.
         shard: images in a shard (default: by the number of images).
         decode: exact (on the CPU) or gpu (nvJPEG, whose pixels differ slightly).

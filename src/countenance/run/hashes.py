@@ -62,7 +62,7 @@ class FileHashes:
     def check_unlisted(self, name: str, remedy: str) -> None:
         """Refuse that a file is missing which is on the list."""
         if name in self.current():
-            raise RunError(f"{self.storage.place}/{name}: missing; {remedy} (verified=False goes on without it)")
+            raise RunError(f"{self.storage.place}/{name}: missing; {remedy} (verified=False continues without it)")
 
     def check(self, name: str, content: bytes, remedy: str) -> None:
         """Refuse content that is not what was written."""

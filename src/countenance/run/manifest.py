@@ -123,7 +123,7 @@ class Manifest(Part):
 
 
 class Place(BaseModel):
-    """`local.json`: where things lie on this machine. It is no part of the run and is never published."""
+    """`local.json`: where things lie on this machine. It is not a part of the run and is never published."""
 
     model_config = ConfigDict(extra="ignore")
     source: str | None = None

@@ -116,7 +116,7 @@ class Run:
     def require_complete(self) -> None:
         """Refuse a run that did not finish: what it holds is a part of the whole."""
         if not self.complete:
-            raise RunError(f"{self.place}: the run did not finish; the same `countenance run` command goes on")
+            raise RunError(f"{self.place}: the run did not finish; the same `countenance run` command resumes it")
 
     def scores(self) -> Any:
         """The score table: one row for each unit that can fail."""

@@ -62,7 +62,7 @@ class SuiteRequest:
     arguments: Mapping[str, Any]
     """Arguments of `evaluate`."""
     audit: Mapping[str, Any]
-    """AuditSettings of the audit."""
+    """Settings of the audit."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Suite:
     formats: tuple[str, ...] = ()
     """Formats of its files of predictions; a file is tried in the first."""
     audit: Mapping[str, Any] = field(default_factory=dict)
-    """AuditSettings of its audit that differ from the usual ones."""
+    """Settings of its audit that differ from the usual ones."""
     metrics: Callable[[Run], Sequence[str] | None] = lambda run: None
     """The metrics of a run to audit unless the caller names some; None: the headline ones of its task."""
     prepare: Callable[[SuiteRequest], SuiteRequest] = lambda request: request

@@ -107,5 +107,6 @@ def _refuse_wrong_list(store: RunStore, manifest: Manifest, gone: set[str]) -> N
         )
     if next(store.answers(gone), None) is not None:
         raise RunError(
-            f"{store.place}: somebody of withdrawn= is still in this run; `countenance purge` removes them first"
+            f"{store.place}: people on the list of withdrawn= are still in this run; "
+            "`countenance purge` removes them first"
         )

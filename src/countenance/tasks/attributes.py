@@ -77,8 +77,8 @@ def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
         if name not in means:
             more = ", …" if len(known) > MOST_LISTED else ""
             return (
-                f"the answer names {name!r}{near(name.casefold(), known)}, which is no attribute of the people in this "
-                f"dataset ({', '.join(known[:MOST_LISTED])}{more}); name it as the dataset does, or leave it out"
+                f"the answer names {name!r}{near(name.casefold(), known)}, which is not an attribute of the people in "
+                f"this dataset ({', '.join(known[:MOST_LISTED])}{more}); name it as the dataset does, or leave it out"
             )
     twice = [name for name, n in Counter(means.values()).items() if n > 1]
     return f"the answer names {twice[0]!r} twice, in different case" if twice else None

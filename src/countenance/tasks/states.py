@@ -19,7 +19,7 @@ LENGTH = 8
 
 
 class Unstorable(ValueError):
-    """A state holds arrays that are no plain numbers or texts."""
+    """A state holds arrays that are not plain numbers or texts."""
 
 
 class _Place(NamedTuple):

@@ -69,7 +69,7 @@ def file_version(path: Path) -> int:
 
 
 def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> ScoreFile:
-    """Read a score file; of version 3's similarities so many of the largest are kept (a detection curve needs none)."""
+    """Read a score file; of version 3's similarities the `top` largest are kept (a detection curve needs none)."""
     version = version or file_version(path)
     layout, subjects = layout_of(path, version, top)
     table = read_table(path, layout)

@@ -48,7 +48,7 @@ def features_shown(tags: Sequence[str]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Photos:
-    """One set: pixels, and for the protocol's eyes only the tags and names."""
+    """One set: pixels, and tags and names that only the protocol uses."""
 
     pixels: Pictures
     tags: tuple[str, ...]

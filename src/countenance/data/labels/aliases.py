@@ -54,7 +54,7 @@ FILE = frozenset(
         "src",
     }
 )
-"""LabelColumns that name pictures; others are recognised by what they hold."""
+"""Columns that name pictures; others are recognised by what they hold."""
 PERSON = (
     "identity",
     "identityid",
@@ -106,9 +106,9 @@ PERSON = (
     "uid",
     "whois",
 )
-"""LabelColumns that say who it is, the preferred one first."""
+"""Columns that say who it is, the preferred one first."""
 PERHAPS_PERSON = ("subject", "name", "id")
-"""LabelColumns that say who it is where nothing else does and their values repeat."""
+"""Columns that say who it is where nothing else does and their values repeat."""
 CLASS = frozenset(
     {
         "class",
@@ -127,7 +127,7 @@ CLASS = frozenset(
         "name",
     }
 )
-"""LabelColumns that may say what a box shows."""
+"""Columns that may say what a box shows."""
 SPLIT = frozenset({"split", "subset", "set", "partition", "fold", "usage"})
 SPLIT_WORDS = {
     "train": "train",

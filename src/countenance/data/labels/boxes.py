@@ -29,7 +29,7 @@ KEYS: tuple[tuple[Form, tuple[str, ...]], ...] = (
 )
 """The names that a box written as {…} has for its numbers."""
 OWN = ("face_box", "person_box")
-"""LabelColumns of `labels.csv`, whose boxes are x0, y0, x1, y1."""
+"""Columns of `labels.csv`, whose boxes are x0, y0, x1, y1."""
 USUAL: tuple[Form, ...] = ("xyxy", "xywh")
 
 

@@ -293,7 +293,7 @@ def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mappin
 
 
 def read_utk_names(pictures: PictureFolder) -> Dataset | None:
-    """PictureFolder named as UTKFace names them (age_gender_race_date.jpg); None where they are not."""
+    """Pictures named as UTKFace names them (age_gender_race_date.jpg); None where they are not."""
     matching = sum(UTK.fullmatch(PurePosixPath(name).name) is not None for name in pictures.ids)
     if not pictures.ids or matching < NEARLY_ALL * len(pictures.ids):
         return None

@@ -15,7 +15,7 @@ LARGEST = 20_000_000
 ABOUT_ALL = ("card.json", "meta.json", "dataset.json", "notes.json", "package.json")
 """Files that are about a folder as a whole."""
 FIRST = 4
-"""So many files decide whether a folder is of a kind."""
+"""This many files decide whether a folder is of a kind."""
 
 
 def labelme_rows(content: Mapping[str, Any], path: Path) -> list[Row]:

@@ -169,7 +169,7 @@ def _titles(rows: Sequence[tuple[int, list[str]]], names_picture: Callable[[str]
 
 
 def _columns(path: Path, header: Sequence[str], body: Sequence[tuple[int, list[str]]]) -> LabelTable:
-    """LabelColumns of text; rows of another length, and names that occur twice, are problems of the table."""
+    """Columns of text; rows of another length, and names that occur twice, are problems of the table."""
     table = LabelTable(path, {}, [])
     width = len(header)
     usable: list[tuple[int, list[str]]] = []

@@ -27,7 +27,7 @@ MOSTLY = 0.5
 
 
 def numbers_in(table: LabelTable, name: str) -> list[float | None]:
-    """The cells of a column as numbers; what is no number is a problem of the table."""
+    """The cells of a column as numbers; what is not a number is a problem of the table."""
     cells = table.columns[name]
     others = (cell for column in table.columns.values() for cell in column)
     cells, doubtful = without_thousands(cells, others, comma=table.decimal_comma)

@@ -11,7 +11,7 @@ from countenance.metrics.pairs.comparisons import Comparisons
 from countenance.metrics.pairs.vectors import Array, Ints
 
 MOST = 200_000
-"""Impostor pairs whose scores are looked at; of more, so many are drawn by the seed."""
+"""Impostor pairs whose scores are looked at; of more, this many are drawn by the seed."""
 
 
 class PairScores(NamedTuple):

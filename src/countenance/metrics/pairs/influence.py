@@ -91,7 +91,7 @@ def _refused(compared: Comparisons, thresholds: Array) -> tuple[Array, Array]:
     people, count = len(compared.sizes), len(thresholds)
     score = compared.genuine.score
     owner = compared.identity[compared.genuine.first]
-    last = np.searchsorted(-thresholds, -score, side="left")  # so many thresholds are above the score
+    last = np.searchsorted(-thresholds, -score, side="left")  # this many thresholds are above the score
     cells = np.bincount(owner * (count + 1) + last, minlength=people * (count + 1)).reshape(people, count + 1)
     below = cells[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
     return below.astype(np.float64), cells.sum(axis=1).astype(np.float64)

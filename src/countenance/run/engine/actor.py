@@ -1,4 +1,4 @@
-"""The worker of the Ray engine: a long-lived actor that makes the model once and works off shards.
+"""The worker of the Ray engine: a long-lived actor that makes the model once and processes shards.
 
 It writes its shards itself and returns receipts of less than a kilobyte, so that no prediction passes through Ray.
 """
@@ -40,7 +40,7 @@ def software() -> dict[str, str]:
 
 @ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups={"work": 1, "watch": 1})
 class Actor:
-    """Works off one shard at a time in the group `work`; `state` is answered beside it."""
+    """Processes one shard at a time in the group `work`; `state` is answered beside it."""
 
     def __init__(self, job: Job, variables: Mapping[str, str]) -> None:
         for name, value in variables.items():
@@ -69,7 +69,7 @@ class Actor:
 
     @ray.method(concurrency_group="work")  # type: ignore[untyped-decorator]
     def work(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Work off an order; its receipt."""
+        """Process an order; its receipt."""
         with self.lock:
             self.now = {
                 "order": order["order"],

@@ -1,4 +1,4 @@
-"""A worker's side: makes the task and the model once, then works off shards."""
+"""A worker's side: makes the task and the model once, then processes shards."""
 
 import os
 import sys
@@ -73,7 +73,7 @@ class Worker:
         self.job = replace(self.job, fit=None)
 
     def handle(self, order: Order, tell: Tell) -> Any:
-        """Work off an order."""
+        """Process an order."""
         self._fit(order, tell)
         if "pieces" in order:
             return self._shards([_piece(content) for content in order["pieces"]], tell)
@@ -97,7 +97,7 @@ class Worker:
         return Scores(self.shards, events, store)
 
     def _shards(self, pieces: Sequence[Piece], tell: Tell) -> Any:
-        """Work off shards one after the other, the next one begun while the last one is stored."""
+        """Process shards in order; the next one starts while the previous one is stored."""
         commits: dict[int, str] = {}
         deadline = _Deadlines(tell, self.job.time_limit)
 
@@ -112,7 +112,7 @@ class Worker:
         return {"commit": commits}
 
     def _answers(self, piece: Piece, tell: Tell) -> Any:
-        """Work off one shard for an engine that gives out single ones."""
+        """Process one shard for an engine that gives out single ones."""
         result = self._shards([piece], tell)
         return result if "stop" in result else {"commit": result["commit"][piece.number]}
 

@@ -33,7 +33,7 @@ OF_TASKS = ("custom_keypoints", "map_ears_to_skin")
 ORIGINAL_OPTIONS = ("cuda", "batch_size", "num_workers")
 """Keywords of the original that change nothing here and are accepted."""
 MOST_CROSSED = 12
-"""So many attributes may be crossed in every combination; the published files grow with 2 to that power."""
+"""This many attributes may be crossed in every combination; the published files grow with 2 to that power."""
 FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version", "workers")
 """Keywords of `evaluate_task` beside the options, for hints."""
 

@@ -320,7 +320,7 @@ def _regions(manifest: Path) -> tuple[list[Any], list[str], bool] | None:
 
 
 def moved_heat(heat: Floats, move: Labels) -> Floats:
-    """The map moved down and right by so many pixels; what leaves the photo is gone."""
+    """The map moved down and right by this many pixels; what leaves the photo is gone."""
     return np.asarray(ndimage.shift(heat, move, order=0))
 
 

@@ -167,8 +167,8 @@ def _batch_note(differences: Sequence[float]) -> list[str]:
         return []
     most = max(differences)
     return [
-        f"uses its batch: {n} of {len(differences)} photos are answered otherwise beside other photos than alone "
-        f"(by up to {most:.3f}); a photo's answer should rest on that photo"
+        f"uses its batch: {n} of {len(differences)} photos get another answer beside other photos than alone "
+        f"(by up to {most:.3f}); the answer to a photo should depend on that photo only"
     ]
 
 

@@ -28,7 +28,7 @@ class SubmissionComparison:
     """False alarms over all images, the same for every submission; each has its own threshold for them."""
     ranking: Ranking
     rounds: int = ROUNDS
-    """So often images were drawn again: a p cannot be smaller than one in so many and one."""
+    """How many times images were drawn again, n: a p cannot be smaller than 1 / (n + 1)."""
 
     @property
     def least(self) -> float:

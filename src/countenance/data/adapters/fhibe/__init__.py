@@ -124,7 +124,7 @@ def read_dataset(
     """FHIBE with the truth that a task needs (parsing polygons of tasks that need none would be slow).
 
     `dataset` is the folder's name: fhibe_downsampled, fhibe, fhibe_face_crop_align, fhibe_face_crop; without a `task`
-    all truth is read that the table has. `size` draws the published mini dataset of so many rows: all people of their
+    all truth is read that the table has. `size` draws the published mini dataset of this many rows: all people of their
     images are there, those who were drawn have rows. `compat="strict"` reads as the original does: who was not drawn is
     nobody, repeats count again, an option is chosen when its text occurs in the cell. `without`: images to leave out.
     The attribute `age` of the table becomes two: `age` in years and `age_group`, the published bins.

@@ -46,7 +46,7 @@ class Baseline:
     """Version 2: identities listed for a face."""
     result_file: Path | None = None
     debug: int | None = None
-    """A part only: so many images (detection) or identities (recognition); the result's name says so."""
+    """A part only: this many images (detection) or identities (recognition); the result's name says so."""
     display: Path | None = None
     """A folder for annotated pictures."""
 
