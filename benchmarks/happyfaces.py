@@ -70,7 +70,7 @@ def main() -> None:
     if args.pairs:
         with tempfile.TemporaryDirectory() as scratch:
             for pair in PAIRS:
-                build_people(Path(scratch) / pair, pair=pair)
+                build_people(Path(scratch) / pair, features=pair)
                 table = measure(Path(scratch) / pair, "spatial", range(4), args.out / f"{pair}.runs")
                 write_json(args.out / f"{pair}.json", table)
                 print(pair, [row["worst_head_mean"] for row in table["mix_rates"]], table["not_answered"])

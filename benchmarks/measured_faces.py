@@ -70,7 +70,7 @@ def fairface_items(folder: Path) -> list[Item]:
     items = []
     for sample in load_dataset(f"fairface:{folder}?only_present=yes"):
         known = sample.subjects[0].attributes
-        facts = {"tone": tones.get(known["race"], ""), "age": known["age"], "gender": known["gender"].lower()}
+        facts = {"tone": tones.get(known["race"], ""), "age": known["age_group"], "gender": known["gender"].lower()}
         items.append(Item(f"fairface/{sample.id}", sample.id, facts, lambda s=sample: framed(s.load())))
     return items
 

@@ -81,6 +81,29 @@ def test_lines_near_an_audit_are_of_its_size() -> None:
     assert len(ct.calibration()) == len(calibration_lines())
 
 
+@pytest.mark.parametrize("comparison", ["rest", "pairs", "spread"])
+def test_lines_near_an_audit_are_of_its_comparison(comparison: str) -> None:
+    """An audit of groups was shown lines of paired tables and of gates, which say nothing about its verdicts."""
+    rng = np.random.default_rng(0)
+    rows = {"tone": ["a", "b", "c"] * 40, "found": rng.random(120) < 0.9}
+    lines = ct.calibration(ct.audit(rows, by="tone", metrics="found", comparison=comparison))
+    levels = [line.process for line in lines if line.kind == "level"]
+    assert not any(word in process for process in levels for word in ("paired", "gate", "twins", "compare"))
+    assert all((comparison in process) == (comparison != "rest") for process in levels[:1])
+    assert all(line.n for line in lines)
+
+
+def test_sizes_of_lines_are_people_or_rows(calibrate) -> None:
+    assert all(line.n == 0 or line.n > line.groups for line in calibration_lines() if line.groups > 2)
+    assert calibrate.sizes_in_words("rate 0.9, about 20 people a group") == (0, 0)
+
+
+def test_lines_of_other_code_are_named(calibrate) -> None:
+    line = {"surface": "gate", "code": calibrate.code_hash("gate")}
+    assert calibrate.check([line]) is None
+    assert "gate (2)" in calibrate.check([line, line | {"code": "0"}, line | {"code": "1"}])
+
+
 def test_the_command_and_the_report_name_the_table(tmp_path: Path, capsys) -> None:
     assert app.run(["calibration", "--json", str(tmp_path / "lines.json")]) == 0
     assert calibration_hash() in capsys.readouterr().out

@@ -11,7 +11,7 @@ from countenance.cli.app import run as command
 from countenance.tasks import load_task, task_names
 
 PAGE = (Path(__file__).parents[1] / "docs" / "answers.md").read_text(encoding="utf-8")
-FILES = dict(re.findall(r"```(?:csv|json) (\S+)\n(.*?)```", PAGE, re.DOTALL))
+FILES = dict(re.findall(r'```(?:csv|json) title="(\S+)"\n(.*?)```', PAGE, re.DOTALL))
 COMMANDS = re.findall(r"^\$ countenance (.*)$", PAGE, re.MULTILINE)
 TABLE = PAGE.split("|---|---|---|\n")[1].split("\n\n")[0].splitlines()
 

@@ -1,6 +1,8 @@
 """Names in `src`: variables, parameters, functions and modules are nouns of the domain (design, style)."""
 
 import ast
+import doctest
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,12 +64,26 @@ def bindings(tree: ast.AST, scope: str = "") -> Iterator[tuple[str, str, int]]:
 
 
 def banned_in(text: str, public: tuple[str, ...] = ()) -> list[str]:
-    """The banned names that a module binds, with their lines; `given` is allowed in the scopes named."""
+    """The banned names that a module binds, with their lines; `given` is allowed in the scopes named.
+
+    An underscore in front or behind makes no other name. Examples in docstrings count as well.
+    """
+    tree = ast.parse(text)
+    bound = [(scope, name, line) for scope, name, line in bindings(tree)]
+    bound += [("an example", name, line) for line, example in examples(tree) for _, name, _ in bindings(example)]
     return [
         f"{line}: {name} in {scope or 'the module'}"
-        for scope, name, line in bindings(ast.parse(text))
-        if name in BANNED and not (name == "given" and scope in public)
+        for scope, name, line in bound
+        if name.strip("_").lower() in BANNED and not (name == "given" and scope in public)
     ]
+
+
+def examples(tree: ast.AST) -> Iterator[tuple[int, ast.AST]]:
+    """The statements of the examples in docstrings, with the lines of their functions."""
+    for node in ast.walk(tree):
+        text = ast.get_docstring(node) if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Module)) else None
+        for example in doctest.DocTestParser().get_examples(text or ""):
+            yield getattr(node, "lineno", 1), ast.parse(example.source)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +98,8 @@ def banned_in(text: str, public: tuple[str, ...] = ()) -> list[str]:
         ("try: pass\nexcept ValueError as said: pass", 1),
         ("import json as told", 1),
         ("(found := 1)", 1),
+        ("def _told(): pass\nclass Wanted: pass\none_ = 1", 3),
+        ('def f():\n    """An example.\n\n    >>> found = 1\n    >>> [one for one in ()]\n    """', 2),
         ("f(found=1)\nx.found\nd['found']\nfounded = 1", 0),
     ],
 )
@@ -98,6 +116,18 @@ def test_the_public_option_is_allowed_in_its_function_alone() -> None:
 def test_no_name_is_a_bare_participle(path: Path) -> None:
     public = PUBLIC_GIVEN.get(path.relative_to(SRC).as_posix(), ())
     assert banned_in(path.read_text(encoding="utf-8"), public) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for kind in ("*.j2", "*.js") for path in SRC.rglob(kind)),
+    ids=lambda path: path.relative_to(SRC).as_posix(),
+)
+def test_no_name_in_a_page_is_a_bare_participle(path: Path) -> None:
+    """Templates bind names with `for` and `set`; scripts with `var`, `=` and as parameters."""
+    names = "|".join(BANNED)
+    bound = rf"(?:for|set) (?:\w+, *)*(?:{names})\b|function \w*\([^)]*\b(?:{names})\b|(?<![\w.\"-])(?:{names}) = "
+    assert re.findall(bound, path.read_text(encoding="utf-8")) == []
 
 
 def test_the_list_of_public_places_names_places_that_exist() -> None:

@@ -23,6 +23,21 @@ def test_yaml_files_can_be_read(name: str) -> None:
     assert isinstance(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), dict)
 
 
+FORM_FIELDS = {"label", "description", "placeholder", "value", "render", "options", "multiple"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.name
+)
+def test_issue_forms_have_only_fields_that_forms_know(path: Path) -> None:
+    """A comma in a label without quotes makes a second field of the rest, and the form is not offered."""
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= set(form)
+    for part in form["body"]:
+        assert set(part["attributes"]) <= FORM_FIELDS
+        assert isinstance(part["attributes"].get("label", ""), str)
+
+
 def test_the_citation_names_this_version_and_the_five_protocols() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == __version__

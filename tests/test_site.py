@@ -41,6 +41,12 @@ def test_every_command_and_task_has_its_place(site: Path) -> None:
     assert [name for name in task_names() if not (site / "tasks" / f"{name}.html").exists()] == []
 
 
+def test_every_fence_is_a_block_of_code(site: Path) -> None:
+    """A fence that the site does not understand turns the text up to the next one into code."""
+    pages = [page.relative_to(site).as_posix() for page in site.rglob("*.html")]
+    assert [page for page in pages if "```" in (site / page).read_text(encoding="utf-8")] == []
+
+
 def test_no_page_fetches_anything(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")

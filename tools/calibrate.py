@@ -3,6 +3,7 @@
     python tools/calibrate.py --tables 200 --jobs 16     # every line again
     python tools/calibrate.py --tables 60                # only lines whose code has changed since they were drawn
     python tools/calibrate.py --tables 60 --all
+    python tools/calibrate.py --check                    # before a release: fails where lines are of older code
 
 Lines are those of `benchmarks/calibration.py`. A line is drawn again when the code that it simulates has changed.
 """
@@ -12,9 +13,11 @@ import ast
 import hashlib
 import json
 import multiprocessing
+import re
 import sys
 import zlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -162,17 +165,32 @@ def kind_of(line: Any) -> tuple[str, float]:
 
 
 def sizes(line: Any) -> tuple[int, int]:
-    """People and groups of one table of the line; 0 where it has none of its own."""
+    """People (rows where nobody is named) and groups of one table of the line, else as its name says; 0: unknown."""
     arguments = (*getattr(line.share, "args", ()), *getattr(line.share, "keywords", {}).values())
     make = next((part for part in arguments if isinstance(part, Callable)), None)  # type: ignore[arg-type]
     try:
         table = make(np.random.default_rng(0))  # type: ignore[misc]
-        people = table["identity"] if "identity" in table else next(iter(table.values()))
+        column = next(iter(table.values()))
+        people = {str(person) for person in table["identity"]} if "identity" in table else column
         names = [name for name in ("a0", "g", "few", "c", "l", "w0") if name in table]
         groups = len(set(map(str, table[names[0]]))) if names else 0
-        return len({str(person) for person in people}), groups
+        return len(people), groups
     except (TypeError, KeyError, StopIteration, AttributeError):
-        return 0, 0
+        return sizes_in_words(line.name)
+
+
+def sizes_in_words(name: str) -> tuple[int, int]:
+    """People and groups that the name of a line states.
+
+    >>> sizes_in_words("rate 0.9, 100 against 300 people, rows 1: holm"), sizes_in_words("normal, 4 groups")
+    ((400, 2), (0, 4))
+    """
+    number = r"(\d[\d,]*)"
+    sides = re.search(rf"{number} against {number} people", name)
+    people = sides or re.search(rf"{number} people(?! a group)", name)
+    groups = re.search(rf"{number} groups", name)
+    count = sum(int(side.replace(",", "")) for side in people.groups()) if people else 0
+    return count, int(groups[1]) if groups else 2 if sides else 0
 
 
 def draw(index: int, tables: int) -> dict[str, Any]:
@@ -211,7 +229,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--all", action="store_true", help="draw lines again whose code has not changed")
     parser.add_argument("--only", default="", help="lines whose process has this text")
+    parser.add_argument("--check", action="store_true", help="draw nothing; fail where lines are of other code")
     options = parser.parse_args()
+    if options.check:
+        sys.exit(check(json.loads(OUT.read_text())["lines"]))
     known = {line["process"]: line for line in json.loads(OUT.read_text())["lines"]} if OUT.exists() else {}
     every = simulated.lines()
     surface = {f"{line.section}: {line.name}": surface_of(line) for line in every}
@@ -235,6 +256,13 @@ def main() -> None:
             known[line["process"]] = line
             _write([known[process] for process in lines if process in known])
             print(f"{done} of {len(due)}: {line['process']} {line['value']} ± {line['se']}", flush=True)
+
+
+def check(lines: Sequence[dict[str, Any]]) -> str | None:
+    """The surfaces whose lines were drawn with other code than today's; None where there are none."""
+    stale = Counter(line["surface"] for line in lines if line["code"] != code_hash(line["surface"]))
+    named = ", ".join(f"{surface} ({count})" for surface, count in sorted(stale.items()))
+    return f"{OUT.name}: lines of other code: {named}; python {Path(__file__).name} draws them again" if stale else None
 
 
 def _write(lines: list[dict[str, Any]]) -> None:

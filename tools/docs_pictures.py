@@ -87,12 +87,13 @@ def drawn(part: str, across: int, down: int, size: tuple[int, int]) -> Image.Ima
 
 
 def twins(bases: int) -> Image.Image:
-    """Some people with their versions, a row for each person: the tones, then one version of other changes."""
+    """People of whom there is every change, a row for each: the tones, then one version of other changes."""
     versions: dict[str, list[Sample]] = {}
     for sample in load_dataset("people:twins"):
         versions.setdefault(str(sample.attributes["base"]), []).append(sample)
     chosen = []
-    for own in list(versions.values())[:: len(versions) // bases][:bases]:
+    complete = [own for own in versions.values() if {sample.attributes["change"] for sample in own} > {*SHOWN_CHANGES}]
+    for own in complete[:: len(complete) // bases][:bases]:
         tones = [sample for sample in own if sample.attributes["change"] in ("none", "skin_tone")]
         chosen += sorted(tones, key=lambda sample: int(str(sample.subjects[0].attributes["skin_tone"])[5:]))
         chosen += [next(s for s in own if s.attributes["change"] == change) for change in SHOWN_CHANGES]

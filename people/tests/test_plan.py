@@ -144,6 +144,12 @@ def test_a_twin_is_its_base_with_one_thing_changed(full: Plan) -> None:
         assert replace(spec, sample=base.sample, base=None, change=None) != base
 
 
+def test_every_twin_is_framed_as_its_base_is(full: Plan) -> None:
+    """The camera frames a head: without this a twin of the other gender had another focal length."""
+    bases = {spec.sample: spec.persons[0].identity for spec in of(full, "twins") if spec.base is None}
+    assert all(spec.persons[0].framing == bases[spec.base or spec.sample] for spec in of(full, "twins"))
+
+
 def test_every_change_has_enough_bases(full: Plan) -> None:
     bases = defaultdict(set)
     tones = defaultdict(set)

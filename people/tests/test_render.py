@@ -77,6 +77,13 @@ def test_what_an_attack_shows_lies_where_its_truth_says(folder: Path, tables: tu
     assert image[parts["hair"]].mean() < image[parts["skin"]].mean() - 30
 
 
+def test_an_attacks_truth_is_of_the_picture_that_shows_it(tables: tuple[Rows, Rows]) -> None:
+    subject = tables[1][3]
+    mask = checks.decode(subject["mask"], SIZE, SIZE)
+    assert sum(subject["body_part_pixels"]) == mask.sum()
+    assert 0.1 < subject["distance"] < 1.3  # the sheet is nearer than the person was
+
+
 def test_depth_is_stored_in_millimetres(folder: Path, tables: tuple[Rows, Rows]) -> None:
     from PIL import Image
 

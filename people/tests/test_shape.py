@@ -10,6 +10,8 @@ pytest.importorskip("anny", reason="needs anny")
 from countenance_people.clothes import sleeve_field
 from countenance_people.draw import draw_identity, draw_person
 from countenance_people.shape import BODY_PARTS, BODY_VERTICES, CHIN, load_template, pose_body
+from countenance_people.studio import arrange
+from countenance_people.twins import twins
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 BROW = (0.030, -0.140, 0.757)
@@ -40,6 +42,17 @@ def test_a_child_has_a_large_head_for_its_body() -> None:
         for group in ("0_17", "18_30")
     }
     assert share["0_17"] > 1.1 * share["18_30"]
+
+
+def test_twins_share_the_camera_of_their_base() -> None:
+    base, *others = twins(5, 1)
+    camera = arrange(base)[1]
+    geometry = [spec for spec in others if spec.change in ("age", "gender", "expression", "headwear", "pose")]
+    assert len(geometry) == 5
+    for spec in geometry:
+        own = arrange(spec)[1]
+        assert (own.focal, own.width) == (camera.focal, camera.width), spec.change
+        assert np.array_equal(own.origin, camera.origin) and np.array_equal(own.target, camera.target), spec.change
 
 
 def test_a_long_sleeve_ends_before_the_hand() -> None:

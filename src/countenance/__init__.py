@@ -3,6 +3,7 @@
 Everything public is here by name and loads when it is first used, so that `import countenance` costs nothing.
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture, Scalars
-    from countenance.answers.formats import Format, Predictions, Wanted
+    from countenance.answers.formats import Format, PredictionRequest, Predictions
     from countenance.api import audit, compare, leaderboard
     from countenance.auditing import Audit, Finding
     from countenance.auditing.plan import plan
@@ -98,6 +99,7 @@ _HOME = {
     "Options": "tasks",
     "Parts": "answers",
     "Picture": "answers",
+    "PredictionRequest": "answers.formats",
     "Predictions": "answers.formats",
     "Reduce": "tasks",
     "Reduced": "tasks",
@@ -112,7 +114,6 @@ _HOME = {
     "SuiteTask": "run.suite",
     "Table": "tasks",
     "Task": "tasks",
-    "Wanted": "answers.formats",
     "Whole": "tasks",
     "audit": "api",
     "calibration": "calibration_table",
@@ -167,6 +168,7 @@ __all__ = [
     "Options",
     "Parts",
     "Picture",
+    "PredictionRequest",
     "Predictions",
     "Reduce",
     "Reduced",
@@ -181,7 +183,6 @@ __all__ = [
     "SuiteTask",
     "Table",
     "Task",
-    "Wanted",
     "Whole",
     "audit",
     "calibration",
@@ -199,7 +200,14 @@ __all__ = [
 ]
 
 
+_FORMER = {"Wanted": "PredictionRequest"}
+"""Names of 0.2.0 that warn, each with its name of today."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        warnings.warn(f"ct.{name} is now called ct.{_FORMER[name]}", DeprecationWarning, stacklevel=2)
+        name = _FORMER[name]
     if name in _HOME:
         home = import_module(f"countenance.{_HOME[name]}")
         return getattr(home, name)

@@ -16,7 +16,7 @@ from countenance.storage import is_url
 from countenance.table_files import is_plain, table_columns
 
 OWN = ("source", "by", "metrics", "truth", "pred", "score", "positive")
-"""Arguments of `audit` that are no settings of the comparison."""
+"""Arguments of `audit` that are not settings of the comparison."""
 
 
 def audit(
@@ -71,8 +71,8 @@ def audit(
     For a table with predictions, `truth`, `pred` and `score` name its columns, from which the measures are computed:
 
     >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "hired": [1, 0] * 400, "advice": [0, 0, 1, 0] * 100 + [1, 0] * 200}
-    >>> found = ct.audit(rows, by="sex", truth="hired", pred="advice")
-    >>> next(round(f.difference, 2) for f in found.findings if f.metric == "true_positive_rate")
+    >>> result = ct.audit(rows, by="sex", truth="hired", pred="advice")
+    >>> next(round(f.difference, 2) for f in result.findings if f.metric == "true_positive_rate")
     -0.5
 
     Arguments:

@@ -16,6 +16,16 @@ from pydantic import BaseModel, ConfigDict
 from countenance.auditing.result import Audit
 
 FILE = "calibration.json"
+AUDIT_SURFACES = ("adjusted p", "interval", "all-clear", "detectable effect and plan")
+"""What an audit promises; the other surfaces belong to gates, comparisons of models and further commands."""
+QUESTIONS = {
+    "paired": ("paired",),
+    "pairs": ("pairs",),
+    "spread": ("spread",),
+    "reference": ("reference", "best,"),
+    "": ("twins", "gate", "compare", "false match", "missing"),
+}
+"""By kind of comparison, words of the processes that simulate it; the last ones are of no comparison of groups."""
 
 
 class CalibrationLine(BaseModel):
@@ -69,7 +79,8 @@ def calibration_lines() -> tuple[CalibrationLine, ...]:
 def calibration(audit: Audit | None = None, most: int = 12) -> list[CalibrationLine]:
     """The lines of the shipped table that are nearest to the sizes of an audit; without an audit, all lines.
 
-    The nearest lines have the same kind of metric, where the table has it, and similar numbers of people and groups.
+    The nearest lines simulate the same kind of comparison and of metric, where the table has them, and similar numbers
+    of people and groups.
     Returns at most `most` lines for `audit`, best first; it raises nothing.
 
     >>> import countenance as ct
@@ -81,11 +92,18 @@ def calibration(audit: Audit | None = None, most: int = 12) -> list[CalibrationL
     if audit is None:
         return list(calibration_lines())
     people, groups, words = _sizes(audit)
+    comparison = str(audit.settings.get("comparison"))
+    own = QUESTIONS.get(comparison, ())
+    foreign = [word for question, named in QUESTIONS.items() if question != comparison for word in named]
 
     def distance(line: CalibrationLine) -> tuple[float, ...]:
+        other_question = any(word in line.process for word in foreign) or bool(own) != any(
+            w in line.process for w in own
+        )
         other_kind = not any(word in line.process for word in words)
         size = abs(math.log(line.n / people)) if line.n else 2.0
-        return other_kind, size + abs(math.log(max(line.groups, 1) / groups))
+        near_groups = abs(math.log(line.groups / groups)) if line.groups else 1.0
+        return line.surface not in AUDIT_SURFACES, other_question, other_kind, size + near_groups
 
     nearest = sorted(calibration_lines(), key=distance)
     kinds = ("level", "coverage", "power")

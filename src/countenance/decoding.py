@@ -22,7 +22,7 @@ from countenance.text import kind_of, words_of
 MEMORY = 4 << 30
 """Bytes that one table may take; the setting COUNTENANCE_MAX_MEMORY changes it."""
 EXPANSION = 64
-"""A table may take so many times the size of its file where that is more."""
+"""A table may take this many times the size of its file where that is more."""
 DEEPEST = 100
 """Lists and objects of a JSON text that lie in each other."""
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|[\ud800-\udfff]")
@@ -178,7 +178,7 @@ def most_memory(source: Any) -> int:
 
 @contextmanager
 def limited_memory(more: int) -> Iterator[None]:
-    """Let this process take at most so many further bytes while the context lasts (Linux); MemoryError beyond that.
+    """Let this process take at most this many further bytes while the context lasts (Linux); MemoryError beyond that.
 
     Text that a file holds once may stand in each of its rows, so the size of a table is known only when it is decoded.
     Where several contexts are open at once, in threads or in generators, the largest limit holds for all of them.

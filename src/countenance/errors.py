@@ -11,9 +11,9 @@ class InputError(ValueError):
     """The user's input is wrong. The message names the place, what was found, what was expected, the remedy.
 
     >>> import countenance as ct
-    >>> ct.load_dataset("no/such/folder")
+    >>> ct.audit([1, 0], by="group")
     Traceback (most recent call last):
-    countenance.errors.InputError: 'no/such/folder' is neither a dataset's name (...) nor a path that exists; ...
+    countenance.errors.InputError: table: found list, expected a path (...), a pyarrow Table, ...
     """
 
 

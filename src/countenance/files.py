@@ -126,7 +126,7 @@ def _write(
             with contextlib.suppress(OSError):
                 os.unlink(within(temporary, parent), dir_fd=parent)
             if isinstance(error, OSError) and error.filename in (None, str(temporary), temporary.name):
-                raise _told(error, path) from None  # the user knows the target, not the temporary name
+                raise _error_at(error, path) from None  # the user knows the target, not the temporary name
             raise
 
 
@@ -162,7 +162,7 @@ def _sync(path: Path, parent: int | None) -> None:
         os.close(handle)
 
 
-def _told(error: OSError, path: Path) -> OSError:
+def _error_at(error: OSError, path: Path) -> OSError:
     """The same error with the name of the file; a library may leave out both name and number."""
     text = str(error)
     full = "No space left on device" in text or "errno 28" in text
@@ -173,14 +173,14 @@ def explained(error: OSError) -> str:
     """One line on what went wrong with a file, and for a full disk what to do.
 
     >>> explained(OSError(errno.ENOSPC, "No space left on device", "run/scores.parquet"))
-    'run/scores.parquet: No space left on device; free some there, then the same command goes on'
+    'run/scores.parquet: No space left on device; free some there, then the same command resumes'
     """
     place = f"{error.filename}: " if error.filename else ""
     text = f"{place}{error.strerror or error}"
     if error.errno == errno.ENOSPC or (error.errno is None and "No space left on device" in text):
-        return f"{text}; free some there, then the same command goes on"
+        return f"{text}; free some there, then the same command resumes"
     if error.errno == errno.EDQUOT:
-        return f"{text}; make room within the quota, then the same command goes on"
+        return f"{text}; make room within the quota, then the same command resumes"
     return text
 
 
@@ -226,7 +226,7 @@ def staged(out: Path, *, replace: bool = False) -> Iterator[Path]:
             if isinstance(error.filename, str) and not Path(error.filename).is_relative_to(holder):
                 raise
             inside = Path(error.filename or holder).relative_to(holder).parts[1:]
-            raise _told(error, out.joinpath(*inside)) from None
+            raise _error_at(error, out.joinpath(*inside)) from None
         finally:
             shutil.rmtree(holder, ignore_errors=True)
 

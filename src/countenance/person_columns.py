@@ -1,7 +1,7 @@
-"""The names under which tables, attribute files and annotations say who a person is."""
+"""The names under which tables, attribute files and annotations say who a person is, and how old."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 PERSON_COLUMNS = (
@@ -16,6 +16,18 @@ PERSON_COLUMNS = (
     "user_id",
 )
 """Whole names, the preferred one first. `subject` is not among them: it is the number of a person in a picture."""
+
+GROUPS_OF = {"age": "age_group"}
+"""Numbers of a person, each with the attribute that holds its groups where a source says no more than the group."""
+
+
+def attribute_of(name: str, attributes: Collection[str]) -> str | None:
+    """The attribute that a name means: the one of that name, else the one that holds its groups; None without either.
+
+    >>> attribute_of("age", ["age", "age_group"]), attribute_of("age", ["age_group"]), attribute_of("age", ["sex"])
+    ('age', 'age_group', None)
+    """
+    return next((known for known in (name, GROUPS_OF.get(name)) if known in attributes), None)
 
 
 def person_column(names: Iterable[str]) -> str | None:

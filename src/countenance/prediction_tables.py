@@ -15,9 +15,9 @@ from countenance.person_columns import person_column
 from countenance.table_files import RECORDS, TEXTS, table_columns, write_columns
 
 MOST_NAMED = 12
-"""So many columns are named where one is not there."""
+"""This many columns are named where one is not there."""
 MOST_VALUES = 30
-"""Columns of text with more different values are no groups, unless they are named."""
+"""Columns of text with more different values are not groups, unless they are named."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ def prediction_table(
     )
     names = [by] if isinstance(by, str) else list(by) if by is not None else _groups(columns, set(roles.values()))
     if not names:
-        raise InputError(f"{known.label}: no column of text has 2 to {MOST_VALUES} values; say --by COLUMN")
+        raise InputError(f'{known.label}: no column of text has 2 to {MOST_VALUES} values; say by="COLUMN"')
     chosen = dict(settings or {})
     where = chosen.get("where")
     person = person_column(columns)

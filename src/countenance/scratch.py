@@ -3,7 +3,7 @@
 Unpacked pictures, people's truth, database files: none of it may outlive the process, whatever ends it. A process that
 is killed cannot clean up, but its lock is free from then on, so the next start of any command removes its folder
 (`sweep`). Files that are being written elsewhere (`.name.part` beside their target) are noted in the folder while they
-are unfinished, and go with it.
+are unfinished, and are removed with it.
 """
 
 import atexit
@@ -47,7 +47,7 @@ class _Private:
     lock: int
 
 
-_made: _Private | None = None
+_own: _Private | None = None
 _making = threading.Lock()
 _swept = Swept()
 
@@ -66,11 +66,11 @@ def root() -> Path:
 def scratch_folder(what: str) -> Path:
     """A new empty folder in the private folder of this process; it goes when the process ends.
 
-    >>> made = scratch_folder("example")
-    >>> made.is_dir(), made.is_relative_to(root())
+    >>> folder = scratch_folder("example")
+    >>> folder.is_dir(), folder.is_relative_to(root())
     (True, True)
     """
-    return Path(tempfile.mkdtemp(prefix=f"{what}-", dir=_private()))
+    return Path(tempfile.mkdtemp(prefix=f"{what}-", dir=_process_folder()))
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def temporary_folder(what: str) -> Iterator[Path]:
 
 def temporary_file() -> io.BufferedRandom:
     """A file without a name, which is gone when it is closed."""
-    return tempfile.TemporaryFile(dir=_private())
+    return tempfile.TemporaryFile(dir=_process_folder())
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def unfinished(path: Path) -> Iterator[None]:
     """Note that a file or folder is being made while the context lasts, so that a kill in between leaves no trace."""
     note = None
     with contextlib.suppress(OSError):  # a full temporary folder keeps nobody from writing elsewhere
-        notes = _private() / UNFINISHED
+        notes = _process_folder() / UNFINISHED
         notes.mkdir(exist_ok=True)
         note = notes / secrets.token_hex(8)
         note.write_text(os.path.abspath(path), encoding="utf-8", errors="surrogateescape")  # noqa: PTH100
@@ -116,7 +116,7 @@ def sweep() -> Swept:
     """Remove what processes left that were killed: their folders, and the files that they had not finished."""
     global _swept
     removed = files = at_work = 0
-    own = None if _made is None or _made.process != os.getpid() else _made.folder.name
+    own = None if _own is None or _own.process != os.getpid() else _own.folder.name
     for lock in sorted(root().glob(f"*{LOCK}")) if is_private(root()) else ():
         name = lock.name.removesuffix(LOCK)
         if name == own:
@@ -155,14 +155,14 @@ def _remove_left(left: Path) -> int:
     return count
 
 
-def _private() -> Path:
+def _process_folder() -> Path:
     """The folder of this process; a process that was forked gets its own."""
-    global _made
+    global _own
     with _making:
-        if _made is None or _made.process != os.getpid():
-            _made = _make()
-            atexit.register(_end, _made)
-        return _made.folder
+        if _own is None or _own.process != os.getpid():
+            _own = _make()
+            atexit.register(_end, _own)
+        return _own.folder
 
 
 def _make() -> _Private:

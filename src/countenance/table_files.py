@@ -8,7 +8,7 @@ from typing import Any
 from countenance.data.labels.files import table_suffix
 from countenance.data.labels.text_files import decoded, read_text_table
 from countenance.errors import InputError
-from countenance.words import is_missing, is_number, number_of
+from countenance.words import is_missing, is_number, number_of, without_thousands
 
 TEXTS = (".csv", ".tsv", ".txt", ".tab")
 RECORDS = (".json", ".jsonl", ".ndjson")
@@ -41,7 +41,8 @@ def table_columns(path: Path) -> dict[str, Any]:
     if suffix in TEXTS:
         table = read_text_table(path, lambda cell: False)
         table.problems.refuse()
-        return {name: _typed(cells, table.decimal_comma) for name, cells in table.columns.items()}
+        others = [cell for cells in table.columns.values() for cell in cells]
+        return {name: _typed(cells, others, table.decimal_comma) for name, cells in table.columns.items()}
     if suffix in RECORDS:
         return _of_records(path, suffix)
     raise InputError(
@@ -84,14 +85,15 @@ def _named(table: Any) -> tuple[list[str], list[Any]]:
     return table.column_names, [column.combine_chunks() for column in table.columns]
 
 
-def _typed(cells: Sequence[str], comma: bool) -> Any:
-    """A column of text as numbers where all of it are numbers (01 is a code), otherwise as words."""
+def _typed(cells: Sequence[str], others: Sequence[str], comma: bool) -> Any:
+    """A column of text as numbers where all of it are clearly numbers (01 is a code), otherwise as words."""
     import pyarrow as pa
 
+    cells, doubtful = without_thousands(cells, others, comma=comma)
     known = [cell for cell in cells if not is_missing(cell)]
     codes = any(len(cell) > 1 and cell.startswith("0") and cell[1:].isdecimal() for cell in known)
-    if known and not codes and all(is_number(cell, comma) for cell in known):
-        numbers = [None if is_missing(cell) else number_of(cell, comma) for cell in cells]
+    if known and not codes and doubtful is None and all(map(is_number, known)):
+        numbers = [None if is_missing(cell) else number_of(cell) for cell in cells]
         whole = all(number is None or (number.is_integer() and abs(number) < 2**53) for number in numbers)
         return pa.array(numbers, pa.float64()).cast(pa.int64()) if whole else pa.array(numbers, pa.float64())
     return pa.array([None if is_missing(cell) else cell for cell in cells], pa.string())

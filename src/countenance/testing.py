@@ -71,10 +71,10 @@ class DiscDetector:
     def __call__(self, images: Sequence[NDArray[np.uint8]]) -> list[Boxes]:
         if self.seconds:
             time.sleep(self.seconds * len(images))
-        return [self._one(image, self._brightness) for image in images]
+        return [self._brightest(image, self._brightness) for image in images]
 
     @staticmethod
-    def _one(image: NDArray[np.uint8], threshold: int = 150) -> Boxes:
+    def _brightest(image: NDArray[np.uint8], threshold: int = 150) -> Boxes:
         rows, columns = np.nonzero(image.min(axis=2) > threshold)
         if len(rows) == 0:
             return Boxes(np.zeros((0, 4)))

@@ -41,7 +41,9 @@ YES = frozenset({"yes", "y", "true", "t", "ja", "j", "wahr", "oui", "vrai", "si"
 NO = frozenset({"no", "n", "false", "f", "nein", "falsch", "non", "faux", "falso"})
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
 UNIT = re.compile(r"(?<=[\d.,])\s*(px|pixels?|years?|yrs?|y\.?o\.?|jahre?|ans)$", re.IGNORECASE)
-MOST_DECIMALS_OF_THOUSANDS = 3
+ONE_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3}){2,}|[+-]?\d{1,3}(?:\.\d{3}){2,}")
+"""1,234,567: marks that can only stand between thousands."""
 
 
 def is_missing(text: str) -> bool:
@@ -76,50 +78,86 @@ def plain_float(value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def number_of(text: str, comma: bool = False) -> float:
-    """A number as people write it; ValueError for anything else. With `comma` 1.234,5 is 1234.5.
+def number_of(text: str) -> float:
+    """A number as people write it; ValueError for anything else.
 
-    >>> number_of("12,5"), number_of("1.234,5"), number_of("1,234.5"), number_of("85 %"), number_of("31 years")
-    (12.5, 1234.5, 1234.5, 0.85, 31.0)
+    >>> number_of("12,5"), number_of("1.234,5"), number_of("1,234,567"), number_of("85 %"), number_of("31 years")
+    (12.5, 1234.5, 1234567.0, 0.85, 31.0)
     """
     plain = UNIT.sub("", text.strip().replace("\u00a0", "").replace("\u202f", "").replace("−", "-"))
     share = plain.endswith("%")
     plain = plain.removesuffix("%").strip().replace("'", "")
     if not NUMBER.fullmatch(plain):
         raise ValueError(text)
-    if "," in plain:
+    if THOUSANDS.fullmatch(plain):
+        plain = plain.replace(".", "").replace(",", "")
+    elif "," in plain:
         last_is_comma = plain.rfind(",") > plain.rfind(".")
         plain = plain.replace(".", "").replace(",", ".") if last_is_comma else plain.replace(",", "")
-    elif comma and plain.count(".") > 1:
-        plain = plain.replace(".", "")
     value = float(plain)
     return value / 100 if share else value
 
 
-def is_number(text: str, comma: bool = False) -> bool:
+def is_number(text: str) -> bool:
     """Whether a cell is a number as people write it.
 
     >>> is_number("12,5"), is_number("20-29")
     (True, False)
     """
     try:
-        number_of(text, comma)
+        number_of(text)
     except ValueError:
         return False
     return True
 
 
-def thousands_or_decimals(cells: Iterable[str], comma: bool) -> str | None:
-    """The first cell whose comma may separate thousands or decimals, where nothing in its column decides.
+def without_thousands(
+    cells: Sequence[str], others: Iterable[str] = (), *, comma: bool = False
+) -> tuple[list[str], str | None]:
+    """The cells of a column without commas between thousands, and the first whose comma nothing explains.
 
-    >>> thousands_or_decimals(["1,234", "2,000"], comma=False), thousands_or_decimals(["1,5", "2,000"], comma=False)
-    ('1,234', None)
+    1,234 is 1234 or 1.234: its column decides, then `others` (all cells of the table), then whether the table comes
+    from where numbers have a decimal `comma`.
+
+    >>> without_thousands(["1,234", "20"]), without_thousands(["1,234", "1,5"])
+    ((['1,234', '20'], '1,234'), (['1,234', '1,5'], None))
+    >>> without_thousands(["1,234", "20"], ["2,000.50"]), without_thousands(["1,234"], comma=True)
+    ((['1234', '20'], None), (['1,234'], None))
     """
-    with_comma = [cell for cell in cells if "," in cell and "." not in cell]
-    if comma or not with_comma:
-        return None
-    ends = {len(cell.rpartition(",")[2]) for cell in with_comma}
-    return with_comma[0] if ends == {MOST_DECIMALS_OF_THOUSANDS} else None
+    with_comma = [cell for cell in cells if cell.count(",") == 1 and "." not in cell]
+    doubtful = [cell for cell in with_comma if ONE_COMMA.fullmatch(cell.strip())]
+    if not doubtful or len(doubtful) < len(with_comma):
+        return list(cells), None
+    thousands = separates_thousands((*cells, *others))
+    if thousands:
+        return [cell.replace(",", "") for cell in cells], None
+    return list(cells), None if comma or thousands is False else doubtful[0]
+
+
+def in_doubt(cell: str) -> str:
+    """What is said of a number whose comma nothing explains.
+
+    >>> in_doubt("1,234")
+    "'1,234' may be 1.234 or 1,234; write numbers with a point and without marks between thousands"
+    """
+    return (
+        f"{cell!r} may be {number_of(cell):g} or {int(cell.replace(',', '')):,}; write numbers with a point and "
+        "without marks between thousands"
+    )
+
+
+def separates_thousands(cells: Iterable[str]) -> bool | None:
+    """What a comma in numbers is where some cell says so: between thousands, or before decimals (False); else None.
+
+    >>> [separates_thousands(["1,234", other]) for other in ("1,000.50", "0,5", "2,345")]
+    [True, False, None]
+    """
+    meanings = {
+        match[0].find(",") < match[0].find(".") or match[0].count(",") > 1
+        for cell in cells
+        if "," in cell and (match := NUMBER.fullmatch(cell.strip())) and not ONE_COMMA.fullmatch(match[0])
+    }
+    return meanings.pop() if len(meanings) == 1 else None
 
 
 def yes_or_no(cells: Sequence[str]) -> dict[str, str]:

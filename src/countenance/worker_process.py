@@ -1,4 +1,4 @@
-"""A child process of ours, and what runs in it: it imports a function, calls it with a job, and works off orders.
+"""A child process of ours, and what runs in it: it imports a function, calls it with a job, and processes orders.
 
 `python -m countenance.worker_process` is the other end of the pool in `countenance.run.engine.processes`. This module
 is at the bottom of the layers because every worker starts by importing it: nothing here may be slow to import.
@@ -56,7 +56,7 @@ def unwrapped(job: Any) -> Handler:
 
 
 def echo(job: Any) -> Handler:
-    """A handler for examples: what an order says, so many times as the job says."""
+    """A handler for examples: what an order says, as many times as the job says."""
     return lambda order, tell: order["say"] * job["times"]
 
 

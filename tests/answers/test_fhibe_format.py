@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts
-from countenance.answers.formats.base import Wanted
+from countenance.answers.formats.base import PredictionRequest
 from countenance.answers.formats.fhibe import is_outputs, label_runs_of, points_of
 from countenance.answers.formats.registry import read_predictions
 from countenance.data.names import ImageNames
@@ -20,7 +20,7 @@ POINTS = [[1.5, 2]] * 17
 
 def read(tmp_path, kind, entries, **options):
     (tmp_path / "model_outputs.json").write_text(json.dumps(entries))
-    return read_predictions(tmp_path / "model_outputs.json", Wanted(kind, ImageNames(IDS), **options))
+    return read_predictions(tmp_path / "model_outputs.json", PredictionRequest(kind, ImageNames(IDS), **options))
 
 
 def test_boxes_with_scores_and_images_where_nothing_was_found(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from countenance import answers as package
 from countenance.answers import Age, Boxes, Embedding, Keypoints, Labels, Masks
-from countenance.answers.formats import Wanted, base, read_predictions
+from countenance.answers.formats import PredictionRequest, base, read_predictions
 from countenance.answers.formats.coco import write_coco_results
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
@@ -19,7 +19,7 @@ IDS = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]
 
 
 def read(source, kind, ids=IDS, **options):
-    return read_predictions(source, Wanted(kind, ImageNames(list(ids)), options))
+    return read_predictions(source, PredictionRequest(kind, ImageNames(list(ids)), options))
 
 
 def written(tmp_path, text, name="p.csv"):
@@ -329,7 +329,7 @@ def test_a_file_in_no_format_lists_them(tmp_path):
     with pytest.raises(InputError, match=r"format table has no option 'units'; it has none"):
         read(written(tmp_path, "image,age\n1,1\n"), Age, units="px")
     with pytest.raises(InputError, match=r"no format 'coko' \(did you mean coco\?\); there are"):
-        read_predictions(written(tmp_path, "x"), Wanted(Boxes, ImageNames(IDS)), "coko")
+        read_predictions(written(tmp_path, "x"), PredictionRequest(Boxes, ImageNames(IDS)), "coko")
 
 
 # answers

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from countenance.answers import Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
-from countenance.answers.formats import Wanted, read_predictions
+from countenance.answers.formats import PredictionRequest, read_predictions
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 
@@ -53,7 +53,7 @@ def test_a_turned_box_that_fits_in_another_reading_is_told_so():
 )
 def test_an_embedding_is_one_list_of_finite_numbers(vector, fine):
     problem = Embedding(None if vector is None else np.array(vector)).problem(3, 3)
-    assert problem == (None if fine else "an embedding that is no vector of finite numbers")
+    assert problem == (None if fine else "an embedding that is not a vector of finite numbers")
 
 
 @pytest.mark.parametrize(("shape", "fine"), [((5, 7), True), ((7, 5), False), ((5, 8), False), ((5, 7, 1), False)])
@@ -146,7 +146,7 @@ def test_keypoints_without_confidence_have_confidence_1():
 def test_an_empty_list_is_a_coco_file_without_a_box(tmp_path, text):
     path = tmp_path / "p.json"
     path.write_text(text, encoding="utf-8")
-    assert read_predictions(path, Wanted(Boxes, ImageNames(["1"]))).by_id == {}
+    assert read_predictions(path, PredictionRequest(Boxes, ImageNames(["1"]))).by_id == {}
 
 
 @pytest.mark.parametrize("text", ['{"image_id": 1}', '[{"image": 1}]', "[1]", "", "]"])
@@ -154,7 +154,7 @@ def test_what_is_no_coco_file_is_named(tmp_path, text):
     path = tmp_path / "p.json"
     path.write_text(text)
     with pytest.raises(InputError, match=r"p\.json"):
-        read_predictions(path, Wanted(Boxes, ImageNames(["1"])))
+        read_predictions(path, PredictionRequest(Boxes, ImageNames(["1"])))
 
 
 @pytest.mark.parametrize(
@@ -162,10 +162,10 @@ def test_what_is_no_coco_file_is_named(tmp_path, text):
 )
 def test_the_forms_of_a_vector(vector, expected):
     table = {"image": ["1"], "vector": [vector]}
-    found = read_predictions(table, Wanted(Embedding, ImageNames(["1"]))).by_id["1"].vector
+    found = read_predictions(table, PredictionRequest(Embedding, ImageNames(["1"]))).by_id["1"].vector
     assert (None if found is None else found.tolist()) == expected
 
 
 def test_a_vector_that_is_a_number_is_no_missing_one():
     with pytest.raises(InputError, match=r"row 1: vector is 0\.5, expected a list of numbers"):
-        read_predictions({"image": ["1"], "vector": [0.5]}, Wanted(Embedding, ImageNames(["1"])))
+        read_predictions({"image": ["1"], "vector": [0.5]}, PredictionRequest(Embedding, ImageNames(["1"])))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, raw
-from countenance.answers.formats import Wanted, fhibe, read_predictions
+from countenance.answers.formats import PredictionRequest, fhibe, read_predictions
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.masks import compress, mask_runs
@@ -164,7 +164,7 @@ def test_what_is_no_embedding_of_a_file(value):
 def read(tmp_path, entries, kind, ids=("a", "b", "c")):
     path = tmp_path / "model_outputs.json"
     path.write_text(json.dumps(entries))
-    return read_predictions(path, Wanted(kind, ImageNames(list(ids))))
+    return read_predictions(path, PredictionRequest(kind, ImageNames(list(ids))))
 
 
 def test_a_file_of_outputs(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import countenance as ct
-from countenance.answers.formats.base import Wanted
+from countenance.answers.formats.base import PredictionRequest
 from countenance.answers.formats.table import read_table
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.data.names import ImageNames
@@ -47,7 +47,7 @@ def test_numbers_that_are_not_finite_and_no_numbers_are_a_problem():
 
 
 def test_a_table_has_a_column_for_each_name(tmp_path):
-    expected = Wanted(ct.Scalars, ImageNames(["a.png", "b.png"], {}))
+    expected = PredictionRequest(ct.Scalars, ImageNames(["a.png", "b.png"], {}))
     (tmp_path / "p.csv").write_text("image,height,weight\na.png,1.5,70\nb.png,2,80.25\n")
     by_id = read_table(tmp_path / "p.csv", expected).by_id
     assert by_id["b.png"].values == {"height": 2.0, "weight": 80.25}

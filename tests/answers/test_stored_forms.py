@@ -10,7 +10,7 @@ import pytest
 
 from countenance.answers import Age, Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.answers.base import real
-from countenance.answers.formats import Wanted, read_predictions
+from countenance.answers.formats import PredictionRequest, read_predictions
 from countenance.answers.formats.base import units_of
 from countenance.answers.formats.coco import write_coco_results
 from countenance.answers.formats.registry import format_names, load_format
@@ -24,7 +24,7 @@ IDS = ["a", "b", "c"]
 
 
 def read(source, kind=Boxes, ids=IDS, **more):
-    return read_predictions(source, Wanted(kind, ImageNames(list(ids)), **more))
+    return read_predictions(source, PredictionRequest(kind, ImageNames(list(ids)), **more))
 
 
 def written(tmp_path, rows):
@@ -96,7 +96,7 @@ def test_numbers_are_real_ones():
     [Boxes([[0, 0, 1, 1]], [1], ["\ud800"]), Labels({"\ud800": "x"}), Labels({"x": "\ud800"}), Parts(({"\ud800": 1},))],
 )
 def test_half_a_letter_is_no_word(answer):
-    assert answer.problem(4, 4) == r"the word '\ud800', which is no text"
+    assert answer.problem(4, 4) == r"the word '\ud800', which is not text"
 
 
 def test_a_label_that_is_text_is_fine():
@@ -274,7 +274,7 @@ def test_written_results_name_category_1_and_the_size(tmp_path):
 
 @pytest.mark.parametrize("units", [None, "px", "rel"])
 def test_boxes_are_in_pixels_unless_the_user_says_otherwise(units):
-    wanted = Wanted(Boxes, ImageNames(IDS), units=units)
+    wanted = PredictionRequest(Boxes, ImageNames(IDS), units=units)
     assert wanted.reading("xywh") == Reading("xywh", units or "px")
     table = {"image": ["a"], "x0": [0.1], "y0": [0.1], "x1": [0.2], "y1": [0.2]}
     assert read_predictions(table, wanted).reading == Reading("xyxy", units or "px")

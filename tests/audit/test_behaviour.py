@@ -387,9 +387,9 @@ def test_clusters_widen_intervals():
 
 
 def test_plan():
-    answer = plan(metric="rate", baseline=0.95, effect="h=.2", groups=9, deff=4)
+    answer = plan(metric="rate", rate=0.95, effect="h=.2", groups=9, deff=4)
     assert (answer.n_per_group, answer.comparisons) == (1470, 9)
-    assert plan(effect="diff=.05", baseline=0.95).n_per_group == pytest.approx(435, abs=60)
+    assert plan(effect="diff=.05", rate=0.95).n_per_group == pytest.approx(435, abs=60)
     assert plan(metric="mean", effect="d=.5").n_per_group == 78
     for wrong in (
         {"effect": "x=.2"},

@@ -324,7 +324,7 @@ def test_growth_halves_the_error_as_asked(share, ratio):
     ("groups", "comparison", "count"), [(2, "rest", 1), (4, "rest", 4), (4, "pairs", 6), (2, "pairs", 1)]
 )
 def test_a_plan_for_rates_is_that_of_statsmodels(groups, comparison, count):
-    found = plan(baseline=0.6, effect="diff=.1", groups=groups, comparison=comparison, power=0.9)
+    found = plan(rate=0.6, effect="diff=.1", groups=groups, comparison=comparison, power=0.9)
     assert found.comparisons == count and found.alpha_each == pytest.approx(0.05 / count)
     h = abs(proportion_effectsize(0.5, 0.6))
     ratio = groups - 1 if comparison == "rest" else 1
@@ -343,8 +343,8 @@ def test_a_plan_for_means_and_people():
     assert people.deff == pytest.approx(1.75) and people.units_per_group == math.ceil(people.n_per_group / 4)
     assert people.n_per_group % 4 == 0 and people.difference == 3 and people.effect == pytest.approx(0.3)
     assert f"{people.units_per_group} people with" in people.reason and "for 1 comparison;" in people.reason
-    up = plan(baseline=0.2, effect="diff=.1")
-    assert "0.2 against 0.3" in up.reason and "0.8 against 0.7" in plan(baseline=0.8, effect="diff=.1").reason
+    up = plan(rate=0.2, effect="diff=.1")
+    assert "0.2 against 0.3" in up.reason and "0.8 against 0.7" in plan(rate=0.8, effect="diff=.1").reason
     assert "from" not in up.reason and up.rows_per_unit == 1
 
 
@@ -383,7 +383,7 @@ def test_plans_that_make_no_sense_are_refused(options):
 def test_plans_at_the_limits_are_made():
     for options in ({"groups": 2}, {"deff": 1.0}, {"power": 0.5}, {"icc": 0.0, "rows_per_unit": 2}, {"icc": 1.0}):
         assert plan(**options).n_per_group > 0
-    assert plan(baseline=0.9, effect="diff=.9").difference == 0.9
+    assert plan(rate=0.9, effect="diff=.9").difference == 0.9
     assert parse_effect(" d = .5") == ("d", 0.5)
 
 

@@ -217,6 +217,18 @@ def test_an_attribute_that_is_a_condition_is_left_out_with_a_note():
         audit(rows, ["camera", "tone*camera"], ["correct"], given=["camera"], adjust="holm")
 
 
+def test_infinite_numbers_are_not_recorded_and_a_constant_holds_nothing_equal():
+    rows = simpson()
+    rows["size"] = [math.inf if i % 5 == 0 else float(i % 90) for i in range(len(rows["tone"]))]
+    found = audit(rows, ["tone"], ["correct"], given=["size"], adjust="holm")
+    lost = sum(math.isinf(size) for size in rows["size"])
+    assert found.given[0].unknown_conditions == lost and math.isfinite(found.given[0].held_equal)
+    rows["camera"] = ["front"] * len(rows["tone"])
+    found = audit(rows, ["tone"], ["correct"], given=["camera"], adjust="holm")
+    assert "camera has one value wherever it is recorded: holding it equal changes nothing" in found.notes
+    assert found.given[0].held_equal == pytest.approx(found.given[0].raw)
+
+
 def test_bins_of_few_people_are_merged():
     values = pa.array([1.0] * 50 + [2.0, 3, 4, 5, 6, 7, 8, 9])
     one = covariate(Choice("x", "x", cuts=(1.5, 8.5)), values, np.arange(58), 10)

@@ -11,6 +11,7 @@ from countenance.auditing.interval_groups import intervals_of, lows_of
 from countenance.data.adapters.bias_bounty_files import CLASSES
 from countenance.data.adapters.fairface import AGES
 from countenance.data.adapters.fhibe.words import AGE_BINS
+from countenance.errors import InputError
 
 DATASETS = {"fairface": (AGES, "20,40"), "fhibe": (AGE_BINS, "18,40"), "bounty": (CLASSES["age"], "18,31")}
 
@@ -86,3 +87,18 @@ def test_what_is_no_interval_or_overlaps_is_none():
     assert lows_of("age", pa.array([1.0]), [1]) is None and lows_of("age", pa.array(["adult"]), [1]) is None
     shared = pa.array(["18-30", "30-40", None]).dictionary_encode()
     np.testing.assert_array_equal(lows_of("age", shared, [30]), [18, 30, np.nan])
+
+
+def test_age_means_groups_of_ages_where_a_run_has_no_number():
+    rng = np.random.default_rng(5)
+    rows = {"attr.age_group": list(rng.choice(AGES, 400)), "person": list(range(400)), "m.tp": [0, 1] * 200}
+    settings = {"metrics": ["tp"], "cluster": "person", "replicates": 200}
+    asked, named = (ct.audit(rows, [name], **settings) for name in ("age", "age_group"))
+    assert [(g.attribute, g.group, g.n) for g in asked.groups] == [(g.attribute, g.group, g.n) for g in named.groups]
+    note = "age is read as age_group: this data has groups of age and no numbers"
+    assert note in asked.notes and note not in named.notes and asked.settings["by"] == ["age_group"]
+    assert ct.audit(rows, ["age:20,40"], **settings).settings["bins"] == {"age_group": [20.0, 40.0]}
+    both = rows | {"attr.age": [31.0] * 200 + [62.0] * 200}
+    assert ct.audit(both, ["age:40"], **settings).settings["bins"] == {"age": [40.0]}
+    with pytest.raises(InputError, match="no attribute 'age'"):
+        ct.audit({"attr.sex": ["f", "m"] * 20, "m.tp": [0, 1] * 20}, ["age"], ["tp"])

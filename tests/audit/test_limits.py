@@ -204,10 +204,10 @@ def test_limits_of_a_change_in_one_row_and_in_none() -> None:
 @pytest.mark.parametrize(("baseline", "size", "fine"), [(0.4, 0.6, True), (0.4, 0.61, False), (0.6, 0.6, True)])
 def test_a_rate_beyond_0_and_1_cannot_be_planned_for(baseline: float, size: float, fine: bool) -> None:
     if fine:
-        assert plan(baseline=baseline, effect=f"diff={size}").difference == size
+        assert plan(rate=baseline, effect=f"diff={size}").difference == size
     else:
         with pytest.raises(InputError, match="does not exist; choose a smaller diff"):
-            plan(baseline=baseline, effect=f"diff={size}")
+            plan(rate=baseline, effect=f"diff={size}")
 
 
 # blocks change no number

@@ -597,7 +597,7 @@ def test_other_comparisons_of_twins_are_as_they_are_named() -> None:
 def test_a_plan_never_asks_for_fewer_people_than_an_audit_does() -> None:
     answer = plan(metric="mean", effect="d=1.2", groups=3)
     assert answer.n_per_group == answer.units_per_group == 20 and answer.reason.startswith("20 people in each of 3")
-    many = plan(baseline=0.9, effect="diff=.1", rows_per_unit=50)
+    many = plan(rate=0.9, effect="diff=.1", rows_per_unit=50)
     assert many.units_per_group == 20 and many.n_per_group == 1000
     assert many.reason.startswith("20 people with 1,000 rows in each")
 

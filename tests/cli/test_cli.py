@@ -19,6 +19,13 @@ def command(*arguments: object) -> int:
     return run_command([str(argument) for argument in arguments])
 
 
+def test_people_render_prints_how_and_refuses_to_render(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("people", "render") == 0
+    assert "countenance-people render" in capsys.readouterr().out
+    assert command("people", "render", "--n", 5) == 2
+    assert "countenance-people render" in capsys.readouterr().err
+
+
 def test_import_and_help_load_nothing_heavy() -> None:
     heavy = {"numpy", "scipy", "statsmodels", "pandas", "duckdb", "pyarrow", "plotly", "onnxruntime", "cv2", "torch"}
     script = (
@@ -124,7 +131,7 @@ def test_report_without_a_run_is_refused(tmp_path, capsys) -> None:
 
 
 def test_plan_says_how_many(capsys) -> None:
-    assert command("plan", "--baseline", ".95", "--effect", "h=.2", "--groups", "9", "--cluster-deff", "4") == 0
+    assert command("plan", "--rate", ".95", "--effect", "h=.2", "--groups", "9", "--cluster-deff", "4") == 0
     assert "1,470 rows in each of 9 groups" in capsys.readouterr().out
     assert command("plan", "--effect", "big") == 2
 

@@ -67,7 +67,7 @@ def test_leaderboard(files, tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--metric", "correct"], "name the column(s) with pair= or --pair"),
+        (["--metric", "correct"], "name the column(s) with --pair"),
         (["--metric", "correct", "--pair", "person"], "have the same key (person = 'p0')"),
         (["--pair", "photo"], "name the metrics to compare"),
         (

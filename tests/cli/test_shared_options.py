@@ -26,7 +26,6 @@ PUBLISHED: dict[str, tuple[str, ...]] = {
 OWN_DEFAULTS: dict[str, tuple[str, ...]] = {"--threads": ("mask-fairness train", "bias-bounty time")}
 """Commands with a default of their own for a setting: the protocol's."""
 SEVERAL_MEANINGS: dict[str, str] = {
-    "--baseline": "the rate of a plan, the earlier run of a gate",
     "--out": "what is written differs from command to command",
 }
 """Flags that are no settings and whose value differs between commands of one group."""

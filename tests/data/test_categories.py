@@ -116,7 +116,7 @@ def test_the_user_chooses_by_number_and_by_name(tmp_path):
     [
         ("face", "expected person=ID or face=ID"),
         ("dog=3", "expected person=ID or face=ID"),
-        ("face=7", "names '7', which is no category there; there are 3 car, 18 dog"),
+        ("face=7", "names '7', which is not a category there; there are 3 car, 18 dog"),
         ("face=cat", r"names 'cat' \(did you mean car"),
         ("face=3,person=3", "both a person and a face"),
     ],
@@ -128,7 +128,7 @@ def test_a_choice_that_does_not_fit_is_refused(tmp_path, chosen, message):
 
 def test_a_file_that_names_no_categories_must_be_told(tmp_path):
     path = coco(tmp_path, {}, [(1, BOX)])
-    with pytest.raises(InputError, match=r"category_id 1 is not among the categories; .*--categories person=1"):
+    with pytest.raises(InputError, match=r'category_id 1 is not among the categories; .*categories="person=1"'):
         load_dataset(path)
     assert load_dataset(path, categories="face=1")[0].subjects[0].face_box is not None
 
@@ -161,7 +161,7 @@ def test_masked_and_unmasked_faces_are_faces_and_a_mask_alone_is_an_object(tmp_p
 
 
 def test_a_choice_for_a_dataset_that_is_no_coco_file_is_refused():
-    with pytest.raises(InputError, match="--categories is for COCO files"):
+    with pytest.raises(InputError, match="categories= is for COCO files"):
         load_dataset("people:portraits", categories="face=1")
 
 
@@ -201,4 +201,4 @@ def test_any_choice_is_read_or_refused_in_words(text):
     try:
         assert all(kind in ("person", "face") for kind, _ in parse_categories(text))
     except InputError as error:
-        assert "--categories" in str(error)
+        assert "categories=" in str(error)

@@ -154,7 +154,8 @@ def test_the_command_writes_page_slices_and_an_attribute_known_for_one_half(tmp_
     assert set(made["attr.odd"].to_pylist()) == {"yes", "no", None}
     found = audit(tmp_path / "out" / "with_odd.parquet", ["odd"], ["missed"], adjust="holm")
     assert any("only they are compared" in note for note in found.notes)
-    n = sum(e.n for e in found.groups if e.attribute == "odd" and e.group != "(unknown)")
+    assert {e.group for e in found.groups} == {f.group for f in found.findings} | {"yes"} == {"no", "yes"}
+    n = sum(e.n for e in found.groups if e.attribute == "odd")
     assert n == sum(value is not None for value in made["attr.odd"].to_pylist())
 
 

@@ -233,7 +233,7 @@ def test_regressions_are_paired(made: Made) -> None:
     assert decided(base, "regression", baseline=bad, metric="ok", at_most=0).evidence == "pass", (
         "better is no regression"
     )
-    with pytest.raises(InputError, match="--baseline"):
+    with pytest.raises(InputError, match="baseline="):
         decided(fine, "regression", metric="ok", at_most=0.01)
     with pytest.raises(InputError, match="no rule of the kind regression"):
         decided(fine, "people", baseline=base, at_least=1)

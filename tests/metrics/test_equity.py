@@ -131,7 +131,7 @@ def test_fewer_than_two_in_a_hundred_people_are_few() -> None:
 
 
 def test_the_interval_of_a_measure_holds_the_spreads_that_would_show_it() -> None:
-    from countenance.metrics.equity_measures import ONE, held, log_odds
+    from countenance.metrics.equity_measures import SINGLE, held, log_odds
 
     random = np.random.default_rng(8)
     rates, units = np.array([0.95, 0.9, 0.8]), np.array([80.0, 100.0, 60.0])
@@ -140,7 +140,7 @@ def test_the_interval_of_a_measure_holds_the_spreads_that_would_show_it() -> Non
     assert log_odds(rates, units) == pytest.approx(odds)
     noise = random.normal(0, [0.3, 0.25, 0.3], (1000, 3))
     observed = float(rates.std())
-    low, high = held(ONE[0], rates, units, noise, observed, 0.05, 1)
+    low, high = held(SINGLE[0], rates, units, noise, observed, 0.05, 1)
     weights = 1 / noise.var(axis=0)
     pooled = (odds * weights).sum() / weights.sum()
 
@@ -179,7 +179,7 @@ def test_the_noise_of_rates_is_at_least_that_of_their_trials() -> None:
 
 
 def test_measures_of_many_rates_at_once_are_those_of_the_pure_functions() -> None:
-    from countenance.metrics.equity_measures import BOTH, ERRORS, ONE
+    from countenance.metrics.equity_measures import BOTH, ERRORS, SINGLE
 
     random = np.random.default_rng(10)
     joined = random.uniform(0.05, 0.9, (5, 6))
@@ -188,9 +188,9 @@ def test_measures_of_many_rates_at_once_are_those_of_the_pure_functions() -> Non
         assert measure.of(joined) == pytest.approx(expected)
         pure = getattr(equity, measure.name)
         assert expected == pytest.approx([pure(row[:3], row[3:], 0.5) for row in joined])
-    for measure in (*ERRORS, *ONE):
+    for measure in (*ERRORS, *SINGLE):
         expected = [np.min(measure.checked(row)) for row in joined]
         assert measure.of(joined) == pytest.approx(expected), measure.name
-    for measure in (*BOTH, *ERRORS, *ONE):
+    for measure in (*BOTH, *ERRORS, *SINGLE):
         values = measure.of(joined)
         assert [measure.back(float(v)) for v in measure.unfair(values)] == pytest.approx(values.tolist())

@@ -11,7 +11,7 @@ from countenance.metrics import equity
 from countenance.metrics.equity_measures import (
     BOTH,
     ERRORS,
-    ONE,
+    SINGLE,
     GroupRates,
     held,
     log_odds,
@@ -23,7 +23,7 @@ from countenance.metrics.pairs.equity import AcceptedPairs, WithinGroups
 from countenance.metrics.pairs.genuine import Genuine
 from countenance.metrics.pairs.groups import Groups
 
-MEASURES = [*ONE, *ERRORS, *BOTH]
+MEASURES = [*SINGLE, *ERRORS, *BOTH]
 NOBODY = Genuine(np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32), 0)
 
 

@@ -99,6 +99,11 @@ def test_a_model_of_a_worker_edits_its_own_pictures(tmp_path, expected, model, m
     assert overlaps(run) == expected and run.manifest.failed == 0
 
 
+def test_the_first_picture_of_a_timed_model_is_answered_as_it_is(tmp_path, expected):
+    run = evaluate(Editing(), "face_localization", small_dataset(24), out=tmp_path / "run", timed=True)
+    assert overlaps(run) == expected and run.manifest.failed == 0
+
+
 def test_every_pass_of_a_timing_sees_the_pictures(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     monkeypatch.syspath_prepend(str(Path(__file__).parent))

@@ -1,6 +1,7 @@
 """Each kind of wrong input has its class, so that a program can tell a missing picture from a damaged run."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,79 @@ def test_a_reader_that_fails_is_wrong_input(tmp_path, monkeypatch, capsys):
 def test_where_a_person_is_may_be_given_in_any_form():
     person = ct.Subject("ann", face_box=(10, 10, 40, 50), keypoints=[[1, 2, 2]] * 17)
     assert person.face_box.tolist() == [10, 10, 40, 50] and person.keypoints.shape == (17, 3)
+
+
+COMMANDS_ALONE = ("view/", "data/settings_file.py")
+"""The viewer and configuration files are started and read by commands, never from Python."""
+
+
+def literal_texts(node: ast.AST) -> list[str]:
+    """The texts that a statement spells out."""
+    return [part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+
+
+def test_errors_of_the_library_name_arguments_and_no_flags():
+    """A whole command in backquotes is no flag: it says what to type."""
+    stray = []
+    for path in SOURCE.rglob("*.py"):
+        place = path.relative_to(SOURCE).as_posix()
+        if place.startswith(("cli/", *COMMANDS_ALONE)):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            problem = isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("add", "add_whole")
+            if isinstance(node, ast.Raise) or problem:
+                text = re.sub(r"`[^`]*(`|$)", "", " ".join(literal_texts(node)))
+                if re.search(r"(?<![\w-])--[a-z]", text):
+                    stray.append(f"{place}:{node.lineno}")
+    assert stray == []
+
+
+@pytest.mark.parametrize(
+    ("words", "call", "argument", "flag"),
+    [
+        (
+            ["data", "show", "pictures"],
+            lambda: ct.load_dataset("pictures"),
+            'name the table: labels="my.csv"',
+            "name the table: --labels my.csv",
+        ),
+        (
+            ["data", "show", "pictures", "--labels", "my.csv", "--columns", "file:name"],
+            lambda: ct.load_dataset("pictures", labels="my.csv", columns="file:name"),
+            "columns='file:name': expected ROLE=COLUMN",
+            "--columns 'file:name': expected ROLE=COLUMN",
+        ),
+        (
+            ["data", "show", "pictures", "--labels", "my.csv", "--columns", "file=odd"],
+            lambda: ct.load_dataset("pictures", labels="my.csv", columns="file=odd"),
+            "columns= names 'odd'",
+            "--columns names 'odd'",
+        ),
+        (
+            ["audit", "my.csv", "--truth", "y"],
+            lambda: ct.audit("my.csv", truth="y"),
+            "name the column of predictions: pred=",
+            "name the column of predictions: --pred",
+        ),
+        (
+            ["run", "face_localization", "--model", "predictions:my.csv.odd", "--data", "people", "--out", "never"],
+            lambda: ct.evaluate("predictions:my.csv.odd", "face_localization", "people", limit=1),
+            'settings={"format": "module:attr"}',
+            "--setting format=module:attr",
+        ),
+    ],
+)
+def test_an_error_speaks_its_reader_s_language(words, call, argument, flag, tmp_path, monkeypatch, capsys):
+    from PIL import Image
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("pictures/a.png", "pictures/b.png"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (8, 8)).save(name)
+    Path("my.csv").write_text("name,y\na.png,1\nb.png,0\n")
+    Path("my.csv.odd").write_text("odd")
+    with pytest.raises(ct.InputError) as error:
+        call()
+    assert argument in str(error.value) and "--" not in str(error.value)
+    assert command(words) == 2
+    assert flag in capsys.readouterr().err

@@ -94,3 +94,9 @@ def test_a_file_that_fails_is_named_with_its_error(folder):
     (folder / "bad.py").write_text("1 / 0\n")
     with pytest.raises(InputError, match=r"importing .*bad\.py failed \(ZeroDivisionError"):
         ct.load_dataset(f"{folder}/bad.py:load")
+
+
+def test_a_former_public_name_is_read_and_warns():
+    with pytest.warns(DeprecationWarning, match=r"ct.Wanted is now called ct.PredictionRequest"):
+        former = ct.Wanted
+    assert former is ct.PredictionRequest and "Wanted" not in ct.__all__

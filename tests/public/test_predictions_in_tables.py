@@ -123,13 +123,34 @@ def test_classes_scores_and_gaps() -> None:
     ("truth", "pred", "problem"),
     [
         (["hired", "not"], ["hired", "hired"], "say which of them is the positive class: --positive hired"),
-        ([1.5, 2.5], [1.0, "many"], "cell is no number|positive class"),
+        ([1.5, 2.5], [1.0, "many"], "cell is not a number|positive class"),
         ([1, 0], None, "name the column of predictions: --pred"),
     ],
 )
 def test_what_is_ambiguous_is_asked_for(truth: list[object], pred: list[object] | None, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         prediction_columns(truth, pred)
+
+
+def test_commas_between_thousands_are_read_where_something_shows_them_else_asked_for() -> None:
+    with pytest.raises(InputError, match=r"truth: '3,096' may be 3\.096 or 3,096; write numbers with a point"):
+        prediction_columns(["3,096", "2,100"], ["3,000", "2,200"])
+    shown = prediction_columns(["3,096", "2,100"], ["3,000.50", "1,234,567"])
+    assert shown.columns["bias"].tolist() == [3000.5 - 3096, 1234567 - 2100]
+    assert prediction_columns(["3,096", "2,1"], ["3,0", "2,2"]).columns["bias"].tolist() == pytest.approx([-0.096, 0.1])
+
+
+def test_classes_that_differ_in_capitals_are_the_same_class() -> None:
+    rates = prediction_columns(["hired", "rejected", "hired"], ["Hired", "HIRED", "Rejected "], positive="Hired")
+    assert rates.columns["true_positive_rate"].tolist()[::2] == [1.0, 0.0]
+    assert rates.columns["false_positive_rate"].tolist()[1] == 1.0
+    animals = prediction_columns(["cat", "dog", "owl"], ["Cat", "DOG", "cat"])
+    assert animals.columns["accuracy"].tolist() == [1.0, 1.0, 0.0]
+
+
+def test_a_stray_word_among_predictions_is_named_with_its_row() -> None:
+    with pytest.raises(InputError, match=r"1 cell is none of the words of the others, Yes, No \(row 3: 'maybe'\)"):
+        prediction_columns([1, 0, 1], ["Yes", "No", "maybe"])
 
 
 def test_the_command_reads_a_table_as_a_spreadsheet_saved_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from countenance.answers import Boxes, Keypoints, Masks
-from countenance.answers.formats import Wanted, read_predictions
+from countenance.answers.formats import PredictionRequest, read_predictions
 from countenance.answers.formats.coco import write_coco_results
 from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
@@ -107,7 +107,7 @@ def test_coco_results_of_a_run_can_be_evaluated_again(run: Run, tmp_path: Path) 
     assert "CC0" in (tmp_path / "results.json.licences.json").read_text()
     answers = run.answers()
     names = ImageNames(list(answers), {})
-    found = read_predictions(out, Wanted(Boxes, names, {}))
+    found = read_predictions(out, PredictionRequest(Boxes, names, {}))
     for name, answer in answers.items():
         if len(answer):
             read = found.by_id[name].xyxy
@@ -120,7 +120,9 @@ def test_masks_and_keypoints_survive_coco_results(tmp_path: Path) -> None:
     points = Keypoints(np.arange(51.0).reshape(1, 17, 3), [0.25])
     for answer in (mask, points):
         write_coco_results(tmp_path / "r.json", [("a", answer)])
-        read = read_predictions(tmp_path / "r.json", Wanted(type(answer), ImageNames(["a"], {}), {})).by_id["a"]
+        read = read_predictions(tmp_path / "r.json", PredictionRequest(type(answer), ImageNames(["a"], {}), {})).by_id[
+            "a"
+        ]
         assert read.to_row() == answer.to_row()
 
 

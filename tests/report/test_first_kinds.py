@@ -43,7 +43,7 @@ class Blind(DiscDetector):
     name = "blind"
 
     def __call__(self, images: Sequence[np.ndarray]) -> list[Any]:
-        return [self._one(image, 255) for image in images]
+        return [self._brightest(image, 255) for image in images]
 
 
 @pytest.fixture(scope="module")

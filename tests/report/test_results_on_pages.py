@@ -5,6 +5,7 @@ import pytest
 
 from countenance.cli.app import run as run_command
 from countenance.report.draw.svg import panel
+from countenance.report.names import Names
 from countenance.report.results import result_sections
 from countenance.tasks import Curve, Matrix, Number, Table
 from countenance.tasks.results import Axis, Line
@@ -32,7 +33,8 @@ def test_every_type_of_result_is_drawn():
                 attribute="g",
             ),
             Table(name="Counts", columns=["group", "n"], rows=[["a", 1234], [None, float("nan")]]),
-        ]
+        ],
+        Names([], {}, 1),
     )
     [table] = found.by_group
     assert [row[0] for row in table.rows] == ["Monk 1 (lightest)", "<b>"]
@@ -44,6 +46,20 @@ def test_every_type_of_result_is_drawn():
     assert [cell.step for cell in grid.rows[0][1]] == [8, 0] and grid.rows[1][1][1].step is None
     [sheet] = found.sheets
     assert sheet.rows == [["a", "1,234"], ["–", "–"]]
+
+
+def test_a_table_names_attributes_and_groups_in_words():
+    table = Table(
+        name="equity within groups: skin_tone",
+        columns=["by", "group"],
+        rows=[["skin_tone × age", "monk_10 × [18, 30)"], ["hat", "no"]],
+        note="fewer than 20 people: monk_10, [18, 30); see --by skin_tone.x",
+    )
+    names = Names(["skin_tone", "age", "hat"], {"skin_tone": ["monk_10"], "age": ["[18, 30)"], "hat": ["no"]}, 2)
+    [sheet] = result_sections([table], names).sheets
+    assert sheet.title == "equity within groups: skin tone"
+    assert sheet.rows == [["skin tone × age", "Monk 10 (darkest) × 18–29"], ["hat", "no"]]
+    assert sheet.about.startswith("Fewer than 20 people: Monk 10 (darkest), 18–29;")
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def test_a_model_that_always_fails_here_stops_after_two_batches_in_one_line(tmp_
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_same_in_worker_processes(tmp_path, discs, workers):
-    with pytest.raises(InputError, match=r"images all failed; .*a score of 1.5.*--max-failures 1 goes on") as caught:
+    with pytest.raises(InputError, match=r"images all failed; .*a score of 1.5.*max_failures=1 continues") as caught:
         evaluate("fakes:large_scores", TASK, discs, out=tmp_path / "run", workers=workers, batch=4)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run" / "scores.parquet").exists()

@@ -49,7 +49,7 @@ FAILED = {
     "objects": "not 'object'",
     "complex_numbers": "complex numbers, expected real ones",
     "words": "could not convert string to float",
-    "labels": r"the word '\x1b[2J\x07\ud800', which is no text",
+    "labels": r"the word '\x1b[2J\x07\ud800', which is not text",
     "too_deep": "expected N × 4",
     "cyclic": "",
     "lying_length": "",
@@ -127,9 +127,9 @@ def test_a_prediction_is_kept_whatever_the_model_does_with_its_array() -> None:
         (TASK, {"boxes": [[0, 0, 1, 1]], "scores": np.array([1j])}, "complex numbers"),
         ("face_verification", np.array([1j, 2]), "complex numbers"),
         ("age_estimation", np.array([1j]), "complex numbers"),
-        (TASK, {"boxes": [[0, 0, 1, 1]], "labels": ["a\ud800"]}, r"the word 'a\\ud800', which is no text"),
-        ("attributes", {"gender": "\ud800"}, "which is no text"),
-        ("body_parts_detection", [{"\ud800": 0.5}], "which is no text"),
+        (TASK, {"boxes": [[0, 0, 1, 1]], "labels": ["a\ud800"]}, r"the word 'a\\ud800', which is not text"),
+        ("attributes", {"gender": "\ud800"}, "which is not text"),
+        ("body_parts_detection", [{"\ud800": 0.5}], "which is not text"),
     ],
 )
 def test_numbers_that_are_not_real_and_words_that_are_no_text_are_refused(task: str, raw: object, reason: str) -> None:

@@ -106,13 +106,13 @@ def test_cards_that_are_not_there_and_no_process_at_all_are_refused(tmp_path, mo
     assert how.device() == "cuda" and How(Cache(tmp_path)).device() == "cpu"
     for there, said in ((0, "no graphics card"), (1, "1 graphics card;")):
         monkeypatch.setattr(image_jobs, "graphics_cards", lambda there=there: there)
-        with pytest.raises(InputError, match=f"--gpus {there}: this machine has {said}"):
+        with pytest.raises(InputError, match=f"gpus={there}: this machine has {said}"):
             check(how)
     monkeypatch.setattr(image_jobs, "graphics_cards", lambda: 2)
     check(how, MODEL)
     with pytest.raises(InputError, match="no model 'nobody'"):
         check(how, ModelSpec("nobody"))
-    with pytest.raises(InputError, match="--parallel is 0, expected 1 or more"):
+    with pytest.raises(InputError, match="parallel is 0, expected 1 or more"):
         run_jobs(STEP, MODEL, [], How(Cache(tmp_path), parallel=0))
 
 

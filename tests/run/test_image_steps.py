@@ -103,6 +103,6 @@ def test_work_is_shared_and_cards_are_dealt(tmp_path: Path, step: str, monkeypat
     given.clear()
     run_jobs(ImageStep("means", step), SPEC, [*jobs, ImageJob(picture(tmp_path, "new.png", 3))], how)
     assert given == {}  # one image is done here
-    with pytest.raises(InputError, match="--parallel is 0, expected 1 or more"):
+    with pytest.raises(InputError, match="parallel is 0, expected 1 or more"):
         run_jobs(ImageStep("means", step), SPEC, jobs, How(Cache(tmp_path), parallel=0))
     assert How(Cache(tmp_path)).device() == "cpu" and how.device() == "cuda" and How(Cache(tmp_path)).parallel == 1

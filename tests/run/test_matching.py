@@ -42,7 +42,7 @@ def test_who_fits_whom(finds, task, fits):
     if fits:
         refuse_mismatch(card, load_task(task))
     else:
-        with pytest.raises(InputError, match=f"mine finds .*, and {task} evaluates .*--allow-mismatch"):
+        with pytest.raises(InputError, match=f"mine finds .*, and {task} evaluates .*allow_mismatch=True"):
             refuse_mismatch(card, load_task(task))
 
 

@@ -201,7 +201,7 @@ def test_a_worker_on_a_gpu_fills_batches_up(device: str, batch: int) -> None:
 
 
 def test_gpu_decoding_is_refused_where_it_cannot_be_had(pictures: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--decode gpu needs"):
+    with pytest.raises(InputError, match='decode="gpu" needs'):
         evaluate("fakes:TorchDiscs", "face_localization", pictures, out=tmp_path / "run", decode="gpu")
     with pytest.raises(InputError, match="decode is 'fast', expected 'exact' or 'gpu'"):
         evaluate("fakes:TorchDiscs", "face_localization", pictures, out=tmp_path / "run", decode="fast")

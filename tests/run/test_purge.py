@@ -337,7 +337,7 @@ def test_what_is_not_ours_is_named_and_left(tmp_path: Path, data: Path, capsys: 
         assert f"left     {run.path}/{name} (not ours" in said and f"changes  {run.path}/{name}" not in said
     assert command(["purge", run.place, "--subjects", str(tmp_path / "gone.txt")]) == 0
     said = capsys.readouterr().out
-    assert f"left     {run.path}/notes.txt (not ours; look whether it shows somebody)" in said
+    assert f"left     {run.path}/notes.txt (not ours; check whether it shows somebody)" in said
     assert tree(run.path / "inner") | {"notes.txt": (run.path / "notes.txt").read_bytes()} == left
     for name in (".notes.part", "shards/notes.json", "work/mine.state", "shards/notes.txt"):
         assert (run.path / name).read_text() == "mine"
@@ -394,7 +394,7 @@ def test_a_resume_elsewhere_asks_who_left(tmp_path: Path, data: Path) -> None:
         again(run.path)
     with pytest.raises(InputError, match="in 2 of the 4 images that were withdrawn; name all who left"):
         again(run.path, withdrawn=["id0003"])
-    with pytest.raises(InputError, match="somebody of --withdrawn is still in this run"):
+    with pytest.raises(InputError, match="people on the list of withdrawn= are still in this run"):
         again(run.path, withdrawn=["id0003", "id0005", "id0020"])
     assert tree(run.path) == before, "nobody was evaluated"
     (tmp_path / "gone.txt").write_text("id0003\nid0005\n")

@@ -633,11 +633,11 @@ def test_what_goes_wrong_in_an_actor_is_told_in_words(actor: Any) -> None:
 
         return work
 
-    assert actor._told(lambda: None) == {} and actor._told(lambda: {"a": 1}) == {"a": 1}
-    assert actor._told(raising(InputError("w" * 400))) == {"refused": "w" * 300}
-    assert actor._told(raising(OSError(28, "No space left", "/disk"))) == {"trouble": "/disk: No space left"}
-    assert actor._told(raising(OSError("odd"))) == {"trouble": "a node: odd"}
-    broken = actor._told(raising(KeyError("k" * 4000)))["broken"]
+    assert actor._receipt(lambda: None) == {} and actor._receipt(lambda: {"a": 1}) == {"a": 1}
+    assert actor._receipt(raising(InputError("w" * 400))) == {"refused": "w" * 300}
+    assert actor._receipt(raising(OSError(28, "No space left", "/disk"))) == {"trouble": "/disk: No space left"}
+    assert actor._receipt(raising(OSError("odd"))) == {"trouble": "a node: odd"}
+    broken = actor._receipt(raising(KeyError("k" * 4000)))["broken"]
     assert len(broken) == 3000 and broken.endswith("k'\n")
     assert actor.software()["python"].count(".") == 1 and set(actor.software()) >= {"countenance", "numpy", "pyarrow"}
 

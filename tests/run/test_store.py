@@ -224,7 +224,7 @@ def test_a_run_says_how_fast_it_was_and_goes_on_where_it_stopped(tmp_path: Path)
     made.store.forget_shard(1)
     again, told = an_evaluation(tmp_path)
     again.run()
-    assert any("going on; 4 of 6 images are done" in line for line in told)
+    assert any("resuming; 4 of 6 images are done" in line for line in told)
 
 
 def test_images_of_an_earlier_attempt_count_as_answered(tmp_path: Path) -> None:

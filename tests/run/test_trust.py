@@ -69,7 +69,7 @@ def test_reports_cards_and_exports_need_no_code(own: Run, tmp_path: Path, monkey
     task = Run(own.path).task()
     assert task is not None and (task.name, task.question) == ("mine", "is mine found?")
     assert [metric.name for metric in task.metrics] == [record.name for record in own.manifest.metrics or ()]
-    with pytest.raises(InputError, match="--trust-code"):
+    with pytest.raises(InputError, match="trust_code=True"):
         task.score(None, None)
 
 
@@ -90,7 +90,7 @@ def test_the_code_of_a_foreign_run_is_imported_only_when_that_is_asked_for(
     shutil.copytree(own.path, tmp_path / "third")
     assert command(["purge", own.place, "--subjects", str(names)]) == 0
     assert not (tmp_path / "imported").exists()
-    assert "--trust-code imports it, if you know what it does" in Run(own.path).manifest.notes[-1]
+    assert "trust_code=True imports it, if you know what it does" in Run(own.path).manifest.notes[-1]
     monkeypatch.chdir(tmp_path / "code")
     data = ["--data", f"discs={tmp_path / 'set'}"]
     assert command(["purge", str(tmp_path / "copy"), "--subjects", str(names), "--trust-code", *data]) == 0

@@ -7,7 +7,7 @@ import pytest
 from tests.run.recorded import record
 
 import countenance as ct
-from countenance.answers.formats import Wanted, read_predictions
+from countenance.answers.formats import PredictionRequest, read_predictions
 from countenance.auditing.settings import AuditSettings
 from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
@@ -83,7 +83,7 @@ def test_models_that_cannot_be_meant_are_refused(model, settings, said):
 def test_the_index_of_a_table_may_name_the_images():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"image": ["1"], "age": [30.0]}).set_index("image")
-    wanted = Wanted(ct.Age, ImageNames(["1.png"]))
+    wanted = PredictionRequest(ct.Age, ImageNames(["1.png"]))
     assert read_predictions(frame, wanted).by_id["1.png"].years == 30
 
 

@@ -382,7 +382,7 @@ def test_words_that_the_dataset_never_uses_are_counted():
 def test_a_name_that_nobody_has_is_refused_with_those_there_are():
     for n, end in ((12, "a11)"), (13, "a11, …)")):
         sample = scene("s", ct.Subject("0", "p", attributes={f"a{k:02d}": "x" for k in range(n)}))
-        with pytest.raises(ValueError, match="which is no attribute of the people") as caught:
+        with pytest.raises(ValueError, match="which is not an attribute of the people") as caught:
             ATTRIBUTES.check({"smile": "yes"}, sample, Context.of([sample]))
         assert end in str(caught.value)
     with pytest.raises(ValueError, match="names 'a01' twice"):

@@ -18,6 +18,7 @@ from countenance_people.labels import CODE, FACE_PARTS
 from countenance_people.light import Lamp, emitters, rig
 from countenance_people.mesh import Array, clip, srgb_to_linear, triangulate, vertex_normals
 from countenance_people.scene import bitmap, cast, make_mesh, principled, rgb
+from countenance_people.shape import BODY_PARTS
 from countenance_people.spec import PictureSpec
 from countenance_people.studio import FIXED_LIGHT, OVERSAMPLING, Picture, Quality, larger, photograph, sample_row, trace
 from countenance_people.truth import encode, luminance, mask_box
@@ -149,10 +150,12 @@ def _carry(
     height, width = live.image.shape[:2]
     column, row = (np.clip((uv[:, k] * size).astype(int), 0, size - 1) for k, size in ((0, width), (1, height)))
     assert live.maps is not None
-    label, person = (np.zeros(camera.width * camera.height, np.uint8) for _ in range(2))
+    label, person, body_part = (np.zeros(camera.width * camera.height, np.uint8) for _ in range(3))
     label[on], person[on] = live.maps.label[row, column], live.maps.person[row, column]
+    body_part[on] = live.maps.body_part[row, column]
     shape = (camera.height, camera.width)
     mine = person.reshape(shape) > 0
+    pixels = np.bincount(body_part[person > 0], minlength=len(BODY_PARTS))
     shown = np.where(label == CODE["teeth"], CODE["mouth"], label).reshape(shape)
 
     def carried(flat_points: list[float], step: int) -> list[float]:
@@ -171,6 +174,8 @@ def _carry(
     low, high = corners.min(0), corners.max(0)
     limit = np.array([camera.width, camera.height])
     box = [round(float(v), 2) for v in (*np.clip(low, 0, limit), *np.clip(high, 0, limit))]
+    eyes = np.array(old["landmarks"]).reshape(-1, 2)[:2].mean(0) / [width, height]
+    (shown_eyes,) = _at(surface, eyes[:1], eyes[1:])
     return {
         **old,
         "sample": spec.sample,
@@ -185,6 +190,9 @@ def _carry(
             for name in FACE_PARTS
             if (mine & (shown == CODE[name])).any()
         ],
+        "body_parts": [name for name, count in zip(BODY_PARTS, pixels, strict=True) if count],
+        "body_part_pixels": [int(count) for count in pixels if count],
+        "distance": round(float(np.linalg.norm(shown_eyes - camera.origin)), 3),
         "face_size": round(box[3] - box[1], 2),
         "face_luminance": luminance(picture, mine & np.isin(shown, finish.FACE)),
     }

@@ -278,14 +278,14 @@ def _pose(person: Person) -> dict[str, list[tuple[str, float]]]:
     return turns
 
 
-def pose_body(template: Template, person: Person, years: float | None = None) -> Body:
-    """Run the body model; `years` replaces the identity's age (a twin is framed as its base is)."""
+def pose_body(template: Template, person: Person) -> Body:
+    """Run the body model."""
     _, torch = load_anny()
     identity = person.identity
-    phenotype = {**identity.phenotype, "age": model_age(identity.years if years is None else years)}
+    phenotype = {**identity.phenotype, "age": model_age(identity.years)}
     face = dict(identity.face_shape)
     # The age axis alone leaves the very old too smooth.
-    face["head-age-incr"] = 0.7 * ageing(identity.years if years is None else years)
+    face["head-age-incr"] = 0.7 * ageing(identity.years)
     pose = torch.eye(4)[None, None].repeat(1, template.model.bone_count, 1, 1)
     for bone, turns in _pose(person).items():
         pose[0, template.bones.index(bone)] = _rotation(torch, turns)

@@ -74,7 +74,7 @@ class Person:
     posture: str = "portrait"
     full_body: bool = False
     place: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    frame_years: float | None = None
+    framing: Identity | None = None  # whose head the camera frames, where it is not this one's
     role: str | None = None
 
 
@@ -122,8 +122,13 @@ def from_dict(plan: dict[str, Any]) -> PictureSpec:
     """The inverse of `PictureSpec.to_dict`."""
     persons = []
     for person in plan["persons"]:
-        place = tuple(person["place"])
-        persons.append(Person(**{**person, "identity": Identity(**person["identity"]), "place": place}))
+        framing = person["framing"]
+        parts = {
+            "identity": Identity(**person["identity"]),
+            "framing": None if framing is None else Identity(**framing),
+            "place": tuple(person["place"]),
+        }
+        persons.append(Person(**{**person, **parts}))
     return PictureSpec(**{**plan, "persons": tuple(persons), "shot": Shot(**plan["shot"])})
 
 

@@ -89,9 +89,9 @@ def arrange(spec: PictureSpec) -> tuple[list[Body], Camera]:
     if spec.part not in WIDE:
         bodies = [_seat(body) for body in bodies]
         person, framed = spec.persons[0], bodies[0]
-        if person.frame_years is not None and person.frame_years != person.identity.years:
-            framed = _seat(pose_body(template, person, person.frame_years))
-        # The resting head has no expression, so a smiling twin shares its base's camera to the last digit.
+        if person.framing is not None and person.framing != person.identity:
+            framed = pose_body(template, replace(person, identity=person.framing))
+        # Every twin shares its base's camera to the last digit: the base's head frames it, at rest, without expression.
         head = framed.rest[:BODY_VERTICES][template.canonical[:BODY_VERTICES, 2] > 0.6]
         height = float(np.ptp(head[:, 2]))
         centre, drop = np.array([0.0, 0.0, -0.10 * height]), 0.10 * height * shot.zoom / 1.8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +18,20 @@ from countenance_people.shape import BODY_PARTS
 from countenance_people.spec import Person, PictureSpec
 
 # How deep under the surface a keypoint may lie and still count as seen: joints sit inside the limb.
-DEPTH = np.array([0.035] * 3 + [0.03] * 2 + [0.12] * 12)
 DEPTH_33 = np.array(
     [0.035] * 7 + [0.03] * 2 + [0.02] * 2 + [0.12] * 6 + [0.05] * 6 + [0.16] * 2 + [0.12] * 4 + [0.06] * 4
 )
+COCO = (0, 2, 5, 7, 8, 11, 12, 13, 14, 15, 16, 23, 24, 25, 26, 27, 28)
+"""The 17 points of COCO among the 33; the eyes are pupils there and lie beside the points of COCO."""
+DEPTH = DEPTH_33[list(COCO)]
+# What hides a point of the face that lies under it, by point of the 33. A mask, a lens or hair before a point is nearer
+# to it than the depth at which it may lie, so the picture's labels decide.
+NOSE_AND_MOUTH, EYES, EARS = (0, 9, 10), range(1, 7), (7, 8)
+HIDING = {
+    **dict.fromkeys(NOSE_AND_MOUTH, ("face_mask", "hat", "hair")),
+    **dict.fromkeys(EYES, ("eye_g", "face_mask", "hat", "hair")),
+    **dict.fromkeys(EARS, ("hat", "hair")),
+}
 FRONTAL = 15.0
 FACE = tuple(CODE[name] for name in ("skin", "nose", "u_lip", "l_lip", "l_eye", "r_eye", "l_brow", "r_brow", "mouth"))
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
@@ -99,8 +110,29 @@ def keypoints(scene: Any, figure: Figure, points: Array, slack: Array, camera: C
     seen = (hits.shape >= 0) & (hits.distance >= distance - slack)
     inside = (place >= 0).all(1) & (place[:, 0] < camera.width) & (place[:, 1] < camera.height)
     flat: list[float] = []
+    # Rounded, a point on the last row or column stays in the picture.
+    place = np.minimum(np.round(place, 2), np.array([camera.width, camera.height]) - 0.01)
     for (x, y), visible, within in zip(place, seen, inside, strict=True):
         flat += [round(float(x), 2), round(float(y), 2), 2.0 if visible else 1.0] if within else [0.0, 0.0, 0.0]
+    return flat
+
+
+def hidden_under(points: list[float], numbers: Sequence[int], label: Array, dark: bool) -> list[float]:
+    """The keypoints x, y, v with those hidden (1) that lie under a mask, a dark lens, a hat or hair.
+
+    `numbers` are the points' numbers among the 33, `label` is the person's label map; most of the nine pixels around a
+    point decide. A frame of clear glasses (not `dark`) hides nothing.
+    """
+    flat = list(points)
+    for place, number in enumerate(numbers):
+        x, y, seen = points[3 * place : 3 * place + 3]
+        names = [name for name in HIDING.get(number, ()) if dark or name != "eye_g"]
+        if seen < 2 or not names:
+            continue
+        row, column = int(y), int(x)
+        around = label[max(row - 1, 0) : row + 2, max(column - 1, 0) : column + 2]
+        if np.isin(around, [CODE[name] for name in names]).mean() > 0.5:
+            flat[3 * place + 2] = 1.0
     return flat
 
 
@@ -143,6 +175,9 @@ def describe(
         label = no_mouth_outside(label, box)
         yaw, pitch, roll = head_angles(figure.head_rotation, camera, figure.eye_middle)
         head = mine & np.isin(label, (*FACE, CODE["hair"], CODE["hat"]))
+        own, dark = np.where(mine, label, 0), person.glasses == "sunglasses"
+        coco = keypoints(scene, figure, figure.keypoints, DEPTH, camera)
+        every = keypoints(scene, figure, figure.keypoints_33, DEPTH_33, camera)
         rows.append(
             {
                 "sample": spec.sample,
@@ -150,8 +185,8 @@ def describe(
                 "identity": person.identity.name,
                 "face_box": box,
                 "person_box": mask_box(mine),
-                "keypoints": keypoints(scene, figure, figure.keypoints, DEPTH, camera),
-                "keypoints_33": keypoints(scene, figure, figure.keypoints_33, DEPTH_33, camera),
+                "keypoints": hidden_under(coco, COCO, own, dark),
+                "keypoints_33": hidden_under(every, range(33), own, dark),
                 "landmarks": [round(float(v), 2) for v in camera.project(figure.landmarks).ravel()],
                 "mask": encode(mine),
                 "face_parts": [

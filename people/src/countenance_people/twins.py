@@ -55,7 +55,7 @@ def base_of(seed: int, index: int) -> PictureSpec:
         rng,
         expression="neutral" if index // 20 % 2 else "smile",
         yaw=float(rng.uniform(-9, 9)),
-        frame_years=identity.years,
+        framing=identity,
     )
     return PictureSpec(
         sample=f"twins/t{index:03d}_base",

@@ -1,7 +1,7 @@
 """What all answers share: each type has its stored form and says what is wrong with an answer.
 
 Every type has `to_row()` (plain values for a table), `from_row()` and `problem(width, height)`, which says what
-is wrong with an answer in one phrase, or None. Shapes are checked by the types, meaning by the task.
+is wrong with an answer in one phrase, or None. The types check shapes, the task checks the meaning.
 """
 
 from collections.abc import Iterable, Mapping
@@ -51,7 +51,7 @@ def no_text(words: Iterable[str]) -> str | None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            return f"the word {word!a}, which is no text"
+            return f"the word {word!a}, which is not text"
     return None
 
 

@@ -116,8 +116,8 @@ class Identifications(Answer):
     Boxes are left, top, width, height: the numbers of the file, since x + w - x is not always w. Identities of the
     first box come first in the flat arrays `identity` and `similarity`; `count` says how many each box has.
 
-    >>> one = Identifications([[0, 0, 4, 4]], [0.9], [2], [17, 4], [0.8, 0.3])
-    >>> one.xyxy.tolist(), one.identity.tolist()
+    >>> answer = Identifications([[0, 0, 4, 4]], [0.9], [2], [17, 4], [0.8, 0.3])
+    >>> answer.xyxy.tolist(), answer.identity.tolist()
     ([[0.0, 0.0, 4.0, 4.0]], [17, 4])
     """
 

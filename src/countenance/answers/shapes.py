@@ -99,7 +99,7 @@ class LabelMap(Answer):
     """A class for every pixel, as a height × width array of small integers.
 
     >>> LabelMap(np.zeros((4, 6), dtype=np.uint8)).problem(width=4, height=4)
-    'a label map of (6, 4), the image is 4×4'
+    'a label map of 6×4, the image is 4×4; scale it to the image without mixing labels (nearest neighbour)'
     """
 
     classes: NDArray[np.uint8]
@@ -117,7 +117,9 @@ class LabelMap(Answer):
 
     def problem(self, width: int, height: int) -> str | None:
         if self.classes.shape != (height, width):
-            return f"a label map of {self.classes.shape[::-1]}, the image is {width}×{height}"
+            size = f"{self.classes.shape[1]}×{self.classes.shape[0]}"
+            remedy = "scale it to the image without mixing labels (nearest neighbour)"
+            return f"a label map of {size}, the image is {width}×{height}; {remedy}"
         return None
 
 

@@ -91,7 +91,7 @@ class Embedding(Answer):
 
     def problem(self, width: int, height: int) -> str | None:
         if self.vector is not None and (self.vector.ndim != 1 or not np.isfinite(self.vector).all()):
-            return "an embedding that is no vector of finite numbers"
+            return "an embedding that is not a vector of finite numbers"
         return None
 
 
@@ -112,7 +112,7 @@ class Age(Answer):
         shares = np.asarray(probabilities, dtype=np.float64)
         total = shares.sum()
         if shares.ndim != 1 or not np.isfinite(shares).all() or (shares < 0).any() or abs(total - 1) > 1e-3:
-            raise ValueError("a distribution over years that is no list of probabilities with the sum 1")
+            raise ValueError("a distribution over years that is not a list of probabilities with the sum 1")
         return cls(float(shares @ np.arange(len(shares)) / total), shares)
 
     def to_row(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ class Choice:
     column: str
     cuts: tuple[float, ...] = ()
     quantiles: int = 0
+    asked_as: str = field(default="", compare=False)
+    """The name that was used for it where that is another: `age` for groups of ages."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def _every(known: list[str], source: Source, in_pairs: list[dict[str, str]]) -> 
         reasons = "; ".join(f"{entry['attribute']}: {entry['why']}" for entry in left) or "there is no such column"
         raise NothingToCompare(
             f"{source.label}: no attribute to compare by was found among its columns of text or true/false ({reasons})"
-            "; name some with by= or --by (numbers are cut into bins: age:18,40,65)"
+            "; name some with by= (numbers are cut into bins: age:18,40,65)"
         )
     return Chosen(attributes, list(range(len(attributes))), [], left)
 
@@ -159,21 +161,24 @@ def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choi
         return Choice(text, source.resolve(text, "attr.", "attribute"))
     match = _BINS.match(text)
     if not match:
-        return Choice(text, source.resolve(text, "attr.", "attribute"))  # answers with the near names
+        column = source.resolve(text, "attr.", "attribute")  # answers with the near names
+        return Choice(bare(column), column, asked_as=text)
     name, cuts = match["column"].strip(), match["cuts"].strip()
     column = source.resolve(name, "attr.", "attribute")
+    asked = "" if _is_column(name, source) else name
+    name = bare(column) if asked else name
     if parts := _QUANTILES.match(cuts):
         count = int(parts[1])
         if not 2 <= count <= most_quantiles:
             raise InputError(f"{option}: {text!r}, expected quantiles2 to quantiles{most_quantiles}")
-        return Choice(name, column, quantiles=count)
+        return Choice(name, column, quantiles=count, asked_as=asked)
     points = [_number(part) for part in cuts.split(",")]
     if any(point is None for point in points):
         raise InputError(f"{option}: {text!r}, expected cut points such as {name}:18,40,65, or {name}:quantiles4")
     ordered = tuple(float(point) for point in points if point is not None)
     if list(ordered) != sorted(set(ordered)):
         raise InputError(f"{option}: {text!r}, the cut points must rise")
-    return Choice(name, column, cuts=ordered)
+    return Choice(name, column, cuts=ordered, asked_as=asked)
 
 
 def _told_apart(choices: list[Choice]) -> list[Choice]:
@@ -188,7 +193,7 @@ def _told_apart(choices: list[Choice]) -> list[Choice]:
 
 
 def written(choice: Choice) -> str:
-    """An attribute as one names it.
+    """An attribute as the user writes it.
 
     >>> written(Choice("age", "attr.age", cuts=(18.0, 40.0))), written(Choice("age", "age", quantiles=4))
     ('age:18,40', 'age:quantiles4')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countenance.auditing.attributes import written
+from countenance.auditing.attributes import bare, written
 from countenance.auditing.cautions import zero_inside, zero_notes
 from countenance.auditing.computation import Computation, excluded_entry
 from countenance.auditing.computed_groups import ComputedGroups, Ratios, own_ratios
@@ -82,10 +82,16 @@ def audited(work: Computation, *, equity: bool = False) -> Audit:
 
 
 def notes_of_columns(rows: Rows) -> list[str]:
-    """What is to be said of the compared columns: a slice that was searched for is known for some people only."""
-    source = getattr(rows, "source", None)
-    notes = [] if source is None else [source.note_of(choice.column) for choice in rows.chosen.attributes]
-    return [note for note in notes if note]
+    """What is to be said of the compared columns.
+
+    A slice that was searched for is known for some people only, and `age` may mean groups of ages.
+    """
+    renamed = (
+        f"{choice.asked_as} is read as {bare(choice.column)}: this data has groups of {choice.asked_as} and no numbers"
+        for choice in rows.chosen.attributes
+        if choice.asked_as
+    )
+    return list(dict.fromkeys([*rows.column_notes.values(), *renamed]))
 
 
 def estimates(
@@ -121,13 +127,11 @@ def work_of(
     work.computed = [Ratios(ratios, settings, work.nouns) for ratios in own]
     work.exclude_computed(list(dict.fromkeys(ratios.metric for ratios in computed)))
     if twins is not None:
-        _add_twins(work, source, twins, by, metrics)
+        _add_twins(work, source, twins, metrics)
     return work
 
 
-def _add_twins(
-    work: Computation, source: Source, twins: Twins, by: list[str] | None, metrics: list[str] | None
-) -> None:
+def _add_twins(work: Computation, source: Source, twins: Twins, metrics: list[str] | None) -> None:
     """Give the work its comparisons of twins, which need all rows of the table."""
     every = work if twins.apart is None and not work.settings.conditions else None
     if every is None:

@@ -18,7 +18,7 @@ WORTH_FEW = 10
 MOST_NAMED = 4
 FURTHER_PERSON = (
     "the interval of the difference includes 0 although p is small: the interval allows for one further person on each "
-    "side whom nobody has seen yet, p counts only the people there are, and p decides whether there is a difference"
+    "side whom nobody has seen yet, p counts only the people in the data, and p decides whether there is a difference"
 )
 UNLIKE_METHODS = (
     "the interval of the difference includes 0 although p is small: the two are computed by different methods, which "

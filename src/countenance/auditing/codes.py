@@ -9,7 +9,7 @@ import numpy as np
 from countenance.auditing.table import Array
 
 ROUNDING = 1e-9
-"""Numbers that are whole but for so much are taken as whole."""
+"""Numbers that are whole but for this much are taken as whole."""
 
 
 def size_of(codes: Array) -> int:

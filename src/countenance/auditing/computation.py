@@ -68,7 +68,8 @@ class Computation:
         named = {(i,) for i in chosen.single} | set(chosen.crosses)
         self.groupings = group(rows.attributes, attribute_sets, named, rows.size, 10 * settings.max_groups)
         self.named = [grouping.name for grouping in self.groupings if grouping.named]
-        attributes, self.derived = with_derived(rows.attributes, chosen.single, checked(settings.ordered), rows.size)
+        whole = [i for i in chosen.single if chosen.attributes[i].column not in rows.column_notes]
+        attributes, self.derived = with_derived(rows.attributes, whole, checked(settings.ordered), rows.size)
         everyone = Attribute("", ["everyone"], np.zeros(rows.size, dtype=np.int32))
         self.everyone = Grouping((len(attributes),), "", everyone.levels, np.array([0]), named=False)
         self.summing = Summing(rows, [*attributes, everyone], settings)

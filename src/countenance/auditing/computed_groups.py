@@ -1,8 +1,8 @@
 """Numbers of groups that rows do not give: computed elsewhere, with their errors, and compared as ratios.
 
 The false match rate of a group is a share of its pairs of people, not a mean over rows, and .001 against .01 is no
-small difference. Whoever computes such numbers (a task, from all pairs) gives for each group the value, the standard
-error of its logarithm and how many people it rests on; groups are compared on the logarithmic scale.
+small difference. The code that computes such numbers (a task, from all pairs) gives for each group the value, the
+standard error of its logarithm and how many people it rests on; groups are compared on the logarithmic scale.
 """
 
 from __future__ import annotations

@@ -67,6 +67,7 @@ class CondensedRows(Rows):
         ):
             raise CannotCondense
         self.metrics, self.chosen, self.pairs, self.filled = question.metrics, question.chosen, None, {}
+        self.column_notes = question.column_notes
         assert source.parquet is not None
         with Database(source.parquet) as database:
             _Making(database, source, question, settings, depth_of(settings, by, question.chosen)).into(self)

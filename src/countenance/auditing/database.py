@@ -1,4 +1,4 @@
-"""Questions to Parquet files, answered by duckdb without holding their rows in memory."""
+"""Queries on Parquet files, which duckdb answers without holding their rows in memory."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Database:
         if kind is not None and kind.__name__ == "OutOfMemoryException":
             raise InputError(
                 f"{self.file}: adding up the rows takes more than the {MEMORY} that duckdb may hold beside its "
-                "temporary files; name fewer attributes (--by) or metrics, or set --depth 1"
+                "temporary files; name fewer attributes (by=) or metrics, or set depth=1"
             ) from error
 
 

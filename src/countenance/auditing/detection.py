@@ -20,12 +20,12 @@ from countenance.auditing.sums import cluster_means
 from countenance.auditing.table import Array, Attribute
 
 FEWEST_VALUES = 20
-"""So many values must repeat."""
+"""This many values must repeat."""
 SHUFFLES = 999
 MOST_STEPS = 100_000_000
 """Rows times shuffles; a larger table is approximated by the moments of the statistic."""
 MOST_CELLS = 0.05
-"""Groups are taken off before, while there are at most so many of them for each row."""
+"""Groups are taken off before, while there are at most this many of them for each row."""
 NEVER = ("subject", "split", "part", "face")
 
 

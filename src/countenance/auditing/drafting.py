@@ -197,7 +197,7 @@ def few_people_p(batch: Batch, draws: int) -> dict[int, float]:
 
 
 def draws_needed(alpha: float, comparisons: int) -> int:
-    """How many permutations let a p fall well below the level that a family of so many comparisons asks for.
+    """How many permutations let a p fall well below the level that a family of this many comparisons asks for.
 
     >>> draws_needed(0.05, 10), draws_needed(0.05, 500)
     (2000, 40000)

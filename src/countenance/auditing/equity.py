@@ -27,7 +27,7 @@ from countenance.auditing.sums import Side
 from countenance.auditing.table import Array
 from countenance.auditing.units import Units
 from countenance.metrics import equity
-from countenance.metrics.equity_measures import BOTH, ERRORS, ONE, GroupRates, Measure, widened_measure
+from countenance.metrics.equity_measures import BOTH, ERRORS, SINGLE, GroupRates, Measure, widened_measure
 
 DRAWS = 1000
 MOST_STEPS = 200_000_000
@@ -81,7 +81,7 @@ class _Attribute:
         for index, name in enumerate(names):
             if pair is None or name.lower() not in pair:
                 flip = self.work.judged[name].better == LOWER
-                measures += [self._with_missing(measure, name, index, flip) for measure in ONE]
+                measures += [self._with_missing(measure, name, index, flip) for measure in SINGLE]
         if pair is not None:
             place1, place2 = lowered.index(pair[0]), lowered.index(pair[1])
             flips = (place1, False), (place2, pair == PAIRS[0])

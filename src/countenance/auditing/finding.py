@@ -39,7 +39,7 @@ class Estimate(BaseModel):
     high_wrong: float = NAN
     """The interval if every missing score were wrong; NaN where none is missing, or the metric has no worst value."""
     counted: str = ""
-    """What n counts: rows, or pictures of so many people."""
+    """What n counts: rows, or pictures of this many people."""
 
 
 class Finding(BaseModel):
@@ -53,8 +53,8 @@ class Finding(BaseModel):
 
     `effect` and `mde` are in the units of `effect_name` (Cohen's h for rates, rank-biserial for means, the difference
     itself for paired ones); `mde_difference` is the same in the metric's own units; for means, whose ranks are tested
-    too, it is the difference of averages that is seen by itself. The minimum detectable effect has 80 % power at
-    `mde_alpha`, the strictest level that the adjustment may require of this comparison. `low_equivalence` and
+    too, it is the difference of averages that the test of the mean detects. The minimum detectable effect has 80 %
+    power at `mde_alpha`, the strictest level that the adjustment may require of this comparison. `low_equivalence` and
     `high_equivalence` are the 1 - 2α interval that decides whether a difference is smaller than δ, missing scores
     counted as wrong. `failure_ratio` is the failure rate of the side that fails more, divided by that of the other.
     `small_group`: a side has fewer people than an all-clear or an approximation needs; it was tested by permutation.

@@ -13,7 +13,7 @@ from countenance.auditing.finding import Finding
 from countenance.auditing.units import plural
 
 NAN = math.nan
-GIVEN = "given"
+HELD_EQUAL = "given"
 REMAINS, EXPLAINED, HIDDEN = "gap remains", "gap explained by", "gap hidden by"
 NO_OVERLAP = "untestable (no overlap)"
 PART_OF_GAP = "may be part of the gap itself"

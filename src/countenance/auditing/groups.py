@@ -20,7 +20,7 @@ from countenance.errors import InputError
 CROSS = " × "
 GROUP, SPLIT, UNKNOWN_OR_NOT = "group", "split", "unknown"
 DENSE = 4_000_000
-"""Up to so many possible cells are counted directly; more are sorted."""
+"""Up to this many possible cells are counted directly; more are sorted."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def group(
     total: int,
     max_cells: int,
 ) -> list[Grouping]:
-    """The cells that occur in every attribute and intersection wanted.
+    """The cells that occur in each requested attribute and intersection.
 
     >>> a = Attribute("a", ["x", "y"], np.array([0, 1, 1]))
     >>> group([a], [(0,)], {(0,)}, 3, 100)[0].cells

@@ -29,7 +29,7 @@ REST = "rest"
 PEOPLE_WHOSE = "people whose"
 NOTHING_TESTED = "Nothing could be tested"
 STANDS_OUT = 1.5
-"""So much further from the others than the group that is worst off is one that does better, to be named first."""
+"""This much further from the others than the group that is worst off is one that does better, to be named first."""
 VERBS = {"worse": "does worse than", "better": "does better than", "unknown": "differs from"}
 VERBS_OF_MANY = {"worse": "do worse than", "better": "do better than", "unknown": "differ from"}
 
@@ -135,7 +135,7 @@ def by_weight(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def leading(findings: Sequence[Finding]) -> Finding:
-    """The disparity to say first: of the first by weight, the group of the same attribute that stands out most.
+    """The disparity to name first: of the groups of the weightiest attribute, the one that stands out most.
 
     One group at .99 and three at .90 is one that does better, not three that do worse.
     """

@@ -30,7 +30,7 @@ MOST_COVARIATES = 6
 BINS = 4
 """Quantile bins of a number for which no cut points are named, and the most that can be asked for."""
 FEW_VALUES = 6
-"""A column with at most so many different numbers is taken as categories."""
+"""A column with at most this many different numbers is taken as categories."""
 FEWEST = 5
 """A bin with fewer people is merged with its neighbour."""
 
@@ -93,6 +93,11 @@ class HeldConditions:
         columns = rows.further([choice.column for choice in choices])
         units = unit_codes(work)[0]
         covariates = [covariate(choice, columns[choice.column], units, settings.max_groups) for choice in choices]
+        work.notes += [
+            f"{bare(single.name)} has one value wherever it is recorded: holding it equal changes nothing"
+            for single in covariates
+            if single.values is None and len(np.unique(single.codes[single.codes >= 0])) == 1
+        ]
         return cls(covariates, compared)
 
 
@@ -123,6 +128,8 @@ def covariate(choice: Choice, column: Any, units: Array, max_groups: int) -> Cov
     (['<10', '10–19', '20–29', '30+'], [10, 10, 10, 10])
     """
     values = numbers_to_cut(choice, column) if choice.cuts or choice.quantiles else numbers_of(column)
+    if values is not None:
+        values = np.where(np.isfinite(values), values, np.nan)  # a number without end has no slope: it is not recorded
     numeric = values is not None and len(np.unique(values[~np.isnan(values)])) > FEW_VALUES
     if values is None or not (numeric or choice.cuts or choice.quantiles):
         attribute = coded(choice, column, max_groups)

@@ -12,7 +12,7 @@ from countenance.auditing.comparisons import direction
 from countenance.auditing.finding import Finding
 from countenance.auditing.given_finding import (
     EXPLAINED,
-    GIVEN,
+    HELD_EQUAL,
     HIDDEN,
     NO_OVERLAP,
     ON_THE_FACE,
@@ -40,7 +40,7 @@ REST = "rest"
 MOST_STRATA = 12
 """Strata that a finding lists, the heaviest first."""
 NAMED_SHARE = 0.1
-"""A covariate that explains at least so much of a gap is named in its verdict."""
+"""A covariate that explains at least this much of a gap is named in its verdict."""
 
 
 def given_findings(work: Computation, conditions: HeldConditions, raw: Sequence[Finding]) -> list[GivenFinding]:
@@ -164,7 +164,7 @@ class _HeldAttribute:
             "metric": name,
             "attribute": self.grouping.name,
             "group": self.grouping.cells[group],
-            "kind": GIVEN,
+            "kind": HELD_EQUAL,
             "versus": self.grouping.cells[1 - group] if self.pair else REST,
             "comparison": self.settings.comparison,
             "n": int(inside.sum()),
@@ -185,7 +185,7 @@ class _HeldAttribute:
             "p_adjusted": tested[1],
             "depth": self.grouping.depth,
             "metric_kind": self.work.rows.columns[metric].kind,
-            "family": GIVEN,
+            "family": HELD_EQUAL,
             "family_size": len(self.columns),
             "role": role_of(self.grouping.name.split(" × "), self.settings.roles or {}),
             "given": [covariate.name for covariate in self.covariates],

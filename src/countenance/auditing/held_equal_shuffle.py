@@ -58,7 +58,7 @@ class Family:
         work = sum(len(fit.rows.values) for fit in self.fits) * self.fits[0].rows.count * draws
         rng = np.random.default_rng([self.seed, 37])
         if work > MOST_WORK:
-            return *self._limit(rng, draws), "normal limit"
+            return *self._limit(rng), "normal limit"
         if units is None:
             return *self._signs(rng, draws), "signs of people's contributions shuffled"
         observed, null = _Shuffled(self.fits, self.tested, units, rng).draw(draws)
@@ -88,7 +88,7 @@ class Family:
         )[:draws]
         return step_down(np.abs(f.sum(0)) / scale, null)
 
-    def _limit(self, rng: Any, draws: int) -> tuple[Array, Array]:
+    def _limit(self, rng: Any) -> tuple[Array, Array]:
         f = self.contributions()
         scale = np.sqrt((f**2).sum(0))
         scale = np.where(scale > 1e-12, scale, np.inf)
@@ -169,7 +169,7 @@ class _Shuffled:
         return [places for places in np.array_split(order, BINS) if len(places)]
 
     def draw(self, draws: int) -> tuple[Array, Array]:
-        """The observed statistics, and those of so many shuffles."""
+        """The observed statistics, and those of this many shuffles."""
         observed = self._statistics(self.labels[:, None], shuffled=False)[0]
         null = []
         for start in range(0, draws, AT_ONCE):

@@ -63,7 +63,7 @@ Interval(low=0.5, high=1.5), None)
 
 
 def intervals_of(levels: Sequence[str]) -> dict[str, Interval] | None:
-    """The interval of each group, none of which overlap; None where a group is no interval or two overlap.
+    """The interval of each group, none of which overlap; None where a group is not an interval or two overlap.
 
     Neighbours that are written with one shared end (18-30, 30-40) share it: it belongs to the second.
 

@@ -12,7 +12,7 @@ from countenance.auditing.sums import Side
 from countenance.auditing.table import Array, Attribute
 
 UNEQUAL = 4
-"""A cluster so many times as large as the mean one makes sizes unequal."""
+"""A cluster this many times as large as the mean one makes sizes unequal."""
 
 
 @dataclass(frozen=True)

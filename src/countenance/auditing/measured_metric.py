@@ -36,7 +36,7 @@ class MeasuredMetric:
 
     @property
     def two_statistics(self) -> bool:
-        """Whether groups are compared by the mean and by the typical value: a metric that is no rate."""
+        """Whether groups are compared by the mean and by the typical value: a metric that is not a rate."""
         return self.column.kind == "mean"
 
 

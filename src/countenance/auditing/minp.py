@@ -1,8 +1,9 @@
 """Step-down min-p: how often the smallest p of all comparisons is as small as this one when labels are shuffled.
 
-A comparison has one or more statistics, each a p that orders tables (it need not be a p in earnest: permutations say
-what it is worth). Permutations are joint over all attributes and metrics, so what the comparisons have in common is
-not paid for again and again, as it is with Holm. A statistic that no shuffled label gives may bring draws of its own.
+A comparison has one or more statistics, each a number that orders tables like a p (it need not be a valid p:
+permutations calibrate it). Permutations are joint over all attributes and metrics, so comparisons that say nearly the
+same thing are not corrected for several times, as with Holm. A statistic that no shuffled label gives may bring its own
+draws.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NEAR = 1 + 1e-9
 TYPICAL = 4
 """How many shuffled tables the average statistic of a family adds to what a statistic's own say of its level."""
 COARSE = 1.5
-"""So many times the level may tie at the bound before a p at the bound says nothing about the level."""
+"""This many times the level may tie at the bound before a p at the bound says nothing about the level."""
 NOT_FOR = "min-p is for comparisons with the rest or with a named group, not for {}"
 
 

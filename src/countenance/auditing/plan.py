@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ range in which it must lie grows by the third."""
 STATISTICS = {"rate": 1, "mean": 2}
 """A real metric is compared by its mean and by its ranks; the smaller p of the two counts twice."""
 STEPS = 8
-"""So often a size is worked out again from the degrees of freedom that it gives; two or three are enough."""
+"""A size is worked out again this many times from the degrees of freedom that it gives; two or three are enough."""
 
 
 class Plan(BaseModel):
@@ -53,7 +54,7 @@ class Plan(BaseModel):
 def plan(
     metric: str = "rate",
     *,
-    baseline: float = 0.95,
+    rate: float = 0.95,
     effect: str | float = "h=.2",
     groups: int = 2,
     deff: float | None = None,
@@ -64,44 +65,48 @@ def plan(
     sd: float = 1.0,
     comparison: str = "rest",
     min_n: int = 20,
+    baseline: float | None = None,
 ) -> Plan:
     """Returns the people and rows that each of `groups` equal groups needs to show an effect on one of them.
 
-    The effect is shown with this `power`. `metric` is a rate, of which the other groups have the rate `baseline`, or a
+    The effect is shown with this `power`. `metric` is a rate, of which the other groups have the value `rate`, or a
     mean. `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations,
     means). Each group is compared with the rest (or with each other: `comparison="pairs"`), at `alpha` divided by the
     number of comparisons, the strictest level of Holm; two groups are one comparison, and a mean takes two tests (mean
     and ranks). Rows of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their
     correlation `icc` (deff = 1 + (rows - 1)·icc). `sd` is the standard deviation of a mean's rows; if a group that is
     served worse also varies more, use that of this group. No group is smaller than `min_n` people, the least that an
-    audit needs. An effect that cannot be is an `InputError`.
+    audit needs. `baseline` is the former name of `rate`, and warns. An effect that cannot be is an `InputError`.
 
-    >>> plan(baseline=0.95, effect="h=.2", groups=2).n_per_group
+    >>> plan(rate=0.95, effect="h=.2", groups=2).n_per_group
     393
-    >>> plan(baseline=0.95, effect="h=.2", groups=9, deff=4).n_per_group
+    >>> plan(rate=0.95, effect="h=.2", groups=9, deff=4).n_per_group
     1470
     >>> plan(metric="mean", effect="diff=5", sd=20, rows_per_unit=4, icc=0.5).units_per_group
     191
     """
+    if baseline is not None:
+        warnings.warn("plan(baseline=) is now called plan(rate=)", DeprecationWarning, stacklevel=2)
+        rate = baseline
     kind, size = parse_effect(effect)
     deff = _deff(deff, rows_per_unit, icc)
-    _check(metric, kind, baseline, groups, deff, alpha, power, sd)
+    _check(metric, kind, rate, groups, deff, alpha, power, sd)
     count = _comparisons(groups, comparison)
     each = alpha / count / STATISTICS[metric]
     others = 1 if comparison == "pairs" else groups - 1
     if metric == "rate":
-        gap, standard = _rate_gap(kind, size, baseline)
+        gap, standard = _rate_gap(kind, size, rate)
     else:
         gap, standard = (size, size / sd) if kind == "diff" else (size * sd, size)
     effective = (reach(each, power) / standard) ** 2 * (1 + 1 / others)
     if metric == "rate":
-        effective = _with_few_cases(effective, baseline, gap, others, each, power)
+        effective = _with_few_cases(effective, rate, gap, others, each, power)
     else:
         effective = _with_few_rows(effective, standard, others, each, power)
     n = rounded_up(effective * deff)
     units = max(rounded_up(n / rows_per_unit), min_n)
     n = max(n, min_n) if rows_per_unit == 1 else math.ceil(units * rows_per_unit)
-    rates = baseline, baseline - gap if baseline >= 0.5 else baseline + gap
+    rates = rate, rate - gap if rate >= 0.5 else rate + gap
     reason = " ".join(
         (
             _groups_words(_people(units, n, deff), groups, n * groups, together=units == n),
@@ -112,7 +117,7 @@ def plan(
     )
     return Plan(
         metric=metric,
-        baseline=baseline,
+        baseline=rate,
         effect=standard,
         effect_name="h" if metric == "rate" else "d",
         difference=gap,
@@ -196,7 +201,7 @@ def _with_few_cases(n: float, baseline: float, gap: float, others: int, alpha: f
 
 
 def _with_few_rows(n: float, standard: float, others: int, alpha: float, power: float) -> float:
-    """The n at which Welch's t sees a difference of so many standard deviations, whose error is estimated from n rows.
+    """The n at which Welch's t sees a difference in standard deviations whose error is estimated from n rows.
 
     >>> round(_with_few_rows(63.0, 0.5, 1, 0.05, 0.8)), round(_with_few_rows(16.0, 1.0, 1, 0.05, 0.8))
     (64, 17)
@@ -238,11 +243,11 @@ def _deff(deff: float | None, rows_per_unit: float, icc: float | None) -> float:
 
 
 def _check(
-    metric: str, kind: str, baseline: float, groups: int, deff: float, alpha: float, power: float, sd: float
+    metric: str, kind: str, rate: float, groups: int, deff: float, alpha: float, power: float, sd: float
 ) -> None:
     problems = [
         (metric not in ("rate", "mean"), f"metric {metric!r}, expected rate or mean"),
-        (metric == "rate" and not 0 < baseline < 1, f"baseline {baseline:g}, expected a rate between 0 and 1"),
+        (metric == "rate" and not 0 < rate < 1, f"rate {rate:g}, expected a number between 0 and 1"),
         (metric == "rate" and kind == "d", "effect d is for means; for a rate give h or diff"),
         (metric == "mean" and kind == "h", "effect h is for rates; for a mean give d or diff"),
         (groups < 2, f"groups {groups}, expected at least 2"),
@@ -300,7 +305,7 @@ def plan_for(
             raise InputError(f"plan: which difference matters is not known for {metric!r}; give an effect or delta")
         there = bool(values["n"] and values["n_versus"])
         mde, seen = draft.detectable(level if math.isfinite(level) else smallest, power) if there else (math.nan,) * 2
-        target = _gap_of(kind, size, draft, mde, seen)
+        target = _gap_of(kind, size, draft)
         needed = Needed(draft, seen, mde, target) if there and math.isfinite(target) else None
         units = None if needed is None or needed.units is None else max(needed.units, least)
         each = values["n"] / values["clusters"] if values["clusters"] else 1.0
@@ -334,7 +339,7 @@ def plan_for(
     return answer
 
 
-def _gap_of(kind: str, size: float, draft: Any, mde: float, seen: float) -> float:
+def _gap_of(kind: str, size: float, draft: Any) -> float:
     """An effect as a difference in the metric's units."""
     if kind == "delta":
         return float(draft.judged.delta)

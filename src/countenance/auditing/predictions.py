@@ -8,7 +8,8 @@ computed for each group with its error and compared as a ratio.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,12 +18,12 @@ from numpy.typing import NDArray
 
 from countenance.auditing.computed_groups import ComputedGroups
 from countenance.errors import InputError
-from countenance.words import is_missing, is_number, number_of, yes_or_no
+from countenance.words import in_doubt, is_missing, is_number, number_of, without_thousands, yes_or_no
 
 Array = NDArray[np.float64]
 CLASSES, NUMBERS = "classes", "numbers"
 MOST_CLASSES = 10
-"""Whole numbers with at most so many different values are classes where predictions have no others."""
+"""Whole numbers with at most this many different values are classes where predictions have no others."""
 THRESHOLD = 0.5
 FOUR_FIFTHS = 1.25
 """A ratio of selection rates of more than this (or less than .8) matters: the four-fifths rule."""
@@ -77,12 +78,13 @@ def prediction_columns(
     if pred is None and values is not None:
         pred = [None if math.isnan(value) else float(value >= threshold) for value in values.tolist()]
     if pred is None:
-        raise InputError("the truth alone is not enough; name the column of predictions: --pred")
+        raise InputError("the truth alone is not enough; name the column of predictions: pred=")
     if truth is None:
         return _selection(_binary(_texts(pred), "pred", positive), values)
     kind = _kind(truth, pred, positive)
     if kind == NUMBERS:
-        return _regression(_numbers(truth, "truth"), _numbers(pred, "pred"))
+        both = [*_texts(truth), *_texts(pred)]
+        return _regression(_numbers(truth, "truth", both), _numbers(pred, "pred", both))
     return _classification(truth, pred, values, positive, threshold)
 
 
@@ -101,9 +103,14 @@ def _texts(values: Sequence[Any]) -> list[str]:
     return ["" if is_missing(text) else text for text in texts]
 
 
-def _numbers(values: Sequence[Any], name: str) -> Array:
-    """Cells as numbers (85 % is .85, yes is 1); whatever is not a number is refused with its count."""
-    texts = _texts(values)
+def _numbers(values: Sequence[Any], name: str, others: Iterable[str] = ()) -> Array:
+    """Cells as numbers (85 % is .85, yes is 1); whatever is not a number is refused with its count.
+
+    `others` are cells that show what a comma is in this table.
+    """
+    texts, doubtful = without_thousands(_texts(values), others)
+    if doubtful is not None:
+        raise InputError(f"{name}: {in_doubt(doubtful)}")
     words = yes_or_no([text for text in texts if text])
     codes = {"yes": 1.0, "no": 0.0}
     numbers, wrong = np.full(len(texts), np.nan), []
@@ -117,7 +124,7 @@ def _numbers(values: Sequence[Any], name: str) -> Array:
         else:
             wrong.append((i, text))
     if wrong:
-        cells = "1 cell is no number" if len(wrong) == 1 else f"{len(wrong):,} cells are no numbers"
+        cells = "1 cell is not a number" if len(wrong) == 1 else f"{len(wrong):,} cells are not numbers"
         raise InputError(f"{name}: {cells} (row {wrong[0][0] + 1}: {wrong[0][1]!r:.60})")
     return numbers
 
@@ -149,17 +156,20 @@ def _binary(texts: Sequence[str], name: str, positive: str | None) -> Array | No
         return None
     listed = " or ".join(known)
     raise InputError(
-        f"{name} holds {listed}: say which of them is the positive class: --positive {next(iter(known), '')}"
+        f'{name} holds {listed}: say which of them is the positive class: positive="{next(iter(known), "")}"'
     )
 
 
 def _classification(
     truth: Sequence[Any], pred: Sequence[Any], score: Array | None, positive: str | None, threshold: float
 ) -> PredictionColumns:
-    true_words, pred_words = _texts(truth), _texts(pred)
+    true_words = _texts(truth)
     classes = {text for text in true_words if text}
+    pred_words = _in_words_of(_texts(pred), classes)
+    if positive is not None:
+        (positive,) = _in_words_of([positive], classes)
     if positive is not None and positive not in classes:
-        raise InputError(f"positive {positive!r} is no class of the truth; it has {', '.join(sorted(classes)[:10])}")
+        raise InputError(f"positive {positive!r} is not a class of the truth; it has {', '.join(sorted(classes)[:10])}")
     true = _binary(true_words, "truth", positive)
     result = PredictionColumns({}, score=score)
     if true is None:
@@ -177,12 +187,38 @@ def _classification(
     else:
         binary = _binary(pred_words, "pred", positive)
         if binary is None:
-            raise InputError("pred has more than two classes, and the truth has two; say --positive CLASS")
+            raise InputError(_strange(pred_words, classes))
         predicted = binary
     _add_rates(result, true, predicted)
     if result.score is not None:
         _add_scores(result, true, result.score)
     return result
+
+
+def _in_words_of(texts: Sequence[str], classes: Collection[str]) -> list[str]:
+    """Texts in the spelling of the classes from which they differ in capitals and spaces alone.
+
+    >>> _in_words_of(["Hired", "rejected ", "CAT"], {"hired", "rejected", "cat", "Cat"})
+    ['hired', 'rejected', 'CAT']
+    """
+    plain = Counter(" ".join(word.casefold().split()) for word in classes)
+    spelled = {folded: word for word in classes if plain[folded := " ".join(word.casefold().split())] == 1}
+    return [text if text in classes else spelled.get(" ".join(text.casefold().split()), text) for text in texts]
+
+
+def _strange(texts: Sequence[str], classes: Collection[str]) -> str:
+    """What is wrong with predictions of more than two classes where the truth has two."""
+    usual = {text: None for text in dict.fromkeys(texts) if text and (text in classes or yes_or_no([text]))}
+    other = [(i, text) for i, text in enumerate(texts) if text and text not in usual]
+    if not usual:
+        return 'pred has more than two classes, and the truth has two; say positive="CLASS"'
+    row, text = other[0]
+    cells = "1 cell is" if len(other) == 1 else f"{len(other):,} cells are"
+    words = ", ".join(usual)
+    return (
+        f"pred: {cells} none of the words of the others, {words} (row {row + 1}: {text!r:.60}); correct them or leave "
+        "them empty"
+    )
 
 
 def _add_accuracy(result: PredictionColumns, true: Sequence[str], predicted: Sequence[str]) -> None:
@@ -227,7 +263,7 @@ def _add_scores(result: PredictionColumns, true: Array, score: Array) -> None:
 def _selection(predicted: Array | None, score: Array | None) -> PredictionColumns:
     """Predictions without a truth: who is selected."""
     if predicted is None:
-        raise InputError("pred has more than two classes; say which one is the positive: --positive CLASS")
+        raise InputError('pred has more than two classes; say which one is the positive: positive="CLASS"')
     result = PredictionColumns({"predicted": (~np.isnan(predicted)).astype(float)}, chosen=predicted, score=score)
     result.add("selection_rate", predicted, "predicted", None)
     return result
@@ -316,7 +352,7 @@ def _computed(
 
 
 def _codes(values: Sequence[Any]) -> NDArray[np.int64]:
-    """A number for each person; somebody whom nothing names is a person of their own."""
+    """A number for each person; a row without a name counts as a separate person."""
     texts = [text or f"\0{i}" for i, text in enumerate(_texts(values))]
     return np.unique(texts, return_inverse=True)[1].astype(np.int64)
 

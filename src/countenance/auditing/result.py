@@ -73,12 +73,12 @@ class Audit(BaseModel):
         """The first screen, for a notebook."""
         return str(import_module("countenance.report.notebook").audit_html(self.without_given()))
 
-    _given: list[Any] = PrivateAttr(default_factory=list)
+    _given_findings: list[Any] = PrivateAttr(default_factory=list)
 
     @property
     def given(self) -> list[Any]:
         """The findings with conditions held equal; those that `without_given` set aside are still here."""
-        return self._given or [finding for finding in self.findings if finding.kind == "given"]
+        return self._given_findings or [finding for finding in self.findings if finding.kind == "given"]
 
     def without_given(self) -> Audit:
         """The audit without the findings that hold conditions equal."""
@@ -86,7 +86,7 @@ class Audit(BaseModel):
         if not held:
             return self
         stripped = self.model_copy(update={"findings": [f for f in self.findings if f.kind != "given"]})
-        stripped._given = held
+        stripped._given_findings = held
         return stripped
 
     @property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from countenance.auditing.twins import Twins
 
 MOST_ORDERED = 500_000
-"""Rows that are units by themselves are put into an order of their own up to so many; more are not shuffled."""
+"""Rows that are units by themselves are put into an order of their own up to this many; more are not shuffled."""
 
 
 class QuestionColumns:
@@ -50,6 +50,8 @@ class QuestionColumns:
         self.chosen: Chosen = choose(by, source, self.taken, () if twins is None else twins.paired)
         if both := {choice.column for choice in self.chosen.attributes} & set(self.measured):
             raise InputError(f"column {sorted(both)[0]!r} is named both as an attribute and as a metric")
+        notes = {choice.column: source.note_of(choice.column) for choice in self.chosen.attributes}
+        self.column_notes = {name: note for name, note in notes.items() if note}
 
     @property
     def taken(self) -> list[str]:
@@ -108,6 +110,8 @@ class Rows:
     """Where elements stand for many rows: ranks by metric, and by which attributes must be known."""
     unknown: frozenset[int] = frozenset()
     """Where elements stand for many rows: the attributes with unknown values."""
+    column_notes: Mapping[str, str]
+    """By column of an attribute, a note of whoever made it: a slice that was searched for is known for some people."""
 
     def __init__(
         self,
@@ -122,6 +126,7 @@ class Rows:
         source = table if isinstance(table, Source) else Source(table)
         question = QuestionColumns(source, by, metrics, settings, twins)
         self.metrics, self.chosen = question.metrics, question.chosen
+        self.column_notes = question.column_notes
         pairs, grouped = question.pairs, list(question.grouped)
         attributes = [choice.column for choice in self.chosen.attributes]
         mask = kept_rows(source, settings.conditions)
@@ -272,7 +277,7 @@ def metrics_named(metrics: Sequence[str] | None, source: Source) -> list[str]:
     if metrics is None:
         marked = [name.removeprefix("m.") for name in source.names if name.startswith("m.")]
         if not marked:
-            raise InputError(f"{source.label}: name the metrics to compare (metrics= or --metric)")
+            raise InputError(f"{source.label}: name the metrics to compare (metrics=)")
         return marked
     listed = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not listed:

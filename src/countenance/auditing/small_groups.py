@@ -18,9 +18,9 @@ from countenance.auditing.sums import Side, cluster_means
 from countenance.auditing.table import Array
 
 IN_STRATUM = 20
-"""People with alike numbers of pictures are put together until there are so many of them."""
+"""People with alike numbers of pictures are put together until there are this many of them."""
 MOST_ARRANGEMENTS = 20_000
-"""Up to so many arrangements are all counted; of more, some are drawn."""
+"""Up to this many arrangements are all counted; of more, some are drawn."""
 AT_ONCE = 2_000_000
 
 
@@ -132,7 +132,7 @@ def permutation_p(away: Array, strata: Array, inside: Array, draws: int, seed: i
 
 
 def _drawn(parts: list[tuple[Array, int]], draws: int, rng: np.random.Generator) -> Array:
-    """The sums of so many people of each stratum, drawn again for every sum."""
+    """The sums of this many people of each stratum, drawn again for every sum."""
     sums = np.zeros(draws)
     for values, size in parts:
         if size == len(values):
@@ -149,7 +149,7 @@ def _drawn(parts: list[tuple[Array, int]], draws: int, rng: np.random.Generator)
 
 
 def exact_p(ones: float, n: float, all_ones: float, everyone: float) -> float:
-    """The same, exactly, for people of one 0/1 row each: so many ones among n people, and among everyone.
+    """The same, exactly, for people of one 0/1 row each: this many ones among n people, and among everyone.
 
     >>> exact_p(0, 19, 500, 519) < 1e-30, round(exact_p(5, 10, 50, 100), 6)
     (True, 1.0)

@@ -18,6 +18,7 @@ from countenance.auditing.parquet import SUFFIXES, ParquetFiles
 from countenance.auditing.table import UNKNOWN, flat, is_list, is_text, text_of
 from countenance.decoding import decoding
 from countenance.errors import InputError
+from countenance.person_columns import GROUPS_OF
 
 
 class Source:
@@ -65,10 +66,12 @@ class Source:
     def resolve(self, name: str, prefix: str = "", what: str = "column") -> str:
         """The table's own name for a column the user named; an unknown name is answered with the near ones.
 
+        `age` means the groups of ages where a run or a dataset has nothing else.
+
         >>> Source({"attr.sex": ["f"], "m.found": [1]}).resolve("found", "m.")
         'm.found'
         """
-        for candidate in (prefix + name, name):
+        for candidate in (prefix + name, name, f"{prefix}{GROUPS_OF.get(name)}"):
             if candidate in self.names:
                 return self._single(candidate)
         bare = {n.removeprefix("attr.").removeprefix("m.") if prefix else n: n for n in self.names}

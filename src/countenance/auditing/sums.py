@@ -3,7 +3,7 @@
 With n_c rows and sum y_c in cluster c, a side is n, Σy, Σy² over rows and the number of clusters, Σn_c², Σy_c·n_c,
 Σy_c², Σn_c³, Σy_c·n_c², Σy_c²·n_c over clusters, and Σm_c and Σm_c² of the clusters' means m_c. Every field may be
 a number or an array of any shape, so one definition of a test serves one comparison, all comparisons of an audit, and
-all permutations of them. Whoever can make these sums (from rows in memory, from a database) can have them audited.
+all permutations of them. Any code that makes these sums (from rows in memory, from a database) can have them audited.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class VerdictQuestion:
     floor: float = 0.0
 
     def counted(self, n: int, units: int) -> str:
-        """What is counted: rows where there is one for each person, else pictures of so many people.
+        """What is counted: rows where there is one for each person, else pictures of this many people.
 
         >>> VerdictQuestion(AuditSettings(), ("person", "people")).counted(200, 25)
         '200 pictures of 25 people'
@@ -167,7 +167,7 @@ def ratio_words(ratio: Ratio, whose: str = "") -> str:
 
 
 def times(ratio: float, digits: int) -> str:
-    """A ratio with so many digits, a large one as a whole number.
+    """A ratio with this many digits, a large one as a whole number.
 
     >>> times(3.2461, 2), times(131.7, 2)
     ('3.2', '132')

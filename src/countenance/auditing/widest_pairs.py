@@ -39,7 +39,7 @@ class WidestPairs:
         return cls(grouping, measured, summed, large[first], large[second])
 
     def widest(self, alpha: float, pairs: int) -> tuple[Widest, Draft | None]:
-        """The pair that is furthest apart, with an interval simultaneous over so many pairs.
+        """The pair that is furthest apart, with an interval simultaneous over this many pairs.
 
         Where the interval of some pair lies beyond δ, that pair is also a comparison that differs.
         """

@@ -158,7 +158,7 @@ def check_writable(paths: Sequence[Path | None]) -> None:
     """Refuse a place that cannot be written before the work, not after it."""
     for path in paths:
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            what = "is a folder" if path.is_dir() else f"{path.parent} is no folder"
+            what = "is a folder" if path.is_dir() else f"{path.parent} is not a folder"
             raise InputError(f"{path}: cannot be written ({what})")
 
 
@@ -189,7 +189,7 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
 def lines_of(result: "Audit", columns: int | None = None, finished: "Run | None" = None) -> list[str]:
     """An audit for a terminal: the verdict, everyone's scores, the table of findings, and who was left out.
 
-    `columns` is how wide the terminal is; `finished` is the run that was audited, where it was one.
+    `columns` is how wide the terminal is; `finished` is the run that was audited, None for a table.
     """
     from countenance.auditing.headline import headline
     from countenance.report.names import in_group_order

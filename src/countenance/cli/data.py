@@ -161,7 +161,7 @@ def check(name: Name, reading: ReadingSettings, quiet: Quiet = False) -> None:
 
 people_app = Commands("The rendered people that come with the package.")
 RENDERER = (
-    "rendering is a project of its own, in the folder people of the repository: pip install ./people, then "
+    "the renderer is a separate project, in the folder people of the repository: pip install ./people, then "
     "countenance-people render --n 40 --out more"
 )
 
@@ -172,6 +172,8 @@ def _group() -> None:
 
 
 @people_app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def render() -> None:
+def render(context: typer.Context) -> None:
     """Print how to render more people."""
-    raise InputError(RENDERER)
+    if context.args:
+        raise InputError(RENDERER)
+    say(RENDERER)

@@ -78,7 +78,7 @@ def _secret() -> str:
 
     place = state_folder() / "secret"
     if kept_secret() is not None:
-        return f"{place}: kept, so that runs made here are known from others"
+        return f"{place}: kept, so that runs made here can be told from others"
     return f"{place}: cannot be kept, so later commands treat runs made here as made elsewhere; set {STATE} to a folder"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from countenance.cli.audit_options import Depth, Quiet
+from countenance.cli.audit_options import Depth, Quiet, names_of
 from countenance.cli.lines import say
 from countenance.cli.runs import purge
 from countenance.cli.settings import Commands
@@ -35,10 +35,6 @@ class Compat(StrEnum):
     strict = "strict"
 
 
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
 @app.command()
 def evaluate(
     *,
@@ -56,7 +52,7 @@ def evaluate(
     ] = None,
     metrics: Annotated[str | None, typer.Option(help="With commas (default: all of the task).")] = None,
     attributes: Attributes = None,
-    mini: Annotated[int | None, typer.Option(min=1, help="Only so many rows, drawn as FHIBE does.")] = None,
+    mini: Annotated[int | None, typer.Option(min=1, help="Only this many rows, drawn as FHIBE does.")] = None,
     full_size: Annotated[bool, typer.Option(help="FHIBE at full size, not downsampled.")] = False,
     keypoints: Annotated[str | None, typer.Option(help="A subset of the 17 keypoints, with commas, in order.")] = None,
     lpips_weights: Annotated[Path | None, typer.Option(help="Weights of LPIPS.")] = None,
@@ -86,13 +82,13 @@ def evaluate(
 
         check_installed("a report as PDF", pdf=True)
     arguments: dict[str, Any] = {
-        "metrics": _names(metrics),
-        "attributes": _names(attributes) or None,
+        "metrics": names_of(metrics),
+        "attributes": names_of(attributes) or None,
         "use_mini_dataset": mini is not None,
         "mini_dataset_size": mini or 50,
         "downsampled": not full_size,
         "results_rootdir": results,
-        "custom_keypoints": _names(keypoints),
+        "custom_keypoints": names_of(keypoints),
         "lpips_weights": lpips_weights,
         "face_embedding": face_embedding,
         "compat": compat.value,
@@ -191,7 +187,7 @@ def report(
     page = write_bias_report(
         Run(run),
         out,
-        by=_names(attributes),
+        by=names_of(attributes),
         depth=depth or 2,
         gallery=gallery,
         pdf=pdf,
@@ -227,7 +223,7 @@ def make_data(
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     bodies: Annotated[str, typer.Option(help="The dataset of full bodies.")] = "people:bodies",
     portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
-    faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,
+    faces: Annotated[int, typer.Option(min=4, help="About this many portraits, all pictures of each person.")] = 320,
     side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 512,
     seed: Seed,
     reports: Annotated[bool, typer.Option(help="Evaluate all nine tasks and write their reports at once.")] = False,

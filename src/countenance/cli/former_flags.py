@@ -12,7 +12,7 @@ FORMER: Mapping[str, Mapping[str, str]] = {
     "purge": PLACES,
     "view": PLACES,
     "fhibe purge": PLACES,
-    "plan": {"--data": "--source"},
+    "plan": {"--data": "--source", "--baseline": "--rate"},
     "leaderboard": {"--out": "--report"},
     "data export": {"--format": "--layout"},
     "mask-fairness assess": {"--box-format": "--truth-boxes", "--units": "--truth-units"},

@@ -100,7 +100,7 @@ def fail_on(text: str | None) -> tuple[str, ...]:
 
 
 def fail_on_verdict(audit: "Audit", named: tuple[str, ...]) -> None:
-    """Fail where the audit's verdict is one of those named; what could not be tested is insufficient too."""
+    """Fail where the audit's verdict is one of those named; what could not be tested counts as insufficient."""
     kind = {"disparity": "disparity", "insufficient evidence": "insufficient", "untestable": "insufficient"}
     if kind.get(audit.verdict) in named:
         raise GateFailed(f"the verdict is {audit.verdict} (--fail-on {','.join(named)})")

@@ -33,7 +33,7 @@ HeldBack = Annotated[
 Out = Annotated[Path | None, typer.Option(help="Write a run here, with a row for each photo that was scored.")]
 
 NAMING = "heads       assigned to features by validation truth, the better of the two ways"
-USES_BATCH = "uses its batch: photos are answered otherwise beside other photos than alone; the entry is marked"
+USES_BATCH = "uses its batch: the answer to a photo depends on the other photos beside it; the entry is marked"
 
 
 @app.command()
@@ -57,7 +57,7 @@ def build(
     if people:
         from countenance.suites.happyfaces.people import build_people
 
-        count = build_people(out, pair=features, seed=seed)
+        count = build_people(out, features=features, seed=seed)
         say(f"{count} pictures of rendered people ({features}) in {out}")
         return
     if official is None or lfw is None:

@@ -20,7 +20,7 @@ EXAMPLES = {
     "run": "countenance run face_localization --model mtcnn --data people:portraits --by skin_tone --out out/run",
     "audit": "countenance audit scores.csv --by gender,skin_tone --metric correct",
     "report": "countenance report out/run --pdf report.pdf",
-    "plan": "countenance plan --baseline .9 --effect diff=.05 --groups 6",
+    "plan": "countenance plan --rate .9 --effect diff=.05 --groups 6",
     "demo": "countenance demo --out out/demo",
     "list": "countenance list",
     "verify": "countenance verify out/run",
@@ -103,7 +103,17 @@ COMMANDS = {
 """The commands of the first level, in sections."""
 
 OPTIONS = {
-    "The study": ("--source", "--kind", "--effect", "--groups", "--rows-per-person", "--icc", "--cluster-deff", "--sd"),
+    "The study": (
+        "--source",
+        "--kind",
+        "--rate",
+        "--effect",
+        "--groups",
+        "--rows-per-person",
+        "--icc",
+        "--cluster-deff",
+        "--sd",
+    ),
     "What is compared": (
         *("--by", "--metric", "--where", "--given", "--depth", "--truth", "--pred", "--score", "--positive"),
         *("--cluster", "--comparison", "--reference", "--pair", "--names", "--denominator", "--ordered"),

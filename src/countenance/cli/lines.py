@@ -107,7 +107,7 @@ def say(text: object = "", *, err: bool = False, nl: bool = True, redact: bool =
 
 
 def mute(stream: Any) -> None:
-    """Send what a stream still gets to nowhere: its reader is gone (`… | head -1`), and that is no result of ours."""
+    """Discard what is still written to a stream whose reader has ended (`… | head -1`); the command has not failed."""
     with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 

@@ -291,7 +291,7 @@ def twins(
 def train(
     *,
     out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
-    minutes: Annotated[float, typer.Option(min=0.1, help="Stop after so many minutes.")] = 8.0,
+    minutes: Annotated[float, typer.Option(min=0.1, help="Stop after this many minutes.")] = 8.0,
     threads: Annotated[int, single(EngineSettings, "threads")] = 1,
     seed: Seed,
     device: Device,

@@ -36,7 +36,7 @@ def plan(
     fields: Annotated[AuditFields, only("alpha", "power", "where", "cluster", "delta", "adjust")],
     metric: Metrics = None,
     kind: Annotated[StatisticKind, typer.Option(help="What a plan without --source is about.")] = StatisticKind.rate,
-    baseline: Annotated[float, typer.Option(help="The expected rate of the other groups.")] = 0.95,
+    rate: Annotated[float, typer.Option(help="The expected rate of the other groups.")] = 0.95,
     effect: Annotated[
         str | None,
         typer.Option(
@@ -65,7 +65,7 @@ def plan(
         statistic = _statistic(kind, metric)
         study = make_plan(
             metric=statistic,
-            baseline=baseline,
+            rate=rate,
             effect=effect or ("h=.2" if statistic == "rate" else "d=.2"),
             groups=groups,
             deff=cluster_deff,

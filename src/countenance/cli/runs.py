@@ -63,7 +63,7 @@ def purge(
     if done.removed:
         say("removed, since they may show somebody: " + ", ".join(dict.fromkeys(done.removed)))
     for name in done.left:
-        say(f"left     {name} (not ours; look whether it shows somebody)")
+        say(f"left     {name} (not ours; check whether it shows somebody)")
     say("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")
 
 

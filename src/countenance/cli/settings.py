@@ -7,7 +7,7 @@ setting written.
 import inspect
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
@@ -223,23 +223,68 @@ def _shown(group: type[SettingsModel], name: str) -> dict[str, Any]:
     return shown if isinstance(shown, dict) else {}
 
 
+FLAGS = {
+    "metrics": "--metric",
+    "data": "--data",
+    "verified": "--unverified",
+    "options": "--option",
+    "which": "--which-set",
+    "version": "--protocol-version",
+    "directory": "--data-directory",
+}
+"""Arguments that are no settings and whose flags are called otherwise."""
+PLAIN_ARGUMENTS = (
+    *("by", "truth", "pred", "score", "positive", "classes", "baseline", "out", "site", "trust_code", "save_attribute"),
+    *("features", "people", "result_files", "overlap_threshold", "rank", "debug", "parallel", "gpus"),
+    *("code", "board", "replace", "kind"),
+)
+"""Arguments that are no settings and whose flags have their names."""
+
+
 def in_flags(error: InputError) -> str:
     """What an error says, with flags in place of the arguments that it names; settings of Python alone stay.
 
-    Names of settings with an underscore are no words of a sentence, so they are replaced wherever they stand; others
-    only where the error says that it names them.
+    Messages name arguments as one writes them in Python: `columns=`, `depth=1`, `labels="my.csv"`,
+    `options={"known": "0.5"}`. Names of settings with an underscore are not words of a sentence, so those of an
+    `OptionError` are replaced wherever they stand; others only where the error says that it names them.
 
-    >>> from countenance.errors import OptionError
+    >>> from countenance.errors import InputError, OptionError
     >>> in_flags(OptionError("address", "address and gpus_per_worker are for engine ray"))
     '--address and --gpus-per-worker are for engine ray'
+    >>> in_flags(InputError('a.csv: columns= names no column; say columns="file=img" or only_present=True'))
+    'a.csv: --columns names no column; say --columns file=img or --only-present'
     """
-    if not isinstance(error, OptionError):
-        return str(error)
-    names = {*(name for name in _flags() if "_" in name), *error.arguments} - {""}
-    if not names:
-        return str(error)
-    alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.sub(rf"(?<![-\w./\\'\"]){'(' + alternatives + ')'}(?![-\w/\\'\"]|\.\w)", _flag, str(error))
+    text = str(error)
+    if isinstance(error, OptionError):
+        names = {*(name for name in _flags() if "_" in name), *error.arguments} - {""}
+        text = re.sub(rf"(?<![-\w./\\'\"])({_alternatives_of(names)})(?![-\w/\\'\"=]|\.\w)", _flag, text)
+    shown = {name for name, flag in _flags().items() if flag.startswith("--")} | {*FLAGS, *PLAIN_ARGUMENTS}
+    return re.sub(rf"(?<![-\w./\\'\"?&]){ASSIGNED.format(_alternatives_of(shown))}", _assigned, text)
+
+
+ASSIGNED = (
+    r"({})=(?:\[?\"(?P<text>[^\"\n]*)\"\]?|(?P<quoted>'[^'\n]*')|(?P<number>True|False|\d+(?:\.\d+)?\b)"
+    r"|\{{\"(?P<key>[^\"\n]*)\": \"(?P<value>[^\"\n]*)\"\}}|(?=[\s),;:]|$))"
+)
+"""An argument as messages write it; its value is text, a `repr` of text, a number, true or false, a name with a value,
+or none."""
+
+
+def _assigned(match: re.Match[str]) -> str:
+    """The flag of an argument, with the value as one types it in a shell."""
+    name = match[1]
+    flag = f"--{name.replace('_', '-')}" if name in PLAIN_ARGUMENTS else FLAGS.get(name) or _flags()[name]
+    value = match["quoted"] or ("" if match["number"] in ("True", "False") else match["number"]) or match["text"] or ""
+    if match["text"] is not None and " " in match["text"]:
+        value = f"'{match['text']}'"
+    if match["key"] is not None:
+        flag = {"data": "--data-at"}.get(name, flag)
+        value = f"{match['key']}={match['value']}"
+    return f"{flag} {value}".rstrip()
+
+
+def _alternatives_of(names: Collection[str]) -> str:
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
 
 
 def _flag(match: re.Match[str]) -> str:

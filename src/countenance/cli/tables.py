@@ -12,7 +12,7 @@ LEAST = 12
 
 
 def spark(share: float, width: int = BAR) -> str:
-    """A rate as a bar; nothing where the terminal cannot show one, or the number is no share.
+    """A rate as a bar; nothing where the terminal cannot show one, or the number is not a share.
 
     >>> spark(0.5, 4), spark(1.0, 4), spark(7.0, 4)
     ('██  ', '████', '')

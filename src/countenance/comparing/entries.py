@@ -204,7 +204,7 @@ def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | No
         return shared
     columns = [name for name in entries[0].source.names if entries[0].source.kind(name) in ("number", "boolean")]
     choices = f" (columns of numbers: {', '.join(columns[:12])})" if columns else ""
-    raise InputError(f"{entries[0].source.label}: name the metrics to compare (metrics= or --metric){choices}")
+    raise InputError(f"{entries[0].source.label}: name the metrics to compare (metrics=){choices}")
 
 
 def key_columns(entries: Sequence[ComparedModel], pair: str | Sequence[str] | None) -> list[str]:
@@ -225,5 +225,5 @@ def key_columns(entries: Sequence[ComparedModel], pair: str | Sequence[str] | No
     likely = near("id", texts) if texts else ""
     raise InputError(
         f"{entries[0].source.label}: no column sample says which rows belong together; name the column(s) with pair= "
-        f"or --pair (columns that all have: {', '.join(texts[:12]) or 'none'}){likely}"
+        f"(columns that all have: {', '.join(texts[:12]) or 'none'}){likely}"
     )

@@ -91,7 +91,7 @@ def pair_entries(
         raise InputError(
             f"{entries[0].name} and {entries[1].name} share no row by {' and '.join(keys)} (first: "
             f"{_key_name(columns[0], 0) if len(codes[0]) else 'no rows'} against "
-            f"{_key_name(columns[1], 0) if len(codes[1]) else 'no rows'}); check --pair"
+            f"{_key_name(columns[1], 0) if len(codes[1]) else 'no rows'}); check pair="
         )
     named = {*_named(by), *keys, *where}
     if cluster not in (None, "auto"):
@@ -107,7 +107,7 @@ def pair_entries(
     table, notes = _agreed(table, entries, places, by, named, columns_of(cluster, table.column_names, _resolver(table)))
     mask = kept_rows(Source(table, label=entries[0].source.label), where)
     about = np.logical_or.reduce([(~np.isnan(scores[name]) | missing[name]).any(axis=1) for name in measured])
-    mask = about if mask is None else mask & about  # rows about other metrics are no part of this
+    mask = about if mask is None else mask & about  # rows about other metrics are not part of this
     if not mask.all():
         table = table.filter(pa.array(mask))
         scores = {name: values[mask] for name, values in scores.items()}
@@ -272,7 +272,7 @@ def _refuse_twice(entry: ComparedModel, codes: Array, keys: Sequence[str], texts
     more = f" ({count} such keys)" if count > 1 else ""
     raise InputError(
         f"{entry.source.label}: rows {rows[0] + 1} and {rows[1] + 1} have the same key ({key}){more}; name more "
-        "columns with pair= or --pair so that each key occurs once"
+        "columns with pair= so that each key occurs once"
     )
 
 

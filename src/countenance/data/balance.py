@@ -35,7 +35,7 @@ def card_lines(dataset: Dataset) -> list[str]:
 
 
 def shown_people(dataset: Dataset) -> tuple[int, bool]:
-    """How many people a dataset shows (one whom nothing names counts as a person), and whether any has a name.
+    """How many people a dataset shows (a subject without an identity counts as one), and whether any has an identity.
 
     >>> from countenance.testing import small_dataset
     >>> shown_people(small_dataset(4))
@@ -47,7 +47,7 @@ def shown_people(dataset: Dataset) -> tuple[int, bool]:
 
 
 def people_in_words(dataset: Dataset) -> str:
-    """How many people a dataset shows; one whom nothing names counts as a person.
+    """How many people a dataset shows; a subject without an identity counts as a person.
 
     >>> from countenance.testing import small_dataset
     >>> people_in_words(small_dataset(4))

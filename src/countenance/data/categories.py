@@ -1,7 +1,7 @@
 """Which categories of a COCO file are people, which are faces, and which are left out.
 
-A category is chosen by its name (person, face, head, human face, …) or by the user (`face=1,person=18`). Whatever is
-neither is left out, counted and named: a file of cars is not a dataset of people.
+A category is chosen by its name (person, face, head, human face, …) or by the user (`face=1,person=18`). Everything
+else is left out, counted and named: a file of cars is not a dataset of people.
 """
 
 import re
@@ -150,12 +150,12 @@ def parse_categories(text: str) -> list[tuple[Kind, str]]:
     for part in (part.strip() for part in text.split(",")):
         kind, equals, category = (piece.strip() for piece in part.partition("="))
         if not equals or not category or kind not in get_args(Kind):
-            raise InputError(f"--categories {text!r}: expected person=ID or face=ID, such as face=1,person=18")
+            raise InputError(f"categories={text!r}: expected person=ID or face=ID, such as face=1,person=18")
         chosen.append((kind, category))  # type: ignore[arg-type]
     return chosen
 
 
-def parse_classes(text: str, place: str = "--classes") -> dict[int, str]:
+def parse_classes(text: str, place: str = "classes") -> dict[int, str]:
     """Class numbers that a user gave, each with mask or no_mask.
 
     >>> parse_classes("0=mask, 1=no_mask")
@@ -198,7 +198,7 @@ class Categories:
             raise InputError(f"{place}: category_id is {category!r:.60}, expected a number")
         kind = self.kinds.get(category)
         if kind is None and category not in self.names:
-            remedy = f"add it there, or say --categories person={category} or face={category}"
+            remedy = f'add it there, or say categories="person={category}" or categories="face={category}"'
             raise InputError(f"{place}: category_id {category!r} is not among the categories; {remedy}")
         if kind is None:
             self.left_out[self.names[category] or "without a name"] += 1
@@ -261,12 +261,12 @@ def choose(
         if not result:
             known = ", ".join(f"{key} {name}" for key, name in list(names.items())[:20]) or "none"
             raise InputError(
-                f"{file}: --categories names {word!r}{near(word, list(names.values()))}, which is no category there; "
+                f"{file}: categories= names {word!r}{near(word, list(names.values()))}, which is not a category there; "
                 f"there are {known}{', …' if len(names) > 20 else ''}"
             )
         for key in result:
             if kinds.get(key, kind) != kind:
-                raise InputError(f"{file}: --categories says that {word!r} is both a person and a face")
+                raise InputError(f"{file}: categories= says that {word!r} is both a person and a face")
             kinds[key] = kind
     return Categories(kinds, names)
 

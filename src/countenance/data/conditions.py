@@ -44,9 +44,9 @@ COLUMNS = OF_PICTURE | OF_PERSON
 GRID = 24
 """Points of the grid along the longer side."""
 SCALE = 128
-"""The Laplacian is that of the picture at so many pixels along the longer side."""
+"""The Laplacian is that of the picture at this many pixels along the longer side."""
 WIDER = 0.5
-"""Where only a face's box is known, so much of it on each side, and everything below, is taken as the person."""
+"""Where only a face's box is known, this much of it on each side, and everything below, is taken as the person."""
 FEWEST = 24
 """Points of the surroundings that their light must be measured on."""
 MIDDLE = 128

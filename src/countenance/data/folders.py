@@ -39,16 +39,16 @@ NO_TABLES = frozenset(
         "obj.names",
     }
 )
-"""Files beside pictures that are no tables of labels."""
+"""Files beside pictures that are not tables of labels."""
 SAMPLED = 200
 SMALL = 2**20
 """Bytes up to which a JSON file may be about one picture."""
 ENOUGH = 0.5
 MOST_NAMED = 4
 MOST_NESTED = 4
-"""So many folders inside each other are searched for a table."""
+"""This many folders inside each other are searched for a table."""
 MOST_TRIED = 8
-"""So many files of such a folder are opened."""
+"""This many files of such a folder are opened."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _is_other_table(path: Path, labels: Sequence[Path]) -> bool:
 def no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
     """A dataset that is no COCO file; categories chosen for it are a mistake."""
     if categories is not None:
-        raise DataError(f"{name}: --categories is for COCO files, and this is not one; leave it out")
+        raise DataError(f"{name}: categories= is for COCO files, and this is not one; leave it out")
     return dataset
 
 
@@ -293,7 +293,7 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
         names = [path.name for path in tables]
         raise DataError(
             f"{root}: holds {len(names)} tables about its pictures ({', '.join(names[:MOST_NAMED])}"
-            f"{', …' if len(names) > MOST_NAMED else ''}); say which is meant: --labels {tables[0]} (or several)"
+            f'{", …" if len(names) > MOST_NAMED else ""}); say which is meant: labels="{tables[0]}" (or several)'
         )
     dataset = read_utk_names(pictures) or read_class_folders(pictures) or read_person_folders(pictures)
     if dataset is not None:
@@ -318,12 +318,12 @@ def _no_labels(root: Path, pictures: PictureFolder) -> str:
     groups = ""
     if len(folders) > 1:
         shown = ", ".join(folders[:3]) + (", …" if len(folders) > 3 else "")
-        groups = f", or say what its folders ({shown}) are: --columns person=folder or --columns gender=folder"
+        groups = f', or say what its folders ({shown}) are: columns="person=folder" or columns="gender=folder"'
     count = "1 picture" if len(pictures.ids) == 1 else f"{len(pictures.ids):,} pictures"
     return (
         f"{root}: {count}, and nothing says who they show: no annotations.json (COCO), "
         "labels.csv, samples.parquet (people), dataset.json (a manifest) or other table, and no picture has a .txt "
-        f"(YOLO) or .xml (Pascal VOC) file of its name{linked}; name the table: --labels my.csv{groups}"
+        f'(YOLO) or .xml (Pascal VOC) file of its name{linked}; name the table: labels="my.csv"{groups}'
     )
 
 

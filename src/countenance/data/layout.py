@@ -129,7 +129,7 @@ class FolderWriter:
 
 
 def whole_people(dataset: Dataset, pictures: int) -> Dataset:
-    """About so many pictures of people alone: all those of people chosen evenly, so that nobody is cut in half."""
+    """About this many pictures of people alone: all those of people chosen evenly, so that nobody is cut in half."""
     by_person: dict[str, list[Sample]] = {}
     for sample in dataset:
         if len(sample.people) == 1:

@@ -46,7 +46,7 @@ class ManifestWriter:
         self.storage = open_storage(self.place)
 
     def write(self, samples: Iterable[Sample]) -> SampleManifest:
-        """Write every sample and the index, which comes last: a folder without it is no manifest."""
+        """Write every sample and the index, which comes last: a folder without it is not a manifest."""
         seen: list[NDArray[np.uint64]] = []
         with ExitStack() as stack:
             part = stack.enter_context(_Part())

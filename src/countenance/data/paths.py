@@ -16,7 +16,7 @@ from countenance.scratch import scratch_folder
 MAX_UNPACKED = 4 << 30
 """Bytes that an archive may unpack to unless COUNTENANCE_MAX_UNPACKED says otherwise."""
 MOST_EXPANSION = 100
-"""So many times its own size may an archive unpack to: pictures hardly shrink, tables of text about twenty times."""
+"""An archive may unpack to this many times its own size: pictures hardly shrink, tables of text about twenty times."""
 SMALL = 64 << 20
 """Bytes up to which any archive may unpack: labels of a made set may be very regular."""
 NAMING = (

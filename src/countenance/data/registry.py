@@ -109,7 +109,7 @@ def _is_folder(source: str | Path) -> bool:
 def _without_labels(
     source: str | Path | Dataset, part: str | None, reading: FolderReading, root: str | Path | None
 ) -> Dataset:
-    """A dataset that is no folder."""
+    """A dataset that is not a folder."""
     categories = reading.categories
     if isinstance(source, Dataset):
         return no_categories(source, categories, source.name)

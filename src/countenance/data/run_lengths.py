@@ -93,6 +93,6 @@ def segmentation_counts(segmentation: Any, width: int, height: int, place: str) 
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise DataError(
-            f"{place}: segmentation is no list of polygons [x, y, x, y, x, y, …] of numbers near the picture"
+            f"{place}: segmentation is not a list of polygons [x, y, x, y, x, y, …] of numbers near the picture"
         ) from None
     return str(coco.merge(coco.frPyObjects(polygons, height, width))["counts"].decode())

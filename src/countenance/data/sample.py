@@ -93,7 +93,7 @@ class Subject:
     body_parts: tuple[str, ...] = ()
     attributes: Mapping[str, Value] = field(default_factory=dict)
     scored: bool = True
-    """False: no row is about the person, who is in the picture all the same: a box on them is no false alarm."""
+    """False: no row is about the person, who is in the picture all the same: a box on them is not a false alarm."""
 
     def __post_init__(self) -> None:
         for name in PLACES:
@@ -108,7 +108,7 @@ class Subject:
     def ignored(self) -> bool:
         """Whether this is a region that is not counted (a crowd, a poster, a mirror): its attribute `ignore` says yes.
 
-        People in such a region need not be found, and boxes in it are no false positives.
+        People in such a region need not be found, and boxes in it are not false positives.
 
         >>> Subject("crowd", attributes={"ignore": "yes"}).ignored, Subject("ann").ignored
         (True, False)

@@ -11,7 +11,7 @@ from countenance.data.yaml_text import parse_yaml, read_yaml
 from countenance.errors import InputError
 
 MOST_ROUNDS = 10
-"""So often may a `{key}` lead to another."""
+"""A `{key}` may lead to another this many times."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,27 @@ class SettingsFile:
     """Words that must be one of some."""
 
     @classmethod
+    def flat(cls) -> list[tuple[str, Any]]:
+        """Every key by its dotted name, with its default.
+
+        >>> class Mine(SettingsFile):
+        ...     defaults = {"data": "here", "eval": {"iou": 0.5}}
+        >>> Mine.flat()
+        [('data', 'here'), ('eval.iou', 0.5)]
+        """
+        return list(_flat(cls.defaults, cls.defaults))
+
+    @classmethod
     def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> Self:
         """The settings of a file (the defaults where none is given) with what the command line says instead."""
-        flags = [name for name, default in _flat(cls.defaults, cls.defaults) if isinstance(default, bool)]
+        flags = [name for name, default in cls.flat() if isinstance(default, bool)]
         words = parse_overrides(overrides, flags)
         return cls.from_values({} if path is None else _yaml(path), words, str(path or "command line"))
 
     @classmethod
     def from_values(cls, stated: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
         """The defaults with what is given over them; a wrong key or value is one line that names it."""
-        known, own = dict(_flat(cls.defaults, cls.defaults)), dict(_flat(stated, cls.defaults))
+        known, own = dict(cls.flat()), dict(_flat(stated, cls.defaults))
         notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in own if name not in known]
         for name in overrides:
             if name not in known:

@@ -40,7 +40,7 @@ def check(dataset: Dataset, progress: Callable[[], None] | None = None) -> list[
     if not len(dataset):
         problems.append(Problem("empty dataset", f"{dataset.name}: holds no image"))
     repeated = [name for name, n in Counter(sample.id for sample in dataset).items() if n > 1]
-    problems += [Problem("duplicate id", f"sample {name}: this id stands more than once") for name in repeated]
+    problems += [Problem("duplicate id", f"sample {name}: this id appears more than once") for name in repeated]
     for sample in dataset:
         problems += _sample_problems(sample, dataset.card)
         if progress:
@@ -64,7 +64,7 @@ def _sample_problems(sample: Sample, card: DatasetCard) -> Iterator[Problem]:
     yield from _value_problems(sample.attributes, card, place)
     repeated = [name for name, n in Counter(subject.id for subject in sample.subjects).items() if n > 1]
     for name in repeated:
-        yield Problem("duplicate id", f"{place}: subject {name} stands more than once")
+        yield Problem("duplicate id", f"{place}: subject {name} appears more than once")
     for subject in sample.subjects:
         yield from _subject_problems(subject, sample, card, f"{place} subject {subject.id}")
 

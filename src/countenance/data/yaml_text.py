@@ -12,7 +12,7 @@ from countenance.errors import InputError
 MOST_NODES = 100_000
 """Values, keys and containers, each counted as often as it would stand there if every alias were written out."""
 LONGEST = 1 << 20
-"""Characters of a file; the parser reads about so many in 5 s."""
+"""Characters of a file; the parser reads about this many in 5 s."""
 HALVES = re.compile("[\\ud800-\\udfff]")
 """Halves of a character, as an escape in quotes can write them."""
 

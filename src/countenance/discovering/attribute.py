@@ -31,9 +31,9 @@ def with_attribute(table: Any, discovered: Discovered, name: str, number: int = 
 
     column = f"attr.{name}"
     if not name.replace("_", "").replace("-", "").isalnum():
-        raise InputError(f"--save-attribute {name!r}, expected letters, digits, _ and -")
+        raise InputError(f"save_attribute={name!r}: expected letters, digits, _ and -")
     if column in table.column_names or name in table.column_names:
-        raise InputError(f"--save-attribute {name!r}: the table has such a column; choose another name")
+        raise InputError(f"save_attribute={name!r}: the table has such a column; choose another name")
     people = len(np.unique(discovered.rows.people[discovered.rows.confirm]))
     note = (
         f"{name} is a slice that was searched for ({discovered.slices[number].description}); it is known for the "
@@ -46,7 +46,7 @@ def with_attribute(table: Any, discovered: Discovered, name: str, number: int = 
 def save_in_run(run: Run, discovered: Discovered, name: str) -> None:
     """Add a slice to the score table of a run."""
     if len(run.store.score_files()) > 1:
-        raise InputError(f"{run.place}: its scores are several files; --save-attribute needs a run of one")
+        raise InputError(f"{run.place}: its scores are several files; save_attribute= needs a run of one")
     table = with_attribute(run.scores(), discovered, name)
     with run.store.replacing(SCORES):
         run.store.write_table(SCORES, table)

@@ -18,7 +18,7 @@ MOST = 10
 """Candidates that go on to the other half."""
 LOOKED_AT = 80
 ALIKE = 0.6
-"""Of two slices that share so much, the better one goes on."""
+"""Of two slices that share this much, the better one goes on."""
 DIMENSIONS, CLUSTERS, LEAVES, LEAF_ROWS = 16, 25, 12, 60
 
 

@@ -20,7 +20,7 @@ from countenance.errors import InputError
 from countenance.person_columns import person_column
 
 SAME = 0.9
-"""A column of 0 and 1 that is correlated with the metric so much is the metric in other words."""
+"""A column of 0 and 1 that is correlated with the metric this strongly is the metric in other words."""
 FEWEST_PEOPLE = 20
 """People that a slice must have in each half."""
 NUMBERS = 4

@@ -227,7 +227,7 @@ class RunEvidence:
             if not question.compares:
                 work.estimates()
                 return AnsweredQuestion(work)
-            return AnsweredQuestion(work, noted(self.run, audited_run(self.run, source, work, equity=question.equity)))
+            return AnsweredQuestion(work, noted(self.run, audited_run(self.run, work, equity=question.equity)))
 
     def audit(self, by: Sequence[str] | None, metrics: Sequence[str] | None, **settings: Any) -> Audit:
         """An audit of the run at the policy's level: the stored one where it answers the same question."""

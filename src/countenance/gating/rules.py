@@ -206,7 +206,7 @@ def equity(rule: kinds.EquityRule, evidence: RunEvidence) -> list[RuleCheck]:
     about = f"{rule.measure} of {metric} by {rule.by}"
     measure = next((e for e in measures if e.measure == rule.measure and e.metric == metric), None)
     if measure is None:
-        there = ", ".join(dict.fromkeys(e.measure for e in measures if e.metric == metric)) or "none (it is no rate)"
+        there = ", ".join(dict.fromkeys(e.measure for e in measures if e.metric == metric)) or "none (it is not a rate)"
         raise InputError(f"{evidence.run.place}: {rule.measure} is not given for {metric}; there are {there}")
     if measure.undefined:
         return [missing(about, measure.undefined)]
@@ -246,7 +246,7 @@ def people(rule: kinds.PeopleRule, evidence: RunEvidence) -> list[RuleCheck]:
 
 
 def failed_images(rule: kinds.FailedImagesRule, evidence: RunEvidence) -> list[RuleCheck]:
-    """The share of images without a prediction, as it was in this run."""
+    """The share of images without a prediction in this run."""
     failed, images = int(evidence.run.manifest["failed"]), int(evidence.run.manifest["dataset"]["images"])
     if not images:
         return [missing("failed images", "the run does not say how many images it has")]
@@ -333,7 +333,7 @@ def regression(rule: kinds.RegressionRule, evidence: RunEvidence) -> list[RuleCh
     from countenance.gating.regression import paired_changes
 
     if evidence.baseline is None:
-        raise InputError(f"the rule {rule.words()!r} compares with a baseline: add --baseline RUN")
+        raise InputError(f'the rule {rule.words()!r} compares with a baseline: add baseline="RUN"')
     evidence.need_metric(rule.metric)
     return paired_changes(rule, evidence, evidence.baseline)
 

@@ -80,8 +80,8 @@ def random_window(
     Where the window leaves the picture, there is a scene, one colour, or the picture's own edge.
 
     >>> picture, box = np.zeros((60, 80, 3), np.uint8), np.array([[20.0, 20, 40, 40]])
-    >>> window, boxes, kept = random_window(picture, box, np.random.default_rng(1), 32)
-    >>> window.shape, kept.tolist()
+    >>> window, boxes, remaining = random_window(picture, box, np.random.default_rng(1), 32)
+    >>> window.shape, remaining.tolist()
     ((32, 32, 3), [0])
     """
     cv2 = opencv("training a detector")

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 with ImageNet weights, frozen: its feature maps after so many blocks, of any pictures.
+"""EfficientNet-Lite0 with ImageNet weights, frozen: its feature maps after this many blocks, of any pictures.
 
 Each normalisation is folded into its convolution: a fifth less work.
 """

@@ -39,7 +39,7 @@ def training_device(device: str = "auto") -> str:
     if device == "auto":
         return "cuda" if available else "cpu"
     if not available:
-        raise InputError(f"device {device!r} is not available here; take --device cpu")
+        raise InputError(f'device {device!r} is not available here; take device="cpu"')
     return device
 
 

@@ -91,7 +91,7 @@ def resampled_images(generator: np.random.Generator, replicates: int, n: int) ->
 
 
 def _weighted(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
-    """True boxes and average precision (resamples × groups) with images that count so many times."""
+    """True boxes and average precision (resamples × groups) with images that count this many times."""
     groups, kinds = detections.members.shape
     by_kind = np.zeros((len(weights), kinds))
     for image, kind in detections.truths():

@@ -72,7 +72,7 @@ def _log(values: Array) -> Array:
     return np.asarray(np.log(values))
 
 
-ONE = (
+SINGLE = (
     Measure(
         "accuracy_std",
         "standard deviation of the groups' rates; 0 is even",
@@ -165,7 +165,7 @@ def trials(units: Array, rates: Array, drawn: Array, most: Array | float = np.in
 
 
 def log_odds(rates: Array, units: Array) -> Array:
-    """Log odds of rates of so many trials, finite for rates of 0 and 1 too."""
+    """Log odds of rates of this many trials, finite for rates of 0 and 1 too."""
     smooth = (rates * units + 0.5) / (units + 1)
     return np.asarray(np.log(smooth / (1 - smooth)))
 
@@ -174,7 +174,8 @@ def noise_of(rates: Array, drawn: Array, units: Array, most: Array | float = np.
     """How the log odds of rates move between bootstrap draws, and how many trials each rate is worth.
 
     A bootstrap of m units varies too little by (m - 1) / m, and m units say by Student's t how much they vary. A rate
-    of few errors, or of none, varies more than its draws do, and gets at least the noise of so many independent trials.
+    of few errors, or of none, varies more than its draws do, and gets at least the noise of as many
+    independent trials.
     """
     drawn = np.where(np.isfinite(drawn), drawn, rates)  # a group of which no unit was drawn stays as it is
     worth = trials(units, rates, drawn, most)
@@ -241,7 +242,7 @@ def widened_measure(
     Groups that are all alike show no spread to move, and yet each of them may be unlike what it shows.
 
     >>> even = MeasuredEquity(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-    >>> wide = widened_measure(ONE[-1], even, np.array([1.0, 1.0]), (np.array([0.9, 0.96]), np.array([1.0, 1.0])))
+    >>> wide = widened_measure(SINGLE[-1], even, np.array([1.0, 1.0]), (np.array([0.9, 0.96]), np.array([1.0, 1.0])))
     >>> round(wide.low, 3), wide.high
     (0.893, 1.0)
     """

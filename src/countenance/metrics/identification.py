@@ -43,8 +43,8 @@ def search(
 ) -> Search:
     """Search probes in a gallery; `person` and `owner` are codes of the same people.
 
-    >>> found = search(np.array([[1.0, 0.1]]), np.array([7]), np.eye(2), np.array([7, 8]))
-    >>> int(found.rank[0]), found.own.round(3), int(found.candidate[0])
+    >>> ranks = search(np.array([[1.0, 0.1]]), np.array([7]), np.eye(2), np.array([7, 8]))
+    >>> int(ranks.rank[0]), ranks.own.round(3), int(ranks.candidate[0])
     (1, array([0.995]), 8)
     """
     order = np.argsort(owner, kind="stable")

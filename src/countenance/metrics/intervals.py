@@ -109,8 +109,8 @@ def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: floa
     `icc` is the correlation within clusters found in a larger pool: the variance is at least what it implies. One
     cluster has no interval.
 
-    >>> found = clustered_rate(np.array([0.0, 1.0, 4.0, 0.0]), np.array([4.0, 4.0, 4.0, 4.0]))
-    >>> found.value, found.n, found.clusters
+    >>> estimate = clustered_rate(np.array([0.0, 1.0, 4.0, 0.0]), np.array([4.0, 4.0, 4.0, 4.0]))
+    >>> estimate.value, estimate.n, estimate.clusters
     (0.3125, 16, 4)
     """
     tried = trials > 0

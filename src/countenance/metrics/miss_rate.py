@@ -106,7 +106,7 @@ def log_average_miss_rates(detections: RankedDetections, *, replicates: int = 10
 
 
 def _curves(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
-    """People (resamples × groups) and miss rates (× points) with images that count so many times."""
+    """People (resamples × groups) and miss rates (× points) with images that count this many times."""
     kinds = detections.members.shape[1]
     people = np.zeros((len(weights), kinds))
     for image, kind in detections.truths():
@@ -116,7 +116,7 @@ def _curves(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[A
     right = np.zeros((len(weights), len(FALSE_POSITIVES), kinds))
     alarms = np.zeros(len(weights))
     for image, kind in detections.ranked():
-        if (alarms > limits[:, -1]).all():  # what comes after so many false positives is on no curve
+        if (alarms > limits[:, -1]).all():  # what comes after this many false positives is on no curve
             break
         hit = kind >= 0
         for r, weight in enumerate(weights if len(image) else ()):

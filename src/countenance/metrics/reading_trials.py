@@ -29,9 +29,9 @@ WORTH_NAMING = 0.2
 MOST_OUTSIDE = 0.2
 """A reading of predictions is plausible when at most this share of boxes leaves the picture or has no area."""
 MOST_TRIED = 500
-"""Readings are tried on a sample of about so many true boxes."""
+"""Readings are tried on a sample of about this many true boxes."""
 
-Found = Callable[[Array, Array], NDArray[np.bool_]]
+Localises = Callable[[Array, Array], NDArray[np.bool_]]
 """From the true and the predicted corners of a picture to whether each true box is found."""
 
 
@@ -90,7 +90,7 @@ class Trials:
     """The most that any other reading finds, whether it is worth naming or not."""
 
 
-def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, localises: Found) -> Trial:
+def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, localises: Localises) -> Trial:
     """How many true boxes the predictions find when both are read as given."""
     hits = total = 0
     for scene in scenes:
@@ -105,7 +105,7 @@ def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, loc
 
 
 def step(total: int, most: int = MOST_TRIED) -> int:
-    """Every how manyth picture is tried, so that about `most` of all true boxes are.
+    """The step from one tried picture to the next, so that about `most` of all true boxes are tried.
 
     >>> step(66), step(1200)
     (1, 3)
@@ -123,7 +123,7 @@ def try_readings(
     predicted: Reading = CORNERS,
     truth: Reading = CORNERS,
     *,
-    localises: Found = overlapping_half,
+    localises: Localises = overlapping_half,
     truths: Sequence[Reading] = (),
 ) -> Trials:
     """What the readings in use find, and which others would find clearly more.
@@ -249,7 +249,7 @@ def file_note(
     size: Callable[[int], tuple[float, float] | None],
     remedy: str,
     nouns: tuple[str, str] = ("face", "faces"),
-    localises: Found = overlapping_half,
+    localises: Localises = overlapping_half,
 ) -> str | None:
     """The same sentence as `reading_note`, for the boxes of a file.
 

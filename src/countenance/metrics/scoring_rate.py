@@ -58,8 +58,8 @@ def scoring_rates(
 
     `people` says whose score each is, where somebody has several: intervals count people, not scores.
 
-    >>> found = scoring_rates([1, 2, 3, 4, 5, 6], ["a", "a", "b", "b", "b", None])
-    >>> [(one.category, one.rate.value, one.impact_ratio) for one in found.categories], found.unknown
+    >>> rates = scoring_rates([1, 2, 3, 4, 5, 6], ["a", "a", "b", "b", "b", None])
+    >>> [(row.category, row.rate.value, row.impact_ratio) for row in rates.categories], rates.unknown
     ([('a', 0.0, 0.0), ('b', 0.6666666666666666, 1.0)], 1)
     """
     above = above_median(scores)

@@ -16,7 +16,7 @@ WIDER = 3
 """By how much a block is larger than all before it, up to `GALLERY`: the sooner the k-th best is high, the fewer
 candidates the large ones let through."""
 FEW = 12
-"""Up to so many largest values are found one by one, of more the whole row is sorted."""
+"""Up to this many largest values are found one by one, of more the whole row is sorted."""
 
 
 def unit_rows(templates: NDArray[np.floating]) -> Singles:

@@ -23,7 +23,7 @@ SPARE = 64
 """More pairs than asked for that are compared in double precision: single precision may swap neighbours."""
 CELLS = 4_000_000
 """Numbers of a bootstrap that are in memory at once."""
-KEPT, EXTRA, FURTHER = 2, 256, 4
+PAIRS_PER_ALLOWED, EXTRA, FURTHER = 2, 256, 4
 """Different pairs kept: twice as many as the rate allows and some more; four times as many where a fold needs it."""
 
 
@@ -151,7 +151,7 @@ def validation_rate(
     different = int(_different(sizes))
     folds = min(folds, people)
     fold = np.random.default_rng(seed).permutation(people) % folds
-    keep = KEPT * int(far * different) + EXTRA
+    keep = PAIRS_PER_ALLOWED * int(far * different) + EXTRA
     while True:
         tail = pair_similarities(embeddings, identity, keep)
         thresholds = _fold_thresholds(tail, sizes, fold, folds, far)

@@ -72,7 +72,7 @@ def _counts(embeddings: Array, identity: Ints, people: int) -> tuple[Array, Arra
         place = level + (identity[a:b] * BINS).astype(np.int32)[:, None]
         same = identity[a:b, None] == identity[None, :]
         impostor += np.bincount(place[~same], minlength=people * BINS)
-        same[np.arange(b - a), np.arange(a, b)] = False  # a picture is no pair with itself
+        same[np.arange(b - a), np.arange(a, b)] = False  # a picture is not a pair with itself
         genuine += np.bincount(place[same], minlength=people * BINS)
     both = (counts.reshape(people, BINS)[:, ::-1].cumsum(axis=1).astype(np.float64) for counts in (genuine, impostor))
     same_pairs, different_pairs = both

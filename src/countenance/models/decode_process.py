@@ -68,7 +68,7 @@ def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Work off messages until the parent closes the pipe."""
+    """Process messages until the parent closes the pipe."""
     die_with_parent()
     os.nice(NICE)
     if (cv2 := installed()) is not None:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
-from countenance.data.fit_input import FitContext
 from countenance.data.record import Record
 from countenance.files import file_hash
 
@@ -18,19 +17,12 @@ Images = Sequence[NDArray[np.uint8]]
 
 @runtime_checkable
 class Model(Protocol):
-    """Takes a list of RGB images (height × width × 3, 8 bits), returns one answer for each, in order."""
+    """Takes a list of RGB images (height × width × 3, 8 bits), returns one answer for each, in order.
 
-    def __call__(self, images: Images) -> Sequence[Any]: ...
-
-
-@runtime_checkable
-class FittedModel(Protocol):
-    """A model that is fitted once per run, before its first batch, on the arrays that the task hands to it.
-
-    `fit` may return a dict of JSON values, which the run keeps; it may raise `countenance.errors.CannotAnswer`.
+    A model with `fit(context)` is fitted once per run, before its first batch, on the arrays (`FitContext`) that the
+    task hands to it. `fit` may return a dict of JSON values, which the run keeps, or raise `CannotAnswer`.
     """
 
-    def fit(self, context: FitContext) -> Any: ...
     def __call__(self, images: Images) -> Sequence[Any]: ...
 
 

@@ -40,13 +40,13 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
     import onnxruntime as ort
 
     if not path.is_file():
-        raise ModelError(f"{path}: no such file; give the path of the ONNX weights with --weights")
+        raise ModelError(f"{path}: no such file; give the path of the ONNX weights with weights=")
     if path.suffix == ".tflite":
         return open_tflite(path, threads or int(os.environ.get("COUNTENANCE_THREADS", "0")))
     if device not in PROVIDERS:
         raise ModelError(f"device {device!r} is not known; there are {', '.join(PROVIDERS)}")
     if PROVIDERS[device] not in ort.get_available_providers():
-        raise ModelError(f"device {device!r} is not available here; install onnxruntime-gpu or take --device cpu")
+        raise ModelError(f'device {device!r} is not available here; install onnxruntime-gpu or take device="cpu"')
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or int(os.environ.get("COUNTENANCE_THREADS", "0"))
     options.inter_op_num_threads = 1
@@ -148,13 +148,13 @@ class OnnxModel:
 
     def begin(self, batch: Prepared) -> list[Any]:
         """The answers for a batch whose pictures have the network's size."""
-        return [self._one(batch, i) for i in range(len(batch))]
+        return [self._answer(batch, i) for i in range(len(batch))]
 
     def finish(self, begun: list[Any]) -> list[Any]:
         """What `begin` found: onnxruntime leaves nothing to wait for."""
         return begun
 
-    def _one(self, batch: Prepared, i: int) -> Any:
+    def _answer(self, batch: Prepared, i: int) -> Any:
         pixels, scale, offset = normalised(batch.pixels[i], self.input), batch.scale[i], batch.offset[i]
         names = [output.name for output in self.session.get_outputs()]
         detections = dict(zip(names, self.session.run(None, {self.input_name: pixels}), strict=True))

@@ -80,10 +80,10 @@ def model_names() -> list[str]:
 
 def _weights(spec: ModelSpec, name: str) -> Path:
     if spec.weights is None:
-        raise ModelError(f"model {name!r} needs its weights: add --weights PATH ({ZOO[name].source})")
+        raise ModelError(f'model {name!r} needs its weights: add weights="PATH" ({ZOO[name].source})')
     path = Path(spec.weights)
     if not path.is_file():
-        raise ModelError(f"{path}: no such file; --weights takes the path of {name}'s weights")
+        raise ModelError(f"{path}: no such file; weights= takes the path of {name}'s weights")
     return path
 
 

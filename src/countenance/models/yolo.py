@@ -44,7 +44,7 @@ class YoloBoxes(NamedTuple):
 
 
 def head_of(shape: Sequence[int], classes: int) -> Head:
-    """The head that an output of this shape belongs to, for a network with so many classes.
+    """The head that an output of this shape belongs to, for a network with this many classes.
 
     >>> head_of((1, 84, 8400), 80), head_of((1, 25200, 85), 80), head_of((1, 300, 6), 1)
     ('v8', 'v5', 'end2end')

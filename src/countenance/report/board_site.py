@@ -25,7 +25,7 @@ from countenance.run.suite import Suite, load_suite, suite_names
 INDEX, DATA, FEED, EVIDENCE = "index.html", "board.json", "feed.xml", "evidence.html"
 ATOM = "http://www.w3.org/2005/Atom"
 NO_DATE = "1970-01-01T00:00:00+00:00"
-"""Of a table that is no file: Atom wants a date, and the same board gives the same bytes."""
+"""Of a table that is not a file: Atom wants a date, and the same board gives the same bytes."""
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, HIGHER: LOWER, LOWER: HIGHER}
 
 
@@ -70,7 +70,7 @@ def check_site(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: a file, expected a folder for the site")
     if folder.is_dir() and any(folder.iterdir()) and not all((folder / name).is_file() for name in (INDEX, DATA, FEED)):
-        raise InputError(f"{folder}: not empty and no board site; name a new folder, or one that --site wrote")
+        raise InputError(f"{folder}: not empty and no board site; name a new folder, or one that site= wrote")
 
 
 def board_json(board: Leaderboard) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from countenance.report.groups import label, others, people
 from countenance.report.metric_words import noun_in
 
 MUCH = 3.0
-"""A change of so many times what matters is called much."""
+"""A change of this many times what matters is called much."""
 ENOUGH, FEW, TOO_FEW = "no change of {} or more", "not enough {} to tell", "too few {} to test"
 
 
@@ -69,7 +69,7 @@ def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]
     return words.UNSURE, f"{looks}; chance is not ruled out (all comparisons counted)"
 
 
-def behind(gap: Gap, value: float, better: str | None) -> bool:
+def behind(value: float, better: str | None) -> bool:
     """Whether a gap is to the group's disadvantage."""
     return value > 0 if better == "lower" else value < 0
 
@@ -100,7 +100,7 @@ def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tupl
     if gap.direction == WORSE:
         if gap.moved == NARROWED:
             return words.NONE, f"lost {amount} of a lead"
-        if gap.moved == REVERSED or not behind(gap, gap.gap_a, better):
+        if gap.moved == REVERSED or not behind(gap.gap_a, better):
             return words.SEVERE, f"fell behind by {size(gap, gap.gap_b)}"
         return words.SEVERE, f"fell {amount} further behind"
     if gap.moved == NARROWED:
@@ -117,8 +117,8 @@ def loss(change: Change) -> float:
 def counted(change: Change) -> str:
     """How many rows got better and worse; empty where that is not counted.
 
-    >>> one = Change(metric="ok", a="x", b="y", n=800, clusters=8, estimate_a=1, estimate_b=1, gained=0, lost=63)
-    >>> counted(one)
+    >>> change = Change(metric="ok", a="x", b="y", n=800, clusters=8, estimate_a=1, estimate_b=1, gained=0, lost=63)
+    >>> counted(change)
     '63 of 800 got worse, none got better'
     """
     if change.gained is None or change.lost is None:

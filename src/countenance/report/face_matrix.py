@@ -23,7 +23,7 @@ from countenance.tasks import Metric
 MOST_ROWS, MOST_BANDS = 4, 4
 ACROSS, DOWN, SIZE = 10, 3, 40
 FADES = ((0.1, 3), (0.2, 2), (0.35, 1))
-"""The half-width of an interval up to which a cell keeps so much of its tint."""
+"""The half-width of an interval up to which a cell keeps this much of its tint."""
 BAND, ROW = "band of people", "condition of the picture"
 
 

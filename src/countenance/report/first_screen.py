@@ -103,7 +103,7 @@ def first_screen(
     who, when = [h for h in ordered if h.is_person], [h for h in ordered if not h.is_person]
     who_differ, when_differ = _differing_lines(source)
     return FirstScreen(
-        overall_mark(source, ordered),
+        overall_mark(source),
         lead,
         second,
         [*(_line(h, source.names) for h in who), *who_differ][:MOST_LINES],
@@ -215,7 +215,7 @@ def _wider(ordered: Sequence[Harm]) -> Harm | None:
     return next((h for h in ordered[1:] if h.is_person != lead.is_person and h.losing.failed is not None), None)
 
 
-def overall_mark(source: Audited, ordered: Sequence[Harm]) -> str:
+def overall_mark(source: Audited) -> str:
     """The mark of the whole: severe as soon as one harm is or everybody is failed, served better where nobody is."""
     if failing(source.audit) is not None:
         return words.SEVERE

@@ -76,7 +76,7 @@ def mode_for(choice: str, real_people: bool) -> str:
 def why_off(choice: str) -> str:
     """Why no picture is shown."""
     if choice != "auto":
-        return "Left out because --gallery off was asked for."
+        return "No picture is shown, because of --gallery off."
     return (
         "The pictures show real people, so none is shown here. --gallery blurred or --gallery full shows them, and the "
         "page then says so."

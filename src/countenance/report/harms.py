@@ -126,7 +126,7 @@ class Harm:
 
     @property
     def more(self) -> str:
-        """The size of the harm for somebody who plans with people: so many more per 1,000."""
+        """The size of the harm for somebody who plans with people: this many more per 1,000."""
         if self.finding.small_group:
             few = f"only {numbers.plural(self.losing.clusters, 'person', 'people')}: " if self.losing.clusters else ""
             return f"{few}a gap is shown, its size is not"
@@ -254,7 +254,7 @@ def whose(metric: str, settings: Mapping[str, Any]) -> str:
 
 
 def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate | None = None) -> str:
-    """What rows are where they are no people: pictures of fewer people, or of people who are not told apart.
+    """What rows are where they are not people: pictures of fewer people, or of people who are not told apart.
 
     Where images have several rows (in `whole`, all rows of the metric), a row is one of the people in them.
 

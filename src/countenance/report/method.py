@@ -93,7 +93,7 @@ def correction(settings: Mapping[str, Any], tested: int) -> str:
             f"All labels were shuffled between {many_units} {int(settings['permutations']):,} times, and the {many} "
             "made again each time: the adjusted p of a finding is how often any of them is as clear as it by chance "
             f"(step-down min-p). The chance of even one false alarm stays below {alpha:g}, as with Holm’s correction, "
-            "but what comparisons have in common is not paid for twice."
+            "but comparisons that say nearly the same thing are not corrected for twice."
         )
     why = f" Min-p was not used: {settings['adjust_why']}." if settings.get("adjust_why") else ""
     if adjust == "bh":

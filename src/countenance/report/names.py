@@ -220,6 +220,26 @@ class Names:
             text = text.replace(f" in {group},", f" in {self.group(finding.attribute, group)},")
         return text
 
+    def in_text(self, text: str) -> str:
+        """A sentence that names groups as the data does, with their words; values that are plain words stay.
+
+        >>> names = Names(["tone", "hat"], {"tone": ["0. [102, 78, 65]"], "hat": ["no"]}, 1)
+        >>> names.in_text("no result for tone = 0. [102, 78, 65]")
+        'no result for tone = VI dark'
+        """
+        values = {
+            value: value_label(name, value)
+            for name, level in self.levels.items()
+            for value in level
+            if not value.replace(" ", "").isalpha()
+        }
+        longest_first = sorted((value for value in values if values[value] != value), key=len, reverse=True)
+        if not longest_first:
+            return text
+        return re.sub(
+            rf"(?<![\w.-])({'|'.join(map(re.escape, longest_first))})(?![\w-])", lambda match: values[match[1]], text
+        )
+
     def place(self, attribute: str, group: str) -> tuple[int, ...]:
         """Where a group comes among those of its attribute: a key to sort by.
 

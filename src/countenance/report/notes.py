@@ -81,7 +81,7 @@ def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> l
     Why an interval may hold 0 beside a small p comes last.
     """
     twins = " alone decides"
-    of_audit = [note for note in source.audit.notes if twins not in note]
+    of_audit = [source.names.in_text(note) for note in source.audit.notes if twins not in note]
     card = dataset.get("card") or {}
     warning = [RENDERED] if card.get("warning") and not card.get("real_people", True) else [card.get("warning") or ""]
     plain = [in_words(note, source) for note in of_audit if not _TOGETHER.fullmatch(note)]

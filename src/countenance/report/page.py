@@ -215,7 +215,7 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
         "real_people": bool(manifest["dataset"]["card"].get("real_people")),
         "too_many_failed": failed,
         "curves": charts.curve_panels(source),
-        "results": result_sections(source.results),
+        "results": result_sections(source.results, source.names),
         "failures": source.failures[:LISTED_FAILURES],
         "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
         "unanswered": source.unanswered(),

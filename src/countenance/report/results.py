@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from countenance.data.vocabulary import in_order
 from countenance.report import numbers
 from countenance.report.charts.curves import CurveChart, GroupLine, colours
 from countenance.report.charts.heat_maps import STEPS, HeatMap, HeatmapCell
-from countenance.report.names import attribute_label, value_label
+from countenance.report.names import Names, attribute_label, value_label
 from countenance.tasks import Curve, Matrix, Number, Result, Table
 
 ORDERED = ("skin_tone", "age_group")
@@ -50,7 +51,7 @@ class Grid(HeatMap):
     groups: tuple[str, ...] = ()
     """The rows as the run names them."""
     named: str = ""
-    """The attribute as the run names it; empty where rows are no groups."""
+    """The attribute as the run names it; empty where rows are not groups."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class ResultSections:
         return bool(self.by_group or self.figures or self.grids or self.sheets)
 
 
-def result_sections(results: Sequence[Result]) -> ResultSections:
+def result_sections(results: Sequence[Result], names: Names) -> ResultSections:
     """Results in the order of the run, by type; numbers about everybody are at the top of the page."""
     grouped = [result for result in results if isinstance(result, Number) and result.group is not None]
     verified = verification(results)
@@ -158,7 +159,7 @@ def result_sections(results: Sequence[Result]) -> ResultSections:
         _by_group(grouped),
         [_figure(result) for result in rest if isinstance(result, Curve) and _has_points(result)],
         [_grid(result) for result in rest if isinstance(result, Matrix) and result.values],
-        [_sheet(result) for result in rest if isinstance(result, Table)],
+        [_sheet(result, names) for result in rest if isinstance(result, Table)],
         None if verified is None else verified.screen(),
     )
 
@@ -297,9 +298,16 @@ def _named(attribute: str | None, name: str) -> str:
     return value_label(attribute, name) if attribute else name
 
 
-def _sheet(table: Table) -> Sheet:
-    rows = [[_text(cell) for cell in row] for row in table.rows[:MOST_ROWS]]
-    return Sheet(table.name, _about(table), list(table.columns), rows, len(table.rows) - len(rows))
+def _sheet(table: Table, names: Names) -> Sheet:
+    """A table with its attributes and groups in words."""
+
+    def worded(text: str) -> str:
+        for attribute in names.by:
+            text = re.sub(rf"(?<![\w.-]){re.escape(attribute)}(?![\w-])", attribute_label(attribute), text)
+        return names.in_text(text)
+
+    rows = [[worded(cell) if isinstance(cell, str) else _text(cell) for cell in row] for row in table.rows[:MOST_ROWS]]
+    return Sheet(worded(table.name), worded(_about(table)), list(table.columns), rows, len(table.rows) - len(rows))
 
 
 def _text(cell: str | int | float | bool | None) -> str:

@@ -156,7 +156,7 @@ class ReportSource(Audited):
 
 @dataclass(frozen=True)
 class TableSource(Audited):
-    """A table of scores that is no run, and its audit."""
+    """A table of scores that is not a run, and its audit."""
 
     table: Any
 

@@ -45,10 +45,10 @@ def mark(verdict: str, severity: str | None = None) -> str:
     return UNTESTED if verdict == UNTESTABLE else UNSURE
 
 
-def verdict_label(verdict: str, severity: str | None = None, *, kind: str = "rate", direction: str = WORSE) -> str:
+def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE) -> str:
     """A verdict as pages say it; the codes stay in the API and in files. `direction` is that of the side it is said of.
 
-    >>> verdict_label("disparity", "severe"), verdict_label("disparity", "minor", direction="better")
+    >>> verdict_label("disparity"), verdict_label("disparity", direction="better")
     ('served worse', 'served better')
     >>> verdict_label("none larger than 0.05"), verdict_label("none larger than 0.05", kind="mean")
     ('no gap of 5 points or more', 'no gap of 0.05 or more')
@@ -77,7 +77,7 @@ def finding_label(finding: Finding, group: str | None = None) -> str:
     way = finding.direction
     if turned:
         way = {WORSE: BETTER, BETTER: WORSE}.get(way, way)
-    return verdict_label(finding.verdict, finding.severity, kind=finding.metric_kind, direction=way)
+    return verdict_label(finding.verdict, kind=finding.metric_kind, direction=way)
 
 
 def mark_of(finding: Finding | None, group: str) -> str:

@@ -25,6 +25,7 @@ from countenance.data.tables import near
 from countenance.decoding import first_line, json_of
 from countenance.errors import InputError, RunError
 from countenance.files import to_json
+from countenance.person_columns import attribute_of
 from countenance.run.file_names import AUDIT, FINDINGS
 from countenance.run.licences import in_words, of_manifest
 from countenance.run.missing import ANSWERED, unanswered
@@ -112,7 +113,7 @@ def _measured(
     if metrics is None:  # what only groups have is not there without people to compare
         measured = [name for name in measured if name in known]
     if not measured:
-        raise InputError(f"{run.place}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
+        raise InputError(f"{run.place}: the run does not say its metrics; name some with metrics= ({', '.join(known)})")
     for name in measured:
         if name not in known:
             raise InputError(f"{run.place}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
@@ -124,15 +125,12 @@ def audit_source(
 ) -> Audit:
     """Audit rows of a run that were read before, with what its task, its dataset's card and its failures say."""
     with work_of_run(run, source, by, metrics, where, **settings) as work:
-        return audited_run(run, source, work, equity=bool(settings.get("equity")))
+        return audited_run(run, work, equity=bool(settings.get("equity")))
 
 
-def audited_run(run: Run, source: Source, work: Computation, *, equity: bool = False) -> Audit:
+def audited_run(run: Run, work: Computation, *, equity: bool = False) -> Audit:
     """Make the comparisons of a run's rows and conclude, with what its columns, its pairs and its failures say."""
-    answer = audited(work, equity=equity)
-    for name in answer.settings["by"]:
-        answer.notes.extend(note for note in [source.note_of(f"attr.{name}")] if note and note not in answer.notes)
-    return _with_failures(_with_pairs(answer, run), run)
+    return _with_failures(_with_pairs(audited(work, equity=equity), run), run)
 
 
 @contextmanager
@@ -329,10 +327,10 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
         parts = [text] if text in known else [part.strip() for part in text.split("*")]
         for part in parts:
             name = part if part in known else part.rpartition(":")[0] or part
-            if name not in known:
+            if attribute_of(name, known) is None:
                 raise InputError(f"{label}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
     for name in parse_where(where):
-        if name not in known:
+        if attribute_of(name, known) is None:
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from countenance.answers.formats import Predictions, Wanted, read_predictions
+from countenance.answers.formats import PredictionRequest, Predictions, read_predictions
 from countenance.answers.libraries import library_of
 from countenance.data import Dataset
 from countenance.data.manifest import SampleManifest
@@ -102,10 +102,10 @@ def _predictions(model: Any) -> Any:
 
 def wanted_by(
     task: Task, data: Dataset | SampleManifest, options: Mapping[str, str], units: Units | None = None
-) -> Wanted:
+) -> PredictionRequest:
     """What a task asks of a file of predictions on a dataset."""
     people = {} if isinstance(data, SampleManifest) else {s.id: ([subject.id for subject in s.subjects],) for s in data}
-    return Wanted(task.answer, names_of(data), options, units, getattr(data, "categories", {}), people)
+    return PredictionRequest(task.answer, names_of(data), options, units, getattr(data, "categories", {}), people)
 
 
 def names_of(data: Dataset | SampleManifest) -> ImageNames:

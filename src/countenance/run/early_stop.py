@@ -5,7 +5,7 @@ them has a valid answer and either the first `FIRST` of them failed, with the mo
 first `LOST` of them each took a worker process down (each such failure costs a restart or the time limit).
 An unreadable image says nothing about the model and is not counted, nor is one that the model declined to answer; so a
 dataset whose first images are damaged is evaluated to its end. A run in which every image failed for whatever reason
-ends with the first reason. Whoever allows that every image fails (`max_failures` 1) goes on deliberately.
+ends with the first reason. Whoever allows that every image fails (`max_failures` 1) continues deliberately.
 """
 
 import re
@@ -21,11 +21,11 @@ REMEMBERED = 1000
 """Failures whose reasons are kept once an image was answered; shards store them all."""
 UNREADABLE, DECLINED = "image", "declined"
 """The kinds of failures that are the image's own, and that the model chose: it said that it cannot answer."""
-GO_ON = "--max-failures 1 goes on all the same"
+GO_ON = "max_failures=1 continues all the same"
 
 
 def hopeless(answered: int, failed: int, lost: int) -> bool:
-    """Whether a run should stop after so many answered images, failures of the model or its answers, and lost workers.
+    """Whether a run should stop after these numbers of answered images, failures of the model, and lost workers.
 
     >>> hopeless(answered=0, failed=10, lost=0), hopeless(answered=1, failed=99, lost=9), hopeless(0, 3, lost=3)
     (True, False, True)
@@ -51,7 +51,7 @@ class Watch:
     remedy: str = f" ({GO_ON})"
     refused: dict[str, list[list[float]]] = field(default_factory=dict)
     differed: set[int] = field(default_factory=set)
-    """Shards that were worked off twice with different predictions."""
+    """Shards that were processed twice with different predictions."""
 
     def saw(self, answered: int, failures: Iterable[Mapping[str, Any]] = (), *, lost: bool = False) -> None:
         """Take note of images that were answered or failed since the last call; `lost`: they took their worker down.

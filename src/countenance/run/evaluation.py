@@ -37,9 +37,9 @@ from countenance.storage import Missing, is_url
 from countenance.tasks import findable
 
 LONG = 10_000
-"""From so many images on, a run says beforehand what it will cost."""
+"""From this many images on, a run says beforehand what it will cost."""
 ATTEMPTS = 3
-"""Times that a shard is worked off when it does not arrive whole."""
+"""Times that a shard is processed when it does not arrive whole."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Evaluation:
         self._make_way()
         if self.people and not self.store.exists():
             raise RunError(
-                f"{self.store.place}: a new run, from which nobody was withdrawn; --withdrawn is for one that resumes "
+                f"{self.store.place}: a new run, from which nobody was withdrawn; withdrawn= is for one that resumes "
                 "on another machine. Take their pictures out of the dataset, or `countenance purge` after the run"
             )
         if self.store.exists():  # the same run: what was withdrawn from it stays out
@@ -104,7 +104,7 @@ class Evaluation:
             manifest = self._start()
             done = sum(piece.images for piece in pieces if piece.number in markers)
             if done:
-                self.settings.say(f"{place}: going on; {done} of {self.plan.images()} images are done")
+                self.settings.say(f"{place}: resuming; {done} of {self.plan.images()} images are done")
             self._say_cost(missing, engine)
             started = time.perf_counter()
             with _progress(self.settings.progress, self.plan.images()) as step:
@@ -125,7 +125,7 @@ class Evaluation:
     def _work_off(
         self, pieces: list[Piece], missing: list[Piece], engine: "_Lazy", step: Callable[[int], None]
     ) -> dict[int, Marker]:
-        """Work off the missing shards. One that did not arrive whole (an upload was cut off) is done again."""
+        """Process the missing shards. One that did not arrive whole (an upload was cut off) is done again."""
         for _ in range(ATTEMPTS):
             if missing:
                 engine().run(missing, step)
@@ -180,7 +180,7 @@ class Evaluation:
                 return self._move_aside(f"{MANIFEST} is missing")
             raise RunError(f"{self.store.place}: exists and holds no run; name a folder that is new or empty")
         if JOURNAL in names:
-            raise RunError(f"{self.store.place}: a purge was interrupted; `countenance purge` goes on with it")
+            raise RunError(f"{self.store.place}: a purge was interrupted; `countenance purge` resumes it")
         try:
             if self.store.manifest().key != self.plan.key():
                 self._move_aside("model, data, settings or version changed")
@@ -253,7 +253,7 @@ class Evaluation:
             raise _OtherModel(f"its prediction for {difference.sample} is not what the model predicts now")
         self.settings.say(
             f"{self.store.place}: the model is nondeterministic: it predicts {difference.sample} differently "
-            "each time; going on with what is stored"
+            "each time; continuing with what is stored"
         )
 
     def _start(self) -> Manifest:

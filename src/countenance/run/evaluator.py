@@ -113,7 +113,7 @@ def evaluate(
         options: options of the task.
         by: attributes for which results by group are computed (default: all).
         batch: images that the model gets at once.
-        limit: evaluate only so many images, drawn with the seed.
+        limit: evaluate only this many images, drawn with the seed.
         seed: seed of everything random.
         shard: images in a shard (default: by the number of images).
         decode: exact (on the CPU) or gpu (nvJPEG, whose pixels differ slightly).
@@ -241,5 +241,5 @@ def refuse_mismatch(card: ModelCard, task: Task) -> None:
     other = f"use {' or '.join(fitting)}" if fitting else "use another task"
     raise ModelError(
         f"{card.name} finds {in_words(card.finds)}, and {task.name} evaluates {in_words(task.needs)}: {other}, or a "
-        f"model that finds {in_words(task.needs)} (`countenance run --allow-mismatch` evaluates it all the same)"
+        f"model that finds {in_words(task.needs)} (allow_mismatch=True evaluates it all the same)"
     )

@@ -117,7 +117,7 @@ def decode_one(sample: Sample) -> Outcome:
 
 
 def ahead(source: Callable[[], Iterator[T]], most: int) -> Iterator[T]:
-    """The values of an iterator that runs in a thread, at most so many ahead.
+    """The values of an iterator that runs in a thread, at most this many ahead.
 
     >>> list(ahead(lambda: iter(range(4)), 2))
     [0, 1, 2, 3]

@@ -62,7 +62,7 @@ class FileHashes:
     def check_unlisted(self, name: str, remedy: str) -> None:
         """Refuse that a file is missing which is on the list."""
         if name in self.current():
-            raise RunError(f"{self.storage.place}/{name}: missing; {remedy} (--unverified goes on without it)")
+            raise RunError(f"{self.storage.place}/{name}: missing; {remedy} (verified=False continues without it)")
 
     def check(self, name: str, content: bytes, remedy: str) -> None:
         """Refuse content that is not what was written."""
@@ -73,7 +73,7 @@ class FileHashes:
         content = compute()
         if self.known().get(name) != content:
             self.forget()  # the run may have been written to since the list was read
-        place, all_the_same = f"{self.storage.place}/{name}", "(--unverified reads it all the same)"
+        place, all_the_same = f"{self.storage.place}/{name}", "(verified=False reads it all the same)"
         if not self.known():
             raise RunError(
                 f"{self.storage.place}: the list of hashes ({FILES}) is missing, so nothing says that {name} is what "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from countenance.data.image import LazyImage
 from countenance.data.reading.arrays import Arrays, Cache, digest
-from countenance.errors import InputError
+from countenance.errors import InputError, OptionError
 from countenance.models import ModelSpec
 from countenance.models.registry import default_threads
 from countenance.run.early_stop import Watch
@@ -69,7 +69,8 @@ def check(how: How, *specs: ModelSpec) -> None:
         lost = next((card for card in how.gpus if card >= there), None)
         if lost is not None:
             have = "no graphics card" if there == 0 else "1 graphics card" if there == 1 else f"{there} graphics cards"
-            raise InputError(f"--gpus {lost}: this machine has {have}; leave --gpus out to work on the processor")
+            remedy = "leave gpus= out (in UCCS version 3: --gpu -1) to work on the processor"
+            raise InputError(f"gpus={lost}: this machine has {have}; {remedy}")
     for spec in specs:
         spec.card()
 
@@ -90,7 +91,7 @@ def run_jobs(what: ImageStep, spec: ModelSpec, jobs: Sequence[ImageJob], how: Ho
     An image that fails is reported and gets `what.instead`; the first images all failing is an error.
     """
     if how.parallel < 1:
-        raise InputError(f"--parallel is {how.parallel}, expected 1 or more")
+        raise OptionError("parallel", f"parallel is {how.parallel}, expected 1 or more")
     card, cache = spec.card().content, Cache(how.cache.folder)
     keys = [_key(what.kind, card, job) for job in jobs]
     results = [how.cache.get(what.kind, key) for key in keys]

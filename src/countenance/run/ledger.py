@@ -1,7 +1,7 @@
 """The ledger of a run: which different questions its scores were asked.
 
 Who asks often enough finds something by chance, and every audit accounts for its own comparisons alone. So a run keeps
-a line for every different question, in a file that is no part of the run itself, and says how many there were.
+a line for every different question, in a file that is not a part of the run itself, and says how many there were.
 """
 
 import json
@@ -16,7 +16,7 @@ from countenance.run.hashes import digest
 from countenance.run.run import Run
 from countenance.storage import Missing
 
-ASKED = (
+QUESTION = (
     "by",
     "metrics",
     "where",
@@ -77,7 +77,7 @@ def note_of(run: Run) -> str:
 
 
 def _key(settings: dict[str, Any]) -> str:
-    question = {name: settings.get(name) for name in ASKED}
+    question = {name: settings.get(name) for name in QUESTION}
     return digest(json.dumps(question, sort_keys=True, default=str).encode())[:16]
 
 

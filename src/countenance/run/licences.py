@@ -132,15 +132,15 @@ class Allowed:
             if why is not None:
                 raise InputError(
                     f"{what} {card.name}: licence {card.licence!r} ({why}); allowed: {', '.join(self.names)}. "
-                    f"Use other {'weights' if what == 'model' else 'data'}, or allow it: --allow-licence "
-                    f"'{card.licence}'"
+                    f"Use other {'weights' if what == 'model' else 'data'}, or allow it: "
+                    f'allow_licence=["{card.licence}"]'
                 )
 
 
 def allowances(allowed: Sequence[str | Allowed] | None) -> list[Allowed]:
     """What a caller allows, by names or as ready checks; all of them must let a licence through.
 
-    >>> [one.names for one in allowances(["MIT", "CC0"])]
+    >>> [allowance.names for allowance in allowances(["MIT", "CC0"])]
     [('MIT', 'CC0')]
     """
     named = Allowed.of([allowance for allowance in allowed or () if isinstance(allowance, str)])

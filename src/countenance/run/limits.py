@@ -13,7 +13,7 @@ class TooSlow(Exception):
 
 @contextmanager
 def limited_time(seconds: float | None) -> Iterator[None]:
-    """Raise `TooSlow` in the context once so many seconds have passed; None: no limit.
+    """Raise `TooSlow` in the context once this many seconds have passed; None: no limit.
 
     The system's timer is needed, which only the main thread of a program on Linux or macOS has, and which must not be
     in use; elsewhere there is no limit. A single call into a library is interrupted when it returns.

@@ -123,7 +123,7 @@ class Manifest(Part):
 
 
 class Place(BaseModel):
-    """`local.json`: where things lie on this machine. It is no part of the run and is never published."""
+    """`local.json`: where things lie on this machine. It is not a part of the run and is never published."""
 
     model_config = ConfigDict(extra="ignore")
     source: str | None = None
@@ -190,10 +190,10 @@ def published_command() -> str:
     """The command line with the folders of this machine left out.
 
     >>> import sys
-    >>> sys.argv, kept = ["/usr/bin/countenance", "run", "--data", "/home/me/faces"], sys.argv
+    >>> sys.argv, before = ["/usr/bin/countenance", "run", "--data", "/home/me/faces"], sys.argv
     >>> published_command()
     'countenance run --data faces'
-    >>> sys.argv = kept
+    >>> sys.argv = before
     """
     words = sys.argv or ["python"]
     return shlex.join([Path(word).name if Path(word).is_absolute() else word for word in words])

@@ -39,7 +39,7 @@ def described_task(manifest: Manifest) -> Task | None:
         return None
 
     def without_code(*_: Any) -> NoReturn:
-        raise RunError(f"task {manifest.task!r}: its code is needed for this; --trust-code imports it")
+        raise RunError(f"task {manifest.task!r}: its code is needed for this; trust_code=True imports it")
 
     return Task(
         name=manifest.task,
@@ -65,7 +65,7 @@ def task_with_code(run: "Run") -> Task:
     if not (run.made_here or run.trust_code):
         raise RunError(
             f"the task is code that the run names ({manifest.task_source[:80]}), and the run was not made here; "
-            "--trust-code imports it, if you know what it does"
+            "trust_code=True imports it, if you know what it does"
         )
     with import_path(run.local.code):
         task = load_code("task", manifest.task_source, here=False, folder=run.local.code)

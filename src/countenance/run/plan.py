@@ -50,7 +50,7 @@ class Piece:
         return self.stop - self.start if self.chosen is None else len(self.chosen)
 
     def first(self, count: int) -> "Piece":
-        """At most so many of its images.
+        """At most this many of its images.
 
         >>> Piece(0, 0, 100, 200).first(10).stop, Piece(0, 0, 100, 200, (101, 150, 199)).first(2).chosen
         (110, (101, 150))

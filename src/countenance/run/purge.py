@@ -2,7 +2,7 @@
 
 Every image in which a withdrawn person appears goes, with its predictions, its scores and its pictures, because a
 prediction about an image is a prediction about everybody in it. The work is written into a journal first, so that a
-purge that was killed goes on when it is called again. Only files that this package wrote are changed or deleted; what
+purge that was killed resumes when it is called again. Only files that this package wrote are changed or deleted; what
 somebody else put into the run is named and stays. What was sent elsewhere cannot be recalled.
 """
 

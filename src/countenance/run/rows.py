@@ -80,7 +80,7 @@ def check_scores(table: Any, place: str) -> None:
     import pyarrow.types as types
 
     if "sample" not in table.column_names:
-        raise RunError(f"{place}: no column sample; it is no score table of a run")
+        raise RunError(f"{place}: no column sample; it is not a score table of a run")
     if len(set(table.column_names)) < len(table.column_names):
         raise RunError(f"{place}: two columns of one name; evaluate again to repair")
     for column in table.schema:

@@ -76,7 +76,7 @@ class Run:
     def path(self) -> Path:
         """The run's folder; InputError for a run at a URL, which has none."""
         if is_url(self.place):
-            raise RunError(f"{self.place}: is in an object store and has no folder; name a file, such as --out FILE")
+            raise RunError(f'{self.place}: is in an object store and has no folder; name a file, such as out="FILE"')
         return Path(self.place)
 
     @property
@@ -116,7 +116,7 @@ class Run:
     def require_complete(self) -> None:
         """Refuse a run that did not finish: what it holds is a part of the whole."""
         if not self.complete:
-            raise RunError(f"{self.place}: the run did not finish; the same `countenance run` command goes on")
+            raise RunError(f"{self.place}: the run did not finish; the same `countenance run` command resumes it")
 
     def scores(self) -> Any:
         """The score table: one row for each unit that can fail."""
@@ -187,7 +187,7 @@ class Run:
             raise RunError(f"{self.place}: the dataset was made in a program and cannot be loaded again")
         raise RunError(
             f"{self.place}: was not made here, so the dataset that it names is not looked for; say where it is: "
-            f"--data-at {record.card.name}=PATH"
+            f'data={{"{record.card.name}": "PATH"}}'
         )
 
     def task(self) -> "Task | None":

@@ -48,7 +48,7 @@ class ShardResult:
     """What became of the images of a shard."""
 
     number: int = 0
-    """The shard's number, where several are worked off together."""
+    """The shard's number, where several are processed together."""
     answers: list[tuple[str, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)

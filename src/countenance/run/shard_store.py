@@ -80,7 +80,7 @@ class ShardStore:
         if self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
             raise RunError(
                 f"{self.place}: the run did not finish, so nothing says that {name} is what was written; the same "
-                "`countenance run` command goes on (--unverified reads it all the same)"
+                "`countenance run` command resumes it (verified=False reads it all the same)"
             )
         return bool(self.verified and self._finished and is_sealable(name))
 

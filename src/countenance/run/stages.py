@@ -32,7 +32,7 @@ Columns = Mapping[str, NDArray[np.float64]]
 Notes = Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]]
 """From samples and their predictions to sentences about what looks like a mistake."""
 MOST_NOTED = 5000
-"""Notes look at about so many images of a larger run."""
+"""Notes look at about this many images of a larger run."""
 
 
 def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker, conditions: Mapping[str, Conditions]) -> None:

@@ -40,7 +40,7 @@ from countenance.storage import Missing
 from countenance.tasks.results import Result, results_from_json, results_to_json
 
 MOST_ROWS = 10_000_000
-"""Above so many rows the score table is a folder of files with the same columns."""
+"""Above this many rows the score table is a folder of files with the same columns."""
 COPIED_AT_ONCE = 8 << 20
 """Bytes of a file that are copied at once."""
 
@@ -252,7 +252,7 @@ class RunStore(ShardStore):
         """
         known, chosen = self.sealed(), None if names is None else set(names)
         entries = [entry.name for entry in self.storage.entries() if is_sealable(entry.name)]
-        if chosen is None:  # what a user put beside them is no part
+        if chosen is None:  # what a user put beside them is not a part
             chosen = {name for name in entries if is_own(name) or name in known} - set(leaving)
             earlier = {name: value for name, value in known.items() if name in leaving}
         else:

@@ -62,7 +62,7 @@ class SuiteRequest:
     arguments: Mapping[str, Any]
     """Arguments of `evaluate`."""
     audit: Mapping[str, Any]
-    """AuditSettings of the audit."""
+    """Settings of the audit."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Suite:
     formats: tuple[str, ...] = ()
     """Formats of its files of predictions; a file is tried in the first."""
     audit: Mapping[str, Any] = field(default_factory=dict)
-    """AuditSettings of its audit that differ from the usual ones."""
+    """Settings of its audit that differ from the usual ones."""
     metrics: Callable[[Run], Sequence[str] | None] = lambda run: None
     """The metrics of a run to audit unless the caller names some; None: the headline ones of its task."""
     prepare: Callable[[SuiteRequest], SuiteRequest] = lambda request: request
@@ -138,10 +138,10 @@ class Suite:
             }
             the_task = load_task(task.name, task_options)
             by = None if audit.get("by") is None else tuple(audit["by"])
-            runs.append(self._one(SuiteRequest(dataset, model, the_task, by, arguments, audit), place))
+            runs.append(self._run(SuiteRequest(dataset, model, the_task, by, arguments, audit), place))
         return runs
 
-    def _one(self, request: SuiteRequest, place: str | Path | None) -> Run:
+    def _run(self, request: SuiteRequest, place: str | Path | None) -> Run:
         request = self.prepare(request)
         known = request.dataset.attribute_names()
         check_names(request.dataset.name, request.by, known)

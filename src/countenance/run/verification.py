@@ -20,11 +20,11 @@ class RunCheck:
 def verify(store: RunStore) -> RunCheck:
     """Check the manifest, every hash, and that nothing is missing or left unfinished.
 
-    Files that a user put beside those of the run are no part of it and are not looked at.
+    Files that a user put beside those of the run are not part of it and are not looked at.
     """
     manifest = store.manifest()
     if manifest.status != "complete":
-        return RunCheck(0, [f"{store.place}: the run did not finish; the same `countenance run` command goes on"])
+        return RunCheck(0, [f"{store.place}: the run did not finish; the same `countenance run` command resumes it"])
     known = store.sealed()
     if not known:
         return RunCheck(0, [f"{FILES}: the list of hashes is missing, so no file can be checked"])
@@ -47,7 +47,7 @@ def verify(store: RunStore) -> RunCheck:
         if name not in known and (name in (MANIFEST, AUDIT) or (is_table(name) and not name.startswith(WORK)))
     ]
     if JOURNAL in there:
-        problems.append(f"{JOURNAL}: a purge was interrupted; `countenance purge` with the same list goes on")
+        problems.append(f"{JOURNAL}: a purge was interrupted; `countenance purge` with the same list resumes it")
     problems += [
         f"{name}: left behind by an interrupted run" for name in there if name.startswith(WORK) and is_own(name)
     ]

@@ -62,7 +62,7 @@ class LoadedShards(RunParts):
 
 @dataclass(frozen=True)
 class PlannedShards(RunParts):
-    """A run that has just been worked off: what workers stored is used, and samples are read only where they must."""
+    """A run that has just been processed: what workers stored is used, and samples are read only where they must."""
 
     plan: RunPlan
     store: RunStore
@@ -176,7 +176,7 @@ class WholeRun:
 
 
 def planned(plan: RunPlan, store: RunStore, progress: Progress | None = None) -> WholeRun:
-    """A run that has just been worked off, shard by shard as planned."""
+    """A run that has just been processed, shard by shard as planned."""
     return WholeRun(PlannedShards(plan, store), plan.settings.seed, progress, plan.by)
 
 

@@ -78,7 +78,7 @@ def withdrawn_from(store: RunStore, plan: "RunPlan", people: Iterable[str] | Non
     if people is None:
         raise RunError(
             f"{store.place}: {images} withdrawn from this run, and the secret that says which is not here "
-            "(local.json of the machine that it came from); name the people again: --withdrawn FILE, as for purge"
+            '(local.json of the machine that it came from); name the people again: withdrawn="FILE", as for purge'
         )
     gone = _shown(plan, set(people))
     _refuse_wrong_list(store, manifest, gone)
@@ -102,10 +102,11 @@ def _refuse_wrong_list(store: RunStore, manifest: Manifest, gone: set[str]) -> N
     count = len(manifest.withdrawn)
     if len(gone) < count:
         raise RunError(
-            f"{store.place}: the people of --withdrawn are in {len(gone)} of the {count} images that were withdrawn; "
+            f"{store.place}: the people of withdrawn= are in {len(gone)} of the {count} images that were withdrawn; "
             "name all who left"
         )
     if next(store.answers(gone), None) is not None:
         raise RunError(
-            f"{store.place}: somebody of --withdrawn is still in this run; `countenance purge` removes them first"
+            f"{store.place}: people on the list of withdrawn= are still in this run; "
+            "`countenance purge` removes them first"
         )

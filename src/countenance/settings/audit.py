@@ -17,7 +17,7 @@ class AuditFields(SettingsModel):
     cluster: SkipValidation[str | Sequence[str] | None] = setting(
         "auto",
         "Column(s) that say which rows belong to one person or picture, such as identity or identity,scene; 'none' "
-        "for independent rows (default: columns of people and pictures, else a column whose rows are alike).",
+        "for independent rows (default: columns of people and pictures, else a column whose rows resemble each other).",
     )
     comparison: str = setting("rest", "How groups are compared: rest, pairs, reference, spread or paired.")
     reference: Any = setting(None, "The group to compare with: its name, 'best' or 'largest'.")
@@ -71,7 +71,7 @@ class AuditFields(SettingsModel):
     )
     roles: Words = setting(
         None,
-        "By attribute, person or condition; where nothing is named, the attribute's name says it.",
+        "By attribute, person or condition (default: by the attribute's name).",
         python_only=True,
     )
     paired_by: Words = setting(
@@ -80,7 +80,7 @@ class AuditFields(SettingsModel):
         python_only=True,
     )
     poor: SkipValidation[float] = setting(
-        0.2, "Share of failures from which the summary begins with the failures of everyone."
+        0.2, "Share of failures above which the summary begins with the failures of everyone."
     )
     where: Any = setting(None, "Only rows with these values: change=none,mask (may be repeated).", repeated=True)
     given: SkipValidation[str | Sequence[str] | None] = setting(

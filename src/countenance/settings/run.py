@@ -14,7 +14,7 @@ class RunSettings(SettingsModel):
         None, "Attributes that results by group are given for (default: all).", python_only=True
     )
     batch: int = setting(8, "Images that the model gets at once.", ge=1)
-    limit: int | None = setting(None, "Evaluate only so many images, drawn with the seed.", ge=1)
+    limit: int | None = setting(None, "Evaluate only this many images, drawn with the seed.", ge=1)
     seed: int = setting(0, "Seed of everything random.", ge=0)
     shard: int | None = setting(None, "Images in a shard (default: by the number of images).", ge=1, python_only=True)
     decode: Literal["exact", "gpu"] = setting(

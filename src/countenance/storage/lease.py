@@ -21,7 +21,7 @@ LOCK = ".lock"
 RENEWED = 5.0
 """Seconds between two renewals."""
 LEASE = 20.0
-"""A lock that has not changed for so many seconds belongs to nobody."""
+"""A lock that has not changed for this many seconds belongs to nobody."""
 
 
 class Locked(Protocol):

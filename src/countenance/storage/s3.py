@@ -65,7 +65,7 @@ class S3Storage:
     def client(self) -> Any:
         """The connection, after one request has shown that address, credentials and bucket are right."""
         if not self.patient:
-            with self._told():
+            with self._errors():
                 connection = self._connect(FIRST_PATIENCE)
                 _until_whole(
                     lambda: next(iter(_obstore().list(connection, prefix=self.prefix, chunk_size=1)), None),
@@ -86,14 +86,14 @@ class S3Storage:
         }
         if endpoint := address():
             options["allow_http"] = allowed_http(endpoint)
-        with self._told():
+        with self._errors():
             return _obstore().store.S3Store(self.bucket, client_options=options, retry_config=retry)
 
     def _key(self, name: str) -> str:
         return f"{self.prefix}/{checked_name(name, self.place)}"
 
     @contextmanager
-    def _told(self, name: str = "") -> Iterator[None]:
+    def _errors(self, name: str = "") -> Iterator[None]:
         """Turn what the client raises into one line that names the place, the reason and the remedy."""
         exceptions = _obstore().exceptions
         try:
@@ -110,29 +110,29 @@ class S3Storage:
             raise InputError(explain(self.place, self.bucket, str(error))) from None
 
     def read(self, name: str) -> bytes:
-        with self._told(name):
+        with self._errors(name):
             return bytes(_obstore().get(self.client, self._key(name)).bytes())
 
     def open(self, name: str) -> Any:
-        with self._told(name):
+        with self._errors(name):
             size = int(_obstore().head(self.client, self._key(name))["size"])
         return _Parts(self, name, size)
 
     def read_range(self, name: str, start: int, stop: int) -> bytes:
         """A part of the content."""
-        with self._told(name):
+        with self._errors(name):
             return bytes(_obstore().get_range(self.client, self._key(name), start=start, end=stop))
 
     def has(self, name: str) -> bool:
         try:
-            with self._told(name):
+            with self._errors(name):
                 _obstore().head(self.client, self._key(name))
         except Missing:
             return False
         return True
 
     def write(self, name: str, content: bytes) -> None:
-        with self._told(name):
+        with self._errors(name):
             _obstore().put(self.client, self._key(name), content)
 
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
@@ -143,13 +143,13 @@ class S3Storage:
                 stream.seek(0)
                 _obstore().put(self.client, self._key(name), stream)
 
-            with self._told(name):
+            with self._errors(name):
                 _until_whole(put)
 
     def create(self, name: str, content: bytes) -> bool:
         """A repeated request may find its own first attempt; the caller compares contents where that matters."""
         try:
-            with self._told(name):
+            with self._errors(name):
                 _obstore().put(self.client, self._key(name), content, mode="create", use_multipart=False)
         except _Exists:
             return False
@@ -158,7 +158,7 @@ class S3Storage:
     def read_version(self, name: str) -> tuple[bytes, str] | None:
         """The content and the version of an object; None when there is none."""
         try:
-            with self._told(name):
+            with self._errors(name):
                 response = _obstore().get(self.client, self._key(name))
                 return bytes(response.bytes()), str(response.meta["e_tag"])
         except Missing:
@@ -168,7 +168,7 @@ class S3Storage:
         """Write if the object still has that version (None: if there is none); the new version, or None."""
         mode: Any = "create" if version is None else {"e_tag": version}
         try:
-            with self._told(name):
+            with self._errors(name):
                 done = _obstore().put(self.client, self._key(name), content, mode=mode, use_multipart=False)
                 return str(done["e_tag"])
         except (_Exists, Missing):
@@ -176,7 +176,7 @@ class S3Storage:
 
     def delete(self, name: str) -> None:
         try:
-            with self._told(name):
+            with self._errors(name):
                 _obstore().delete(self.client, self._key(name))
         except Missing:
             return
@@ -184,7 +184,7 @@ class S3Storage:
     def entries(self, prefix: str = "") -> list[StoredFile]:
         folder = prefix.rpartition("/")[0]
         start = f"{self.prefix}/{folder}" if folder else self.prefix
-        with self._told():
+        with self._errors():
             blocks = _until_whole(lambda: list(_obstore().list(self.client, prefix=start, chunk_size=1000)))
         files = []
         for about in (about for block in blocks for about in block):
@@ -196,7 +196,7 @@ class S3Storage:
     @contextmanager
     def local_file(self, name: str) -> Iterator[str]:
         with named_file(Path(name).suffix) as file:
-            with self._told(name):
+            with self._errors(name):
                 response = _obstore().get(self.client, self._key(name))
                 changed = response.meta["last_modified"].timestamp()
                 for block in response.stream():
@@ -217,7 +217,7 @@ class S3Storage:
         with self.hold():
             names = sorted((entry.name for entry in self.entries()), key=lambda name: (name == "run.json", name))
             for entry in names:
-                with self._told(entry):
+                with self._errors(entry):
                     _obstore().copy(self.client, self._key(entry), target._key(entry))
             for entry in names:
                 self.delete(entry)
@@ -225,7 +225,7 @@ class S3Storage:
 
     def siblings(self, prefix: str) -> Sequence[Storage]:
         parent = self.prefix.rpartition("/")[0]
-        with self._told():
+        with self._errors():
             prefixes = _obstore().list_with_delimiter(self.client, prefix=parent or None)["common_prefixes"]
         names = [path.strip("/") for path in prefixes if path.strip("/").rpartition("/")[2].startswith(prefix)]
         return [S3Storage(f"{SCHEME}{self.bucket}/{path}") for path in sorted(names) if path != self.prefix]

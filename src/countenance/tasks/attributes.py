@@ -14,6 +14,7 @@ from countenance.answers import Labels
 from countenance.data import Sample
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
+from countenance.person_columns import attribute_of
 from countenance.tasks.attribute_results import Answered, results_of
 from countenance.tasks.groups import all_groups, people_of, rows_of
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
@@ -57,13 +58,13 @@ def plain(word: Any) -> str:
 def named(names: Iterable[str], attributes: Iterable[str]) -> dict[str, str]:
     """The attribute that each answered name means, without regard to case; names that mean none are left out.
 
-    >>> named(["Gender", "smile"], ["gender", "age"])
-    {'Gender': 'gender'}
+    >>> named(["Gender", "smile", "age"], ["gender", "age_group"])
+    {'Gender': 'gender', 'age': 'age_group'}
     """
     exact = set(attributes)
     folded = {name.casefold(): name for name in sorted(exact)}
-    spellings = {name: name if name in exact else folded.get(name.casefold()) for name in names}
-    return {name: own for name, own in spellings.items() if own is not None}
+    means = {name: name if name in exact else attribute_of(name.casefold(), folded) for name in names}
+    return {name: folded.get(own, own) for name, own in means.items() if own is not None}
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
@@ -76,8 +77,8 @@ def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
         if name not in means:
             more = ", …" if len(known) > MOST_LISTED else ""
             return (
-                f"the answer names {name!r}{near(name.casefold(), known)}, which is no attribute of the people in this "
-                f"dataset ({', '.join(known[:MOST_LISTED])}{more}); name it as the dataset does, or leave it out"
+                f"the answer names {name!r}{near(name.casefold(), known)}, which is not an attribute of the people in "
+                f"this dataset ({', '.join(known[:MOST_LISTED])}{more}); name it as the dataset does, or leave it out"
             )
     twice = [name for name, n in Counter(means.values()).items() if n > 1]
     return f"the answer names {twice[0]!r} twice, in different case" if twice else None

@@ -10,7 +10,7 @@ from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.reading_trials import (
     WORTH_TRYING,
-    Found,
+    Localises,
     Scene,
     Trial,
     clearly_more,
@@ -69,7 +69,7 @@ class Target:
     nouns: tuple[str, str]
     other: tuple[TrueBox, str, str]
     """The other thing that people have: its true box, its plural, the task that evaluates it."""
-    localises: Found = overlapping_half
+    localises: Localises = overlapping_half
 
     def notes(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
         """A sentence on boxes that look wrong, or nothing."""

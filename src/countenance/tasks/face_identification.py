@@ -138,8 +138,8 @@ def _threshold(
     count = int(stranger.sum())
     if not count:
         raise InputError(
-            "no probe shows a person outside the gallery, so no threshold can be found; give --threshold, or "
-            "--option known=0.5"
+            "no probe shows a person outside the gallery, so no threshold can be found; give "
+            'options={"threshold": "0.4"} or options={"known": "0.5"}'
         )
     score = threshold_at(searched.other[stranger], options.rate)
     source = f"the smallest threshold with an FPIR of at most {options.rate:g} on all {count} probes of unknown people"

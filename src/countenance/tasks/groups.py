@@ -15,8 +15,8 @@ def groups_of(rows: Any, attribute: str) -> Groups:
     """The groups of an attribute in a score table; a row of unknown value is in none.
 
     >>> import pyarrow as pa
-    >>> found = groups_of(pa.table({"attr.tone": ["b", None, "a"]}), "tone")
-    >>> found.names, found.pictures.astype(int).tolist()
+    >>> groups = groups_of(pa.table({"attr.tone": ["b", None, "a"]}), "tone")
+    >>> groups.names, groups.pictures.astype(int).tolist()
     (('a', 'b'), [[0, 1], [0, 0], [1, 0]])
     """
     import pyarrow as pa

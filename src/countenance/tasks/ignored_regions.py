@@ -1,6 +1,6 @@
 """Regions that are not counted: a subject whose attribute `ignore` says yes (a crowd, a poster, a mirror).
 
-People in such a region need not be found, and boxes in it are no false positives.
+People in such a region need not be found, and boxes in it are not false positives.
 """
 
 import numpy as np

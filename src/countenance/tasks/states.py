@@ -19,7 +19,7 @@ LENGTH = 8
 
 
 class Unstorable(ValueError):
-    """A state holds arrays that are no plain numbers or texts."""
+    """A state holds arrays that are not plain numbers or texts."""
 
 
 class _Place(NamedTuple):
@@ -130,7 +130,7 @@ def merged(states: Iterable[State], merge: Callable[[State, State], State]) -> S
 
     No array is copied more than log n times, and at most log n states are held at once.
 
-    >>> merged([{"n": np.array([i])} for i in range(5)], lambda one, two: {"n": np.append(one["n"], two["n"])})
+    >>> merged([{"n": np.array([i])} for i in range(5)], lambda a, b: {"n": np.append(a["n"], b["n"])})
     {'n': array([0, 1, 2, 3, 4])}
     """
     waiting: list[tuple[int, State]] = []  # each with its height in the tree

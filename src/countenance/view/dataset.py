@@ -37,7 +37,7 @@ class Indexed:
 
     def __init__(self, manifest: SampleManifest) -> None:
         self.manifest = manifest
-        self._kept: OrderedDict[str, Sample] = OrderedDict()
+        self._cache: OrderedDict[str, Sample] = OrderedDict()
         self._lock = threading.Lock()
         self._table = tables().take_in(_stream(manifest))
         weakref.finalize(self, tables().drop, self._table)
@@ -45,14 +45,14 @@ class Indexed:
     def some(self, names: Iterable[str]) -> dict[str, Sample]:
         requested = list(dict.fromkeys(names))
         with self._lock:
-            missing = [name for name in requested if name not in self._kept]
+            missing = [name for name in requested if name not in self._cache]
             for row in tables().named(self._table, "sample", missing) if missing else ():
-                self._kept[row["sample"]] = self.manifest.sample_of(row, row["partition"], row["number"])
-            samples = {name: self._kept[name] for name in requested if name in self._kept}
+                self._cache[row["sample"]] = self.manifest.sample_of(row, row["partition"], row["number"])
+            samples = {name: self._cache[name] for name in requested if name in self._cache}
             for name in samples:
-                self._kept.move_to_end(name)
-            while len(self._kept) > MOST:
-                self._kept.popitem(last=False)
+                self._cache.move_to_end(name)
+            while len(self._cache) > MOST:
+                self._cache.popitem(last=False)
         return samples
 
 

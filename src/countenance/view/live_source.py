@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 from countenance.auditing import Audit, Estimate, Finding
 from countenance.auditing.attributes import choose
 from countenance.auditing.groups import SPLIT
+from countenance.auditing.headline import deltas_of
+from countenance.auditing.settings import DELTA, parse_delta
 from countenance.auditing.table import flat
 from countenance.report.harms import harms
 from countenance.report.names import CROSS, Names
@@ -45,6 +47,7 @@ class Live(ReportSource):
             "bins": {},
         }
         settings |= {"where": dict(question.where), "alpha": question.alpha, "notes": [], "crosses": []}
+        settings["delta"] = deltas(question, settings)
         audit = Audit(verdict="", reason="", findings=[], excluded=[], settings=settings, groups=list(groups))
         return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, question=question)
 
@@ -112,3 +115,11 @@ class Live(ReportSource):
             return f"/runs/{self.opened.id}/{page}?{chosen.query()}"
 
         return address
+
+
+def deltas(question: Question, settings: Mapping[str, Any]) -> dict[str, float | None]:
+    """Each metric's smallest difference that matters: the one that is asked for, or that of the stored audit."""
+    stored = deltas_of(settings)
+    common, by_metric = parse_delta(question.delta or None)
+    usual = {name: stored.get(name, DELTA) for name in question.metrics}
+    return {name: by_metric.get(name, common if common and size else size) for name, size in usual.items()}

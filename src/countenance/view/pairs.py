@@ -26,7 +26,7 @@ class PairedPicture:
 
 
 def pairs_of(gallery: RunGallery, row: dict[str, Any]) -> list[PairedPicture]:
-    """The pairs of a sample that the model gets most wrong; none where its answers are no embeddings."""
+    """The pairs of a sample that the model gets most wrong; none where its answers are not embeddings."""
     opened = gallery.opened
     if opened.task is None or opened.task.answer is not Embedding or "identity" not in opened.columns.names:
         return []

@@ -30,14 +30,14 @@ class StoredPredictions:
         """The prediction of a sample, or None; InputError where its file is damaged."""
         with self._lock:
             if self._places is None:
-                self._places = self._found()
+                self._places = self._read_places()
             if sample not in self._places:
                 return None
             file, row = self._places[sample]
             table = self._shard(file)
         return answers_from_table(table.slice(row, 1), self._files[file]).get(sample)
 
-    def _found(self) -> dict[str, tuple[int, int]]:
+    def _read_places(self) -> dict[str, tuple[int, int]]:
         """Where each sample's prediction is: file and row. A file that cannot be read has none."""
         self._files = self.store.answer_files()
         places: dict[str, tuple[int, int]] = {}

@@ -164,7 +164,8 @@ class Selection:
 def _cut(values: Array, better: str) -> float:
     """How bad a row must be to have failed.
 
-    Of a rate: to have missed. Of a count of errors: to have one. Of any other metric: to be in the worst tenth.
+    Of a rate: to have missed. Of a count of errors: to have one. For any other metric, to fail is to be in the worst
+    tenth.
     """
     bad = values if better == "lower" else -values
     if better == "higher" and bool(np.isin(values, (0.0, 1.0)).all()):

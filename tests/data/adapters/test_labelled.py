@@ -89,7 +89,7 @@ def test_published_sets_are_read_by_name_and_folder(tmp_path):
     Image.new("RGB", (50, 50)).save(tmp_path / "val" / "1.jpg")
     table = tmp_path / "fairface_label_val.csv"
     table.write_text("file,age,gender,race\nval/1.jpg,3-9,Male,Indian\nval/2.jpg,3-9,Male,Indian\n")
-    with pytest.raises(InputError, match=r"val/2.jpg not there; --only-present"):
+    with pytest.raises(InputError, match=r"val/2.jpg not there; only_present=True"):
         load_dataset(f"fairface:{tmp_path}")
     assert len(load_dataset(f"fairface:{tmp_path}?only_present=yes")) == 1
     table.unlink()

@@ -456,7 +456,7 @@ def labelbox_export(root: Path) -> None:
     (root / "export.ndjson").write_text("\n".join(map(json.dumps, rows)))
 
 
-@folder(pictures=5, people=5, attributes=["geschlecht", "alter"], boxes=5, labels="labels.csv")
+@folder(pictures=5, people=5, attributes=["geschlecht", "age"], boxes=5, labels="labels.csv")
 def german_words_for_boxes(root: Path) -> None:
     rows = [["Dateiname", "Geschlecht", "Alter", "X", "Y", "Breite", "Höhe"]]
     for i in range(5):

@@ -1,7 +1,9 @@
 """Folders as studies and downloads leave them: tables in inner folders, participants by folder, lists in cells."""
 
 import json
+from itertools import product
 from pathlib import Path
+from urllib.parse import quote
 
 from folders import folder, picture, shifted, write_csv
 
@@ -79,3 +81,103 @@ def json_with_bare_boxes_under_each_picture(root: Path) -> None:
     for i in range(3):
         picture(root / f"{i}.jpg", i)
     (root / "boxes.json").write_text(json.dumps({f"{i}.jpg": [list(shifted(i))] for i in range(3)}))
+
+
+@folder(pictures=6, people=3, attributes=["geschlecht", "age"], labels="export.csv")
+def titles_above_the_header_of_an_export_in_utf16(root: Path) -> None:
+    rows = [["Studie Gesichter", "", "", "", ""], ["Exportiert am", "19.11.2026", "", "", ""], ["", "", "", "", ""]]
+    rows += [["Dateiname", "Proband", "Geschlecht", "Alter (Jahre)", ""]]
+    for i in range(6):
+        picture(root / f"{i}.jpg", i)
+        rows.append([f"{i}.jpg", f"P{i // 2}", ["weiblich", "männlich"][i % 2], f"{20 + i},5", ""])
+    write_csv(root / "export.csv", rows, sign=";", encoding="utf-16")
+
+
+@folder(pictures=4, people=2, attributes=["sexe", "age"], labels="t.csv")
+def french_header_in_latin_1(root: Path) -> None:
+    rows = [["Fichier", "Personne", "Sexe", "Âge"]]
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        rows.append([f"{i}.jpg", f"p{i // 2}", ["féminin", "masculin"][i % 2], f"{20 + i}"])
+    write_csv(root / "t.csv", rows, sign=";", encoding="latin-1")
+
+
+@folder(pictures=4, people=4, attributes=["gender"], boxes=4, labels="t.csv")
+def names_as_a_browser_writes_them(root: Path) -> None:
+    rows = [["url", "gender", "x", "y", "width", "height"]]
+    for i in range(4):
+        picture(root / f"foto Nr {i} ä.jpg", i)
+        x0, y0, x1, y1 = shifted(i)
+        rows.append([quote(f"foto Nr {i} ä.jpg"), "fm"[i % 2], x0, y0, x1 - x0, y1 - y0])
+    write_csv(root / "t.csv", rows)
+
+
+@folder(pictures=8, people=2, attributes=["session"], labels="t.csv")
+def equal_names_told_apart_by_two_columns(root: Path) -> None:
+    rows = [["subject", "session", "frame"]]
+    for person, day, i in product("ab", ("day1", "day2"), range(2)):
+        picture(root / f"subject_{person}" / day / f"{i}.png", i)
+        rows.append([f"subject_{person}", day, f"{i}.png"])
+    write_csv(root / "t.csv", rows)
+
+
+@folder(pictures=4, people=4, attributes=["age_group", "gender"], labels="t.csv")
+def ages_in_the_groups_of_adience(root: Path) -> None:
+    rows = [["file", "age", "gender"]]
+    for i, group in enumerate(("(0, 2)", "(4, 6)", "(25, 32)", "(60, 100)")):
+        picture(root / f"{i}.jpg", i)
+        rows.append([f"{i}.jpg", group, "fm"[i % 2]])
+    write_csv(root / "t.csv", rows)
+
+
+@folder(pictures=4, people=4, attributes=["age_group", "gender"], boxes=4)
+def coco_with_groups_of_ages(root: Path) -> None:
+    images, annotations = [], []
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        images.append({"id": i, "file_name": f"{i}.jpg", "width": 96, "height": 80})
+        about = {"age": ["20-29", "60+"][i % 2], "gender": "fm"[i % 2]}
+        x0, y0, x1, y1 = shifted(i)
+        box = [x0, y0, x1 - x0, y1 - y0]
+        annotations.append({"id": i, "image_id": i, "category_id": 1, "bbox": box, "attributes": about})
+    content = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "face"}]}
+    (root / "annotations.json").write_text(json.dumps(content))
+
+
+@folder(pictures=4, people=4, attributes=["glasses", "beard", "skin_tone"], labels="t.csv")
+def questions_with_their_answers_in_brackets(root: Path) -> None:
+    rows = [["Image ID", "Glasses?", "Beard (yes/no)", "Skin\u200b tone"]]
+    for i in range(4):
+        picture(root / f"{i:06d}.png", i)
+        rows.append([f"{i}.0", ["Yes", "No"][i % 2], "yn"[i % 2], f"monk_{i + 1}"])
+    write_csv(root / "t.csv", rows)
+
+
+@folder(pictures=4, people=4, attributes=[], boxes=4, labels="t.csv")
+def polygons_in_a_column(root: Path) -> None:
+    rows = [["filename", "label", "polygon"]]
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        x0, y0, x1, y1 = shifted(i)
+        corners = [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]
+        rows.append([f"{i}.jpg", "face", json.dumps(corners if i % 2 else [[x0, y0, x1, y0, x1, y1, x0, y1]])])
+    write_csv(root / "t.csv", rows)
+
+
+@folder(pictures=4, people=4, attributes=["gender"], labels="t.csv")
+def points_of_faces_in_columns(root: Path) -> None:
+    points = ("left_eye", "right_eye", "nose", "mouth_left", "mouth_right")
+    rows = [["filename", "gender", *(f"{name}_{axis}" for name in points for axis in "xy")]]
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        rows.append([f"{i}.jpg", "fm"[i % 2], *(30 + k for k in range(10))])
+    write_csv(root / "t.csv", rows)
+
+
+@folder(pictures=4, people=4, attributes=["gender", "income"], boxes=4, labels="t.csv")
+def commas_between_thousands(root: Path) -> None:
+    rows = [["FILE NAME", "GENDER", "Income", "X Min", "Y Min", "X Max", "Y Max"]]
+    for i in range(4):
+        picture(root / f"Img_{i}.JPG", i)
+        rows.append([f"img_{i}.jpg", "fm"[i % 2], ["1,200.50", "1,300", "2,150", "1,234,567"][i], *shifted(i)])
+    write_csv(root / "t.csv", rows)

@@ -117,7 +117,7 @@ def test_folders_that_nothing_explains_name_everything_that_would(tmp_path: Path
     for person in ("anna", "ben"):
         picture(tmp_path / person / "x.jpg")
     with pytest.raises(
-        InputError, match=r"--labels my.csv, or say what its folders \(anna, ben\) are: --columns person"
+        InputError, match=r'labels="my.csv", or say what its folders \(anna, ben\) are: columns="person'
     ):
         load_dataset(tmp_path)
     assert [s.subjects[0].identity for s in load_dataset(tmp_path, columns="person=folder")] == ["anna", "ben"]
@@ -269,7 +269,7 @@ def test_folders_of_groups_are_not_taken_for_people(tmp_path: Path) -> None:
     """A folder whose files begin with its name is a person's only where the name can be one's."""
     for name in ("asian", "black"):
         picture(tmp_path / "races" / name / f"{name}_1.jpg")
-    with pytest.raises(InputError, match="--columns person=folder or --columns gender=folder"):
+    with pytest.raises(InputError, match='columns="person=folder" or columns="gender=folder"'):
         load_dataset(tmp_path / "races")
     for name in ("female", "male"):
         picture(tmp_path / "genders" / name / f"{name}_1.jpg")

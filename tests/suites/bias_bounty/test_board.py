@@ -180,7 +180,7 @@ def test_real_people_are_not_shown_unless_asked(board: Path, challenge: Path, tm
 
 def test_an_entry_of_the_same_name_needs_replace(board: Path, challenge: Path) -> None:
     test = board / "blunt" / "test.csv"
-    with pytest.raises(InputError, match="--replace"):
+    with pytest.raises(InputError, match="replace=True"):
         hand_in(board, challenge, BountySubmission("blunt", "supervised", test))
     with pytest.raises(InputError, match="letters, digits"):
         hand_in(board, challenge, BountySubmission("../blunt", "supervised", test))

@@ -112,7 +112,7 @@ def test_a_purge_finds_what_somebody_laid_into_the_run(challenge: Path, tmp_path
     capsys.readouterr()
     assert root.run(["purge", str(run), "--subjects", str(tmp_path / "gone.txt")]) == 0
     assert (run / "report.pdf").exists()
-    assert f"left     {run}/report.pdf (not ours; look whether it shows somebody)" in capsys.readouterr().out
+    assert f"left     {run}/report.pdf (not ours; check whether it shows somebody)" in capsys.readouterr().out
 
 
 def test_a_wrong_submission_exits_with_2_in_one_line_and_writes_nothing(

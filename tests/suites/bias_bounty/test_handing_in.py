@@ -102,7 +102,7 @@ def test_a_submission_is_copied_whole_and_numbered(data: Path, entry: Path, tmp_
         same_code(board, "mine", "0" * 64)
     assert (Handed(kind="supervised").number, Handed.read(board / "mine").number) == (1, 3)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="a file; --board is a folder"):
+    with pytest.raises(InputError, match="a file; board= is a folder"):
         hand_in(tmp_path / "file", data, given)
 
 

@@ -63,7 +63,7 @@ def by_hand(labels: Path, predictions: Path) -> tuple[dict[str, float], dict[str
 def test_the_json_holds_what_counting_by_hand_gives(tmp_path: Path, seed: int) -> None:
     labels, predictions = random_files(tmp_path, 400, seed)
     out = tmp_path / "out.json"
-    bias_bounty.score(labels=labels, predictions=predictions, json=out, name="x", replicates=200, seed=0)
+    bias_bounty.score(labels=[str(labels)], predictions=predictions, json=out, name="x", replicates=200, seed=0)
     found = json.loads(out.read_text())
     acc, disp, total = by_hand(labels, predictions)
     for name in ATTRIBUTES:
@@ -100,7 +100,7 @@ def test_an_attribute_without_any_label_gives_null_and_the_others_keep_their_int
         rows = [row | {"gender": ""} for row in csv.DictReader(stream)]
     write_rows(labels, rows)
     out = tmp_path / "o.json"
-    bias_bounty.score(labels=labels, predictions=predictions, json=out, name="x", replicates=200, seed=0)
+    bias_bounty.score(labels=[str(labels)], predictions=predictions, json=out, name="x", replicates=200, seed=0)
     found = json.loads(out.read_text())
     assert found["accuracy"]["gender"] is None
     assert found["score1"] is None

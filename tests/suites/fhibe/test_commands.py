@@ -198,7 +198,7 @@ def test_an_ancestry_is_joined_by_its_words_not_by_its_number(tmp_path, capsys):
     rows = small.body(tmp_path, 60, ancestry=lambda i: words[i % 3])
     outputs(tmp_path, {key(tmp_path, row): boxes(row) for row in rows})
     assert evaluate(tmp_path, "--attributes", "ancestry", "--no-report") == 0
-    assert "row 2: ancestry: '5. Western Europe' is no ancestry of FHIBE" in capsys.readouterr().err
+    assert "row 2: ancestry: '5. Western Europe' is not an ancestry of FHIBE" in capsys.readouterr().err
     run = Run(tmp_path / "results/person_localization/fhibe_downsampled/m/run")
     actual = [row["attr.ancestry"] for row in people(run)[:3]]
     assert actual == [["0. Africa", "5. Western Africa"], ["5. Western Europe"], ["11. Asia"]]

@@ -7,7 +7,7 @@ from countenance.answers import LabelMap
 from countenance.auditing.groups import CROSS
 from countenance.data.adapters.fhibe import load, read_dataset
 from countenance.data.adapters.fhibe.table import read_table
-from countenance.data.adapters.fhibe.words import age_bin
+from countenance.data.adapters.fhibe.words import MEANINGS, age_bin
 from countenance.errors import InputError
 from countenance.suites.fhibe import demo, evaluate_task
 from countenance.suites.fhibe.outputs import entry_of
@@ -42,7 +42,6 @@ def test_faces_fill_their_pictures_and_a_source_names_its_table(tmp_path):
         "?dataset=x&task=y&attributes=z",
         f"{tmp_path}?size=3",
         f"{tmp_path}?mini=few",
-        f"{tmp_path}?ages=days",
     ):
         with pytest.raises(InputError, match="expected fhibe:ROOT"):
             load(wrong)
@@ -52,12 +51,14 @@ def test_faces_fill_their_pictures_and_a_source_names_its_table(tmp_path):
         load(f"{tmp_path}/nowhere")
 
 
-def test_ages_are_bins_or_years(tmp_path):
+def test_age_is_a_number_of_years_and_its_bins_are_groups(tmp_path):
     rows = small.body(tmp_path, people=3)
-    bins, years = load(f"{tmp_path}?task=person_localization"), load(f"{tmp_path}?task=person_localization&ages=years")
-    first = [dataset.samples[0].subjects[0].attributes["age"] for dataset in (bins, years)]
-    assert first == [age_bin(float(rows[0]["age"])), float(rows[0]["age"])]
-    assert "ages=years" in years.source and years.fingerprint() != bins.fingerprint()
+    dataset = load(f"{tmp_path}?task=person_localization")
+    first = dataset.samples[0].subjects[0].attributes
+    assert (first["age"], first["age_group"]) == (float(rows[0]["age"]), age_bin(float(rows[0]["age"])))
+    assert dataset.card.attributes["age_group"].meaning == MEANINGS["age"]
+    without = load(f"{tmp_path}?task=person_localization&attributes=pronoun")
+    assert list(without.samples[0].subjects[0].attributes) == ["pronoun"]
 
 
 def test_every_row_is_one_step_and_two_attributes_are_crossed(tmp_path):

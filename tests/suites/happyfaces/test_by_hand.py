@@ -14,7 +14,7 @@ from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.people import FEATURES, PersonPicture, assign
 from countenance.suites.happyfaces.protocol import MixTask, run
 from countenance.suites.happyfaces.questions import means
-from countenance.suites.happyfaces.report import _seeds, _told, heat_map
+from countenance.suites.happyfaces.report import _seed_words, _seeds, heat_map
 from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.scores import MIX_RATES, auc, lowest_mix_rate_above, part_of, score_parts, summary
 from countenance.suites.happyfaces.spatial.assumption import separation
@@ -121,7 +121,9 @@ def test_a_table_has_means_and_deviations_over_seeds():
     assert zero["mix_rate"] == 0.0 and table["declined"] == {"0.3": 1}
     assert table["auc_0_30"] is None and table["auc_needs"] == [0.0, 0.2]  # seed 1 was not run at 0, nobody at 0.2
     assert table["lowest_mix_rate_above_90"] is None and table["lowest_needs"][:2] == [0.0, 0.2]
-    assert _seeds(table) == [1, 2] and _told(table) == "1 to 2 seeds" and _told(summary(runs[:2])) == "2 seeds"
+    assert (
+        _seeds(table) == [1, 2] and _seed_words(table) == "1 to 2 seeds" and _seed_words(summary(runs[:2])) == "2 seeds"
+    )
 
 
 def test_what_was_declined_counts_as_a_guess():

@@ -34,10 +34,10 @@ def test_fairface_mends_what_a_spreadsheet_broke_and_says_so_once(pictures):
         "val/5.jpg,more than 70,Male,White,TRUE",
     )
     data = load_mask_data("fairface", root)
-    ages = [sample.subjects[0].attributes["age"] for sample in data.dataset]
+    ages = [sample.subjects[0].attributes["age_group"] for sample in data.dataset]
     assert ages == ["3-9", "3-9", "10-19", "10-19", "more than 70"]
     assert len(data.dataset.notes) == 1 and "4 ages" in data.dataset.notes[0]
-    assert data.task == "mask_detection_one_face" and data.attributes == ("age", "gender", "race")
+    assert data.task == "mask_detection_one_face" and data.attributes == ("age_group", "gender", "race")
     assert {sample.subjects[0].attributes["masked"] for sample in data.dataset} == {"no"}
 
 
@@ -61,7 +61,7 @@ def test_an_age_that_cannot_be_mended_is_refused_with_its_row(pictures):
 
 def test_missing_photographs_are_refused_or_counted(pictures):
     root = fairface(pictures(["val/1.jpg"]), "val/1.jpg,20-29,Male,White,T", "val/2.jpg,20-29,Male,White,T")
-    with pytest.raises(InputError, match=r"line 3: val/2.jpg not there; --only-present assesses the 1 that are"):
+    with pytest.raises(InputError, match=r"line 3: val/2.jpg not there; only_present=True assesses the 1 that are"):
         load_mask_data("fairface", root)
     present = load_mask_data("fairface", root, ReadingOptions(only_present=True)).dataset
     assert len(present) == 1 and "1 of 2 pictures are not there" in present.notes[0]

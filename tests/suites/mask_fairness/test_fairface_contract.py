@@ -73,6 +73,6 @@ def test_the_counts_of_rfb320_are_those_of_a_plain_loop(shared, photographs, tmp
     counted = {row["group"]: round(float(row["rate"]) * int(row["n"])) for row in rows}
     assert sum(abs(counted[race] - found[race]) for race in faces) <= 1
     for metric in ("true_positive", "true_negative"):
-        with (out / f"assessment_age_{metric}.csv").open() as stream:
+        with (out / f"assessment_age_group_{metric}.csv").open() as stream:
             assert all(row["rate"] == "" and row["verdict"] == "not assessable" for row in csv.DictReader(stream))
     assert (out / "run.json").is_file() and (out / "report.html").is_file()

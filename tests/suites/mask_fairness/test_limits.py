@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from countenance.answers import Boxes
-from countenance.answers.formats.base import TableRows, Wanted
+from countenance.answers.formats.base import PredictionRequest, TableRows
 from countenance.answers.formats.mask_forms import detects, read_table
 from countenance.auditing.finding import SIDES, Finding
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
@@ -81,7 +81,7 @@ def test_half_of_all_is_counted_by_its_errors_and_p_at_the_limit_is_none():
 
 
 def wanted(**options):
-    return Wanted(Boxes, ImageNames(["p00"]), options)
+    return PredictionRequest(Boxes, ImageNames(["p00"]), options)
 
 
 def table(rows, header="image_id,class,confidence,x,y,w,h"):

@@ -204,7 +204,7 @@ def test_an_option_that_contradicts_the_file_is_refused(tmp_path):
     bafmd(tmp_path / "BAFMD", n=4)
     (tmp_path / "BAFMD" / "classes.txt").write_text("no_mask\nmask\n")
     load_mask_data("bafmd-yolo", tmp_path / "BAFMD", ReadingOptions(classes={0: "no_mask", 1: "mask"}))
-    with pytest.raises(InputError, match=r"says 0 = no_mask, 1 = mask, and --classes says 0=mask,1=no_mask"):
+    with pytest.raises(InputError, match=r"says 0 = no_mask, 1 = mask, and classes= says 0=mask,1=no_mask"):
         load_mask_data("bafmd-yolo", tmp_path / "BAFMD", ReadingOptions(classes={0: "mask", 1: "no_mask"}))
 
 

@@ -96,7 +96,7 @@ def test_labels_and_files_must_be_as_many(small, tmp_path, good_lines):
     [
         (CurveSettings(overlap=0), "--overlap-threshold is 0"),
         (CurveSettings(overlap=1.5), "--overlap-threshold is 1.5"),
-        (CurveSettings(rank=0), "--rank is 0, expected 1 or more"),
+        (CurveSettings(rank=0), "rank is 0, expected 1 or more"),
     ],
 )
 def test_settings_out_of_range_are_named(small, tmp_path, good_lines, settings, expected):
@@ -294,7 +294,10 @@ def test_faces_excluded_by_a_pickled_list_are_read_without_executing_it(small, t
     text.write_text("".join(f"{face}\n" for face in ids))
     before = read_protocol(small, "validation", 3).excluded
     text.unlink()
-    pickled = text.with_suffix(".pkl")
+    pickled = text.with_suffix(".pickle")
+    pickled.write_bytes(pickle.dumps(ids))
+    assert (read_protocol(small, "validation", 3).excluded == before).all()
+    pickled = pickled.rename(text.with_suffix(".pkl"))
     for values in (ids, set(ids), tuple(ids), [str(face) for face in ids]):
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             if isinstance(values, set) and protocol < 4:

@@ -197,7 +197,7 @@ def test_cards_and_models_that_are_not_there_are_refused_before_any_image_is_ope
 
     monkeypatch.setattr(image_jobs, "graphics_cards", lambda: 1)
     how = How(Cache(tmp_path / "temp"), parallel=2, gpus=(0, 1))
-    with pytest.raises(InputError, match="--gpus 1: this machine has 1 graphics card; leave --gpus out"):
+    with pytest.raises(InputError, match="gpus=1: this machine has 1 graphics card; leave gpus= out"):
         detect(Baseline(made[0], detector=SQUARES, result_file=tmp_path / "d.txt"), how)
     monkeypatch.setattr("countenance.models.zoo.find_spec", lambda name: None)
     with pytest.raises(InputError, match="model 'dlib' is not installed: pip install"):

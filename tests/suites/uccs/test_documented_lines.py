@@ -1,6 +1,7 @@
 """Every command line that the two originals document, typed as it is written there."""
 
 import json
+import pickle
 import shlex
 from pathlib import Path
 
@@ -92,14 +93,58 @@ def test_lines_of_version_3(command, monkeypatch):
     quick(monkeypatch)
     make_data(scenes(), Path("data"), 3)
     Path("YOUR-DATA-DIRECTORY").symlink_to("data")
-    Path(CONFIG).parent.mkdir(parents=True)
-    original = {"data_directory": "data", "result_directory": "results", "recognition": {"arch": "iresnet100"}}
-    Path(CONFIG).write_text(yaml.safe_dump(original))
+    as_published(gpu=-1)
     for line in VERSION_3:
         code, out, err = command(*typed(line))
         assert code == 0, (line, err)
         assert ("Usage:" in out) == line.endswith(" -h"), line
     assert Path("YOUR-FILE-PATH").is_file() and Path("results/UCCS-OROC-validation.pdf").is_file()
+
+
+def as_published(gpu: int) -> None:
+    """The configuration that the original comes with: its values where they are not ours, and its older exclusions."""
+    Path(CONFIG).parent.mkdir(parents=True, exist_ok=True)
+    exclusions = {"exclude_gallery": "{data_directory}/exclude_gallery_{which_set}.pickle"}
+    labels = {"detection": {"labels": ["mtcnn"]}, "recognition": {"labels": ["MagFace"]}}
+    recognition = {"arch": "iresnet100", "workers": 4, "embedding_size": 512}
+    published = {"gpu": gpu, "recognition": recognition, "eval": {**exclusions, **labels}}
+    Path(CONFIG).write_text(yaml.safe_dump(published))
+
+
+def test_a_bare_line_reads_the_configuration_in_its_place(command, monkeypatch):
+    quick(monkeypatch)
+    make_data(scenes(), Path("data"), 3)
+    text = Path("data/exclude_gallery_validation.txt")
+    text.unlink()
+    faces = [int(line.split(",")[0]) for line in Path("data/validation.csv").read_text().splitlines()[1:]]
+    text.with_suffix(".pickle").write_bytes(pickle.dumps(faces[:2]))
+    as_published(gpu=-1)
+    assert command("baseline_detection.py")[0] == 0
+    code, out, err = command("evaluation.py", "--tasks", "detection")
+    assert (
+        code == 0 and f"notice: settings of {CONFIG}" in err and f"mtcnn: {len(faces) - 2} of {len(faces) - 2}" in out
+    )
+    Path(CONFIG).unlink()
+    code, out, err = command("evaluation.py", "--tasks", "detection")
+    assert code == 0 and f" of {len(faces) - 2} faces" in out and "no face is excluded" not in err, "pickles alone"
+    as_published(gpu=0)
+    monkeypatch.setattr("countenance.run.image_jobs.graphics_cards", lambda: 0)
+    code, _, err = command("baseline_detection.py")
+    assert code == 2 and "--gpu -1" in err
+
+
+@pytest.mark.parametrize(
+    ("script", "keys", "foreign"),
+    [
+        ("baseline_detection.py", ("--detection.parallel", "--gpu", "[0.2, 0.2, 0.2]"), "--eval.iou"),
+        ("baseline_recognition.py", ("--recognition.workers", "--disable-gallery"), "--detection.results"),
+        ("scoring.py", ("--scoring.probe", "--which_set"), "--recognition.arch"),
+        ("evaluation.py", ("--tasks", "--eval.linear", "--eval.recognition.rank"), "--scoring.probe"),
+    ],
+)
+def test_help_lists_the_keys_of_a_script(command, script, keys, foreign):
+    code, out, _ = command(script, CONFIG, "-h")
+    assert code == 0 and all(key in out for key in keys) and foreign not in out
 
 
 def test_a_value_that_is_no_count_is_still_given_once(command, small):

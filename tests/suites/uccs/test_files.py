@@ -8,7 +8,7 @@ import pytest
 from challenge_files import HEADER, write_truth, write_v2, write_v3
 
 from countenance.answers import Identifications
-from countenance.answers.formats import Wanted
+from countenance.answers.formats import PredictionRequest
 from countenance.answers.formats.uccs import detects, read
 from countenance.answers.formats.uccs_scores import layout_of, on_protocol, read_scores
 from countenance.data import load_dataset
@@ -25,8 +25,8 @@ FACE, AWAY = (0.0, 0.0, 10.0, 10.0), (80.0, 80.0, 9.0, 9.0)
 V3 = "FILE,DETECTION_SCORE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT"
 
 
-def wanted(ids, **options) -> Wanted:
-    return Wanted(Identifications, ImageNames(ids), options)
+def wanted(ids, **options) -> PredictionRequest:
+    return PredictionRequest(Identifications, ImageNames(ids), options)
 
 
 def test_detections_come_by_image_each_with_its_own_labels(tmp_path):

@@ -191,7 +191,7 @@ def test_what_a_baseline_is_asked_for_by_default(tmp_path):
     other = Baseline(tmp_path, detector="yunet", detector_weights=tmp_path / "y.onnx")
     assert other.face_detector(how).settings == {} and other.face_detector(how).weights == str(tmp_path / "y.onnx")
     for debug in (0, -1):
-        with pytest.raises(InputError, match=f"--debug is {debug}, expected 1 or more"):
+        with pytest.raises(InputError, match=f"debug is {debug}, expected 1 or more"):
             Baseline(tmp_path, version=3, debug=debug).out("detection")
     assert (
         Baseline(tmp_path, version=3, debug=1).out("scoring").name == "UCCS-v3-scoring-baseline-validation-debug-1.txt"

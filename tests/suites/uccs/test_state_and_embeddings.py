@@ -139,7 +139,7 @@ def test_embeddings_are_read_as_they_were_written(tmp_path):
     (tmp_path / "gallery" / "S_0020.pth").write_bytes((tmp_path / "gallery" / "0003.pth").read_bytes())
     assert read_embeddings(tmp_path / "gallery", GALLERY)["subject"].tolist() == [3, 12, 20]
     (tmp_path / "gallery" / "me.pth").write_bytes(b"")
-    with pytest.raises(InputError, match="the name is no subject's number"):
+    with pytest.raises(InputError, match="the name is not a subject's number"):
         read_embeddings(tmp_path / "gallery", GALLERY)
 
 

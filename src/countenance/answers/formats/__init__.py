@@ -4,7 +4,7 @@ A format says which files it recognises and reads them into predictions by image
 decided in one place (`countenance.data.names`), and what was not matched is counted and named.
 """
 
-from countenance.answers.formats.base import Format, Predictions, Wanted
+from countenance.answers.formats.base import Format, PredictionRequest, Predictions
 from countenance.answers.formats.registry import format_names, read_predictions
 
-__all__ = ["Format", "Predictions", "Wanted", "format_names", "read_predictions"]
+__all__ = ["Format", "PredictionRequest", "Predictions", "format_names", "read_predictions"]

@@ -19,11 +19,11 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PredictionRequest:
     """What the reader of a file is asked for.
 
-    >>> wanted = Wanted(Boxes, ImageNames(["images/s1.png", "images/s2.png"]))
-    >>> wanted.names.find("s1"), wanted.names.find("s3")
+    >>> request = PredictionRequest(Boxes, ImageNames(["images/s1.png", "images/s2.png"]))
+    >>> request.names.find("s1"), request.names.find("s3")
     ('images/s1.png', None)
     """
 
@@ -97,7 +97,7 @@ EMPTY: Mapping[type[Any], Callable[[], Any]] = {
 
 
 def by_image(
-    entries: Iterable[tuple[str, Any]], request: Wanted, place: str
+    entries: Iterable[tuple[str, Any]], request: PredictionRequest, place: str
 ) -> tuple[dict[str, list[Any]], str | None]:
     """The entries of each image of the dataset, and a sentence on the names that mean none of them."""
     result: dict[str, list[Any]] = {}
@@ -111,7 +111,7 @@ def by_image(
     return result, request.names.unmatched(unknown, place)
 
 
-def absence(answers: Mapping[str, Any], request: Wanted, place: str, means: str) -> str | None:
+def absence(answers: Mapping[str, Any], request: PredictionRequest, place: str, means: str) -> str | None:
     """A sentence on images without an entry, where the kind has an empty prediction; `means` says what they are."""
     left, total = len(request.names.ids) - len(answers), len(request.names.ids)
     return f"{place}: {left} of {total} images have {means}" if left and request.kind in EMPTY else None
@@ -123,7 +123,7 @@ class Format:
 
     `detects` says whether a file is in this format, `read` reads it; `kinds` are the answer types that it can hold.
 
-    >>> nothing = lambda path, wanted: Predictions(str(path), "lines", {})
+    >>> nothing = lambda path, request: Predictions(str(path), "lines", {})
     >>> lines = Format("lines", "a line for each box", (Boxes,), lambda path: path.suffix == ".boxes", nothing)
     >>> lines.detects(Path("mine.boxes"))
     True
@@ -133,8 +133,8 @@ class Format:
     meaning: str
     kinds: tuple[type[Any], ...]
     detects: Callable[[Path], bool]
-    read: Callable[[Path, Wanted], Predictions]
+    read: Callable[[Path, PredictionRequest], Predictions]
     write: Callable[[Path, Iterable[tuple[str, Answer]]], None] | None = None
     options: Sequence[str] = ()
-    read_rows: Callable[[TableRows, Wanted], Predictions | None] | None = None
+    read_rows: Callable[[TableRows, PredictionRequest], Predictions | None] | None = None
     """Reads the same columns of a DataFrame; returns None where they are not in this format."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from countenance.answers.base import Answer
 from countenance.answers.boxes import Boxes
-from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
+from countenance.answers.formats.base import EMPTY, Format, PredictionRequest, Predictions, absence, by_image
 from countenance.answers.formats.fhibe import is_outputs
 from countenance.answers.formats.records import is_records
 from countenance.answers.notes import unlabelled_note
@@ -37,7 +37,7 @@ def _entries(path: Path) -> list[Any]:
     return content
 
 
-def read_coco_results(path: Path, request: Wanted) -> Predictions:
+def read_coco_results(path: Path, request: PredictionRequest) -> Predictions:
     """Results by image; an image without a result counts as one in which nothing was found."""
     entries, notes = _of_people(_entries(path), request, path)
     classes = _classes(request, entries)
@@ -55,7 +55,9 @@ def read_coco_results(path: Path, request: Wanted) -> Predictions:
     return Predictions(str(path), "coco", answers, absent, EMPTY[request.kind], notes, reading, classes)
 
 
-def _of_people(entries: list[Any], request: Wanted, path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+def _of_people(
+    entries: list[Any], request: PredictionRequest, path: Path
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """The results with their places; those of categories that the dataset knows as something else are left out."""
     remaining: list[dict[str, Any]] = []
     others: Counter[str] = Counter()
@@ -81,7 +83,7 @@ def _of_people(entries: list[Any], request: Wanted, path: Path) -> tuple[list[di
     return [entry for entry in remaining if entry["shown"] in PEOPLE], (note,)
 
 
-def _classes(request: Wanted, entries: list[dict[str, Any]]) -> Mapping[int, str]:
+def _classes(request: PredictionRequest, entries: list[dict[str, Any]]) -> Mapping[int, str]:
     """The category numbers that say mask or no mask: as the user says, else as the dataset's own file does.
 
     Numbers none of which the dataset knows are those of a detector that does not judge.

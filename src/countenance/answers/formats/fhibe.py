@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers.boxes import Boxes
-from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted
+from countenance.answers.formats.base import EMPTY, Format, PredictionRequest, Predictions
 from countenance.answers.shapes import Keypoints, LabelMap, Masks, Picture
 from countenance.answers.values import Embedding, Parts
 from countenance.data.image import LazyImage
@@ -177,7 +177,7 @@ class Reader:
     """Turns the entries of a file into answers, and says what a reader of the numbers should know."""
 
     path: Path
-    request: Wanted
+    request: PredictionRequest
     answers: dict[str, Any] = dataclass_field(default_factory=dict)
     lazy: dict[str, Callable[[], Any]] = dataclass_field(default_factory=dict)
     files: dict[Path, None] = dataclass_field(default_factory=dict)
@@ -331,7 +331,7 @@ class Reader:
         return [f"{sentence}; such a box overlaps nobody"]
 
     def _fitting(self) -> str:
-        return "; write detections as [x0, y0, x1, y1] in pixels, or say what the numbers are (--boxes xywh, …)"
+        return '; write detections as [x0, y0, x1, y1] in pixels, or say what the numbers are (box_format="xywh", …)'
 
 
 READERS: dict[type[Any], Callable[[Reader, str, Any, Mapping[str, Any], str], None]] = {
@@ -345,7 +345,7 @@ READERS: dict[type[Any], Callable[[Reader, str, Any, Mapping[str, Any], str], No
 }
 
 
-def read_outputs(path: Path, request: Wanted) -> Predictions:
+def read_outputs(path: Path, request: PredictionRequest) -> Predictions:
     """The outputs of each image; one without an answer counts as an image in which nothing was found.
 
     Entries are read one after the other. Those of images whose people are not wanted (only some of the dataset's images
@@ -417,7 +417,7 @@ OUTPUTS = Format(
 )
 
 
-def read_pictures(folder: Path, request: Wanted) -> Predictions:
+def read_pictures(folder: Path, request: PredictionRequest) -> Predictions:
     """The pictures of a folder, each named as the image that it was made of; folders below are looked into."""
     files: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.answers import Boxes
-from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted, units_of
+from countenance.answers.formats.base import Format, PredictionRequest, Predictions, Row, TableRows, units_of
 from countenance.answers.formats.table import missing, read_rows, rows_of_file
 from countenance.data.adapters.bafmd import ORDER
 from countenance.data.categories import LABELS, classes_in_words, parse_classes, says_masked
@@ -107,7 +107,7 @@ def detects(path: Path) -> bool:
     return _beginning(path)[0] is not None
 
 
-def read(path: Path, request: Wanted) -> Predictions:
+def read(path: Path, request: PredictionRequest) -> Predictions:
     """The boxes of a CSV by image; an image without a row counts as one without boxes."""
     form, headed = _beginning(path)
     if form is None:
@@ -117,13 +117,13 @@ def read(path: Path, request: Wanted) -> Predictions:
     return _predictions(form, rows, request, path.resolve().parent)
 
 
-def read_table(rows: TableRows, request: Wanted) -> Predictions | None:
+def read_table(rows: TableRows, request: PredictionRequest) -> Predictions | None:
     """The same from the columns of a DataFrame; None where they are in none of the forms."""
     form = _form(rows.header, [row for _, row in islice(rows.rows, 100)])
     return None if form is None else _predictions(form, rows, request, None)
 
 
-def _predictions(form: MaskForm, rows: TableRows, request: Wanted, folder: Path | None) -> Predictions:
+def _predictions(form: MaskForm, rows: TableRows, request: PredictionRequest, folder: Path | None) -> Predictions:
     classes = {} if form is NAMED else _classes(form, request, folder)
 
     def plain(number: int, row: Row) -> tuple[int, Row]:
@@ -141,7 +141,7 @@ def _predictions(form: MaskForm, rows: TableRows, request: Wanted, folder: Path 
     return replace(predictions, format="mask_fairness", by_id=by_id, reading=Reading(box, units), classes=classes)
 
 
-def _classes(form: MaskForm, request: Wanted, folder: Path | None) -> Mapping[int, str]:
+def _classes(form: MaskForm, request: PredictionRequest, folder: Path | None) -> Mapping[int, str]:
     """What class numbers mean: as the user says, else as the form does, else as its classes.txt or the dataset's."""
     if "classes" in request.options:
         return parse_classes(request.options["classes"])
@@ -150,7 +150,7 @@ def _classes(form: MaskForm, request: Wanted, folder: Path | None) -> Mapping[in
     beside = None if folder is None else classes_beside(folder)
     if beside is not None:
         if not beside.labels():
-            raise ModelError(f"{beside.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
+            raise ModelError(f'{beside.source}: names no class mask or no_mask; say classes="0=no_mask,1=mask"')
         return beside.labels()
     from_zero = request.categories.get(0) in LABELS.values()  # a YOLO dataset's own order
     return {n: word for n, word in request.categories.items() if word in LABELS.values()} if from_zero else ORDER.words

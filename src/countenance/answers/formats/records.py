@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.answers.boxes import Boxes
-from countenance.answers.formats.base import Format, Predictions, TableRows, Wanted
+from countenance.answers.formats.base import Format, PredictionRequest, Predictions, TableRows
 from countenance.answers.formats.fhibe import is_outputs
 from countenance.answers.formats.table import CORNERS, SIZES, read_rows
 from countenance.data.labels.nested import flat_rows
@@ -25,11 +25,11 @@ WORDS = (*SIZED_LISTS, *CORNER_LISTS, "detections", "predictions", "faces", "peo
 COCO_WORDS = ("image_id", "annotations", "images")
 PICTURE_KEY = re.compile(r'"[^"]+\.(jpe?g|png|webp|bmp)"\s*:', re.IGNORECASE)
 HEAD = 4096
-"""So many characters say whether a JSON file is a list of COCO results."""
+"""This many characters say whether a JSON file is a list of COCO results."""
 Record = Mapping[str, Any]
 
 
-def read_records(path: Path, request: Wanted) -> Predictions:
+def read_records(path: Path, request: PredictionRequest) -> Predictions:
     """Boxes by image."""
     rows = [_row(row) for record in _records(path) for row in _of_record(record)]
     header = list(dict.fromkeys(name for row in rows for name in row))

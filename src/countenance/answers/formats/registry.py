@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from countenance.answers.formats.base import Format, Predictions, Wanted
+from countenance.answers.formats.base import Format, PredictionRequest, Predictions
 from countenance.data.tables import near
 from countenance.errors import ModelError
 from countenance.loading import is_code, load_code, plugins
@@ -63,7 +63,7 @@ def _formats() -> list[Format]:
     return [load_format(name, others) for name in _names(others)]
 
 
-def read_predictions(source: Any, request: Wanted, name: str | None = None) -> Predictions:
+def read_predictions(source: Any, request: PredictionRequest, name: str | None = None) -> Predictions:
     """Predictions from a file, a DataFrame, an Arrow table or a mapping of columns.
 
     The format is recognised from the file; `name` says it where that is not enough.
@@ -73,7 +73,7 @@ def read_predictions(source: Any, request: Wanted, name: str | None = None) -> P
     return result if elsewhere is None else replace(result, notes=(*result.notes, elsewhere))
 
 
-def _of_columns(source: Any, request: Wanted) -> Predictions:
+def _of_columns(source: Any, request: PredictionRequest) -> Predictions:
     from countenance.answers.formats.table import TABLE, read_rows, rows_of_columns
 
     rows = rows_of_columns(source)
@@ -85,7 +85,7 @@ def _of_columns(source: Any, request: Wanted) -> Predictions:
     return read_rows(rows, request)
 
 
-def _of_file(path: Path, request: Wanted, name: str | None) -> Predictions:
+def _of_file(path: Path, request: PredictionRequest, name: str | None) -> Predictions:
     if not path.exists():
         raise ModelError(f"{path}: no such file; predictions:FILE names a file of saved predictions")
     chosen = load_format(name) if name else _recognised(path, request)
@@ -99,7 +99,7 @@ def _of_file(path: Path, request: Wanted, name: str | None) -> Predictions:
     return chosen.read(path, request)
 
 
-def _recognised(path: Path, request: Wanted) -> Format:
+def _recognised(path: Path, request: PredictionRequest) -> Format:
     formats = _formats()
     fitting = [result for result in formats if result.detects(path)]
     of_kind = [result for result in fitting if request.kind in result.kinds]
@@ -108,5 +108,5 @@ def _recognised(path: Path, request: Wanted) -> Format:
     known = "; ".join(f"{result.name}: {result.meaning}" for result in formats if request.kind in result.kinds)
     raise ModelError(
         f"{path}: in none of the formats that hold {request.kind.__name__.lower()} ({known}); "
-        "a format of your own is named by --setting format=module:attr (settings= in Python)"
+        'a format of your own is named by settings={"format": "module:attr"}'
     )

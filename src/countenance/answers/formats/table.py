@@ -19,7 +19,16 @@ from typing import Any
 import numpy as np
 
 from countenance.answers.boxes import Boxes
-from countenance.answers.formats.base import EMPTY, Format, Predictions, Row, TableRows, Wanted, absence, by_image
+from countenance.answers.formats.base import (
+    EMPTY,
+    Format,
+    PredictionRequest,
+    Predictions,
+    Row,
+    TableRows,
+    absence,
+    by_image,
+)
 from countenance.answers.notes import unlabelled_note, unscored_note
 from countenance.answers.values import Age, Embedding, Labels, Scalars
 from countenance.data.labels.text_files import read_text_table
@@ -53,7 +62,7 @@ OTHER_CORNERS = (
 SIZED = (SIZES, ("x", "y", "width", "height"), ("left", "top", "width", "height"))
 
 
-def read_table(path: Path, request: Wanted) -> Predictions:
+def read_table(path: Path, request: PredictionRequest) -> Predictions:
     """Predictions of a CSV or Parquet file."""
     return read_rows(rows_of_file(path), request)
 
@@ -109,7 +118,7 @@ def rows_of_columns(source: Any) -> TableRows:
     return TableRows("predictions", header, list(enumerate(named, 1)))
 
 
-def read_rows(table: TableRows, request: Wanted) -> Predictions:
+def read_rows(table: TableRows, request: PredictionRequest) -> Predictions:
     """Predictions of the rows of a table."""
     place, header = table.place, table.header
     image = _column(header, IMAGE_COLUMNS)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from countenance.answers import Identifications
-from countenance.answers.formats import Format, Predictions, Wanted
+from countenance.answers.formats import Format, PredictionRequest, Predictions
 from countenance.answers.formats.uccs_scores import ScoreFile, file_version, on_protocol, read_scores
 from countenance.data.reading.lines import Ints
 from countenance.errors import InputError, ModelError
@@ -14,7 +14,7 @@ TOP = 11
 """How many of a detection's similarities are kept where nobody says which rank is asked for: enough for rank 10."""
 
 
-def read(path: Path, request: Wanted) -> Predictions:
+def read(path: Path, request: PredictionRequest) -> Predictions:
     """The detections of each image; an image without a line is one where nothing was found."""
     top = request.options.get("top", str(TOP))
     if not top.isdigit():

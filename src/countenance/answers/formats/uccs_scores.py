@@ -69,7 +69,7 @@ def file_version(path: Path) -> int:
 
 
 def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> ScoreFile:
-    """Read a score file; of version 3's similarities so many of the largest are kept (a detection curve needs none)."""
+    """Read a score file; of version 3's similarities the `top` largest are kept (a detection curve needs none)."""
     version = version or file_version(path)
     layout, subjects = layout_of(path, version, top)
     table = read_table(path, layout)
@@ -158,7 +158,7 @@ def on_protocol(scores: ScoreFile, images: tuple[str, ...], protocol: str) -> tu
     if strange.size == len(image):
         raise ModelError(
             f"{scores.path} line {line}: {what}, nor is any other image of this file; "
-            "give the protocol's own file names, or another --which-set"
+            "give the protocol's own file names, or which= of another set"
         )
     others = int(np.count_nonzero(of_name < 0)) - 1
     more = f" (and {others} more)" if others else ""

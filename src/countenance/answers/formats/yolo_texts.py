@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from countenance.answers.boxes import Boxes
-from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
+from countenance.answers.formats.base import EMPTY, Format, PredictionRequest, Predictions, absence, by_image
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import ModelError
 from countenance.metrics.readings import Reading
@@ -12,7 +12,7 @@ FIELDS = ("class", "cx", "cy", "w", "h", "score")
 Entry = tuple[list[float], float]
 
 
-def read_yolo_texts(folder: Path, request: Wanted) -> Predictions:
+def read_yolo_texts(folder: Path, request: PredictionRequest) -> Predictions:
     """Boxes by image; an image without a file, or with an empty one, is one in which nothing was found."""
     entries = [(path.stem, _boxes_of(path)) for path in sorted(folder.rglob("*.txt"))]
     files, unknown = by_image(entries, request, str(folder))

@@ -86,7 +86,7 @@ def evaluate_recognizer(
     protocol_version: Version = None,
     overlap_threshold: Overlap = 0.5,
     rank: Annotated[
-        int, typer.Option("--rank", "-R", help="A face counts when its identity is among the first so many.")
+        int, typer.Option("--rank", "-R", help="A face counts when its identity is among the first N.")
     ] = 1,
     dir_file: Annotated[
         Path | None,
@@ -134,11 +134,11 @@ def calibrate(
     which_set: WhichSet = Set.validation,
     protocol_version: Version = None,
     rank: Annotated[
-        int, typer.Option("--rank", "-R", help="A face counts when its identity is among the first so many.")
+        int, typer.Option("--rank", "-R", help="A face counts when its identity is among the first N.")
     ] = 1,
     json: Json = None,
 ) -> None:
-    """Choose the threshold that allows so many false identifications, and say how stable it is."""
+    """Choose the threshold that allows a number of false identifications, and say how stable it is."""
     from countenance.suites.uccs import CurveSettings
     from countenance.suites.uccs import evaluate_recognizer as evaluate
     from countenance.suites.uccs.calibration import calibrate as calibrate_

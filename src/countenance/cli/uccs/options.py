@@ -63,7 +63,9 @@ OnlyPresent = Annotated[
 ]
 Bootstrap = Annotated[
     int,
-    typer.Option("--bootstrap", min=0, help="Shade a 95 % band from so many resamplings of the images (500 is good)."),
+    typer.Option(
+        "--bootstrap", min=0, help="Shade a 95 % band from this many resamplings of the images (500 is good)."
+    ),
 ]
 By = Annotated[
     str | None,
@@ -82,7 +84,7 @@ Result = Annotated[
     ),
 ]
 Debug = Annotated[
-    int | None, typer.Option("--debug", "-q", min=1, help="Use only so many images (detect) or identities.")
+    int | None, typer.Option("--debug", "-q", min=1, help="Use only this many images (detect) or identities.")
 ]
 Display = Annotated[
     bool, typer.Option("--display", "-x", help="Write pictures: detections green, truth red; open them on a screen.")
@@ -92,7 +94,7 @@ Gpus = Annotated[
     list[int] | None, typer.Option("--gpus", "-g", help="Graphics cards to use; -1: none.", metavar="N...")
 ]
 Temp = Annotated[
-    Path, typer.Option("--temp-dir", "-t", help="Results are kept here and reused while inputs are the same.")
+    Path, typer.Option("--temp-dir", "-t", help="Results are kept here and reused as long as the inputs are the same.")
 ]
 Force = Annotated[bool, typer.Option("--force", "-F", help="Recompute everything.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress.")]

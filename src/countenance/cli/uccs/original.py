@@ -1,9 +1,10 @@
 """The scripts of version 3 under their own names: a YAML file, and `--a.b.c value` for whatever is to be otherwise."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from countenance.cli.lines import say
 from countenance.cli.settings import Commands
@@ -15,9 +16,26 @@ if TYPE_CHECKING:
     from countenance.run.image_jobs import How
     from countenance.suites.uccs.config import Config
 
+
+class ConfigurationKeys(TyperCommand):
+    """A command whose help ends with the keys of a CONFIG.yaml and their defaults."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The keys that this script reads."""
+        from countenance.suites.uccs.config import Config
+
+        section = "eval" if ctx.info_name.startswith("evaluation") else ctx.info_name.removesuffix(".py").split("_")[-1]
+        rows = [("--tasks, -t", ", ".join(TASKS))] if section == "eval" else []
+        rows += [(f"--{name}", str(value)) for name, value in Config.flat() if name.split(".")[0] in (section, name)]
+        with formatter.section(f"Keys of CONFIG.yaml ({CONFIG} where no file is named) and their defaults"):
+            formatter.write_dl(rows)
+
+
 app = Commands()
 ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
 TASKS = ("detection", "recognition")
+CONFIG = Path("facerec/configs/baseline_config.yaml")
+"""Read where no other file is named, as by the original's scripts."""
 ORIGINAL_NETWORK = "iresnet100"
 """What the original's configuration names; it is not shipped here."""
 
@@ -28,6 +46,9 @@ def _config(arguments: list[str]) -> "tuple[Config, list[str]]":
 
     words = ["--tasks" if word == "-t" else word for word in arguments]
     path = Path(words.pop(0)) if words and not words[0].startswith("-") else None
+    if path is None and CONFIG.is_file():
+        path = CONFIG
+        say(f"notice: settings of {CONFIG}", err=True)
     tasks: list[str] = []
     if "--tasks" in words:
         start = words.index("--tasks")
@@ -42,7 +63,7 @@ def _config(arguments: list[str]) -> "tuple[Config, list[str]]":
     return config, [task for task in TASKS if task in tasks] or list(TASKS)
 
 
-@app.command(context_settings=ANY)
+@app.command(context_settings=ANY, cls=ConfigurationKeys)
 def evaluation(
     *,
     ctx: typer.Context,
@@ -92,7 +113,7 @@ def evaluation(
         written(evaluations, settings, data, Output(*output))
 
 
-@app.command("baseline_detection", context_settings=ANY)
+@app.command("baseline_detection", context_settings=ANY, cls=ConfigurationKeys)
 def baseline_detection(
     ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
 ) -> None:
@@ -113,7 +134,7 @@ def baseline_detection(
     say(f"{detections.count:,} detections in {len(detections.images):,} images: {out}")
 
 
-@app.command("baseline_recognition", context_settings=ANY)
+@app.command("baseline_recognition", context_settings=ANY, cls=ConfigurationKeys)
 def baseline_recognition(
     ctx: typer.Context,
     disable_gallery: Annotated[
@@ -151,7 +172,7 @@ def baseline_recognition(
     say(f"Embeddings: {files.probes}" if disable_gallery else f"Embeddings: {files.gallery}, {files.probes}")
 
 
-@app.command(context_settings=ANY)
+@app.command(context_settings=ANY, cls=ConfigurationKeys)
 def scoring(ctx: typer.Context) -> None:
     """Version 3: score embeddings (.pth or .npz) as a CONFIG.yaml says; other words override it."""
     from countenance.suites.uccs.baseline.score import score

@@ -12,6 +12,7 @@ from countenance.data.paths import inside
 from countenance.data.reading.options import folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import DataError
+from countenance.person_columns import GROUPS_OF
 
 CITATION = "Bias Buccaneers, The first bias bounty challenge: skin tone, age and gender, 2022"
 LICENCE = "not stated by the challenge; an entry stays its authors', under a licence of their choice"
@@ -81,7 +82,7 @@ def read_truth(
     apart = set(outside)
     samples = []
     for i, (name, identity) in enumerate(zip(table.names, people, strict=True)):
-        known = table.words(i)
+        known = {GROUPS_OF.get(column, column): word for column, word in table.words(i).items()}
         attributes = {"labelled": "yes" if known else "no"} | (
             {"face": "no" if name in apart else "yes"} if apart else {}
         )
@@ -106,6 +107,7 @@ def _card(name: str) -> DatasetCard:
         consent=CONSENT,
         citation=CITATION,
         attributes={
-            attribute: AttributeCard(assigned_by="annotated", values=CLASSES[attribute]) for attribute in ATTRIBUTES
+            GROUPS_OF.get(column, column): AttributeCard(assigned_by="annotated", values=CLASSES[column])
+            for column in ATTRIBUTES
         },
     )

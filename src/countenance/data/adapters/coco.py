@@ -28,7 +28,7 @@ EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "ide
 REGION: tuple[str, ...] = ("category_id", "bbox", "person_box", "face_box")
 """What counts of a region that shows a crowd: where it is."""
 TRIED = 100
-"""So many images are looked for where pictures may be: the first one may be missing."""
+"""This many images are looked for where pictures may be: the first one may be missing."""
 
 
 def read_coco(
@@ -213,7 +213,7 @@ def _sample(
         subjects.append(cells.subject(values, width, height, where))
     name = str(image.get("sample") or file)
     if not name.isprintable():
-        raise DataError(f"{place}: {name!r} is no name that a file can have")
+        raise DataError(f"{place}: {name!r} is not a name that a file can have")
     people, about = cells.people(subjects, about, place)
     return Sample(name, picture, width, height, people, cells.attributes(about, place))
 

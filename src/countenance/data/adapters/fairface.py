@@ -24,7 +24,7 @@ CARD = DatasetCard(
     consent="none recorded: photographs from the web",
     citation="Kärkkäinen and Joo, FairFace, WACV 2021",
     attributes={
-        "age": AttributeCard(assigned_by="annotated", meaning="age in nine groups", values=AGES),
+        "age_group": AttributeCard(assigned_by="annotated", meaning="age in nine groups", values=AGES),
         "gender": AttributeCard(assigned_by="annotated", meaning="as annotators saw it", values=("Female", "Male")),
         "race": AttributeCard(assigned_by="annotated", meaning="race as annotators saw it, seven groups"),
         "service_test": AttributeCard(assigned_by="unknown", meaning="subset on which services were tested"),
@@ -111,14 +111,14 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
             continue
         image = LazyImage(path)
         width, height = image.size()
-        about = {"age": age, **{name: row[name].strip() or None for name in ("gender", "race")}, "masked": "no"}
+        about = {"age_group": age, **{name: row[name].strip() or None for name in ("gender", "race")}, "masked": "no"}
         if row.get("service_test"):
             about["service_test"] = row["service_test"]
         who = cells.identity(row[person], place) if person else None
         samples.append(Sample(row["file"], image, width, height, (Subject("0", who, attributes=about),)))
     if missing and not only_present:
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
-        remedy = f"--only-present assesses the {len(samples)} that are (in a name ?only_present=yes)"
+        remedy = f"only_present=True assesses the {len(samples)} that are (in a name ?only_present=yes)"
         raise DataError(f"{missing[0]}{more} not there; {remedy}")
     if not samples:
         raise DataError(f"{table}: no row has its picture in {root}")

@@ -37,9 +37,18 @@ ARCHIVES = (".tar.gz", ".tgz", ".tar")
 LARGEST_FILE = 64 * 2**20
 
 
+def features_shown(tags: Sequence[str]) -> NDArray[np.bool_]:
+    """Photos × 2: does the face smile, does the writing say HAPPY.
+
+    >>> features_shown(["FHWS"]).tolist()
+    [[True, False]]
+    """
+    return np.array([[tag[1] == "H", tag[3] == "H"] for tag in tags], bool).reshape(-1, 2)
+
+
 @dataclass(frozen=True)
 class Photos:
-    """One set: pixels, and for the protocol's eyes only the tags and names."""
+    """One set: pixels, and tags and names that only the protocol uses."""
 
     pixels: Pictures
     tags: tuple[str, ...]
@@ -50,7 +59,7 @@ class Photos:
 
     def truth(self) -> NDArray[np.bool_]:
         """Photos × 2: does the face smile, does the writing say HAPPY."""
-        return np.array([[tag[1] == "H", tag[3] == "H"] for tag in self.tags], bool).reshape(-1, 2)
+        return features_shown(self.tags)
 
     def ids(self, part: str) -> list[str]:
         """The ids of the photos as those of a part of the dataset."""

@@ -164,7 +164,7 @@ def _categories(result: LabelFiles, root: Path, chosen: str | None, masks: bool)
         if chosen is None and seen:
             raise DataError(
                 f"{root}: no file names the classes of its label files ({', '.join(seen)}); add a classes.txt, or say "
-                "which are people or faces: --categories face=0"
+                'which are people or faces: categories="face=0"'
             )
         ids = {word: word for word in words}
     rows = [{"id": ids[word], "name": word} for word in words]

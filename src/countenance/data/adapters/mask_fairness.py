@@ -86,10 +86,10 @@ def _read(name: str, directory: Path | None, request: ReadingOptions) -> MaskDat
     if base not in NAMES:
         raise DataError(f"no dataset {name!r} here{near(name, NAMES)}; there are {', '.join(NAMES)}")
     if directory is None:
-        raise DataError(f"dataset {name!r} needs its folder: add --data-directory PATH")
+        raise DataError(f'dataset {name!r} needs its folder: add directory="PATH"')
     if base == "fairface":
         dataset = read_fairface(directory, only_present=request.only_present)
-        return MaskData(dataset, ONE_FACE, ("age", "gender", "race"))
+        return MaskData(dataset, ONE_FACE, ("age_group", "gender", "race"))
     if base == "folder":
         dataset, kind = _read_folder(directory, request)
         compared = compared_by(dataset)

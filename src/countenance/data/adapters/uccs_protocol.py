@@ -18,6 +18,8 @@ from countenance.errors import DataError
 COLUMNS = ("FACE_ID", "FILE", "SUBJECT_ID", "FACE_X", "FACE_Y", "FACE_WIDTH", "FACE_HEIGHT")
 CARD = "countenance.json"
 """Written by `make-data`: says that nobody in the pictures exists."""
+EXCLUSIONS = (".txt", ".pickle", ".pkl")
+"""Endings of version 3's list of gallery faces: text, and the pickles of its earlier releases."""
 SETS = ("training", "validation", "test", "sample")
 LANDMARKS = tuple(f"{point}_{axis}" for point in ("REYE", "LEYE", "NOSE", "RMOUTH", "LMOUTH") for axis in "XY")
 
@@ -139,9 +141,7 @@ def _read_faces(path: Path, version: int, header: list[str], line: int, attribut
 
 def _exclude(protocol: Protocol, path: Path) -> Protocol:
     """Mark the faces that the gallery was cropped from: they are neither to be found nor false alarms."""
-    pickled = path.with_suffix(".pkl")
-    if not path.exists() and pickled.exists():
-        path = pickled
+    path = next((same for same in (path, *map(path.with_suffix, EXCLUSIONS)) if same.exists()), path)
     if not path.exists():
         notice = f"{path.name} is not beside the protocol: no face is excluded"
         return replace(protocol, warnings=(*protocol.warnings, notice))
@@ -161,7 +161,7 @@ def _exclude(protocol: Protocol, path: Path) -> Protocol:
 
 def _excluded_ids(path: Path) -> Iterator[tuple[str, str]]:
     """The place and text of each FACE_ID of a text file, or of the pickled list of an earlier version."""
-    if path.suffix in (".pkl", ".pickle"):
+    if path.suffix in EXCLUSIONS[1:]:
         for number, value in enumerate(plain_values(regular_file(path).read_bytes(), str(path)), 1):
             yield f"{path} value {number}", str(value)
         return

@@ -45,9 +45,16 @@ FILE = frozenset(
         "bilddatei",
         "fichier",
         "archivo",
+        "imageid",
+        "imgid",
+        "imageurl",
+        "imgurl",
+        "url",
+        "uri",
+        "src",
     }
 )
-"""LabelColumns that name pictures; others are recognised by what they hold."""
+"""Columns that name pictures; others are recognised by what they hold."""
 PERSON = (
     "identity",
     "identityid",
@@ -60,6 +67,19 @@ PERSON = (
     "patientid",
     "participant",
     "participantid",
+    "participantno",
+    "participantnr",
+    "participantnumber",
+    "participantcode",
+    "subjectno",
+    "subjectnr",
+    "subjectnumber",
+    "subjectcode",
+    "subj",
+    "subjid",
+    "personno",
+    "personnumber",
+    "personcode",
     "userid",
     "user",
     "individual",
@@ -74,13 +94,21 @@ PERSON = (
     "actorid",
     "proband",
     "probandid",
+    "teilnehmer",
+    "teilnehmerid",
+    "versuchsperson",
+    "personne",
+    "sujet",
+    "persona",
+    "sujeto",
+    "participante",
     "pid",
     "uid",
     "whois",
 )
-"""LabelColumns that say who it is, the preferred one first."""
+"""Columns that say who it is, the preferred one first."""
 PERHAPS_PERSON = ("subject", "name", "id")
-"""LabelColumns that say who it is where nothing else does and their values repeat."""
+"""Columns that say who it is where nothing else does and their values repeat."""
 CLASS = frozenset(
     {
         "class",
@@ -99,7 +127,7 @@ CLASS = frozenset(
         "name",
     }
 )
-"""LabelColumns that may say what a box shows."""
+"""Columns that may say what a box shows."""
 SPLIT = frozenset({"split", "subset", "set", "partition", "fold", "usage"})
 SPLIT_WORDS = {
     "train": "train",
@@ -152,8 +180,17 @@ ONE_BOX = frozenset(
         "coordinates",
         "region",
         "location",
+        "polygon",
+        "polygons",
+        "segmentation",
+        "contour",
+        "outline",
     }
 )
+AGE = frozenset(
+    {"age", "ageyears", "ageinyears", "agey", "alter", "alterjahre", "âge", "edad", "età", "idade", "leeftijd"}
+)
+"""Columns of ages; other words for them become the attribute `age`."""
 FACE_PREFIXES = ("face", "head")
 PERSON_PREFIXES = ("person", "body", "pedestrian", "ped", "human")
 PREFIXES = (
@@ -203,16 +240,22 @@ SETS: tuple[tuple[Form, tuple[str, ...]], ...] = (
 )
 """Four columns that are a box, with the form of its numbers; the first that a table has counts."""
 
+INVISIBLE = re.compile("[\u200b-\u200d\u2060\ufeff\u00ad]")
+"""Letters without width, which copied headers have."""
 
-def plain_name(name: str) -> str:
+
+def plain_name(name: str, *, whole: bool = False) -> str:
     """A column's name as attributes are called: small letters, words joined by underscores.
 
-    >>> plain_name("Skin Tone"), plain_name("attr.Ward"), plain_name("Wearing-Hat")
-    ('skin_tone', 'Ward', 'wearing_hat')
+    What stands in brackets at its end is left out, unless the `whole` name is needed.
+
+    >>> plain_name("Skin Tone"), plain_name("attr.Ward"), plain_name("Wearing-Hat"), plain_name("Beard (yes/no)?")
+    ('skin_tone', 'Ward', 'wearing_hat', 'beard')
     """
-    stripped = name.strip()
+    stripped = INVISIBLE.sub("", name).strip()
     if stripped.startswith("attr."):
         return stripped.removeprefix("attr.")
+    stripped = (not whole and re.sub(r"(?:\s*[\[(][^\[\]()]*[\])]|[?:*\s])+$", "", stripped)) or stripped
     joined = re.sub(r"[\s\-/.]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", stripped))
     return re.sub(r"__+", "_", joined).strip("_").casefold()
 

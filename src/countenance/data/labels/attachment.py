@@ -18,7 +18,7 @@ from countenance.errors import DataError
 from countenance.metrics.boxes import iou_matrix
 
 SAME_BOX = 0.5
-"""Boxes that share so much of their area are of one person."""
+"""Boxes that share this much of their area are of one person."""
 
 
 def attach_labels(dataset: Dataset, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
@@ -96,7 +96,7 @@ def _meant(row: LabelledPerson, rows: Sequence[LabelledPerson], sample: Sample) 
 
 
 def _overlap(row: LabelledPerson, subject: Subject) -> float | None:
-    """How much a row's box and a person's have in common; None where there is nothing to compare."""
+    """How much a row's box and a person's box overlap; None where there is nothing to compare."""
     pairs = [(row.face_box, subject.face_box), (row.person_box, subject.person_box)]
     shared = [_iou(own, other) for own, other in pairs if own is not None and other is not None]
     return max(shared) if shared else None

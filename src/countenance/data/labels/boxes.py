@@ -29,7 +29,7 @@ KEYS: tuple[tuple[Form, tuple[str, ...]], ...] = (
 )
 """The names that a box written as {…} has for its numbers."""
 OWN = ("face_box", "person_box")
-"""LabelColumns of `labels.csv`, whose boxes are x0, y0, x1, y1."""
+"""Columns of `labels.csv`, whose boxes are x0, y0, x1, y1."""
 USUAL: tuple[Form, ...] = ("xyxy", "xywh")
 
 
@@ -49,7 +49,10 @@ def corners_of(
     table: LabelTable, columns: BoxColumns, sizes: Sequence[tuple[int, int] | None], stated: StatedBoxes
 ) -> list[list[Floats]]:
     """The corners of every row's boxes in pixels; `sizes` are those of its picture, None where it has none."""
+    doubts = len(table.problems.whole)
     form, rows = (columns.form, _of_four(table, columns)) if len(columns.names) == 4 else _of_cells(table, columns)
+    if len(table.problems.whole) > doubts:
+        return [[] for _ in rows]  # what the numbers are is not known, so neither is where they lie
     places = [(i, box) for i, boxes in enumerate(rows) if sizes[i] is not None for box in boxes]
     corners: list[list[Floats]] = [[] for _ in rows]
     if not places:
@@ -61,7 +64,8 @@ def corners_of(
         return corners
     readable = (shapes > 0).all(axis=1)
     try:
-        checked_corners(numbers[readable], shapes[readable], reading, "")
+        lines = [f"line {table.lines[places[k][0]]}" for k in np.flatnonzero(readable)]
+        checked_corners(numbers[readable], shapes[readable], reading, "", lines)
     except InputError as error:
         table.problems.add_whole(f"boxes ({', '.join(columns.names)}) {str(error).removeprefix(': ')}")
     for (i, _), box in zip(places, reading.corners(numbers, shapes), strict=True):
@@ -87,8 +91,8 @@ def _reading(
     name = ", ".join(columns.names)
     if usual:
         table.problems.add_whole(
-            f"{name}: [{shown}] and all others can be corners or a corner and a size; say --truth-boxes xyxy "
-            "(x0, y0, x1, y1) or --truth-boxes xywh (x, y, width, height)"
+            f'{name}: [{shown}] and all others can be corners or a corner and a size; say truth_boxes="xyxy" '
+            '(x0, y0, x1, y1) or truth_boxes="xywh" (x, y, width, height)'
         )
     else:
         table.problems.add_whole(
@@ -140,11 +144,29 @@ def _boxes_in(cell: str, form: Form | None) -> tuple[Form | None, Row]:
     elif value and isinstance(value[0], Mapping):
         pairs = [_of_keys(part) for part in value]
         return pairs[0][0], [box for _, box in pairs]
+    if outlines := _outlines(value):
+        return "xyxy", [[*np.min(points, axis=0), *np.max(points, axis=0)] for points in outlines]
     listed = value if value and isinstance(value[0], list) else [value]
     boxes = [[float(number) for number in box] for box in listed]
     if any(len(box) != 4 or not np.isfinite(box).all() for box in boxes):
         raise ValueError(cell)
     return form, boxes
+
+
+def _outlines(value: Any) -> list[Floats]:
+    """The polygons of a cell: [[x, y], [x, y], …], [x, y, x, y, x, y, …], or several of either; none for boxes.
+
+    >>> [points.tolist() for points in _outlines([[1, 2], [5, 2], [5, 6]])], _outlines([[1, 2, 3, 4], [5, 6, 7, 8]])
+    ([[[1.0, 2.0], [5.0, 2.0], [5.0, 6.0]]], [])
+    """
+    if not isinstance(value, list) or not value:
+        return []
+    if isinstance(value[0], list) and len(value[0]) != 2:
+        parts = [_outlines(part) for part in value]
+        return [part[0] for part in parts] if all(len(part) == 1 for part in parts) else []
+    numbers = np.array(value, dtype=np.float64).ravel()
+    is_outline = len(numbers) >= 6 and len(numbers) % 2 == 0 and bool(np.isfinite(numbers).all())
+    return [numbers.reshape(-1, 2)] if is_outline else []
 
 
 def _of_keys(value: Mapping[str, Any]) -> tuple[Form, list[float]]:

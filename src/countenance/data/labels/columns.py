@@ -1,7 +1,8 @@
 """What the columns of a label table are: the picture, the person, the box, the class, the split, attributes."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from countenance.data.adapters.folder import SUBJECT_COLUMNS
@@ -13,16 +14,18 @@ from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
 from countenance.errors import DataError
 from countenance.settings.box_words import Form
-from countenance.words import is_missing
+from countenance.words import is_missing, is_no_number_known, is_number
 
 ROLES = ("file", "person", "box", "face_box", "person_box", "class", "split", "face", "annotation")
 TRUTH = ("keypoints", "landmarks", "mask", "face_parts", "body_parts")
-"""LabelColumns of our own that are written as JSON (or run lengths)."""
+"""Columns of our own that are written as JSON (or run lengths)."""
 ENOUGH = 0.5
 """The share of a column's cells that must name pictures where its name does not say that they do."""
 LIST_OF_NUMBERS = re.compile(r"\[\s*[-+\d.eE]+([\s,;]+[-+\d.eE]+)+\s*\]|\(\s*[-+\d.eE]+([\s,;]+[-+\d.eE]+)+\s*\)")
+AGES = ("age", "age_group", "age_range")
+FEWEST_POINTS = 3
 SAMPLED = 200
-"""So many cells of a column are tried."""
+"""This many cells of a column are tried."""
 EASILY_MISTYPED = tuple(
     name for name in (*SUBJECT_COLUMNS, *VOCABULARIES, "filename") if "_" in name or name in ("identity", "filename")
 )
@@ -83,7 +86,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     """
     pairs = [part.partition("=") for part in (text or "").split(",") if part.strip()]
     if any(not (equals and role.strip() and name.strip()) for role, equals, name in pairs):
-        raise DataError(f"--columns {text!r}: expected ROLE=COLUMN, such as file=img,person=who,box=x+y+w+h")
+        raise DataError(f"columns={text!r}: expected ROLE=COLUMN, such as file=img,person=who,box=x+y+w+h")
     return {role.strip(): name.strip() for role, _, name in pairs}
 
 
@@ -139,7 +142,7 @@ class _RoleReader:
             return self.squashed[squashed(name)]
         hint = near(name, self.table.names)
         raise DataError(
-            f"{self.table.path}: --columns names {name!r}{hint}, which is no column; there are "
+            f"{self.table.path}: columns= names {name!r}{hint}, which is no column; there are "
             f"{', '.join(self.table.names)}"
         )
 
@@ -162,7 +165,7 @@ def _file_column(reader: _RoleReader, names_picture: Callable[[str], bool]) -> s
         same = all(table.columns[name] == table.columns[leaders[0]] for name in leaders)
         if len(leaders) > 1 and not same and doubtful:
             table.problems.add_whole(
-                f"columns {' and '.join(leaders)} both name pictures; say which one: --columns file={leaders[0]}"
+                f'columns {" and ".join(leaders)} both name pictures; say which one: columns="file={leaders[0]}"'
             )
         return leaders[0]
     return None
@@ -175,7 +178,7 @@ def _boxes(reader: _RoleReader) -> list[BoxColumns]:
         if role in reader.stated:
             names = tuple(reader.checked(name) for name in reader.stated[role].split("+"))
             if len(names) not in (1, 4):
-                raise DataError(f"--columns {role}={reader.stated[role]}: expected one column, or four: x+y+w+h")
+                raise DataError(f"columns='{role}={reader.stated[role]}': expected one column, or four: x+y+w+h")
             kind = None if role == "box" else role.removesuffix("_box")
             chosen[kind] = BoxColumns(names, _form_of(names), kind)
     if chosen:
@@ -293,8 +296,10 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
         if role not in ROLES:
             columns.attributes[role] = name = reader.checked(column)
             used.add(name)
+    own_names = _attribute_names([name for name in table.names if name not in used])
+    points = _points(table, used)
     for name in table.names:
-        word, own = squashed(name), plain_name(name)
+        word, own = squashed(name), own_names.get(name, name)
         is_attribute = name.startswith("attr.")
         if name in used or (not is_attribute and word in (*aliases.SIZES, *aliases.FILE)):
             continue
@@ -309,7 +314,9 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
         if table.headless:
             table.problems.add_whole(_headless(table, columns))
             return
-        if not is_attribute and _is_lists_of_numbers(cells):
+        if name in points:
+            continue
+        if not is_attribute and own not in AGES and _is_lists_of_numbers(cells):
             table.notes.append(
                 f"{table.path.name}: {name} holds lists of numbers ({next(cell for cell in cells if cell)}) and is "
                 f"left out; of boxes it has to hold all four numbers: --columns box={name}"
@@ -321,10 +328,36 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
         if own in columns.attributes:
             table.problems.add_whole(f"columns {columns.attributes[own]} and {name} are both called {own}; rename one")
         columns.attributes[own] = name
+    if points:
+        shown = ", ".join(points[:4])
+        table.notes.append(
+            f"{table.path.name}: {shown}{', …' if len(points) > 4 else ''} are points of a picture and are left out; "
+            "five points of a face are read from a column landmarks: [[x, y], …] (eyes, nose, corners of the mouth)"
+        )
+
+
+def _attribute_names(names: Sequence[str]) -> dict[str, str]:
+    """What attributes are called, by column; words for an age are `age`, and equal names keep their brackets.
+
+    >>> _attribute_names(["Alter", "Score (left)", "Score (right)", "Beard (y/n)"])
+    {'Alter': 'age', 'Score (left)': 'score_(left)', 'Score (right)': 'score_(right)', 'Beard (y/n)': 'beard'}
+    """
+    short = {name: "age" if squashed(name) in aliases.AGE else plain_name(name) for name in names}
+    often = Counter(short.values())
+    return {name: own if often[own] == 1 else plain_name(name, whole=True) for name, own in short.items()}
+
+
+def _points(table: LabelTable, used: Collection[str | None]) -> list[str]:
+    """The columns of points such as nose_x, nose_y, where a table has at least three of them."""
+    free = {squashed(name): name for name in table.names if name not in used and not name.startswith("attr.")}
+    stems = [word[:-1] for word in free if word.endswith("x") and word[:-1] + "y" in free]
+    names = [free[stem + end] for stem in stems for end in "xy"]
+    numbers = all(is_number(cell) for name in names for cell in table.columns[name] if not is_no_number_known(cell))
+    return names if len(stems) >= FEWEST_POINTS and numbers else []
 
 
 def _is_lists_of_numbers(cells: Sequence[str]) -> bool:
-    """Whether all cells are lists such as (12, 20) or [1.5, 2, 3], which are no words of an attribute.
+    """Whether all cells are lists such as (12, 20) or [1.5, 2, 3], which are not words of an attribute.
 
     >>> _is_lists_of_numbers(["(12, 20)", "[3.5 4]", ""]), _is_lists_of_numbers(["[18, 30)", "[30, 40)"])
     (True, False)
@@ -352,7 +385,7 @@ def _refuse_several_boxes(reader: _RoleReader, columns: LabelColumns) -> None:
         shown = "; ".join(", ".join(names) for names in sets[:2])
         reader.table.problems.add_whole(
             f"columns look like boxes ({shown}{'; …' if len(sets) > 2 else ''}): write a row for each person with one "
-            f"box, or choose one: --columns box={'+'.join(sets[0])}"
+            f'box, or choose one: columns="box={"+".join(sets[0])}"'
         )
 
 
@@ -361,7 +394,7 @@ def _headless(table: LabelTable, columns: LabelColumns) -> str:
     roles = ",".join(["file=" + (columns.file or "1"), *(f"NAME={name}" for name in others[:3])])
     return (
         f"no header line, and nothing says what its {len(table.names)} columns are; add one, or say "
-        f"--columns {roles} (person=… says who it is)"
+        f'columns="{roles}" (person=… says who it is)'
     )
 
 

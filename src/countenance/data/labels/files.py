@@ -61,7 +61,7 @@ def table_suffix(path: Path) -> str:
 def read_label_file(path: Path, names_picture: Callable[[str], bool]) -> LabelTable:
     """The rows of a label file; `names_picture` says whether a cell names a picture."""
     if not path.exists():
-        raise DataError(f"{path}: no such file; --labels names a table such as CSV")
+        raise DataError(f"{path}: no such file; labels= names a table such as CSV")
     if path.is_dir():
         return picture_files_table(path)
     suffix = table_suffix(path)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
+from urllib.parse import unquote
 
 from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.names import ImageNames
@@ -40,7 +41,9 @@ class PictureFinder:
         candidates = self.candidates(cell)
         if len(candidates) > 1:
             words = {word.casefold().replace(" ", "_") for word in row if word}
-            candidates = [name for name in candidates if words & _folders(name)]
+            known = {name: len(words & _folders(name)) for name in candidates}
+            most = max(known.values())
+            candidates = [name for name in candidates if known[name] == most > 0]
         if len(candidates) == 1:
             return candidates[0]
         plain = cell.removesuffix(".0")
@@ -58,7 +61,7 @@ class PictureFinder:
         return self._by_name(cell) is not None or bool(self.candidates(cell))
 
     def _by_name(self, cell: str) -> str | None:
-        picture = self.names.find(cell)
+        picture = self.names.find(cell) or ("%" in cell and self.names.find(unquote(cell))) or None
         return picture if picture is not None and _one_split(_path(cell), picture) else None
 
 

@@ -273,8 +273,8 @@ def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mappin
     if unknown is not None:
         known = [name for name in table.names if name != "file"]
         raise DataError(
-            f"{pictures.root}: --columns names {unknown!r}; the names of its files have {', '.join(known)} "
-            "(a folder's name, the folder above it, the words of a file's name), and --labels names a table"
+            f"{pictures.root}: columns= names {unknown!r}; the names of its files have {', '.join(known)} "
+            "(a folder's name, the folder above it, the words of a file's name), and labels= names a table"
         )
     top = {PurePosixPath(name).parts[0].casefold() for name in pictures.ids if "/" in name}
     table.columns = {name: column for name, column in table.columns.items() if name == "file" or name in parts}
@@ -293,7 +293,7 @@ def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mappin
 
 
 def read_utk_names(pictures: PictureFolder) -> Dataset | None:
-    """PictureFolder named as UTKFace names them (age_gender_race_date.jpg); None where they are not."""
+    """Pictures named as UTKFace names them (age_gender_race_date.jpg); None where they are not."""
     matching = sum(UTK.fullmatch(PurePosixPath(name).name) is not None for name in pictures.ids)
     if not pictures.ids or matching < NEARLY_ALL * len(pictures.ids):
         return None

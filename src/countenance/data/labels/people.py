@@ -121,7 +121,7 @@ def _pictures(
     """The picture of every row; rows whose picture is not there are problems, or left out where the user says so."""
     if columns.file is None:
         table.problems.add_whole(
-            f"no column names the pictures (there are {', '.join(table.names)}); say which one: --columns file=COLUMN"
+            f'no column names the pictures (there are {", ".join(table.names)}); say which one: columns="file=COLUMN"'
         )
         return [None] * len(table)
     pictures: list[str | None] = []
@@ -147,7 +147,7 @@ def _pictures(
             absent += 1
         else:
             table.problems.add(
-                "{} a picture that is not there; --only-present leaves such rows out",
+                "{} a picture that is not there; only_present=True leaves such rows out",
                 table.lines[i],
                 cell,
                 "row names",
@@ -163,7 +163,7 @@ def _classes(table: LabelTable, columns: LabelColumns, options: LabelOptions) ->
     """What the words of the class column show."""
     if columns.category is None:
         if options.categories:
-            table.problems.add_whole("--categories chooses classes, and no column has any; leave it out")
+            table.problems.add_whole("categories= chooses classes, and no column has any; leave it out")
         return None
     words = dict.fromkeys(cell for cell in table.columns[columns.category] if not is_missing(cell))
     return choose([{"id": word, "name": word} for word in words], options.categories, str(table.path))

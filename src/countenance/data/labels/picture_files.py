@@ -15,7 +15,7 @@ LARGEST = 20_000_000
 ABOUT_ALL = ("card.json", "meta.json", "dataset.json", "notes.json", "package.json")
 """Files that are about a folder as a whole."""
 FIRST = 4
-"""So many files decide whether a folder is of a kind."""
+"""This many files decide whether a folder is of a kind."""
 
 
 def labelme_rows(content: Mapping[str, Any], path: Path) -> list[Row]:
@@ -103,7 +103,7 @@ def picture_files_table(root: Path) -> LabelTable:
     kind = picture_files_kind(root)
     if kind is None:
         raise DataError(
-            f"{root}: a folder without a JSON file for each picture (LabelMe, Supervisely, Darwin); --labels names a "
+            f"{root}: a folder without a JSON file for each picture (LabelMe, Supervisely, Darwin); labels= names a "
             "table such as CSV, or such a folder"
         )
     rows: list[Row] = []

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import itertools
 import re
 import zlib
 from collections import Counter
@@ -15,6 +16,7 @@ from countenance.errors import DataError
 
 SIGNS = (",", ";", "\t", "|")
 SAMPLE_LINES = 50
+MOST_TITLES = 10
 WORKBOOK = b"PK\x03\x04"
 GZIP = b"\x1f\x8b"
 LARGEST_CELL = 16 * 2**20
@@ -73,9 +75,9 @@ def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
     listed = _after_count(listed)
     if not listed:
         raise DataError(f"{path}: the file is empty, expected a header line")
-    if _is_title(listed, names_picture):
-        notes.append(f"{path.name}: line {listed[0][0]} ({''.join(listed[0][1])}) is a title and left out")
-        listed = listed[1:]
+    for line, cells in listed[: (titles := _titles(listed, names_picture))]:
+        notes.append(f"{path.name}: line {line} ({' '.join(filter(None, cells))}) is a title and left out")
+    listed = listed[titles:]
     (_, header), body = listed[0], listed[1:]
     headless = any(names_picture(cell) for cell in header)
     if headless:
@@ -84,7 +86,7 @@ def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
     if body and widths.most_common(1)[0][0] == len(header) + 1 and sign is None:
         header = ["file", *header]  # CelebA's header leaves the column of files out
     table = _columns(path, header, body)
-    table.decimal_comma, table.headless = sign in (";", "\t"), headless
+    table.decimal_comma, table.headless = sign == ";", headless
     table.notes += notes
     return table
 
@@ -143,22 +145,31 @@ def _after_count(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]
     return rows[1:] if len(first) == 1 and first[0].isdecimal() and len(rows) > 1 else rows
 
 
-def _is_title(rows: Sequence[tuple[int, list[str]]], names_picture: Callable[[str], bool]) -> bool:
-    """Whether the first line is a title above the header: one cell, above a full line of names and a line of cells.
+def _titles(rows: Sequence[tuple[int, list[str]]], names_picture: Callable[[str], bool]) -> int:
+    """How many lines stand above the header: a title of one cell, and lines of one or two where the header has more.
 
-    >>> rows = [(1, ["Study 7", ""]), (2, ["file", "sex"]), (3, ["a.jpg", "f"])]
-    >>> _is_title(rows, lambda cell: cell == "a.jpg"), _is_title(rows[1:], lambda cell: cell == "a.jpg")
-    (True, False)
+    A header is a full line of names, without regard to empty cells at its end, above a line of no more cells.
+
+    >>> rows = [(1, ["Study 7", ""]), (3, ["Date", "May"]), (4, ["file", "sex", "x"]), (5, ["a.jpg", "f", "1"])]
+    >>> _titles(rows, lambda cell: cell == "a.jpg"), _titles(rows[2:], lambda cell: cell == "a.jpg")
+    (2, 0)
     """
-    if len(rows) < 3:
-        return False
-    first, second = rows[0][1], rows[1][1]
-    names = all(second) and len(second) > 1 and not any(cell.isdecimal() or names_picture(cell) for cell in second)
-    return names and sum(map(bool, first)) == 1 and len(second) == len(rows[2][1]) and not names_picture(first[0])
+    widths = [max((i for i, cell in enumerate(cells, 1) if cell), default=0) for _, cells in rows[: MOST_TITLES + 2]]
+    for count, ((_, header), (_, row)) in enumerate(itertools.pairwise(rows[: MOST_TITLES + 2])):
+        width = widths[count]
+        full = width > 1 and all(header[:width]) and len(header) == len(row) and widths[count + 1] <= width
+        if full and not any(cell.isdecimal() or names_picture(cell) for cell in header[:width]):
+            above = [sum(map(bool, cells)) for _, cells in rows[:count]]
+            return (
+                count if above[:1] in ([], [1]) and all(filled == 1 or filled == 2 < width for filled in above) else 0
+            )
+        if any(map(names_picture, header)) or sum(map(bool, header)) > 2:
+            return 0
+    return 0
 
 
 def _columns(path: Path, header: Sequence[str], body: Sequence[tuple[int, list[str]]]) -> LabelTable:
-    """LabelColumns of text; rows of another length, and names that occur twice, are problems of the table."""
+    """Columns of text; rows of another length, and names that occur twice, are problems of the table."""
     table = LabelTable(path, {}, [])
     width = len(header)
     usable: list[tuple[int, list[str]]] = []

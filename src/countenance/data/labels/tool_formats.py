@@ -137,7 +137,7 @@ def with_vertex_names(table: LabelTable) -> LabelTable:
 def mot_table(path: Path, lines: Sequence[str]) -> LabelTable | None:
     """The truth of a MOT Challenge sequence (`gt/gt.txt` beside `img1/`); None for anything else.
 
-    A track is a person; rows that the challenge does not count (flag 0, or a class that is no person) are left out.
+    A track is a person; rows that the challenge does not count (flag 0, or a class that is not a person) are left out.
     """
     rows = [line.strip().split(",") for line in lines if line.strip()]
     numeric = re.compile(r"-?(\d+\.?\d*|\.\d+)")

@@ -11,11 +11,12 @@ from countenance.data.sample import Value
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
 from countenance.errors import InputError
 from countenance.words import (
+    in_doubt,
     is_missing,
     is_no_number_known,
     is_number,
     number_of,
-    thousands_or_decimals,
+    without_thousands,
     without_zero_decimals,
     yes_or_no,
 )
@@ -26,22 +27,19 @@ MOSTLY = 0.5
 
 
 def numbers_in(table: LabelTable, name: str) -> list[float | None]:
-    """The cells of a column as numbers; what is no number is a problem of the table."""
+    """The cells of a column as numbers; what is not a number is a problem of the table."""
     cells = table.columns[name]
-    known = [cell for cell in cells if not is_no_number_known(cell)]
-    doubtful = thousands_or_decimals(known, table.decimal_comma)
+    others = (cell for column in table.columns.values() for cell in column)
+    cells, doubtful = without_thousands(cells, others, comma=table.decimal_comma)
     if doubtful is not None:
-        table.problems.add_whole(
-            f"{name}: {doubtful!r} may be {number_of(doubtful):g} or {int(doubtful.replace(',', '')):,}; write numbers "
-            "with a point and without marks between thousands"
-        )
+        table.problems.add_whole(f"{name}: {in_doubt(doubtful)}")
     values: list[float | None] = []
     for line, cell in zip(table.lines, cells, strict=True):
         if is_no_number_known(cell):
             values.append(None)
             continue
         try:
-            values.append(number_of(cell, table.decimal_comma))
+            values.append(number_of(cell))
         except ValueError:
             values.append(None)
             table.problems.add("{} not a number", line, cell, f"cell of {name} is", f"cells of {name} are")
@@ -53,7 +51,7 @@ def attribute_values(table: LabelTable, attribute: str, name: str) -> tuple[str,
     cells = table.columns[name]
     known = [cell for cell in cells if not is_missing(cell)]
     numeric = [cell for cell in known if not is_no_number_known(cell)]
-    share = sum(is_number(cell, table.decimal_comma) for cell in numeric) / max(len(numeric), 1)
+    share = sum(is_number(cell) for cell in numeric) / max(len(numeric), 1)
     if attribute in NUMERIC and share >= MOSTLY:
         return attribute, list(numbers_in(table, name))
     if attribute == "age":  # groups of ages are no ages

@@ -25,6 +25,15 @@ TWIN_MEAN, TWIN_LARGE, TWIN_LARGE_SHARE = 3.0, 24.0, 0.01
 WHOLE_PICTURE = ("light", "background", "distance", "blur", "compression")
 WHOLE_PERSON = ("skin_tone", "age", "gender", "hair", "headwear", "pose")
 INNER_FACE = ("nose", "u_lip", "l_lip", "l_eye", "r_eye", "mouth")
+# What hides a point of the face, by its number among COCO's 17 and among the 33 points.
+UNDER_MASK, UNDER_LENS, UNDER_HAIR = ("face_mask", "hat", "hair"), ("eye_g", "hat", "hair"), ("hat", "hair")
+HIDING = {
+    "keypoints": {0: UNDER_MASK, 1: UNDER_LENS, 2: UNDER_LENS, 3: UNDER_HAIR, 4: UNDER_HAIR},
+    "keypoints_33": {0: UNDER_MASK, 9: UNDER_MASK, 10: UNDER_MASK, 2: UNDER_LENS, 5: UNDER_LENS}
+    | {7: UNDER_HAIR, 8: UNDER_HAIR},
+}
+SAME_POINTS = {0: 0, 7: 3, 8: 4, **{11 + k: 5 + k for k in range(6)}, **{23 + k: 11 + k for k in range(6)}}
+"""Points of the 33 that are points of COCO, too."""
 
 
 def rows(table: Any) -> list[Row]:
@@ -58,6 +67,34 @@ def keypoint_problems(subject: Row, mask: Array) -> list[str]:
             problems.append(f"{name}: keypoint {number} at {x:.1f},{y:.1f} is off the mask")
         if seen not in (0, 1, 2):
             problems.append(f"{subject['sample']}: {subject['subject']}: keypoint {number} has visibility {seen}")
+    return problems
+
+
+def visibility_problems(subject: Row, parts: Mapping[str, Array]) -> list[str]:
+    """No visible point of the face lies under a mask, a dark lens, hair or a hat; the 17 and the 33 points agree.
+
+    A point counts as covered where eight of the nine pixels around it show what covers it.
+    """
+    name = f"{subject['sample']}: {subject['subject']}"
+    problems = []
+    for table, hiding in HIDING.items():
+        points = np.asarray(subject.get(table) or [], float).reshape(-1, 3)
+        for number, labels in hiding.items() if len(points) else ():
+            x, y, seen = points[number]
+            worn = [parts[label] for label in labels if label in parts]
+            if "eye_g" in labels and subject["glasses"] != "sunglasses":
+                worn = [parts[label] for label in UNDER_HAIR if label in parts]
+            if seen < 2 or not worn:
+                continue
+            row, column = int(y), int(x)
+            around = np.any(worn, axis=0)[max(row - 1, 0) : row + 2, max(column - 1, 0) : column + 2]
+            if around.mean() > 0.85:
+                problems.append(f"{name}: {table} {number} at {x:.1f},{y:.1f} is seen under what is worn")
+    both = [np.asarray(subject.get(table) or [], float).reshape(-1, 3) for table in HIDING]
+    if all(map(len, both)):
+        coco, every = both
+        differing = [k for k, number in SAME_POINTS.items() if not np.allclose(every[k], coco[number], atol=0.02)]
+        problems += [f"{name}: keypoints_33 {k} is not COCO's point {SAME_POINTS[k]}" for k in differing]
     return problems
 
 
@@ -96,6 +133,9 @@ def part_problems(subject: Row, mask: Array, parts: Mapping[str, Array]) -> list
     problems = [f"{name}: {label} leaves the person's mask" for label, part in parts.items() if (part & ~mask).any()]
     if parts and np.sum(list(parts.values()), axis=0).max() > 1:
         problems.append(f"{name}: two face parts share a pixel")
+    pixels = subject.get("body_part_pixels")
+    if pixels is not None and sum(pixels) != mask.sum():
+        problems.append(f"{name}: body parts have {sum(pixels)} pixels, the mask has {mask.sum()}")
     worn = "face_mask" in parts
     if worn and subject["mask_colour"] == "none":
         problems.append(f"{name}: mask pixels on a person without a mask")
@@ -108,6 +148,7 @@ def subject_problems(subject: Row, width: int, height: int) -> list[str]:
     parts = {part["label"]: decode(part["counts"], width, height) for part in subject["face_parts"]}
     return [
         *keypoint_problems(subject, mask),
+        *visibility_problems(subject, parts),
         *box_problems(subject, mask, parts),
         *part_problems(subject, mask, parts),
     ]

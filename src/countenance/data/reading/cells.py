@@ -1,6 +1,7 @@
 """A subject as plain values and back: the one form that the COCO and folder adapters store what COCO lacks in."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +15,7 @@ from countenance.data.tables import finite_number
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import DataError
 from countenance.metrics.masks import many_run_lengths
-from countenance.person_columns import person_column
+from countenance.person_columns import GROUPS_OF, person_column
 from countenance.words import is_missing, is_number, number_of
 
 
@@ -68,6 +69,12 @@ def rles(masks: Mapping[str, Any], width: int, height: int, place: str) -> dict[
     return {str(name): rle(counts, width, height, f"{place} {name}") for name, counts in masks.items()}
 
 
+GROUP = re.compile(
+    r"\d\s*(?:-|–|—|_|,\s|\.\.|to|bis)\s*\d+\D?$|\d\s*\+|[<>≤≥]\s*=?\s*\d|(?:over|under|than|below|above)\s+\d"
+)
+"""How groups of numbers are written."""
+
+
 def attribute(name: str, value: Any, place: str) -> Value:
     """An attribute's value: numbers for the numeric attributes, words and lists of words for the rest.
 
@@ -92,8 +99,19 @@ def attribute(name: str, value: Any, place: str) -> Value:
 
 
 def attributes(values: Mapping[str, Any], place: str) -> dict[str, Value]:
-    """Every attribute of a mapping, read by `attribute`."""
-    return {str(name): attribute(str(name), value, place) for name, value in values.items()}
+    """Every attribute of a mapping, read by `attribute`; a group of ages is `age_group`, and `age` is a number.
+
+    >>> attributes({"age": "20-29"}, "row 2"), attributes({"age": "31"}, "row 2")
+    ({'age_group': '20-29'}, {'age': 31.0})
+    """
+    named = [(_name_of(str(name), value), value) for name, value in values.items()]
+    return {name: attribute(name, value, place) for name, value in named}
+
+
+def _name_of(name: str, value: Any) -> str:
+    """The attribute that a value is of: 20-29, 65+ and under 18 are groups of numbers."""
+    groups = name in GROUPS_OF and isinstance(value, str) and GROUP.search(value.casefold())
+    return GROUPS_OF[name] if groups else name
 
 
 def identity(value: Any, place: str) -> str | None:

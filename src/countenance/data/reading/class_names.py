@@ -48,7 +48,7 @@ class ClassNames:
         if any(labels.get(number, label) != label for number, label in stated.items()):
             request = ",".join(f"{number}={label}" for number, label in stated.items())
             raise DataError(
-                f"{self.source}: says {classes_in_words(labels)}, and --classes says {request}; "
+                f"{self.source}: says {classes_in_words(labels)}, and classes= says {request}; "
                 "correct the file, or leave the option out"
             )
 

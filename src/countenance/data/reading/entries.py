@@ -72,7 +72,7 @@ def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
 
 
 def field(entry: Any, name: str, place: str) -> Any:
-    """One field of an entry; an entry that is no object, or lacks it, is refused."""
+    """One field of an entry; an entry that is not an object, or lacks it, is refused."""
     if not isinstance(entry, Mapping) or name not in entry:
         result = f"fields {', '.join(map(str, entry))}" if isinstance(entry, Mapping) else type(entry).__name__
         raise DataError(f"{place}: expected an object with {name!r}, found {result}")

@@ -27,7 +27,7 @@ NamedBoxes = list[NamedBox]
 
 LARGEST_XML = 10_000_000
 SAME_SHAPE = 0.02
-"""A picture may be scaled: its proportions may differ from those that its VOC file names by so much."""
+"""A picture may be scaled: its proportions may differ from those that its VOC file names by this much."""
 
 
 def read_yolo(
@@ -74,7 +74,7 @@ def _fields(fields: Sequence[str]) -> list[str]:
 def _box_of(numbers: Sequence[float], reading: Reading, keypoints: int | None) -> list[float] | None:
     """The box of a line without its class: alone, before keypoints, or around a polygon; None where it has none.
 
-    Keypoints are of so many numbers as data.yaml says (`kpt_shape`), else threes whose last number is 0, 1 or 2.
+    Keypoints have as many numbers as data.yaml says (`kpt_shape`), else threes whose last number is 0, 1 or 2.
     """
     box, rest = list(numbers[:4]), numbers[4:]
     if not rest:

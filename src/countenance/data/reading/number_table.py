@@ -43,7 +43,7 @@ class LineLayout:
     """Where the name of the line's image is."""
     numbers: tuple[NumberColumn, ...]
     least: int
-    """How many fields a line has: so many, or more unless `exact`."""
+    """How many fields a line has: this many, or more unless `exact`."""
     empty: str
     """What to say of a file without any line."""
     exact: bool = False
@@ -53,7 +53,7 @@ class LineLayout:
     words: tuple[int, ...] = ()
     """Columns that are kept as text; a line may end before them."""
     listed: Ints = field(default_factory=lambda: NO_IDS)
-    """The last so many of `numbers` belong to these ids; the `top` largest of a line become pairs of id and number."""
+    """How many of the last `numbers` belong to these ids; the `top` largest of a line become pairs of id and number."""
     top: int = 0
 
     def parse(self, fields: Sequence[str], place: str) -> list[str]:

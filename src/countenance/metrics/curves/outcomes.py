@@ -25,7 +25,7 @@ NOBODY = -1
 PIECE = 131_072
 """Pairs whose overlaps are made at once."""
 ROUNDS = 16
-"""So often all pairs are looked at together before those that are left are taken one by one."""
+"""This many times all pairs are looked at together before those that are left are taken one by one."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def best_detection(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: Ints
     overlap.
 
     >>> boxes = np.array([[0.0, 0.0, 10.0, 10.0]])
-    >>> found = np.array([[9.0, 9.0, 9.0, 9.0], [1.0, 1.0, 8.0, 8.0]])
-    >>> best_detection(boxes, np.array([0]), found, np.array([0, 0]))[0]
+    >>> detections = np.array([[9.0, 9.0, 9.0, 9.0], [1.0, 1.0, 8.0, 8.0]])
+    >>> best_detection(boxes, np.array([0]), detections, np.array([0, 0]))[0]
     array([1])
     """
     g, d = overlapping_pairs(faces, face_image, boxes, box_image)
@@ -162,8 +162,8 @@ def match_one_to_one(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: In
 def keep_last_label(labels: ListedIdentities) -> ListedIdentities:
     """Labels without repeated identities in a row: the last score listed for an identity counts.
 
-    >>> one = ListedIdentities(np.array([0]), np.array([3]), np.array([7, 9, 7]), np.array([0.1, 0.2, 0.3]))
-    >>> keep_last_label(one).score
+    >>> identities = ListedIdentities(np.array([0]), np.array([3]), np.array([7, 9, 7]), np.array([0.1, 0.2, 0.3]))
+    >>> keep_last_label(identities).score
     array([0.2, 0.3])
     """
     identity = labels.identity

@@ -29,8 +29,8 @@ def overlapping_pairs(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: I
     Boxes are left, top, width, height. Images are numbered from 0; a detection of image -1 pairs with
     nothing. Every pair of an image is compared, in blocks of images of similar size.
 
-    >>> one = np.array([[0.0, 0.0, 10.0, 10.0]])
-    >>> overlapping_pairs(one, np.array([0]), np.array([[5.0, 5.0, 9.0, 9.0], [10.0, 0.0, 5.0, 5.0]]), np.array([0, 0]))
+    >>> box = np.array([[0.0, 0.0, 10.0, 10.0]])
+    >>> overlapping_pairs(box, np.array([0]), np.array([[5.0, 5.0, 9.0, 9.0], [10.0, 0.0, 5.0, 5.0]]), np.array([0, 0]))
     (array([0]), array([0]))
     """
     images = int(max(face_image.max(initial=-1), box_image.max(initial=-1))) + 1

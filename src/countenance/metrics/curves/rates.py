@@ -87,7 +87,7 @@ def froc_curve(units: Floats, negatives: Floats, total: int, *, log: bool, numbe
     thresholds = thresholds_at(negatives, targets)
     above = thresholds > negatives.max(initial=-np.inf) if negatives.size else np.zeros(targets.shape, bool)
     x = np.where(above, targets, at_least(negatives, thresholds))
-    y = np.where(above, 0, at_least(_found(units), thresholds))
+    y = np.where(above, 0, at_least(_hits(units), thresholds))
     return RateCurve(x.astype(np.float64), _rate(y, total, numbers), thresholds)
 
 
@@ -99,7 +99,7 @@ def dir_curve(units: Floats, negatives: Floats, total: int, *, log: bool, number
     """
     targets = false_alarm_targets(negatives.size, log=log, step=50)
     thresholds = thresholds_at(negatives, targets)
-    return RateCurve(targets, _rate(at_least(_found(units), thresholds), total, numbers), thresholds)
+    return RateCurve(targets, _rate(at_least(_hits(units), thresholds), total, numbers), thresholds)
 
 
 def per_image_curve(units: Floats, negatives: Floats, total: int, images: int, *, numbers: bool = False) -> RateCurve:
@@ -113,10 +113,10 @@ def per_image_curve(units: Floats, negatives: Floats, total: int, images: int, *
     """
     thresholds = np.unique(negatives) if negatives.size else np.array([-np.inf])
     x = at_least(negatives, thresholds) / images
-    return RateCurve(x, _rate(at_least(_found(units), thresholds), total, numbers), thresholds)
+    return RateCurve(x, _rate(at_least(_hits(units), thresholds), total, numbers), thresholds)
 
 
-def _found(units: Floats) -> Floats:
+def _hits(units: Floats) -> Floats:
     return units[units > -np.inf]
 
 

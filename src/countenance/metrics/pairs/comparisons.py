@@ -21,7 +21,7 @@ from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 LEAST_KEPT, MOST_KEPT = 4_194_304, 8_388_608
 """Impostor pairs that are kept: all where there are no more than the first number, never more than the second."""
 MORE, EXTRA = 1.05, 1000
-"""With a rate so many more pairs are kept than it accepts: the next higher scores are looked at too."""
+"""With a rate this many more pairs are kept than it accepts: the next higher scores are looked at too."""
 FURTHER = 64
 """Scores that are looked at next where those nearest to a threshold are all the same."""
 
@@ -52,8 +52,8 @@ class Comparisons:
     ) -> "Comparisons":
         """Compare vectors that are sorted by identity. With `fmr` enough pairs are kept for that rate, if possible.
 
-        >>> found = Comparisons.of(Vectors.of(np.eye(3)), np.array([0, 0, 1]))
-        >>> found.impostors, len(found.genuine.score)
+        >>> comparisons = Comparisons.of(Vectors.of(np.eye(3)), np.array([0, 0, 1]))
+        >>> comparisons.impostors, len(comparisons.genuine.score)
         (2, 1)
         """
         ends = ends_of(identity)

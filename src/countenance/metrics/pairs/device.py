@@ -26,7 +26,7 @@ Take = Callable[[Ints, list[Any]], None]
 
 
 def gpu(pairs: int) -> str | None:
-    """The device to use for so many pairs, or None for the processor.
+    """The device to use for this many pairs, or None for the processor.
 
     >>> gpu(1000) is None
     True

@@ -14,7 +14,7 @@ import numpy as np
 from countenance.metrics.pairs.vectors import Ints
 
 EXACT_COUNT = 16_777_216
-"""From so many on, ones that are added in single precision may be lost."""
+"""From this many on, ones that are added in single precision may be lost."""
 ROOM = 16_777_216
 """Pairs that the kernel can keep of one block of rows."""
 MOST_BINS = 8192
@@ -76,7 +76,7 @@ class Overflow(Exception):
 
 
 class Block(NamedTuple):
-    """Where a block of scores is: its first row and column, and whether some of its pairs are no impostor pairs."""
+    """Where a block of scores is: its first row and column, and whether some of its pairs are not impostor pairs."""
 
     row: int
     column: int

@@ -11,7 +11,7 @@ from countenance.metrics.pairs.comparisons import Comparisons
 from countenance.metrics.pairs.vectors import Array, Ints
 
 MOST = 200_000
-"""Impostor pairs whose scores are looked at; of more, so many are drawn by the seed."""
+"""Impostor pairs whose scores are looked at; of more, this many are drawn by the seed."""
 
 
 class PairScores(NamedTuple):
@@ -42,8 +42,8 @@ def impostor_scores(compared: Comparisons, member: NDArray[np.bool_], *, seed: i
     """The impostor pairs of two pictures that are members: all, or as many as are drawn.
 
     >>> from countenance.metrics.pairs.vectors import Vectors
-    >>> found = Comparisons.of(Vectors.of(np.eye(3)), np.array([0, 1, 2]))
-    >>> impostor_scores(found, np.array([True, True, True])).score
+    >>> comparisons = Comparisons.of(Vectors.of(np.eye(3)), np.array([0, 1, 2]))
+    >>> impostor_scores(comparisons, np.array([True, True, True])).score
     array([0., 0., 0.])
     """
     rows = np.flatnonzero(member)

@@ -172,12 +172,12 @@ class WithinGroups:
             return []
         size = len(self.groups.names)
         fmr, fnmr = self.large, size + self.large
-        estimates = [self._one("FMR and FNMR", measure, [fmr, fnmr]) for measure in BOTH]
+        estimates = [self._estimate("FMR and FNMR", measure, [fmr, fnmr]) for measure in BOTH]
         for of, part in (("FMR", fmr), ("FNMR", fnmr)):
-            estimates += [self._one(of, measure, [part]) for measure in ERRORS]
+            estimates += [self._estimate(of, measure, [part]) for measure in ERRORS]
         return estimates
 
-    def _one(self, of: str, measure: Measure, parts: Sequence[Ints]) -> EquityEstimate:
+    def _estimate(self, of: str, measure: Measure, parts: Sequence[Ints]) -> EquityEstimate:
         columns = np.concatenate(parts)
         rates = self.rates()[columns]
         try:

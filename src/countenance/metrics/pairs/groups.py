@@ -12,7 +12,7 @@ from countenance.metrics.pairs.genuine import Genuine
 from countenance.metrics.pairs.vectors import Array, Index, Ints
 
 FEW = 4_194_304
-"""Up to so many counters are laid out in full; beyond that equal keys are found by sorting."""
+"""Up to this many counters are laid out in full; beyond that equal keys are found by sorting."""
 
 
 @dataclass(frozen=True)

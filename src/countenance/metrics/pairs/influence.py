@@ -52,8 +52,8 @@ class Influence:
         """Contributions at thresholds that the pairs kept reach; they are given from the highest down.
 
         >>> from countenance.metrics.pairs.vectors import Vectors
-        >>> found = Comparisons.of(Vectors.of(np.eye(4)), np.array([0, 0, 1, 1]))
-        >>> Influence.at(found, np.array([0.5])).fnmr
+        >>> comparisons = Comparisons.of(Vectors.of(np.eye(4)), np.array([0, 0, 1, 1]))
+        >>> Influence.at(comparisons, np.array([0.5])).fnmr
         array([1.])
         """
         sizes = compared.sizes.astype(np.float64)
@@ -91,7 +91,7 @@ def _refused(compared: Comparisons, thresholds: Array) -> tuple[Array, Array]:
     people, count = len(compared.sizes), len(thresholds)
     score = compared.genuine.score
     owner = compared.identity[compared.genuine.first]
-    last = np.searchsorted(-thresholds, -score, side="left")  # so many thresholds are above the score
+    last = np.searchsorted(-thresholds, -score, side="left")  # this many thresholds are above the score
     cells = np.bincount(owner * (count + 1) + last, minlength=people * (count + 1)).reshape(people, count + 1)
     below = cells[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
     return below.astype(np.float64), cells.sum(axis=1).astype(np.float64)

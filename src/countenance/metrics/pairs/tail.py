@@ -14,9 +14,9 @@ from countenance.metrics.pairs.device import gpu, on_device
 from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 
 BINS = 8192
-"""So many counters fit into the fast memory of a GPU; with twice as many, counting was nine times slower on an H200."""
+"""Counters that fit into the fast memory of a GPU; with twice as many, counting was nine times slower on an H200."""
 EXACT = 524_288
-"""Up to so many impostor pairs every score is computed in double precision."""
+"""Up to this many impostor pairs every score is computed in double precision."""
 SAMPLE = 4_194_304
 """Pairs of the subsample from which the first cut is estimated."""
 TWICE, EXTRA = 2, 50

@@ -21,11 +21,11 @@ def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
     schema = model.metadata.get_input_schema()
     name = str(getattr(model.metadata, "flavors", {}).get("python_function", {}).get("loader_module", "pyfunc"))
     content = str(getattr(model, "model_id", None) or getattr(model.metadata, "model_uuid", ""))
-    call = base.each(lambda image: _first(model.predict(_given(image, schema))))
+    call = base.each(lambda image: _first(model.predict(_input(image, schema))))
     return base.AdaptedModel("mlflow", name, call, (), content)
 
 
-def _given(image: base.Pixels, schema: Any) -> Any:
+def _input(image: base.Pixels, schema: Any) -> Any:
     """A picture as the model's signature declares its input."""
     if schema is None:
         return [image]

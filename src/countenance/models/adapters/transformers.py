@@ -24,12 +24,12 @@ def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
     return base.AdaptedModel("transformers", name, call, finds, content, {"pipeline": model.task} | settings)
 
 
-def _boxes(pipe: Any, request: base.Request, name: str) -> texts.Made:
+def _boxes(pipe: Any, request: base.Request, name: str) -> texts.Predictor:
     keep = base.chosen_kinds(pipe.model.config.id2label.values(), request, name)
     return lambda picture: Boxes.from_transformers(pipe(picture), keep), keep or (), {}
 
 
-def _boxes_by_word(pipe: Any, request: base.Request, name: str) -> texts.Made:
+def _boxes_by_word(pipe: Any, request: base.Request, name: str) -> texts.Predictor:
     words = [need for need in request.needs if shown_by(need)]
 
     def predict(picture: Any) -> Boxes:
@@ -38,13 +38,13 @@ def _boxes_by_word(pipe: Any, request: base.Request, name: str) -> texts.Made:
     return predict, tuple(words), {"candidate_labels": words}
 
 
-def _classes(pipe: Any, request: base.Request, name: str) -> texts.Made:
+def _classes(pipe: Any, request: base.Request, name: str) -> texts.Predictor:
     names = [str(word) for word in pipe.model.config.id2label.values()]
     classes = base.Classifier.of(names, request, name)
     return lambda picture: classes.labels(texts.shares(pipe(picture, top_k=len(names)), names)), ("labels",), {}
 
 
-KINDS: dict[tuple[str, type[Any]], Callable[[Any, base.Request, str], texts.Made]] = {
+KINDS: dict[tuple[str, type[Any]], Callable[[Any, base.Request, str], texts.Predictor]] = {
     ("object-detection", Boxes): _boxes,
     ("zero-shot-object-detection", Boxes): _boxes_by_word,
     ("image-classification", Labels): _classes,

@@ -6,11 +6,11 @@ from typing import Any
 from countenance.answers import Labels
 from countenance.models.adapters import base, sentences
 
-Made = tuple[Callable[[Any], Any], tuple[str, ...], dict[str, Any]]
+Predictor = tuple[Callable[[Any], Any], tuple[str, ...], dict[str, Any]]
 """From a picture to its answer; what the model finds; what its card says of the settings."""
 
 
-def by_sentence(pipe: Any, request: base.Request, name: str) -> Made:
+def by_sentence(pipe: Any, request: base.Request, name: str) -> Predictor:
     """A zero-shot classifier, asked with one sentence for each word of each attribute."""
     question = sentences.sentences_of(request, name)
 
@@ -23,7 +23,7 @@ def by_sentence(pipe: Any, request: base.Request, name: str) -> Made:
     return predict, ("labels",), {"template": sentences.TEMPLATE}
 
 
-def in_text(pipe: Any, request: base.Request, name: str) -> Made:
+def in_text(pipe: Any, request: base.Request, name: str) -> Predictor:
     """A model that writes a text on a picture; an attribute of which the text names one word counts as answered."""
     question = {"text": sentences.question_of(request)} if pipe.task == "image-text-to-text" else {}
 

@@ -69,9 +69,9 @@ class CountenanceMask:
         self.min_score, self.nms = min_score, nms
 
     def __call__(self, images: Images) -> list[Boxes]:
-        return [self._one(image) for image in images]
+        return [self._detect(image) for image in images]
 
-    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+    def _detect(self, image: NDArray[np.uint8]) -> Boxes:
         height, width = image.shape[:2]
         looks = [self._look(image, side) for side in sides(width, height)]
         boxes, scores, masks = (np.concatenate(parts) for parts in zip(*looks, strict=True))

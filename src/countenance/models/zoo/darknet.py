@@ -44,9 +44,9 @@ class Darknet:
         self.min_score, self.nms = min_score, nms
 
     def __call__(self, images: Images) -> list[Boxes]:
-        return [self._one(image) for image in images]
+        return [self._detect(image) for image in images]
 
-    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+    def _detect(self, image: NDArray[np.uint8]) -> Boxes:
         cv2 = opencv("a darknet network")
 
         # Pictures are RGB already, as darknet wants them, so channels stay as they are.

@@ -41,9 +41,9 @@ class Mtcnn:
         self.thresholds, self.min_size, self.factor = thresholds, min_size, factor
 
     def __call__(self, images: Images) -> list[Boxes]:
-        return [self._one(image) for image in images]
+        return [self._detect(image) for image in images]
 
-    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+    def _detect(self, image: NDArray[np.uint8]) -> Boxes:
         boxes, scores = self._propose(image)
         points = np.zeros((0, 5, 2))
         if len(boxes):

@@ -54,9 +54,9 @@ class Res10Mask:
         self.path = path
 
     def __call__(self, images: Images) -> list[Boxes]:
-        return [self._one(image) for image in images]
+        return [self._detect(image) for image in images]
 
-    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+    def _detect(self, image: NDArray[np.uint8]) -> Boxes:
         cv2 = opencv("a Caffe network")
         # The SSD wants blue first; pictures are RGB.
         self.net.setInput(cv2.dnn.blobFromImage(image, 1.0, (SIDE, SIDE), MEAN, swapRB=True))

@@ -142,9 +142,9 @@ class Rhf:
 
     def __call__(self, images: Images) -> list[Boxes]:
         with self.torch.inference_mode():
-            return [self._one(np.asarray(image)) for image in images]
+            return [self._detect(np.asarray(image)) for image in images]
 
-    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+    def _detect(self, image: NDArray[np.uint8]) -> Boxes:
         torch = self.torch
         pixels, (height, width) = self._prepared(image)
         backbone = self.network.backbone

@@ -30,9 +30,9 @@ class WearMask:
         self.min_score, self.nms = min_score, nms
 
     def __call__(self, images: Images) -> list[Boxes]:
-        return [self._one(image) for image in images]
+        return [self._detect(image) for image in images]
 
-    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+    def _detect(self, image: NDArray[np.uint8]) -> Boxes:
         pixels, scale, offset = prepare(image, self.spec)
         (detections,) = self.session.run([self.output], {self.input: pixels})
         rows = np.asarray(detections, dtype=np.float64).reshape(-1, COLUMNS)

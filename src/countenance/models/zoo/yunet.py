@@ -23,9 +23,9 @@ class YuNet:
         self.min_score, self.nms = min_score, nms
 
     def __call__(self, images: Images) -> list[Boxes]:
-        return [self._one(image) for image in images]
+        return [self._detect(image) for image in images]
 
-    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+    def _detect(self, image: NDArray[np.uint8]) -> Boxes:
         height, width = image.shape[:2]
         padded_h, padded_w = -(-height // 32) * 32, -(-width // 32) * 32
         pixels = np.zeros((1, 3, padded_h, padded_w), dtype=np.float32)

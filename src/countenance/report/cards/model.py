@@ -43,7 +43,7 @@ def model_card(run: Run) -> str:
     lines += [f"**{cell(headline)}** Verdict of the audit: {audit.verdict}.", ""]
     lines += [f"- **{cell(statement.who)}**: {cell(statement.text)}" for statement in statements]
     lines += ["", cell(words.how_sure(strongest[0], settings)) if strongest else cell(words.summary(audit)), ""]
-    lines += ["## Evaluation", "", _asked(run, source, settings), ""]
+    lines += ["## Evaluation", "", _evaluation(run, settings), ""]
     lines += ["| number | value | interval | from |", "|---|---:|---:|---:|"]
     for number in charts.headline_numbers(source):
         lines.append(f"| {cell(number.name)} | {cell(number.value)} | {cell(number.interval)} | {cell(number.n)} |")
@@ -63,7 +63,7 @@ def model_card(run: Run) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _asked(run: Run, source: ReportSource, settings: dict[str, Any]) -> str:
+def _evaluation(run: Run, settings: dict[str, Any]) -> str:
     images = f"{run.manifest.dataset.images:,} images of {cell(run.dataset_name)}"
     failed = f"; {run.manifest.failed:,} have no prediction" if run.manifest.failed else ""
     by = ", ".join(cell(name) for name in settings["by"])

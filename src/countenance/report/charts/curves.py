@@ -130,7 +130,7 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
 
 
 def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
-    """Classes and dashes for so many lines: along the colour ramp when the groups have an order.
+    """Classes and dashes for this many lines: along the colour ramp when the groups have an order.
 
     >>> colours(3, True)
     [('s0', ''), ('s4', '7 3'), ('s9', '2 3')]

@@ -107,7 +107,7 @@ class Forest:
     """The metric in words."""
     meaning: str = ""
     everybody: ForestRow | None = None
-    """The number of everyone, which is no row of the plot."""
+    """The number of everyone, which is not a row of the plot."""
     title: str = ""
     note: str = ""
 

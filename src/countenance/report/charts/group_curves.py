@@ -1,4 +1,4 @@
-"""CurveChart by group, for tasks that have one."""
+"""Curves by group, for tasks that have one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class CurvePanel:
 
 
 def curve_panels(source: Audited) -> list[CurvePanel]:
-    """CurveChart by group for tasks that have one."""
+    """Curves by group for tasks that have one."""
     metric = source.task.curve_of or "" if source.task else ""
     return [_panel(metric, name, lines, axes) for name, lines, axes in _lines(source)]
 

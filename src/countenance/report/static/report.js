@@ -46,7 +46,7 @@
       row.item = item; row.words = item.querySelector(".decides"); row.state = item.className; row.first = row.words.textContent;
       return row;
     });
-    var counts = {}, height = rows.length ? rows[0].item.offsetHeight || 25 : 25, asked = false, later = 0;
+    var counts = {}, height = rows.length ? rows[0].item.offsetHeight || 25 : 25, scheduled = false, later = 0;
     var top = 0, seen = ticks.clientHeight, width = 0, places = {};
     Array.prototype.forEach.call(box.querySelectorAll("[data-count]"), function (count) { places[count.getAttribute("data-count")] = count; });
     rows.forEach(function (row) { counts[row.state] = (counts[row.state] || 0) + 1; });
@@ -86,7 +86,7 @@
       if (from + AT_ONCE < rows.length) later = setTimeout(showRest, 16, delta, from + AT_ONCE);
     }
     function move() {
-      asked = false;
+      scheduled = false;
       var delta = Math.max(0, Number(input.value)), moved = false;
       if (mark.hidden) { mark.hidden = false; box.classList.add("moved"); }
       stand(delta);
@@ -102,7 +102,7 @@
       });
       showVisible(delta);
     }
-    function soon() { if (!asked) { asked = true; requestAnimationFrame(move); } }
+    function soon() { if (!scheduled) { scheduled = true; requestAnimationFrame(move); } }
     input.disabled = false;
     input.addEventListener("input", soon);
     ticks.addEventListener("scroll", function () { top = ticks.scrollTop; showVisible(Math.max(0, Number(input.value))); });
@@ -180,9 +180,9 @@
     var bytes = Uint8Array.from(atob(csv.href.slice(csv.href.indexOf(",") + 1)), function (c) { return c.charCodeAt(0); });
     var lines = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).split("\r\n");
     csv.addEventListener("click", function () {
-      var kept = [lines[0]];
-      Array.prototype.forEach.call(body.rows, function (row) { if (!row.hidden) kept.push(lines[row.place + 1]); });
-      var url = URL.createObjectURL(new Blob([kept.join("\r\n") + "\r\n"], { type: "text/csv;charset=utf-8" }));
+      var shown = [lines[0]];
+      Array.prototype.forEach.call(body.rows, function (row) { if (!row.hidden) shown.push(lines[row.place + 1]); });
+      var url = URL.createObjectURL(new Blob([shown.join("\r\n") + "\r\n"], { type: "text/csv;charset=utf-8" }));
       csv.href = url;
       setTimeout(function () { URL.revokeObjectURL(url); }, 60000);
     });

@@ -1,4 +1,4 @@
-"""The worker of the Ray engine: a long-lived actor that makes the model once and works off shards.
+"""The worker of the Ray engine: a long-lived actor that makes the model once and processes shards.
 
 It writes its shards itself and returns receipts of less than a kilobyte, so that no prediction passes through Ray.
 """
@@ -40,7 +40,7 @@ def software() -> dict[str, str]:
 
 @ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups={"work": 1, "watch": 1})
 class Actor:
-    """Works off one shard at a time in the group `work`; `state` is answered beside it."""
+    """Processes one shard at a time in the group `work`; `state` is answered beside it."""
 
     def __init__(self, job: Job, variables: Mapping[str, str]) -> None:
         for name, value in variables.items():
@@ -65,11 +65,11 @@ class Actor:
             return {}
 
         about = {"node": ray.get_runtime_context().get_node_id(), "host": platform.node(), "software": software()}
-        return about | _told(start)
+        return about | _receipt(start)
 
     @ray.method(concurrency_group="work")  # type: ignore[untyped-decorator]
     def work(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Work off an order; its receipt."""
+        """Process an order; its receipt."""
         with self.lock:
             self.now = {
                 "order": order["order"],
@@ -80,7 +80,7 @@ class Actor:
                 "limit": None,
             }
         self._begin()
-        receipt = _told(lambda: self.handle(order, self._tell))
+        receipt = _receipt(lambda: self.handle(order, self._tell))
         with self.lock:
             receipt |= {name: self.now[name] for name in ("answered", "failed")}
             receipt["failures"] = self.now["failures"][:TOLD_AT_END]
@@ -116,7 +116,7 @@ def _short(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(row[name])[:LONGEST] for name in ("sample", "kind", "reason")}
 
 
-def _told(work: Callable[[], Any]) -> dict[str, Any]:
+def _receipt(work: Callable[[], Any]) -> dict[str, Any]:
     """The result of some work, or what went wrong in words: an exception would carry whole objects along."""
     try:
         return dict(work() or {})

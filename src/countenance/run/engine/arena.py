@@ -35,7 +35,7 @@ class Arena:
         self.on_free: Callable[[], None] = lambda: None
 
     def take(self, size: int) -> int | None:
-        """Where a block of so many bytes begins; None while no memory is free."""
+        """Where a block of this many bytes begins; None while no memory is free."""
         with self.lock:
             start = self._place(max(size, 1))
             if start is not None:

@@ -56,7 +56,7 @@ class Rate:
     workers: int
 
     def estimate(self, images: int) -> str:
-        """A sentence on the cost of so many images."""
+        """A sentence on the cost of this many images."""
         rate = self.images / max(self.seconds, 1e-9)
         left = images / rate / self.workers
         took = f"{left / 3600:.1f} h" if left >= 3600 else f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
@@ -68,7 +68,7 @@ class Rate:
 
 
 class Engine(Protocol):
-    """Works off shards and stores them."""
+    """Processes shards and stores them."""
 
     watch: Watch
     """Told of every image that was answered or failed; it stops a run that is hopeless."""

@@ -45,12 +45,12 @@ def _reach(address: str) -> None:
     if address == "auto":
         return
     if not colon or not port.isdigit() or "/" in host:
-        raise InputError(f"--address {address!r}: expected host:port of the head, such as 10.0.0.1:6379, or auto")
+        raise InputError(f"address={address!r}: expected host:port of the head, such as 10.0.0.1:6379, or auto")
     try:
         socket.create_connection((host, int(port)), timeout=REACHED).close()
     except (OSError, OverflowError) as error:
         raise InputError(
-            f"--address {address}: nothing answers there ({error}); start the head: `ray start --head --port={port}`"
+            f"address={address!r}: nothing answers there ({error}); start the head: `ray start --head --port={port}`"
         ) from None
 
 

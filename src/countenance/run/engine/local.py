@@ -27,7 +27,7 @@ MOST_DEATHS = 10
 INNOCENT = 2
 """Images of a shard that may turn out innocent of a death before the model itself is at fault."""
 CONVICTED = 3
-"""After so many images that do end processes, the next suspects are not tried alone first: that costs a start each."""
+"""After this many images that do end processes, the next suspects are not tried alone first, which costs a start."""
 
 
 @dataclass

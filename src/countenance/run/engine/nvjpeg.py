@@ -37,11 +37,11 @@ def import_decoder() -> Any:
         decoder = import_module("torchvision.io")
     except Exception as error:  # it is missing, or was built for another torch
         raise InputError(
-            f"--decode gpu needs torchvision, built for torch {torch.__version__} ({error}); "
-            "install it, or leave --decode out: the processor decodes"
+            f'decode="gpu" needs torchvision, built for torch {torch.__version__} ({error}); '
+            "install it, or leave decode= out: the processor decodes"
         ) from None
     if not torch.cuda.is_available():
-        raise InputError("--decode gpu needs an NVIDIA GPU that torch sees; leave it out: the processor decodes")
+        raise InputError('decode="gpu" needs an NVIDIA GPU that torch sees; leave it out: the processor decodes')
     return decoder
 
 

@@ -233,7 +233,7 @@ class _Worker:
         self._send(struct.pack("<Q", len(content)) + content)
 
     def wait(self, seconds: float) -> None:
-        """Expect the next message within so many seconds."""
+        """Expect the next message within this many seconds."""
         self.limit, self.deadline = seconds, time.monotonic() + seconds
 
     def give(self, order: Order) -> None:

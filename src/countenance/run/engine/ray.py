@@ -1,4 +1,4 @@
-"""The engine of a cluster: Ray actors work off the shards of the plan; see docs/design/006-ray-core.md.
+"""The engine of a cluster: Ray actors process the shards of the plan; see docs/design/006-ray-core.md.
 
 What is decided here is only who works on what. Shards, batches and threads come from the plan, so the bytes of a run
 are those of the local engine, whatever the number of nodes. Every shard may be worked on twice (an actor may die after

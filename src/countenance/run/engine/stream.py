@@ -4,7 +4,7 @@
     (decode processes)              (engine/scoring.py: a thread, or a process)
 
 The model is called in this thread, in the order of the batches; one other thread waits for its answers and validates
-them. So the bytes of a shard are those that it has when it is worked off alone.
+them. So the bytes of a shard are those that it has when it is processed alone.
 """
 
 import threading
@@ -30,7 +30,7 @@ IN_FLIGHT = 2
 
 @dataclass
 class Stream:
-    """Works off shards with one model."""
+    """Processes shards with one model."""
 
     task: Task
     model: Any

@@ -1,4 +1,4 @@
-"""A worker's side: makes the task and the model once, then works off shards."""
+"""A worker's side: makes the task and the model once, then processes shards."""
 
 import os
 import sys
@@ -73,7 +73,7 @@ class Worker:
         self.job = replace(self.job, fit=None)
 
     def handle(self, order: Order, tell: Tell) -> Any:
-        """Work off an order."""
+        """Process an order."""
         self._fit(order, tell)
         if "pieces" in order:
             return self._shards([_piece(content) for content in order["pieces"]], tell)
@@ -88,7 +88,7 @@ class Worker:
         if "rate" in order:
             tell(limit=self.job.time_limit * 8 + WRITING)
             return self._measure(piece)
-        return self._carefully(piece, order, tell) if order["careful"] else self._one(piece, tell)
+        return self._carefully(piece, order, tell) if order["careful"] else self._answers(piece, tell)
 
     def _scores(self, pieces: Sequence[Piece], events: ScoringEvents, store: bool = True) -> Scoring:
         """The last stage: in a process of its own where pictures come from processes too."""
@@ -97,7 +97,7 @@ class Worker:
         return Scores(self.shards, events, store)
 
     def _shards(self, pieces: Sequence[Piece], tell: Tell) -> Any:
-        """Work off shards one after the other, the next one begun while the last one is stored."""
+        """Process shards in order; the next one starts while the previous one is stored."""
         commits: dict[int, str] = {}
         deadline = _Deadlines(tell, self.job.time_limit)
 
@@ -111,8 +111,8 @@ class Worker:
             return {"stop": str(stop)}
         return {"commit": commits}
 
-    def _one(self, piece: Piece, tell: Tell) -> Any:
-        """Work off one shard for an engine that gives out single ones."""
+    def _answers(self, piece: Piece, tell: Tell) -> Any:
+        """Process one shard for an engine that gives out single ones."""
         result = self._shards([piece], tell)
         return result if "stop" in result else {"commit": result["commit"][piece.number]}
 
@@ -123,7 +123,7 @@ class Worker:
             tell(shard=piece.number, asking=list(ids), limit=self.job.time_limit)
 
         def after(done: int, failures: Sequence[Failure]) -> None:
-            tell(shard=piece.number, answered=done, failures=_told(failures), limit=WRITING)
+            tell(shard=piece.number, answered=done, failures=_records(failures), limit=WRITING)
 
         samples = self.shards.read(piece)
         if "alone" in order:
@@ -186,10 +186,10 @@ class _Deadlines:
     def answered(self, shard: int, done: int, failures: Sequence[Failure]) -> None:
         with self.lock:
             self.calls -= 1
-        self.tell(shard=shard, answered=done, failures=_told(failures))
+        self.tell(shard=shard, answered=done, failures=_records(failures))
 
 
-def _told(failures: Sequence[Failure]) -> list[dict[str, Any]]:
+def _records(failures: Sequence[Failure]) -> list[dict[str, Any]]:
     return [{name: row.get(name) for name in ("sample", "kind", "reason", "boxes")} for row in failures]
 
 
@@ -207,7 +207,7 @@ def made_feed(job: Job, model: Any) -> Feed:
     if job.decode == "gpu":
         if spec is None or not on_gpu:
             raise InputError(
-                f"model {job.model.source!r} cannot take pictures from a GPU; --decode gpu needs a TorchModel with a "
+                f'model {job.model.source!r} cannot take pictures from a GPU; decode="gpu" needs a TorchModel with a '
                 "declared input on a cuda device (`countenance docs extend/model`)"
             )
         return GpuDecoder(spec, str(model.device), job.decoders)

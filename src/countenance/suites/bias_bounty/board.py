@@ -203,7 +203,7 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_
         which: Truth.of_split(data, split) for which, split in SPLITS.items() if (data / split / "labels.csv").exists()
     }
     if "public" not in splits:
-        raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; --data is the challenge's folder")
+        raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; data= is the challenge's folder")
     private = f"{board}/", ""  # where the organiser keeps the board is not for publication
     folders, rejected = _counting(board, contest, notes)
     entries = {name: place / ENTRY for name, place in folders.items() if (place / ENTRY).is_dir()}

@@ -26,7 +26,7 @@ WARM_UP = 32
 LONGEST = 24 * 3600.0
 """Seconds that a measurement may take."""
 BUSY = 1.25
-"""A pass that took so many times its CPU time waited for the processor."""
+"""A pass that took this many times its CPU time waited for the processor."""
 ROUNDING = 1e-6
 
 
@@ -152,7 +152,7 @@ def serve(job: None) -> Callable[[dict[str, Any], Callable[..., None]], dict[str
 
 
 def _limit_memory(gigabytes: float | None) -> None:
-    """Refuse this process more address space than it has now and so many gigabytes more."""
+    """Refuse this process more address space than it has now and this many gigabytes more."""
     if gigabytes is None or sys.platform == "win32":
         return
     import resource

@@ -65,7 +65,7 @@ def code_hash(code: str | Path) -> str:
         return str(code)
     path = Path(code)
     if not path.is_file() and not path.is_dir():
-        raise InputError(f"--code {code}: no such file or folder, and no sha256 (64 digits and letters a to f)")
+        raise InputError(f"code={str(code)!r}: no such file or folder, and no sha256 (64 digits and letters a to f)")
     return code_sha256(path)
 
 
@@ -168,9 +168,9 @@ def hand_in(
     if submission.kind not in KINDS:
         raise InputError(f"kind {submission.kind!r}: expected one of {', '.join(KINDS)}")
     if board.is_file():
-        raise InputError(f"{board}: a file; --board is a folder of submissions (it is made where there is none)")
+        raise InputError(f"{board}: a file; board= is a folder of submissions (it is made where there is none)")
     if place.exists() and not replace:
-        raise InputError(f"{place}: an entry of this name is there; give --replace or another name")
+        raise InputError(f"{place}: an entry of this name is there; give replace=True or another name")
     score = score_files(data / "test" / "labels.csv", submission.test)
     if submission.holdout is not None:
         Truth.of_split(data, "holdout").predictions(submission.holdout)
@@ -178,7 +178,7 @@ def hand_in(
     files = {} if model is None else {f"{ENTRY}/{file}": model / file for file in entry_files(model)}
     card = None if model is None else EntryCard.read(model)
     if card is not None and card.kind != submission.kind:
-        raise InputError(f"--kind {submission.kind}: {model}/entry.json says {card.kind}; hand it in as what it is")
+        raise InputError(f"kind={submission.kind!r}: {model}/entry.json says {card.kind}; hand it in as what it is")
     if closed and latest is not None:
         _check_late(submission, latest, place, model, closed)
     files |= {f"{split}.csv": file for split in ("test", "holdout") if (file := getattr(submission, split)) is not None}

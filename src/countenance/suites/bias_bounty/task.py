@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Labels
-from countenance.data import Sample
+from countenance.data import Sample, Subject
 from countenance.data.adapters.bias_bounty import read_truth, source_of
 from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, CODES, ClassTable, Truth
+from countenance.data.sample import Value
 from countenance.errors import InputError
 from countenance.files import file_hash
 from countenance.models import ModelCard
+from countenance.person_columns import GROUPS_OF
 from countenance.run import Run, evaluate
 from countenance.settings.engine import Say
 from countenance.suites.bias_bounty.scoring import Draws, Score, score_tables
@@ -23,7 +25,7 @@ from countenance.tasks import Context, Metric, Reduce, Reduced, Row, Shard, Stat
 from countenance.tasks.attributes import to_labels
 from countenance.tasks.task import subject_row
 
-TRUTH, SAID = "truth.", "said."
+TRUTH, ANSWER = "truth.", "said."
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
@@ -35,6 +37,11 @@ def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
     return None
 
 
+def class_of(who: Subject, name: str) -> Value:
+    """A person's class of one of the challenge's attributes: its `age` is the attribute `age_group` of datasets."""
+    return who.attributes.get(GROUPS_OF.get(name, name), who.attributes.get(name))
+
+
 def score(sample: Sample, answer: Labels) -> list[Row]:
     """A row for the person, with a 0/1 metric for each attribute that is labelled."""
 
@@ -42,7 +49,7 @@ def score(sample: Sample, answer: Labels) -> list[Row]:
         return None if truth is None else float(answer.values[name] == truth)
 
     return [
-        subject_row(sample, who) | {f"m.correct_{name}": right(name, who.attributes.get(name)) for name in ATTRIBUTES}
+        subject_row(sample, who) | {f"m.correct_{name}": right(name, class_of(who, name)) for name in ATTRIBUTES}
         for who in sample.subjects
     ]
 
@@ -58,9 +65,9 @@ def partial(shard: Shard) -> State:
         "nonface": np.array([sample.attributes.get("face") == "no" for sample, _ in pairs], dtype=bool),
     }
     for name in ATTRIBUTES:
-        truth = [CODES[name].get(str(who.attributes.get(name)), -1) if who else -1 for who in people]
+        truth = [CODES[name].get(str(class_of(who, name)), -1) if who else -1 for who in people]
         state[TRUTH + name] = np.array(truth, dtype=np.int64)
-        state[SAID + name] = np.array([CODES[name][answer.values[name]] for _, answer in pairs], dtype=np.int64)
+        state[ANSWER + name] = np.array([CODES[name][answer.values[name]] for _, answer in pairs], dtype=np.int64)
     return state
 
 
@@ -71,7 +78,7 @@ def _finish(draws: Draws) -> Callable[[State, Whole], Reduced]:
         if not listed.any():
             raise InputError("no picture of this run has labels")
         truth = ClassTable(tuple(names[listed].tolist()), {name: state[TRUTH + name][listed] for name in ATTRIBUTES})
-        predictions = ClassTable(tuple(names.tolist()), {name: state[SAID + name] for name in ATTRIBUTES})
+        predictions = ClassTable(tuple(names.tolist()), {name: state[ANSWER + name] for name in ATTRIBUTES})
         people = tuple(who or None for who in state["person"][listed].tolist())
         known = Truth(truth, people if any(people) else None, tuple(names[state["nonface"]].tolist()))
         score = score_tables(known, predictions, draws)

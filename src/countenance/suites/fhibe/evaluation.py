@@ -17,6 +17,7 @@ from countenance.data.record import read_record
 from countenance.errors import InputError
 from countenance.models import ModelCard, ModelSpec, card_of_callable
 from countenance.models.saved_predictions import card_of_predictions
+from countenance.person_columns import GROUPS_OF
 from countenance.run.evaluator import evaluate
 from countenance.run.file_names import MANIFEST
 from countenance.run.manifest import Manifest
@@ -25,7 +26,7 @@ from countenance.suites.fhibe.outputs import read_outputs, reading_notes, write_
 from countenance.suites.fhibe.pictures import task_of
 from countenance.suites.fhibe.published import write_published
 from countenance.suites.fhibe.settings import RUNS, FhibeSettings
-from countenance.suites.fhibe.vocabulary import MODEL_CARD
+from countenance.suites.fhibe.vocabulary import MODEL_CARD, compared_by
 from countenance.suites.fhibe.wrapper import BATCH, FhibeWrapper, is_wrapper
 from countenance.tasks.thresholds import EXACT
 
@@ -100,7 +101,7 @@ def evaluate_task(
         dataset,
         out=settings.folder / RUNS[settings.compat] if out is None else out,
         source=dataset.source,
-        by=list(settings.attributes),
+        by=compared_by(settings.attributes, GROUPS_OF.values()),
         suite="fhibe",
         about=about(settings, skipped),
         notes=reading_notes(settings.task),

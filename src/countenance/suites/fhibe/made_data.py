@@ -36,7 +36,8 @@ MADE_ATTRIBUTES = {
     name: AttributeCard(assigned_by="rendered", meaning=meaning)
     for name, meaning in {
         "pronoun": "gender presentation of the rendered person (no pronoun was asked of anybody)",
-        "age": "age in years that the body model was asked for, in FHIBE's bins",
+        "age": "age in years that the body model was asked for",
+        "age_group": "age in years that the body model was asked for, in FHIBE's bins",
         "apparent_skin_color": "Monk Skin Tone of the rendered skin, as the nearest of FHIBE's six tones",
         "lighting": "lighting set-up of the rendering",
         "scene": "kind of background",

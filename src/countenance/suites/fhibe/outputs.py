@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
-from countenance.answers.formats import Predictions, Wanted, read_predictions
+from countenance.answers.formats import PredictionRequest, Predictions, read_predictions
 from countenance.answers.formats.fhibe import MISSING, NOT_THERE
 from countenance.data import Sample
 from countenance.data.adapters.fhibe import FhibeDataset
@@ -38,7 +38,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_outputs(settings: FhibeSettings, dataset: FhibeDataset, task: Task) -> Predictions:
     """The stored outputs of a model, for the images of the dataset."""
     folder = settings.outputs
-    request = Wanted(task.answer, ImageNames(dataset.images), people=_orders(settings, dataset))
+    request = PredictionRequest(task.answer, ImageNames(dataset.images), people=_orders(settings, dataset))
     if settings.task == "face_encoding":
         if not (folder / ENCODINGS).is_dir():
             raise InputError(f"{folder / ENCODINGS}: no such folder; run the model first or put its pictures there")

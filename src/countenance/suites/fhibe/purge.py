@@ -99,7 +99,7 @@ def _clean_outputs(folder: Path, names: ImageNames, gone: set[str]) -> list[str]
 
 
 def _delete_picture(folder: Path, name: str) -> None:
-    """Delete the pictures of a name that the model's outputs say; a pattern, or another file, is no picture."""
+    """Delete the pictures of a name that the model's outputs say; a pattern, or another file, is not a picture."""
     for path in pictures_below(folder):
         if path.name == name:
             path.unlink()

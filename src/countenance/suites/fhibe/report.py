@@ -25,7 +25,7 @@ from countenance.run.run import Run
 from countenance.run.suite import Section
 from countenance.suites.fhibe.evaluation import amended
 from countenance.suites.fhibe.pairs import published_pairs
-from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED
+from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, compared_by
 from countenance.tasks import Metric
 from countenance.tasks.results import Number, Result, Table
 from countenance.tasks.validation_rate import RATES
@@ -138,7 +138,9 @@ def write_bias_report(
         facts["reports"] = sorted({place, *fhibe_facts(run).get("reports", ())})  # for `purge`
     amended(run, None, dataset_version, **facts)
     shown = ReportedRun(run.place, verified=run.store.verified)
-    shown.largest_regions, shown.compared = group_largest_regions, tuple(by or fhibe_facts(run)["attributes"])
+    there = [name.removeprefix("attr.") for name in run.scores().column_names]
+    shown.largest_regions = group_largest_regions
+    shown.compared = tuple(compared_by(by or fhibe_facts(run)["attributes"], there))
     shown.audit(list(shown.compared), audited_metrics(shown), depth=depth, seed=0)
     write_pages(shown, path, gallery=gallery, pdf=pdf, show_significance=show_significance)
     return path

@@ -33,7 +33,7 @@ OF_TASKS = ("custom_keypoints", "map_ears_to_skin")
 ORIGINAL_OPTIONS = ("cuda", "batch_size", "num_workers")
 """Keywords of the original that change nothing here and are accepted."""
 MOST_CROSSED = 12
-"""So many attributes may be crossed in every combination; the published files grow with 2 to that power."""
+"""This many attributes may be crossed in every combination; the published files grow with 2 to that power."""
 FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version", "workers")
 """Keywords of `evaluate_task` beside the options, for hints."""
 
@@ -87,7 +87,7 @@ class FhibeSettings:
             object.__setattr__(self, name, value)
         if self.layout and self.depth is None and len(self.attributes) > MOST_CROSSED:
             crossed = f"{2 ** len(self.attributes) - 1:,} combinations of {len(self.attributes)} attributes"
-            raise InputError(f"the published files would hold {crossed}; cross fewer with --depth (depth=2)")
+            raise InputError(f"the published files would hold {crossed}; cross fewer with depth=2")
         _ = self.scoring, self.folder
 
     @property

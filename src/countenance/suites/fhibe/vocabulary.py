@@ -1,7 +1,9 @@
 """What FHIBE publishes of its tasks: their metrics and what a report says of them and of the datasets."""
 
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from countenance.person_columns import GROUPS_OF
 from countenance.tasks import Metric
 
 
@@ -62,3 +64,12 @@ OWN_METRICS = (
 """Metrics that the tasks themselves do not have."""
 MODEL_CARD = "model_card.json"
 """Beside model_outputs.json: what the model is, where somebody wrote it down."""
+
+
+def compared_by(attributes: Iterable[str], there: Collection[str]) -> list[str]:
+    """FHIBE's attributes as the dataset has them: its bins of `age` are the attribute `age_group`.
+
+    >>> compared_by(["pronoun", "age"], ["pronoun", "age", "age_group"]), compared_by(["age"], ["age"])
+    (['pronoun', 'age_group'], ['age'])
+    """
+    return [GROUPS_OF[name] if GROUPS_OF.get(name) in there else name for name in attributes]

@@ -205,7 +205,7 @@ def people_of(answer: Any, name: str, convert: Callable[[Any, str], Any], place:
     ([[0.0, 0.0, 2.0, 3.0]], [0.5])
     >>> people_of({"bboxes": [[0, 0, 2, 3]], "scores": [0.5]}, "bboxes", raw.box, "a.png")
     Traceback (most recent call last):
-    countenance.errors.InputError: a.png: the model returned a dict with bboxes, scores; 'labels' is missing
+    countenance.errors.ModelError: a.png: the model returned a dict with bboxes, scores; 'labels' is missing
     """
     values, scores, labels = raw.fields(answer, (name, "scores", "labels"), place)
     people = [

@@ -59,13 +59,13 @@ def features_of(pair: str) -> tuple[str, str]:
     ('smile', 'text')
     >>> features_of("smile+txt")
     Traceback (most recent call last):
-    countenance.errors.InputError: --pair 'smile+txt': expected two of smile, mask, glasses, background, tone, text...
+    countenance.errors.InputError: features='smile+txt': expected two of smile, mask, glasses, background, tone, text...
     """
     names = pair.split("+")
     known = (*FEATURES, TEXT)
     if len(names) != 2 or names[0] == names[1] or names[0] not in FEATURES or names[1] not in known:
         hint = near(pair, PAIRS)
-        raise InputError(f"--pair {pair!r}: expected two of {', '.join(known)}, text last, such as smile+text{hint}")
+        raise InputError(f"features={pair!r}: expected two of {', '.join(known)}, text last, such as smile+text{hint}")
     return names[0], names[1]
 
 
@@ -110,18 +110,18 @@ def assign(pictures: Sequence[PersonPicture], seed: int) -> dict[str, list[tuple
                 by_tag[min(fitting, key=lambda tag: len(by_tag[tag]))].append(picture)
         size = min(len(some) for some in by_tag.values())
         if size < 5:
-            raise InputError(f"--people: only {size} pictures of a type for the {name} set; use a larger population")
+            raise InputError(f"people= gives only {size} pictures of a type for the {name} set; choose a larger one")
         sets[name] = [(picture, tag) for tag in tags for picture in by_tag[tag][:size]]
     return sets
 
 
-def build_people(out: Path, *, pair: str = "smile+text", seed: int = 0, people: str = "people:portraits") -> int:
-    """Write the three sets of a pair; returns how many pictures."""
-    features = features_of(pair)
+def build_people(out: Path, *, features: str = "smile+text", seed: int = 0, people: str = "people:portraits") -> int:
+    """Write the three sets of two features; returns how many pictures."""
+    names = features_of(features)
     with staged(out) as folder:
         layout = FolderWriter(folder)
-        sets = assign(usable(load_dataset(people), pair), seed)
-        card = {"features": features, "pair": pair, "seed": seed, "people": people, "real_people": False}
+        sets = assign(usable(load_dataset(people), features), seed)
+        card = {"features": names, "pair": features, "seed": seed, "people": people, "real_people": False}
         layout.text(CARD, [json.dumps(card, indent=1)])
         for name, members in sets.items():
             for number, (picture, tag) in enumerate(members):

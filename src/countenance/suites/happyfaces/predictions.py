@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from countenance.answers.formats.base import Predictions, Wanted
+from countenance.answers.formats.base import PredictionRequest, Predictions
 from countenance.answers.formats.table import read_table
 from countenance.answers.values import Scalars
 from countenance.data.adapters.happyfaces import SET_OF, HappyFacesDataset
@@ -60,7 +60,7 @@ def read_predictions(path: Path, data: HappyFaces) -> Predictions:
     aliases = {f"not_drawn/{name.partition('/')[2]}": name for name in ids["not_drawn"]}
     names = ImageNames([name for part in ids.values() for name in part], aliases)
     try:
-        predictions = read_table(path, Wanted(Scalars, names))
+        predictions = read_table(path, PredictionRequest(Scalars, names))
     except InputError as error:
         raise InputError(f"{error}{HOW if 'does not have' in str(error) else ''}") from None
     if predictions.notes:

@@ -198,7 +198,7 @@ def means(runs: list[Record]) -> Record:
 
 
 def effect(runs: Sequence[Record]) -> str:
-    """Whether answers helped, in a sentence: the change of the worse head against the error of so many photos.
+    """Whether answers helped, in a sentence: the change of the worse head against the error of this many photos.
 
     >>> curve = [{"questions": k, "validation": {"worst_head": w, "photos": 200}} for k, w in ((0, 0.9), (20, 0.91))]
     >>> effect([{"curve": curve}])

@@ -139,7 +139,11 @@ def _with_numbers(table: Record) -> Record:
     heads = list(rows[0]["validation_heads"]) if rows else []
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
     at_10 = next((row["worst_head_mean"] for row in rows if row["mix_rate"] == HEADLINE_RATE), None)
-    about = {"seeds_told": _told(table), "few": _seeds(table)[:1] == [1], "at_10": table.get("accuracy_at_10", at_10)}
+    about = {
+        "seed_words": _seed_words(table),
+        "few": _seeds(table)[:1] == [1],
+        "at_10": table.get("accuracy_at_10", at_10),
+    }
     about |= {name: needs(table[name]) if table.get(name) else "" for name in ("auc_needs", "lowest_needs")}
     about["held_back"] = bool(rows) and all(row.get("held_back_mean") is not None for row in rows)
     return {**table, "heads": heads, "kinds": kinds, **about}
@@ -150,7 +154,7 @@ def _seeds(table: Record) -> list[int]:
     return sorted({int(row["answered"]) for row in table["mix_rates"] if row["answered"]})
 
 
-def _told(table: Record) -> str:
+def _seed_words(table: Record) -> str:
     """How many seeds a table's means are over, in words."""
     counts = _seeds(table) or [0]
     if counts == [0]:
@@ -192,7 +196,7 @@ def _curves(tables: list[Record], floor: float | None = None) -> dict[str, Any]:
             here = [row for row in table["mix_rates"] if row["answered"] and row[f"{name}_mean"] is not None]
             points = {row["mix_rate"]: row[f"{name}_mean"] for row in here}
             spread = [row[f"{name}_std"] for row in here] if any(row[f"{name}_std"] for row in here) else []
-            lines.append(_line(f"{_marked(table)}, {label}, {_told(table)}", points, strong, spread))
+            lines.append(_line(f"{_marked(table)}, {label}, {_seed_words(table)}", points, strong, spread))
         declined = {row["mix_rate"]: GUESS for row in table["mix_rates"] if row["answered"] < row["runs"]}
         if declined:
             lines.append(_line(f"{table['method']}, some or all seeds declined (a guess)", declined))
@@ -249,7 +253,7 @@ def _estimates(tables: list[Record]) -> dict[str, Any] | None:
         estimated = {row["mix_rate"]: row["estimated_mix_rate_mean"] for row in table["mix_rates"]}
         points = {rate: value for rate, value in estimated.items() if value is not None}
         if points:
-            lines.append(_line(f"{table['method']}, {_told(table)}", points, True))
+            lines.append(_line(f"{table['method']}, {_seed_words(table)}", points, True))
     if not lines:
         return None
     end = max(max(line.x) for line in lines)
@@ -316,7 +320,7 @@ def _regions(manifest: Path) -> tuple[list[Any], list[str], bool] | None:
 
 
 def moved_heat(heat: Floats, move: Labels) -> Floats:
-    """The map moved down and right by so many pixels; what leaves the photo is gone."""
+    """The map moved down and right by this many pixels; what leaves the photo is gone."""
     return np.asarray(ndimage.shift(heat, move, order=0))
 
 

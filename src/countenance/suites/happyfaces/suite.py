@@ -43,7 +43,7 @@ def _sections(source: Any) -> list[Section]:
     if isinstance(way, str):
         sentences.append(f"It answered by {way}.")
     if record.get("uses_batch"):
-        sentences.append("It uses its batch: photos are answered otherwise beside other photos than alone.")
+        sentences.append("It uses its batch: the answer to a photo depends on the other photos beside it.")
     return [("method", "The method", Markup("<p>{}</p>").format(" ".join(sentences)))]
 
 

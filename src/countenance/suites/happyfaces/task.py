@@ -10,7 +10,7 @@ from pydantic import Field
 
 from countenance.answers import Scalars
 from countenance.data import Dataset, Sample
-from countenance.data.adapters.happyfaces_layout import HappyFaces
+from countenance.data.adapters.happyfaces_layout import HappyFaces, features_shown
 from countenance.data.fit_input import FitContext, FitInput
 from countenance.errors import InputError
 from countenance.suites.happyfaces.draws import draw, method_input
@@ -104,7 +104,7 @@ class Photographs:
 
     @property
     def truth(self) -> NDArray[np.bool_]:
-        return np.array([[tag[1] == "H", tag[3] == "H"] for tag in self.tags], bool).reshape(-1, 2)
+        return features_shown(self.tags)
 
     def ways(self) -> tuple[int, int]:
         """Which head is about which feature, by the photos that were answered."""
@@ -167,8 +167,8 @@ def _batch_note(differences: Sequence[float]) -> list[str]:
         return []
     most = max(differences)
     return [
-        f"uses its batch: {n} of {len(differences)} photos are answered otherwise beside other photos than alone "
-        f"(by up to {most:.3f}); a photo's answer should rest on that photo"
+        f"uses its batch: {n} of {len(differences)} photos get another answer beside other photos than alone "
+        f"(by up to {most:.3f}); the answer to a photo should depend on that photo only"
     ]
 
 

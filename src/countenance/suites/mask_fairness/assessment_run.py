@@ -39,10 +39,10 @@ def assess(
     attributes = list(by) or list(data.attributes)
     if not attributes:
         raise InputError(
-            f"nothing to compare by; name attributes with --by ({', '.join(data.dataset.attribute_names())})"
+            f"nothing to compare by; name attributes with by= ({', '.join(data.dataset.attribute_names())})"
         )
     if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: is a file; --out names a folder")
+        raise InputError(f"{out}: is a file; out= names a folder")
     if (out / "run" / MANIFEST).is_file() and not (out / MANIFEST).is_file():
         raise InputError(
             f"{out}: holds an assessment of an earlier version, whose run is {out / 'run'}; name another folder"

@@ -25,13 +25,13 @@ def assessment_notes(data: MaskData, model: Any) -> Any:
     def notes(samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
         sentences = _inverted(data, model, samples, answers)
         if data.task == BOXES:  # without true boxes any box will do
-            sentences += LOCALISED_FACES.notes_on(samples, answers, _given(data, context.reading))
+            sentences += LOCALISED_FACES.notes_on(samples, answers, _readings(data, context.reading))
         return sentences
 
     return notes
 
 
-def _given(data: MaskData, predicted: Reading) -> Readings:
+def _readings(data: MaskData, predicted: Reading) -> Readings:
     """How the boxes were given, and the options that choose another reading."""
     truth = data.reading or CORNERS
     truths = tuple(other for other in READINGS if other.units == truth.units) if data.reading else ()

@@ -1,4 +1,4 @@
-"""Choosing a threshold for an open set: so many false identifications, and how far it can be trusted."""
+"""Choosing a threshold for an open set: this many false identifications, and how far it can be trusted."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from countenance.suites.uccs.operating import json_fields
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreCalibration(ThresholdChoice):
-    """A threshold for so many false alarms over all images, its stability, and whom it finds."""
+    """A threshold for this many false alarms over all images, its stability, and whom it finds."""
 
     allowed: float
     hits: int

@@ -28,7 +28,7 @@ class SubmissionComparison:
     """False alarms over all images, the same for every submission; each has its own threshold for them."""
     ranking: Ranking
     rounds: int = ROUNDS
-    """So often images were drawn again: a p cannot be smaller than one in so many and one."""
+    """How many times images were drawn again, n: a p cannot be smaller than 1 / (n + 1)."""
 
     @property
     def least(self) -> float:
@@ -38,8 +38,8 @@ class SubmissionComparison:
     def probability(self, p: float) -> str:
         """A p as text; none below what the draws can show.
 
-        >>> made = SubmissionComparison(1, Ranking((), (), (), (), 0.05))
-        >>> made.probability(1e-34), made.probability(0.04321)
+        >>> comparison = SubmissionComparison(1, Ranking((), (), (), (), 0.05))
+        >>> comparison.probability(1e-34), comparison.probability(0.04321)
         ('< 0.002', '0.0432')
         """
         return f"< {self.least:.1g}" if p < self.least else f"{p:.3g}"

@@ -1,4 +1,4 @@
-"""Operating points: at so many false alarms, which threshold, and whom it finds; by group and with intervals."""
+"""Operating points: at this many false alarms, which threshold, and whom it finds; by group and with intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

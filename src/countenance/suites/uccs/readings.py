@@ -10,7 +10,7 @@ from countenance.data.image import LazyImage
 from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves.pairs import challenge_overlap, intersection_over_union
-from countenance.metrics.reading_trials import FileBoxes, Found, file_note
+from countenance.metrics.reading_trials import FileBoxes, Localises, file_note
 from countenance.metrics.readings import Reading
 from countenance.suites.uccs.evaluation import Submission
 
@@ -40,7 +40,7 @@ def reading_warnings(submission: Submission, data: Path) -> tuple[str, ...]:
     return () if note is None else (f"{scores.path}: {note}",)
 
 
-def _localises(version: int, overlap: float) -> Found:
+def _localises(version: int, overlap: float) -> Localises:
     """When a face counts as found: some detection overlaps it enough, by the version's own measure."""
     measure = challenge_overlap if version == 2 else intersection_over_union
 

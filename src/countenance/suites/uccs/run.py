@@ -28,7 +28,7 @@ def places(out: Path, labels: Sequence[str]) -> list[Path]:
     alike = [normalize("NFC", name).casefold() for name in names]  # one name on some machines
     twice = next((name for name, plain in zip(names, alike, strict=True) if alike.count(plain) > 1), None)
     if twice is not None:
-        raise InputError(f"--out: two result files are labelled {twice!r}; give each its own label with --labels")
+        raise InputError(f"out=: two result files are labelled {twice!r}; give each its own label with labels=")
     return [out / name for name in names]
 
 

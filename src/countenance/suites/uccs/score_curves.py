@@ -7,7 +7,7 @@ from pathlib import Path
 
 from countenance.answers.formats.uccs_scores import file_version, on_protocol, read_scores
 from countenance.data.adapters.uccs_protocol import detect_version, protocol_path, read_protocol
-from countenance.errors import InputError
+from countenance.errors import InputError, OptionError
 from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
 from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.rules import evaluated
@@ -40,28 +40,30 @@ def evaluate(
     """
     files, settings = result_files, settings or CurveSettings()
     if not files:
-        raise InputError("no result file given; name at least one after --result-files")
+        raise InputError("no result file given; name at least one with result_files=")
     labels = list(labels) if labels else [shown_name(path) for path in files]
     if len(labels) != len(files):
         raise InputError(
             f"{len(labels)} labels for {len(files)} result files; give one label for each, in the same order"
         )
     if not 0 < settings.overlap <= 1:
-        raise InputError(f"--overlap-threshold is {settings.overlap:g}, expected more than 0 and at most 1")
+        raise OptionError(
+            "overlap_threshold", f"overlap_threshold is {settings.overlap:g}, expected more than 0 and at most 1"
+        )
     if settings.rank < 1:
-        raise InputError(f"--rank is {settings.rank}, expected 1 or more")
+        raise OptionError("rank", f"rank is {settings.rank}, expected 1 or more")
     version = version or _common_version(files)
     if not protocol_path(data, which, version).is_file():
         other = detect_version(data, which)
         raise InputError(
             f"{files[0]} is a version {version} file, but {data} holds a version {other} protocol only; "
-            f"{protocol_path(data, which, version)} is missing (or give --protocol-version {other})"
+            f"{protocol_path(data, which, version)} is missing (or give version={other})"
         )
     protocol = read_protocol(data, which, version, attributes=attributes, exclude=settings.exclude)
     if not protocol.truth:
         raise InputError(
             f"{protocol.path}: names images only, so there is no truth to compare with; "
-            "evaluate on --which-set validation (the test set's truth stays with the organisers)"
+            'evaluate on which="validation" (the truth of the test set stays with the organisers)'
         )
     evaluations = []
     for path, label in zip(files, labels, strict=True):

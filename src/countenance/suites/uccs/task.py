@@ -233,7 +233,7 @@ def _results(evaluation: UccsEvaluation, point: Point, allowed: float) -> list[R
     return [rate, lowest, threshold, curve]
 
 
-FOUND = (
+DETECTED = (
     Metric("found", "share of faces found at the run's operating point", "higher", headline=True),
     Metric("found_at_all", "share of faces found at the lowest threshold", "higher"),
     Metric("false_alarms", "false alarms in an image at the operating point", better="lower"),
@@ -253,7 +253,7 @@ def task(rules: CurveOptions, *, recognition: bool) -> Task:
         name="uccs_recognition" if recognition else "uccs_detection",
         question=who if recognition else "Where are the faces, and how many false alarms does it take?",
         answer=Identifications,
-        metrics=IDENTIFIED if recognition else FOUND,
+        metrics=IDENTIFIED if recognition else DETECTED,
         coerce=to_identifications,
         score=score,
         reduce=Reduce(partial, _finish(rules, recognition), merge),

@@ -17,8 +17,8 @@
     var last = null;
     setInterval(function () {
       if (document.hidden) return;
-      fetch("/api/stamp").then(function (answer) { return answer.json(); }).then(function (found) {
-        var now = found.stamp;
+      fetch("/api/stamp").then(function (answer) { return answer.json(); }).then(function (answer) {
+        var now = answer.stamp;
         if (last !== null && now !== last) {
           fetch(location.href).then(function (answer) { return answer.text(); }).then(function (text) {
             var fresh = parsed(text), part = fresh.getElementById("runs");
@@ -88,7 +88,7 @@
           rest += decoder.decode(got.value, { stream: true });
           var lines = rest.split("\n");
           rest = lines.pop();
-          lines.forEach(function (one) { if (!ended && one) line(one); });
+          lines.forEach(function (text) { if (!ended && text) line(text); });
           if (!ended) next();
         }).catch(function () { if (!ended) failed("The viewer does not answer; was it stopped?"); });
       })();

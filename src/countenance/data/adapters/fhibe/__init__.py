@@ -22,18 +22,20 @@ from countenance.data.adapters.fhibe.words import (
     FACE_TASKS,
     MEANINGS,
     TASKS,
+    YEARS,
 )
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.vocabulary import FACE_LABELS
 from countenance.errors import DataError, InputError
 from countenance.files import file_hash
 from countenance.metrics.masks import compress
+from countenance.person_columns import GROUPS_OF
 from countenance.settings.data import Compat
 
 FOLDERS = ("fhibe_downsampled", "fhibe", "fhibe_face_crop_align", "fhibe_face_crop")
 EXPECTED = (
     "expected fhibe:ROOT, or fhibe:ROOT?dataset=fhibe_downsampled&task=person_localization&attributes=pronoun,age "
-    "(and compat=strict, mini=50, ages=years)"
+    "(and compat=strict, mini=50)"
 )
 
 LICENCE = "FHIBE terms of use (registration with Sony AI; no redistribution)"
@@ -63,7 +65,7 @@ class FhibeDataset(Dataset):
 
     def fingerprint(self) -> str:
         """A hash of the annotation table, of what was read of it where that is not all, and of the label maps."""
-        some = [f"{name}={self.read[name]}" for name in ("compat", "mini", "ages") if self.read.get(name)]
+        some = [f"{name}={self.read[name]}" for name in ("compat", "mini") if self.read.get(name)]
         some += [f"{row}:{digest}" for row, digest in sorted(self.masks.items())]
         content = file_hash(self.table.path)
         return hashlib.sha256(" ".join([content, *some]).encode()).hexdigest() if some else content
@@ -98,9 +100,12 @@ def dataset_card(root: Path, dataset: str, attributes: Sequence[str], version: s
             ),
             real_people=True,
             attributes={
-                name: AttributeCard(assigned_by=ASSIGNED.get(name, "self-reported"), meaning=MEANINGS[name])
+                GROUPS_OF.get(name, name): AttributeCard(
+                    assigned_by=ASSIGNED.get(name, "self-reported"), meaning=MEANINGS[name]
+                )
                 for name in attributes
-            },
+            }
+            | ({"age": AttributeCard(assigned_by="self-reported", meaning=YEARS)} if "age" in attributes else {}),
         )
     return card if version is None else card.model_copy(update={"version": version})
 
@@ -115,17 +120,16 @@ def read_dataset(
     size: int | None = None,
     version: str | None = None,
     without: frozenset[str] = frozenset(),
-    years: bool = False,
 ) -> FhibeDataset:
     """FHIBE with the truth that a task needs (parsing polygons of tasks that need none would be slow).
 
     `dataset` is the folder's name: fhibe_downsampled, fhibe, fhibe_face_crop_align, fhibe_face_crop; without a `task`
-    all truth is read that the table has. `size` draws the published mini dataset of so many rows: all people of their
+    all truth is read that the table has. `size` draws the published mini dataset of this many rows: all people of their
     images are there, those who were drawn have rows. `compat="strict"` reads as the original does: who was not drawn is
     nobody, repeats count again, an option is chosen when its text occurs in the cell. `without`: images to leave out.
-    `years`: ages are numbers of years instead of the published bins.
+    The attribute `age` of the table becomes two: `age` in years and `age_group`, the published bins.
     """
-    tasks = (task,) if task is not None else _possible(Path(root), dataset)
+    tasks = (task,) if task is not None else _possible(dataset)
     strict = compat == "strict"
     table = people = read_table(root, dataset, tasks, tuple(attributes), strict=strict)
     images = list(dict.fromkeys(table.text("filepath")))
@@ -147,8 +151,8 @@ def read_dataset(
         if not len(table):
             raise DataError(f"{table.path}: no row is left")
     truth = _truth(people, tasks, compat, masks)
-    values = {name: label(people, name, compat).cells() for name in attributes}
-    if years and "age" in values:
+    values = {GROUPS_OF.get(name, name): label(people, name, compat).cells() for name in attributes}
+    if "age" in attributes:
         values["age"] = [None if math.isnan(age) else age for age in people.numbers("age").tolist()]
     samples = _samples(people, truth, values, compat, set(table.line))
     read = FhibeDataset(dataset_card(table.root, dataset, attributes, version), samples, table, people, masks)
@@ -159,7 +163,6 @@ def read_dataset(
         "attributes": ",".join(attributes),
         "compat": compat if strict else None,
         "mini": size,
-        "ages": "years" if years else None,
     }
     return read
 
@@ -248,7 +251,7 @@ def _hashes_of_masks(table: FhibeTable, rows: Iterable[int]) -> dict[int, str]:
     return hashes
 
 
-def _possible(root: Path, dataset: str) -> tuple[str, ...]:
+def _possible(dataset: str) -> tuple[str, ...]:
     """The tasks that a dataset is for."""
     return tuple(task for task in (FACE_TASKS if "face" in dataset else BODY_TASKS) if task != "face_verification")
 
@@ -257,9 +260,9 @@ def load(part: str | None) -> FhibeDataset:
     """The dataset of a source `fhibe:ROOT?…`, without its scheme."""
     root, _, query = (part or "").partition("?")
     options = {name: values[0] for name, values in parse_qs(query).items()}
-    known = ("dataset", "task", "attributes", "compat", "mini", "ages")
+    known = ("dataset", "task", "attributes", "compat", "mini")
     unknown = [name for name in options if name not in known]
-    wrong = (options.get("mini") and not options["mini"].isdecimal()) or options.get("ages") not in (None, "years")
+    wrong = options.get("mini") and not options["mini"].isdecimal()
     if not root or unknown or wrong:
         raise DataError(f"fhibe:{part}: {EXPECTED}")
     task = options.get("task")
@@ -274,5 +277,4 @@ def load(part: str | None) -> FhibeDataset:
     compat: Compat = "strict" if options.get("compat") == "strict" else "default"
     size = int(options["mini"]) if options.get("mini") else None
     attributes = check_attributes(named, "face" in dataset)
-    years = options.get("ages") == "years"
-    return read_dataset(root, dataset, task, attributes, compat=compat, size=size, years=years)
+    return read_dataset(root, dataset, task, attributes, compat=compat, size=size)

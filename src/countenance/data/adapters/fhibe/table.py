@@ -162,7 +162,7 @@ def check_ancestries(table: FhibeTable) -> None:
         more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
         hint = near(value, sorted(ANCESTRIES))
         table.problems.append(
-            f"{table.place(i, 'ancestry')}: {value[:60]!r}{more} is no ancestry of FHIBE{hint}; it joins no region"
+            f"{table.place(i, 'ancestry')}: {value[:60]!r}{more} is not an ancestry of FHIBE{hint}; it joins no region"
         )
 
 
@@ -179,7 +179,7 @@ def mini(table: FhibeTable, size: int) -> FhibeTable:
 def everyone_in(table: FhibeTable, drawn: FhibeTable) -> FhibeTable:
     """All people of the images of some drawn rows: the drawn ones first, in the order drawn.
 
-    A person who was not drawn is still in the picture: a box on them is no false alarm.
+    A person who was not drawn is still in the picture: a box on them is not a false alarm.
     """
     images, lines = set(drawn.text("filepath")), set(drawn.line)
     row = {line: i for i, line in enumerate(table.line)}

@@ -28,9 +28,10 @@ class FhibeAttribute(NamedTuple):
     """Whether values carry a number ("0. She/her/hers"); others sort as words."""
 
 
+YEARS = "age in years at the time of the picture"
 _ATTRIBUTES: dict[str, FhibeAttribute] = {
     "pronoun": FhibeAttribute("pronouns the person uses, several possible", several=True),
-    "age": FhibeAttribute("age in years at the time of the picture, in five bins", numbered=False),
+    "age": FhibeAttribute(f"{YEARS}, in five bins", numbered=False),
     "ancestry": FhibeAttribute("regions the person's ancestors come from, several possible", several=True),
     "scene": FhibeAttribute("where the picture was taken"),
     "camera_position": FhibeAttribute("camera at, above or below eye level"),

@@ -1,4 +1,4 @@
-"""CurveChart for files: by group, those among a run's results, and those of a suite."""
+"""Curves for files: by group, those among a run's results, and those of a suite."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def mark(kind: str, size: float = 4.6) -> dict[str, Any]:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters: the middle is left out, because names differ at their ends.
+    """A text of at most this many characters: the middle is left out, because names differ at their ends.
 
     >>> shortened("results-of-monday-a.txt", 11)
     'resul…a.txt'
@@ -97,7 +97,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def shortened_apart(texts: Sequence[str], most: int) -> list[str]:
-    """Texts of at most so many characters that still differ: the words that all begin and end with are left out.
+    """Texts of at most this many characters that still differ: the words that all begin and end with are left out.
 
     >>> shortened_apart(["Light from above the head", "Light from behind the head", "Light from below the head"], 12)
     ['…above…', '…behind…', '…below…']

@@ -1,4 +1,4 @@
-"""CurveChart for pages: one panel, a line for each group, told apart by colour and dash."""
+"""Curves for pages: one panel, a line for each group, told apart by colour and dash."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -95,8 +95,8 @@ def meant_labels(values: Tensor, targets: Mapping[str, Tensor], classes: Mapping
     >>> values = torch.randn(200, 3, generator=torch.Generator().manual_seed(1)).double()
     >>> labels = (values[:, 0] > 0).long()
     >>> labels[:40], values[:40, 2] = torch.arange(40) % 2, 4.0  # the first 40 look alike, and have labels at random
-    >>> found = meant_labels(values, {"smiles": labels}, {"smiles": 2})
-    >>> bool(found[:40].mean() < 0.5), bool(found[40:].mean() > 0.9)
+    >>> labelled = meant_labels(values, {"smiles": labels}, {"smiles": 2})
+    >>> bool(labelled[:40].mean() < 0.5), bool(labelled[40:].mean() > 0.9)
     (True, True)
     """
     generator = torch.Generator().manual_seed(seed)

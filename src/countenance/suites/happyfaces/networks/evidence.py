@@ -158,7 +158,7 @@ trunk_of = lru_cache(maxsize=2)(Trunk)
 
 
 def trunk_for(settings: NetworkSettings) -> Trunk | None:
-    """The pretrained trunk that the settings ask for; None where they lead to the small ResNet."""
+    """The pretrained trunk that the settings ask for; None where they choose the small ResNet."""
     if settings.backbone == "resnet" or (settings.backbone == "auto" and efficientnet_weights() is None):
         return None
     return trunk_of(settings.blocks, settings.size, training_device(settings.device))

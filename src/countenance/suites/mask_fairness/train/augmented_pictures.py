@@ -113,7 +113,7 @@ def _at(point: Floats) -> tuple[int, int]:
 
 
 def draw_distraction(pixels: Pixels, box: Floats, landmarks: Floats, random: Random) -> None:
-    """Cover something that is no mask's place (forehead, one eye, one cheek, the neck), in place: still a bare face."""
+    """Cover a place that masks leave bare (forehead, one eye, one cheek, the neck), in place: still a bare face."""
     cv2 = opencv("training a detector")
 
     x0, y0, x1, y1 = box

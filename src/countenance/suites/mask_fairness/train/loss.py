@@ -17,8 +17,8 @@ SMALLEST = 7.0
 def targets(boxes: NDArray[np.float64], masked: NDArray[np.float64]) -> Array:
     """6 × 20 × 20: face (1, 0, or -1 for do not care), mask (1, 0, or -1 for not known), box corners in pixels.
 
-    >>> found = targets(np.array([[40, 40, 120, 120.0]]), np.array([1.0]))
-    >>> found[0, 9, 9], found[1, 9, 9], found[2:6, 9, 9].tolist(), found[0, 0, 0]
+    >>> target = targets(np.array([[40, 40, 120, 120.0]]), np.array([1.0]))
+    >>> target[0, 9, 9], target[1, 9, 9], target[2:6, 9, 9].tolist(), target[0, 0, 0]
     (np.float32(1.0), np.float32(1.0), [40.0, 40.0, 120.0, 120.0], np.float32(0.0))
     """
     out = np.zeros((6, CELLS, CELLS), dtype=np.float32)

@@ -11,7 +11,7 @@ from countenance.data.adapters.uccs_protocol import Protocol, detect_version, im
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.reading.arrays import Arrays
-from countenance.errors import InputError
+from countenance.errors import InputError, OptionError
 from countenance.files import write_atomically
 from countenance.models import ModelSpec
 from countenance.report.pictures import annotated
@@ -46,7 +46,7 @@ class Baseline:
     """Version 2: identities listed for a face."""
     result_file: Path | None = None
     debug: int | None = None
-    """A part only: so many images (detection) or identities (recognition); the result's name says so."""
+    """A part only: this many images (detection) or identities (recognition); the result's name says so."""
     display: Path | None = None
     """A folder for annotated pictures."""
 
@@ -60,7 +60,7 @@ class Baseline:
         'results/UCCS-v2-detection-baseline-validation-debug-5.txt'
         """
         if self.debug is not None and self.debug < 1:
-            raise InputError(f"--debug is {self.debug}, expected 1 or more")
+            raise OptionError("debug", f"debug is {self.debug}, expected 1 or more")
         path = self.result_file or default_result_file(self.which, self.of_version(), task)
         return path.with_stem(path.stem + self.suffix)
 

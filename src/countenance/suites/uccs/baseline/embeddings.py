@@ -64,7 +64,7 @@ def _of_subjects(folder: Path) -> Arrays:
     for path in _files(folder):
         digits = path.stem.removeprefix("S_")
         if not digits.isdigit():
-            raise InputError(f"{path}: the name is no subject's number; expected such as 0001.pth")
+            raise InputError(f"{path}: the name is not a subject's number; expected such as 0001.pth")
         (rows,) = read_tensors(path, ("embeddings",))
         if not rows.size or rows.ndim > 2:
             raise InputError(f"{path}: embeddings {rows.shape}; expected at least one row of numbers")
