@@ -228,3 +228,48 @@ def test_versions_of_twins_are_pictures() -> None:
     }
     audit = ct.audit(rows, ["change"], ["correct"], paired_by={"base": "base", "change": "change"})
     assert "80 of 120 pictures of people" in str(audit) and "120 people" not in str(audit)
+
+
+def test_how_sure_speaks_of_the_measure_that_the_ladder_shows() -> None:
+    rows = twins(1)
+    dark = [tone == "monk_10" for tone in rows["skin_tone"]]
+    rows["iou"] = [0.9 - 0.4 * is_dark + 0.001 * (place % 7) for place, is_dark in enumerate(dark)]
+    result = audit(rows, metrics=["found", "iou"], paired_by={"base": "base", "change": "change"}, better="iou=higher")
+    first = first_screen(TableSource(result, None, rows), "Haar")
+    assert any(line.key is None and "iou" in line.text for line in first.who)
+    assert first.how_sure.startswith("So few may be chance") and "less than once" not in first.how_sure
+    rows = twins(12)
+    result = audit(rows, metrics=["found"], paired_by={"base": "base", "change": "change"})
+    assert "chance would produce" in first_screen(TableSource(result, None, rows), "Haar").how_sure
+
+
+def ranges() -> dict[str, list[Any]]:
+    """People of ten tones; the darker half is failed more, and no tone alone has the people to show it."""
+    tones = [place % 10 + 1 for place in range(400)]
+    return {
+        "identity": [f"p{place}" for place in range(400)],
+        "skin_tone": [f"monk_{tone}" for tone in tones],
+        "found": [int(tone < 8 or (place // 10) % 5 > 1) for place, tone in enumerate(tones)],
+    }
+
+
+def test_a_range_of_values_that_is_listed_is_counted_and_has_its_row_in_the_handle() -> None:
+    source = AuditSource(audit(ranges(), by=["skin_tone"], metrics=["found"]), None)
+    first = first_screen(source, "m")
+    (handle,) = handles(source)
+    listed = [line.label for line in first.who]
+    assert "Monk 8–10" in listed and first.forest is not None and not first.more_who
+    assert first.forest.note.startswith(f"{len(listed)} group")
+    assert [row.label for row in handle.rows if row.state == "harm"] == listed
+    assert (handle.counts[0][1], handle.counts[0][2]) == ("served worse", len(listed))
+
+
+def test_the_axis_of_the_handle_reaches_every_confirmed_gap() -> None:
+    rows = {
+        "identity": [f"p{place}" for place in range(400)],
+        "masked": ["yes" if place % 4 == 0 else "no" for place in range(400)],
+        "found": [int(place % 4 != 0 or place % 40 == 0) for place in range(400)],
+    }
+    (handle,) = handles(AuditSource(audit(rows, by=["masked"], metrics=["found"]), None))
+    worst = handle.rows[0]
+    assert worst.state == "harm" and worst.at < 100 and worst.left + worst.width <= 100

@@ -10,6 +10,7 @@ import pytest
 
 import countenance as ct
 from countenance.auditing import audit
+from countenance.auditing.cautions import FURTHER_PERSON
 from countenance.report import write_report
 from countenance.report.album import Album
 from countenance.report.first_screen import FirstScreen, first_screen
@@ -173,7 +174,7 @@ def test_a_page_of_a_thousand_groups_stays_light(tmp_path: Path) -> None:
     page = Path(ct.audit(rows, ["site"], ["found"], adjust="holm").report(tmp_path / "page.html"))
     text = page.read_text(encoding="utf-8")
     assert page.stat().st_size <= 1_500_000 and text.count("<li class=") >= 1000
-    assert "940 more groups of site" in text and "The page holds the first 250" in text
+    assert "940 more groups of site" in text and "The page holds the first 200" in text
 
 
 def test_a_gap_of_a_metric_without_a_direction_is_listed_and_nobody_is_called_served_worse() -> None:
@@ -188,3 +189,27 @@ def test_a_gap_of_a_metric_without_a_direction_is_listed_and_nobody_is_called_se
     assert [line.text for line in first.who] == ["approved 100\u202f%, over 60 50\u202f%"]
     assert "none shows a difference" not in first.how_sure and "chance would produce" in first.how_sure
     assert first.forest is not None and "served worse" not in first.forest.note and "differs" in first.forest.note
+
+
+def test_notes_of_an_audit_call_groups_and_metrics_as_the_page_does() -> None:
+    rows = {
+        "person_id": [f"p{i}" for i in range(300)],
+        "skin_tone": ["monk_10" if i % 3 == 0 else "monk_2" for i in range(300)],
+        "years": [30.0] * 300,
+        "guess": [30.0 + (i % 7) * (2 if i % 3 == 0 else 1) for i in range(300)],
+    }
+    source = AuditSource(ct.audit(rows, ["skin_tone"], truth="years", pred="guess"), None)
+    small = "error: the metric is strongly skewed and there are fewer than 40 people (skin_tone = monk_10)"
+    source.audit.notes[:] = [
+        f"{FURTHER_PERSON} (skin_tone = monk_10, absolute_error; skin_tone = monk_2, error)",
+        small,
+        "bias: which way is better is not known (better=)",
+        "absolute_error: lower is better, as its name says (better= says otherwise)",
+    ]
+    assert first_notes(source, [], {"card": {"warning": "Rendered.", "real_people": True}}) == [
+        "squared error: the metric is strongly skewed and there are fewer than 40 people (Monk 10 (darkest))",
+        "bias: which way is better is not known (see --better)",
+        "absolute error: lower is better, as its name says (--better says otherwise)",
+        "Rendered.",
+        f"{FURTHER_PERSON} (Monk 10 (darkest), absolute error; Monk 2, squared error)",
+    ]

@@ -1,6 +1,5 @@
 """The report: one file, from the run directory alone, the same bytes every time, whatever the names hold."""
 
-import base64
 import csv
 import io
 import itertools
@@ -10,6 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from markupsafe import Markup
@@ -153,7 +153,7 @@ def test_the_page_is_the_same_wherever_the_run_lies(run: Run, report: Path, tmp_
 
 def test_the_csv_holds_every_finding_with_every_column(page: Any, run: Run) -> None:
     (link,) = [a for a in page.tags("a") if a.get("download") == "findings.csv"]
-    text = base64.b64decode(link["href"].split(",", 1)[1]).decode("utf-8-sig")
+    text = unquote(link["href"].split(",", 1)[1]).removeprefix("\ufeff")
     rows = list(csv.DictReader(io.StringIO(text)))
     found = ReportSource.of(run).audit.findings
     assert len(rows) == len(found) and list(rows[0]) == list(Finding.model_fields)
@@ -175,7 +175,7 @@ def test_hostile_names_stay_text(hostile_run: Run, tmp_path: Path, read: Reader)
     assert "=HYPERLINK(1)" in page.text
     assert "\u202e" not in page.source
     link = next(a for a in page.tags("a") if a.get("download"))
-    rows = csv.DictReader(io.StringIO(base64.b64decode(link["href"].split(",", 1)[1]).decode("utf-8-sig")))
+    rows = csv.DictReader(io.StringIO(unquote(link["href"].split(",", 1)[1]).removeprefix("\ufeff")))
     assert {row["group"][0] for row in rows if "HYPERLINK" in row["group"][:12]} == {"'"}
 
 
@@ -193,9 +193,9 @@ def test_a_run_that_can_test_nothing_still_has_a_page(small_run: Run, tmp_path: 
 
 def test_the_gallery_shows_rendered_people_with_truth_and_answer(page: Any, run: Run) -> None:
     shown = [image for image in page.tags("img") if image["src"].startswith("data:image/jpeg")]
-    assert len(shown) > 24
+    assert len(shown) > 18
     drawn = [found.get("class", "").split()[0] for tag, found in page.elements if tag == "rect" and "class" in found]
-    assert drawn.count("truth") == drawn.count("answer") == 24
+    assert drawn.count("truth") == drawn.count("answer") == 18
 
 
 def as_real(run: Run, folder: Path) -> Run:

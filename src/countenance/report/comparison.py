@@ -79,9 +79,16 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def dumbbells(comparison: Comparison, metric: str, links: Links | None = None, shown: int = SHOWN) -> Dumbbells:
-    """Everyone and every group by one metric, the largest loss first; intersections only below the fold."""
+    """Everyone and every group by one metric, the largest loss first, those too small to test last.
+
+    Intersections stand only below the fold.
+    """
     own = [change for change in comparison.groups if change.metric == metric and change.group != UNKNOWN and change.n]
-    ordered = sorted(own, key=lambda change: (change.depth > 1, -loss(change)))
+
+    def small(group: Change) -> bool:
+        return change_words(group, comparison.settings)[0] == words.UNTESTED
+
+    ordered = sorted(own, key=lambda g: (g.depth > 1, small(g), -loss(g)))
     everyone = next(change for change in comparison.overall if change.metric == metric)
     singles = sum(change.depth == 1 for change in ordered)
     visible = min(shown, singles)

@@ -1,12 +1,12 @@
 """The table of findings: rows for the page, and the same rows as CSV."""
 
-import base64
 import csv
 import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -16,13 +16,13 @@ from countenance.auditing.ratio import Ratio
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label, clean, in_group_order
 
-MOST, FIRST = 600, 250
+MOST, FIRST = 240, 200
 """Of more findings than `MOST` a page holds the first ones, so that it stays light, and says so."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: what is read, and what it is sorted by."""
+    """A cell: what is read, and of a number what it is sorted by."""
 
     text: str
     sort: str
@@ -106,10 +106,10 @@ def _row(f: Finding, names: Names) -> FindingRow:
     own: tuple[str, ...] = (f.metric, f.attribute, f.group)
     other = (*own, "rest") if f.versus == "rest" else (f.metric, f.attribute, f.versus)
     cells = [
-        _text(f.measure),
-        _text(attribute_label(f.attribute)),
-        _text(names.group(f.attribute, f.group)),
-        _text(versus),
+        Cell(f.measure, ""),
+        Cell(attribute_label(f.attribute), ""),
+        Cell(names.group(f.attribute, f.group), ""),
+        Cell(versus, ""),
         _number(numbers.count(f.n), f.n, own),
         _number(numbers.value(f.estimate, f.metric_kind), f.estimate, own),
         _number(numbers.span(f.low, f.high, f.metric_kind), f.low, own),
@@ -130,12 +130,8 @@ def _row(f: Finding, names: Names) -> FindingRow:
     )
 
 
-def _text(text: str) -> Cell:
-    return Cell(text, clean(text).casefold())
-
-
 def _number(text: str, sort: float | None, key: tuple[str, ...] | None = None) -> Cell:
-    return Cell(text, repr(float(sort)) if sort is not None and math.isfinite(sort) else "", True, key)
+    return Cell(text, f"{float(sort):.6g}" if sort is not None and math.isfinite(sort) else "", True, key)
 
 
 def safe_cell(value: Any) -> str:
@@ -156,14 +152,26 @@ def safe_cell(value: Any) -> str:
 
 
 def to_csv(findings: Sequence[Finding]) -> str:
-    """All the columns of the findings as CSV; a line per finding, whatever the names hold."""
+    """All the columns of the findings as CSV, with nine digits; a line per finding, whatever the names hold."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     columns = list(Finding.model_fields)
     writer.writerow(columns)
     for finding in findings:
-        writer.writerow([safe_cell(getattr(finding, name)) for name in columns])
+        writer.writerow([_nine_digits(safe_cell(getattr(finding, name))) for name in columns])
     return buffer.getvalue()
+
+
+def _nine_digits(cell: str) -> str:
+    """A number shorter, so that the page stays light.
+
+    >>> _nine_digits("0.35198873936043646"), _nine_digits("160"), _nine_digits("'=1+1")
+    ('0.351988739', '160', "'=1+1")
+    """
+    try:
+        return min(f"{float(cell):.9g}", cell, key=len)
+    except ValueError:
+        return cell
 
 
 def csv_uri(findings: Sequence[Finding]) -> Markup:
@@ -172,6 +180,10 @@ def csv_uri(findings: Sequence[Finding]) -> Markup:
 
 
 def csv_link(text: str) -> Markup:
-    """Any CSV as a link that holds it."""
-    content = base64.b64encode(("\ufeff" + text).encode("utf-8")).decode("ascii")
-    return Markup(f"data:text/csv;charset=utf-8;base64,{content}")  # noqa: S704 - base64 alone
+    """Any CSV as a link that holds it.
+
+    >>> csv_link("a,b\\r\\n")
+    Markup('data:text/csv;charset=utf-8,%EF%BB%BFa,b%0D%0A')
+    """
+    content = quote("\ufeff" + text, safe=",;:/()[]=+-@!*$~")
+    return Markup(f"data:text/csv;charset=utf-8,{content}")  # noqa: S704 - nothing that ends an attribute

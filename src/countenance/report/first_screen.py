@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from countenance.auditing import Finding
+from countenance.auditing.groups import SPLIT
 from countenance.auditing.headline import failing
 from countenance.auditing.ordering import PERSON
 from countenance.report import numbers, words
@@ -196,10 +197,10 @@ def _more(listed: Sequence[Harm], differing: int = 0) -> str:
 
 def _how_sure(source: Audited, ordered: Sequence[Harm], rungs: Sequence[Ladder]) -> str:
     """How sure what leads is: the change of the ladder, else the largest harm."""
-    leading = [h for h in ordered if rungs and h.finding.kind == TWINS and h.finding.attribute == rungs[0].attribute]
-    if rungs and not leading:
-        return f"{rungs[0].not_shown} {words.summary(source.audit) if not ordered else ''}".strip()
-    chosen = [harm.finding for harm in leading or ordered] or _differing(source)
+    if rungs:
+        sure = rungs[0].how_sure(source.audit.settings)
+        return sure if rungs[0].confirmed or ordered else f"{sure} {words.summary(source.audit)}"
+    chosen = [harm.finding for harm in ordered] or _differing(source)
     chosen = chosen or [f for f in source.audit.findings if f.verdict == words.DISPARITY]  # somebody is served better
     return words.how_sure(chosen[0], source.audit.settings) if chosen else words.summary(source.audit)
 
@@ -283,7 +284,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
         whole.estimate if whole else None,
         better=metric.better,
         noun=metric_words(source, metric.name)[1].noun,
-        note=rest_words(source, metric),
+        note=rest_words(source, metric, ordered),
     )
 
 
@@ -386,9 +387,10 @@ def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
     return f"{numbers.count(counted)} of {numbers.count(side.n)}"
 
 
-def rest_words(source: Audited, metric: Metric) -> str:
-    """How the other comparisons of a metric ended, as counts of groups."""
+def rest_words(source: Audited, metric: Metric, ordered: Sequence[Harm]) -> str:
+    """How the comparisons of a metric ended, as counts of groups; a range of values counts where it is listed."""
     own = [f for f in source.audit.findings if f.metric == metric.name and f.kind in ("group", TWINS)]
+    own += [h.finding for h in ordered if h.finding.kind == SPLIT and h.metric.name == metric.name]
     marks = [words.mark_of(f, words.failed_side(f)) for f in own]
     shown = sum(m in (words.SEVERE, words.MINOR) for m in marks)
     unknown = sum(f.metric == metric.name for f in _differing(source))

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from countenance.report.album import Album
 
 CHOICES = ("auto", "off", "blurred", "full")
-SHOWN = 24
+SHOWN = 18
 PER_IDENTITY = 2
 MOST_ROWS = 5000
 """The worst rows among which the gallery is chosen."""
 PLAIN = ("skin_tone", "age_group", "gender")
-"""Attributes whose values speak for themselves in a caption."""
+"""Attributes whose values speak for themselves in a caption, where they come first."""
+MOST_ABOUT = 4
+"""The most attributes that a caption names; the rows and the viewer have all."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,8 @@ def failure(
     size = max(shown.width, shown.height)
     drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size)
     drawn += drawing.answer_of(before, size, "before") + drawing.answer_of(answer, size)
-    about = about_row(row, source.names.by)
+    first = sorted(source.names.by, key=lambda name: PLAIN.index(name) if name in PLAIN else len(PLAIN))
+    about = about_row(row, first)[:MOST_ABOUT]
     telling = [source.task.curve_of] if source.task and source.task.curve_of else [m.name for m in source.metrics]
     scores = [(name, _number(row.get(f"m.{name}"))) for name in telling]
     answered = drawing.answer_words(answer)

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from countenance.auditing import Finding
+from countenance.auditing.groups import SPLIT
 from countenance.auditing.headline import deltas_of
 from countenance.report import numbers, words
 from countenance.report.charts.scale import Scale
-from countenance.report.harms import TWINS, metric_words, sides
+from countenance.report.harms import TWINS, harms, metric_words, sides
 from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.tasks import Metric
 
 MOST = 1000
 WIDEST_RATE = 0.6
+"""How far the axis of a rate goes, unless a confirmed gap reaches further."""
 FEW = 2
 """The rank of a comparison with too few people: drawn last."""
 SHOWN, GOOD, UNKNOWN, OUT, UNTESTED = "harm", "better", "unknown", "out", "untested"
@@ -73,20 +75,25 @@ class Handle:
 def handles(source: Audited) -> list[Handle]:
     """A handle for each metric that has a δ and a direction."""
     deltas = deltas_of(source.audit.settings)
+    ranges = [harm.finding for harm in harms(source) if harm.finding.kind == SPLIT]  # those that the first screen lists
     charts = []
     for metric in source.metrics:
         delta = deltas.get(metric.name)
         if delta is None or metric.better is None:
             continue
         findings = [f for f in source.audit.findings if f.metric == metric.name and _drawn(f)]
+        findings += [f for f in ranges if f.metric == metric.name and _has_ends(f)]
         if findings:
             charts.append(_handle(source, metric, float(delta), findings))
     return charts
 
 
 def _drawn(f: Finding) -> bool:
-    ends = math.isfinite(f.difference) and math.isfinite(f.diff_low) and math.isfinite(f.diff_high)
-    return ends and f.kind in ("group", TWINS) and f.effect_name != "ratio"
+    return _has_ends(f) and f.kind in ("group", TWINS)
+
+
+def _has_ends(f: Finding) -> bool:
+    return all(math.isfinite(end) for end in (f.difference, f.diff_low, f.diff_high)) and f.effect_name != "ratio"
 
 
 def _handle(source: Audited, metric: Metric, delta: float, findings: list[Finding]) -> Handle:
@@ -95,7 +102,8 @@ def _handle(source: Audited, metric: Metric, delta: float, findings: list[Findin
     tested = [gap for gap in rows if gap.rank < FEW] or rows
     low = min(0.0, *(gap.low for gap in tested))
     high = max(delta * 2, *(gap.high for gap in tested))
-    high = min(high, WIDEST_RATE) if rate else high
+    confirmed = max((gap.high for gap in tested if gap.rank == 0), default=0.0)
+    high = min(high, max(WIDEST_RATE, confirmed)) if rate else high
     low = max(low, -high / 4)
     axis = Scale.around([low, high], "points" if rate else "mean", least=2 * delta)
     scale = 100.0 if rate else 1.0

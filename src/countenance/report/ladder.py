@@ -64,10 +64,20 @@ class Ladder:
     word: str
     decided: int
     people: int
-    confirmed: bool
+    shown: Finding | None
+    """The confirmed finding of the ladder's own measure that speaks for it: the largest loss."""
     role: str
     not_shown: str
     """What is not confirmed, and of which measure; then the other measures in which it differs."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it is confirmed that this change alone decides."""
+        return self.shown is not None
+
+    def how_sure(self, settings: Mapping[str, Any]) -> str:
+        """How sure it is that this change alone decides."""
+        return self.not_shown if self.shown is None else words.how_sure(self.shown, settings)
 
 
 def ladders(source: Audited, album: Album) -> list[Ladder]:
@@ -172,10 +182,16 @@ def _ladder(
         wording.failed if rate else "worse",
         len(decided),
         len(people),
-        any(f.verdict == words.DISPARITY for f in findings),
+        _shown(findings),
         role_of([thing], source.audit.settings.get("roles") or {}),
         _not_shown(source, thing, metric, len(decided), rate),
     )
+
+
+def _shown(findings: Sequence[Finding]) -> Finding | None:
+    """Of the confirmed findings the largest loss; where nobody loses, the largest gain."""
+    confirmed = [f for f in findings if f.verdict == words.DISPARITY]
+    return max(confirmed, key=lambda f: (f.direction == words.WORSE, abs(f.difference)), default=None)
 
 
 Row = dict[str, Any]

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import countenance
+from countenance.auditing.ordering import PERSON, role_of
 from countenance.auditing.verdict import DISPARITY
 from countenance.comparing import Change, Leaderboard, Standing
-from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
+from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE, GroupScore
 from countenance.data.vocabulary import UNKNOWN
 from countenance.report import numbers, render, words
 from countenance.report.charts.forest import ChangeRow, Forest, ForestBlock, ForestRow, TiedForest, bounds
@@ -52,13 +53,14 @@ def board_pages(board: Leaderboard) -> list[dict[str, Any]]:
         standings = board.standings(metric)
         pairs = [pair for pair in board.overall if pair.metric == metric]
         better = board.settings["better"][metric]
-        columns = _columns(standings)
+        least = int(board.settings.get("min_n", 1))
+        columns = _columns(standings, better, least)
         pages.append(
             {
                 "metric": metric,
                 "better": better,
                 "standings": standings,
-                "cells": {s.model: _cells(s, columns, better, pairs[0].scale) for s in standings},
+                "cells": {s.model: _cells(s, columns, better, pairs[0].scale, least) for s in standings},
                 "by_attribute": [(name, list(own)) for name, own in itertools.groupby(columns, _first)],
                 "critical": critical_differences(standings, pairs),
                 "pairs": pairs_forest(board, metric, better, pairs),
@@ -161,14 +163,32 @@ def board_badge(board: Leaderboard) -> tuple[str, str]:
     return words.NONE, "one model is first" if len(first) == 1 else "several models share first place"
 
 
-def _columns(standings: Sequence[Standing]) -> list[tuple[str, str, str]]:
-    """The groups of all models: attribute, group and label."""
+def _columns(standings: Sequence[Standing], better: str | None, least: int) -> list[tuple[str, str, str]]:
+    """The groups of all models: attribute, group and label.
+
+    The attribute comes first in which a model serves a group worst, of those without one what is about people.
+    """
     groups = [score for score in standings[0].groups if score.group != UNKNOWN] if standings else []
-    return [(name, score.group, label_of(name, score.group)) for name, own in by_attribute(groups) for score in own]
+    lost: dict[str, float] = {}
+    for standing in standings:
+        for score in standing.groups:
+            if _is_below(score, standing, better, least):
+                lost[score.attribute] = max(lost.get(score.attribute, 0.0), abs(score.estimate - standing.estimate))
+    blocks = sorted(
+        by_attribute(groups), key=lambda block: (-lost.get(block[0], 0.0), role_of([block[0]], {}) != PERSON)
+    )
+    return [(name, score.group, label_of(name, score.group)) for name, own in blocks for score in own]
+
+
+def _is_below(score: GroupScore, standing: Standing, better: str | None, least: int) -> bool:
+    """Whether the interval of a group that is large enough lies beyond the model's number for everyone, losing."""
+    if score.clusters < least:
+        return False
+    return score.low > standing.estimate if better == "lower" else score.high < standing.estimate
 
 
 def _cells(
-    standing: Standing, columns: Sequence[tuple[str, str, str]], better: str | None, scale: str
+    standing: Standing, columns: Sequence[tuple[str, str, str]], better: str | None, scale: str, least: int
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """A model's numbers in the groups; the worst group of each attribute is marked.
 
@@ -191,7 +211,7 @@ def _cells(
             "group": score.group,
             "who": label(score.attribute, score.group),
             "worst": (score.attribute, score.group) in worst,
-            "below": score.high < standing.estimate if sign > 0 else score.low > standing.estimate,
+            "below": _is_below(score, standing, better, least),
         }
         for score in scores
     }

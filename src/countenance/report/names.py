@@ -111,7 +111,7 @@ def swatches(colours: Sequence[str]) -> Markup:
         f'<rect x="{i * step:g}" width="{step:g}" height="14" fill="{colour}"/>' for i, colour in enumerate(colours)
     )
     return Markup(  # noqa: S704 - numbers and our own colours
-        f'<svg class="tone" width="{width}" height="14" aria-hidden="true" focusable="false">{cells}</svg>'
+        f'<svg class="tone" width="{width}" height="14" aria-hidden="true">{cells}</svg>'
     )
 
 

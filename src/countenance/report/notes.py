@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from countenance.auditing.cautions import FURTHER_PERSON, UNLIKE_METHODS
+from countenance.report.harms import metric_words
 from countenance.report.names import attribute_label
 from countenance.report.source import Audited
 
@@ -74,17 +76,30 @@ def condition_label(name: str) -> str:
 
 
 def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> list[str]:
-    """That people are rendered, what a reader left out, and in one line which attributes go with others."""
+    """That people are rendered, what a reader left out, and in one line which attributes go with others.
+
+    Why an interval may hold 0 beside a small p comes last.
+    """
     twins = " alone decides"
     of_audit = [source.names.in_text(note) for note in source.audit.notes if twins not in note]
     card = dataset.get("card") or {}
     warning = [RENDERED] if card.get("warning") and not card.get("real_people", True) else [card.get("warning") or ""]
-    plain = [note for note in of_audit if not _TOGETHER.fullmatch(note)]
-    return [
-        str(note)
-        for note in (*notes, *plain, _in_one_line(together(of_audit)), *warning, *(dataset.get("notes") or []))
-        if note
-    ]
+    plain = [in_words(note, source) for note in of_audit if not _TOGETHER.fullmatch(note)]
+    last = [note for note in plain if note.startswith((FURTHER_PERSON, UNLIKE_METHODS))]
+    plain = [note for note in plain if note not in last]
+    of_data = dataset.get("notes") or []
+    return [str(note) for note in (*notes, *plain, _in_one_line(together(of_audit)), *warning, *of_data, *last) if note]
+
+
+def in_words(note: str, source: Audited) -> str:
+    """A note of an audit with groups and metrics as a page calls them, and the options of the command line."""
+    named = {f"{e.attribute} = {e.group}": source.names.who(e.attribute, e.group) for e in source.audit.groups}
+    for name in sorted((name for name in named if name in note), key=len, reverse=True):
+        note = note.replace(name, named[name])
+    for metric in source.metrics:
+        noun = metric_words(source, metric.name)[1].noun
+        note = re.sub(rf"(?<![\w@.])(?<![^,] ){re.escape(metric.name)}(?=$|[:;)])", noun.replace("\\", r"\\"), note)
+    return note.replace("(better= says otherwise)", "(--better says otherwise)").replace("(better=)", "(see --better)")
 
 
 def _in_one_line(pairs: list[Together]) -> str:

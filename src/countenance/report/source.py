@@ -19,6 +19,8 @@ from countenance.run.auditing import WHOLE, with_everyone
 from countenance.tasks import Metric, Result, Task
 
 EVERYONE = "(everyone)"
+COMPUTED = {("error", "truth_known"): "squared error"}
+"""What a page calls a metric that the audit computed from predictions, by its name and the rows that it is of."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ class Audited(ABC):
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
         known = {metric.name: metric for metric in self.known_metrics}
         stated = self.audit.settings.get("better") or {}
-        metrics = [known.get(name, Metric(name, "", None)) for name in names]
+        among = self.audit.settings.get("denominators") or {}
+        computed = {name: COMPUTED.get((name, among.get(name, "")), "") for name in names}
+        metrics = [known.get(name, Metric(name, "", None, noun=computed[name])) for name in names]
         return [replace(metric, better=stated.get(metric.name) or metric.better) for metric in metrics]
 
     @cached_property

@@ -23,6 +23,7 @@ class ModelLadder:
 
     model: str
     ladder: Ladder
+    how_sure: str
     report: str
 
 
@@ -40,7 +41,8 @@ def write_twin_page(
         rungs = ladders(source, Album.of(source, "auto"))
         if rungs:
             chosen = next((ladder for ladder in rungs if ladder.attribute == change), rungs[0])
-            shown.append(ModelLadder(model_label(run.model_name), chosen, _link(run.path / REPORT, out)))
+            how_sure = chosen.how_sure(source.audit.settings)
+            shown.append(ModelLadder(model_label(run.model_name), chosen, how_sure, _link(run.path / REPORT, out)))
     shown.sort(key=lambda model: -model.ladder.decided)
     rendered = not any(run.manifest.dataset.card.real_people for run in runs)
     text = render.page(

@@ -126,7 +126,7 @@
 
   function value(row, column) {
     var text = row.cells[column].getAttribute("data-v");
-    return text === null ? row.cells[column].textContent : text;
+    return text === null ? row.cells[column].textContent.toLowerCase() : text;
   }
 
   function sort(column, numeric, down) {

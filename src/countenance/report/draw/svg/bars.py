@@ -16,8 +16,7 @@ def bar(n: int, most: int) -> Markup:
     """
     share = 100 * n / most if most else 0.0
     return Markup(  # noqa: S704 - numbers
-        '<svg width="100%" height="10" aria-hidden="true" focusable="false">'
-        f'<rect width="{share:.1f}%" height="10" rx="1"/></svg>'
+        f'<svg width="100%" height="10" aria-hidden="true"><rect width="{share:.1f}%" height="10" rx="1"/></svg>'
     )
 
 

@@ -1,7 +1,7 @@
 """Curves for pages: one panel, a line for each group, told apart by colour and dash."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from markupsafe import Markup
@@ -59,10 +59,10 @@ def panel(chart: CurveChart, key: str, *, wide: bool = False, further: str = "")
         edge = [(x, y) for x, y in zip(line.x, line.high, strict=False) if math.isfinite(x) and math.isfinite(y)]
         edge += [(x, y) for x, y in zip(line.x, line.low, strict=False) if math.isfinite(x) and math.isfinite(y)][::-1]
         if edge:
-            around = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in edge)
+            around = _points((px(x), py(y)) for x, y in edge)
             out.append(f'<polygon class="band {line.colour}" points="{around}"/>')
     for line in sorted(chart.lines, key=lambda line: line.strong):  # thick lines lie above the others
-        places = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y))
+        places = _points((px(x), py(y)) for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y))
         dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
         strong = " strong" if line.strong else ""
         if places and " " not in places:  # a line of one point is a dot
@@ -78,11 +78,26 @@ def panel(chart: CurveChart, key: str, *, wide: bool = False, further: str = "")
     return Markup("".join([*out, "</svg>"]))  # noqa: S704 - numbers, our classes and escaped text
 
 
+def _points(places: Iterable[tuple[float, float]]) -> str:
+    """Points of a line as SVG names them, without those within a level or an upright stretch.
+
+    >>> _points([(0, 5), (1, 5), (2, 5), (2, 8)])
+    '0.0,5.0 2.0,5.0 2.0,8.0'
+    """
+    points: list[tuple[str, str]] = []
+    for x, y in places:
+        point = f"{x:.1f}", f"{y:.1f}"
+        if len(points) > 1 and any(point[i] == points[-1][i] == points[-2][i] for i in (0, 1)):
+            points.pop()
+        points.append(point)
+    return " ".join(map(",".join, points))
+
+
 def swatch(line: GroupLine) -> Markup:
     """The line's sample for the legend."""
     dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
     strong = " strong" if line.strong else ""
     return Markup(  # noqa: S704 - our classes
-        '<svg class="swatch" width="34" height="10" aria-hidden="true" focusable="false">'
+        '<svg class="swatch" width="34" height="10" aria-hidden="true">'
         f'<line class="curve {line.colour}{strong}"{dash} x1="1" x2="33" y1="5" y2="5"/></svg>'
     )

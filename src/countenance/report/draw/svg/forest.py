@@ -13,7 +13,7 @@ from countenance.report.charts.waterfall import Step
 from countenance.report.draw.svg.marks import shape
 from countenance.report.names import shown
 
-OPEN = '<svg class="forest-{part}" width="100%" height="100%" aria-hidden="true" focusable="false">'
+OPEN = '<svg class="forest-{part}" width="100%" height="100%" aria-hidden="true">'
 
 
 def axis(scale: Scale) -> Markup:
@@ -53,10 +53,10 @@ def interval(
     parts = [OPEN.format(part="row")]
     for tick in scale.ticks:
         x = scale.at(tick)
-        parts.append(f'<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>')
+        parts.append(f'<line class="grid" x1="{x}%" x2="{x}%" y2="100%"/>')
     if reference is not None and math.isfinite(reference):
         x = scale.at(reference)
-        parts.append(f'<line class="ref" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>')
+        parts.append(f'<line class="ref" x1="{x}%" x2="{x}%" y2="100%"/>')
     if math.isfinite(estimate):
         if math.isfinite(low) and math.isfinite(high):
             ends = f'x1="{scale.at(low)}%" x2="{scale.at(high)}%"'
@@ -76,7 +76,7 @@ def dumbbell(scale: Scale, ends: tuple[float, float], mark: str) -> Markup:
     parts = [OPEN.format(part="row")]
     for tick in scale.ticks:
         x = scale.at(tick)
-        parts.append(f'<line class="grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>')
+        parts.append(f'<line class="grid" x1="{x}%" x2="{x}%" y2="100%"/>')
     if all(math.isfinite(end) for end in ends):
         x0, x1 = (scale.at(end) for end in ends)
         parts.append(
@@ -93,7 +93,7 @@ def dumbbell_key(part: str) -> Markup:
     True
     """
     return Markup(  # noqa: S704 - a constant
-        '<svg class="icon" viewBox="-8 -8 16 16" width="16" height="16" aria-hidden="true" focusable="false">'
+        '<svg class="icon" viewBox="-8 -8 16 16" width="16" height="16" aria-hidden="true">'
         f'<g class="dumbbell untested"><circle class="{part}" r="5"/></g></svg>'
     )
 
@@ -108,7 +108,7 @@ def step_bar(scale: Scale, step: Step) -> Markup:
     parts = [OPEN.format(part="row")]
     for tick in scale.ticks:
         x = scale.at(tick)
-        parts.append(f'<line class="{"grid" if tick else "ref"}" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>')
+        parts.append(f'<line class="{"grid" if tick else "ref"}" x1="{x}%" x2="{x}%" y2="100%"/>')
     if math.isfinite(step.end):
         left, right = sorted((scale.at(step.start), scale.at(step.end)))
         width = max(right - left, 0.4)

@@ -28,6 +28,6 @@ def icon(kind: str) -> Markup:
     True
     """
     return Markup(  # noqa: S704 - only constants
-        f'<svg class="icon mark {kind}" viewBox="-8 -8 16 16" width="16" height="16" aria-hidden="true" '
-        f'focusable="false">{SHAPES[kind]}</svg>'
+        f'<svg class="icon mark {kind}" viewBox="-8 -8 16 16" width="16" height="16" aria-hidden="true">'
+        f"{SHAPES[kind]}</svg>"
     )
