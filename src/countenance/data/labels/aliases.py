@@ -229,6 +229,7 @@ EXTENTS = (
     ("w", "h"),
     ("width", "height"),
     ("dx", "dy"),
+    ("b", "h"),
     ("breite", "höhe"),
     ("breite", "hoehe"),
     ("largeur", "hauteur"),

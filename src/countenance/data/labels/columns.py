@@ -195,7 +195,9 @@ def _boxes(reader: _RoleReader) -> list[BoxColumns]:
     for word in reader.squashed:
         kind = _kind_of_prefix(word)
         bare = _without_owner(word)
-        if bare in aliases.ONE_BOX and kind not in chosen and _is_boxes(reader.table.columns[reader.squashed[word]]):
+        cells = reader.table.columns[reader.squashed[word]]
+        named = bare in aliases.ONE_BOX or (word in aliases.FACE_PREFIXES and _is_written(cells))
+        if named and kind not in chosen and _is_boxes(cells):
             chosen[kind] = BoxColumns((reader.squashed[word],), None, kind)
     return list(chosen.values())
 
