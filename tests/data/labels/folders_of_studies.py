@@ -202,3 +202,16 @@ def german_letters_for_width_and_height(root: Path) -> None:
         x0, y0, x1, y1 = shifted(i)
         rows.append([f"{i}.jpg", f"{x0},5", f"{y0},5", f"{x1 - x0},0", f"{y1 - y0},0", "wm"[i % 2]])
     write_csv(root / "t.csv", rows, sign=";")
+
+
+@folder(pictures=4, people=4, attributes=["area"], boxes=4, labels="t.csv")
+def a_data_frame_of_coco_with_outlines_before_boxes(root: Path) -> None:
+    rows = [["segmentation", "area", "image", "bbox"]]
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        x0, y0, x1, y1 = shifted(i)
+        lengths = {"counts": [12, 34, 5], "size": [80, 96]}
+        box = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0}
+        outline = lengths if i % 2 else [[1, 1, 90, 1, 90, 70, 1, 70]]
+        rows.append([str(outline), f"{1600.5 + i}", f"{i}.jpg", str(box)])
+    write_csv(root / "t.csv", rows)
