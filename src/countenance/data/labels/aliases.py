@@ -180,13 +180,10 @@ ONE_BOX = frozenset(
         "coordinates",
         "region",
         "location",
-        "polygon",
-        "polygons",
-        "segmentation",
-        "contour",
-        "outline",
     }
 )
+OUTLINES = frozenset({"polygon", "polygons", "segmentation", "contour", "outline"})
+"""Columns of outlines, around which a box is where no column has boxes."""
 AGE = frozenset(
     {"age", "ageyears", "ageinyears", "agey", "alter", "alterjahre", "âge", "edad", "età", "idade", "leeftijd"}
 )
@@ -229,6 +226,7 @@ EXTENTS = (
     ("w", "h"),
     ("width", "height"),
     ("dx", "dy"),
+    ("b", "h"),
     ("breite", "höhe"),
     ("breite", "hoehe"),
     ("largeur", "hauteur"),

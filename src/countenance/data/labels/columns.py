@@ -195,9 +195,20 @@ def _boxes(reader: _RoleReader) -> list[BoxColumns]:
     for word in reader.squashed:
         kind = _kind_of_prefix(word)
         bare = _without_owner(word)
-        if bare in aliases.ONE_BOX and kind not in chosen and _is_boxes(reader.table.columns[reader.squashed[word]]):
+        cells = reader.table.columns[reader.squashed[word]]
+        named = bare in aliases.ONE_BOX or (word in aliases.FACE_PREFIXES and _is_written(cells))
+        if named and kind not in chosen and _is_boxes(cells):
             chosen[kind] = BoxColumns((reader.squashed[word],), None, kind)
+    outlines = (name for word in aliases.OUTLINES if (name := reader.free(word)) and _is_lists(reader, name))
+    if not chosen and (name := next(outlines, None)):
+        chosen[None] = BoxColumns((name,), None, None)
     return list(chosen.values())
+
+
+def _is_lists(reader: _RoleReader, name: str) -> bool:
+    """Whether the cells of a column are lists, and not run lengths."""
+    known = [cell for cell in reader.table.columns[name] if not is_missing(cell)]
+    return bool(known) and all(cell.startswith("[") for cell in known)
 
 
 def _form_of(names: Sequence[str]) -> Form | None:
@@ -315,6 +326,9 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
             table.problems.add_whole(_headless(table, columns))
             return
         if name in points:
+            continue
+        if word in aliases.OUTLINES and _is_written(cells):
+            table.notes.append(f"{table.path.name}: {name} holds outlines and is left out")
             continue
         if not is_attribute and own not in AGES and _is_lists_of_numbers(cells):
             table.notes.append(
