@@ -318,3 +318,11 @@ def test_participants_without_a_folder_are_counted(tmp_path: Path) -> None:
     dataset = load_dataset(tmp_path)
     assert [s.subjects[0].identity for s in dataset] == ["P1", "P2"]
     assert "who.csv: 1 row names a folder without a picture and left out (P3)" in dataset.notes
+
+
+def test_the_number_of_a_picture_names_it_only_where_no_other_column_does(tmp_path: Path) -> None:
+    root = pictures(tmp_path)
+    for text in ("image_id,file_name,sex\n1,0.jpg,f\n0,1.jpg,m\n", "image_id,sex\n0.0,f\n1.0,m\n"):
+        (root / "t.csv").write_text(text)
+        read = {sample.id: sample.subjects[0].attributes["sex"] for sample in load_dataset(root, labels=root / "t.csv")}
+        assert read == {"0.jpg": "f", "1.jpg": "m"}

@@ -45,16 +45,11 @@ FILE = frozenset(
         "bilddatei",
         "fichier",
         "archivo",
-        "imageid",
-        "imgid",
-        "imageurl",
-        "imgurl",
-        "url",
-        "uri",
-        "src",
     }
 )
 """Columns that name pictures; others are recognised by what they hold."""
+PERHAPS_FILE = frozenset({"imageid", "imgid", "imageurl", "imgurl", "url", "uri", "src"})
+"""Columns that name pictures where no other does."""
 PERSON = (
     "identity",
     "identityid",

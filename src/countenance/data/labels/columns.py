@@ -156,7 +156,15 @@ def _file_column(reader: _RoleReader, names_picture: Callable[[str], bool]) -> s
         some = known[:: max(1, len(known) // SAMPLED)]
         shares[name] = sum(map(names_picture, some)) / len(some) if some else 0.0
     by_name = [name for name in table.names if squashed(name) in aliases.FILE and reader.free(squashed(name)) == name]
-    for candidates, least, doubtful in ((by_name, ENOUGH, False), (table.names, ENOUGH, True), (by_name, 0.0, False)):
+    perhaps = [name for name in table.names if squashed(name) in aliases.PERHAPS_FILE]
+    others = [name for name in table.names if name not in perhaps]
+    for candidates, least, doubtful in (
+        (by_name, ENOUGH, False),
+        (others, ENOUGH, True),
+        (perhaps, ENOUGH, True),
+        (by_name, 0.0, False),
+        (perhaps, 0.0, False),
+    ):
         fitting = [name for name in candidates if shares[name] >= least]
         if not fitting:
             continue
@@ -312,7 +320,7 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
     for name in table.names:
         word, own = squashed(name), own_names.get(name, name)
         is_attribute = name.startswith("attr.")
-        if name in used or (not is_attribute and word in (*aliases.SIZES, *aliases.FILE)):
+        if name in used or (not is_attribute and word in (*aliases.SIZES, *aliases.FILE, *aliases.PERHAPS_FILE)):
             continue
         cells = table.columns[name]
         if all(map(is_missing, cells)):
