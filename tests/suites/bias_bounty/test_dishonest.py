@@ -162,7 +162,9 @@ def test_an_entry_cannot_be_exchanged_after_the_close(honest, challenge: Path, t
     entry, files = honest["east"]
     hand_in(board, challenge, BountySubmission("x", "supervised", files["test"], None, entry), now=IN_TIME)
     other = BountySubmission("x", "supervised", files["test"], None, honest["north"][0])
-    with pytest.raises(InputError, match="the contest closed at 2026-11-15, and another entry was handed in"):
+    with pytest.raises(
+        InputError, match="the contest closed at the end of 2026-11-15, and another entry was handed in"
+    ):
         hand_in(board, challenge, other, replace=True, now=LATE)
     with pytest.raises(InputError, match="handed in as supervised, not as unsupervised"):
         hand_in(board, challenge, BountySubmission("x", "unsupervised", files["test"]), replace=True, now=LATE)
