@@ -122,9 +122,9 @@ def test_classes_scores_and_gaps() -> None:
 @pytest.mark.parametrize(
     ("truth", "pred", "problem"),
     [
-        (["hired", "not"], ["hired", "hired"], "say which of them is the positive class: --positive hired"),
+        (["hired", "not"], ["hired", "hired"], 'say which of them is the positive class: positive="hired"'),
         ([1.5, 2.5], [1.0, "many"], "cell is not a number|positive class"),
-        ([1, 0], None, "name the column of predictions: --pred"),
+        ([1, 0], None, "name the column of predictions: pred="),
     ],
 )
 def test_what_is_ambiguous_is_asked_for(truth: list[object], pred: list[object] | None, problem: str) -> None:
