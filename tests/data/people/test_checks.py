@@ -37,6 +37,7 @@ def subject(**changes: Any) -> dict[str, Any]:
         "keypoints": [15.0, 15.0, 2.0] * 17,
         "face_parts": [{"label": "nose", "counts": counts(block(14, 14, 17, 18))}],
         "mask_colour": "none",
+        "glasses": "none",
     }
     return {**row, **changes}
 

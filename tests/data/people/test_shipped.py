@@ -30,10 +30,10 @@ def test_the_truth_is_true() -> None:
     assert check_people(samples, subjects, lambda sample: LazyImage(SHIPPED / f"{sample}.webp").load()) == []
 
 
-def test_the_truth_of_every_seventh_person_is_true() -> None:
+def test_the_truth_of_every_twentieth_person_is_true() -> None:
     samples, subjects = (pq.read_table(SHIPPED / f"{name}.parquet").to_pylist() for name in ("samples", "subjects"))
     size = {row["sample"]: (row["width"], row["height"]) for row in samples}
-    assert [one for row in subjects[::7] for one in subject_problems(row, *size[row["sample"]])] == []
+    assert [one for row in subjects[::20] for one in subject_problems(row, *size[row["sample"]])] == []
 
 
 GEOMETRY = ("mask", "person_box", "face_box", "keypoints", "keypoints_33", "landmarks", "distance")
@@ -43,7 +43,7 @@ CHANGED = {
     "mask": {"mask_colour"},
     "sunglasses": {"glasses"},
     "hair": {"hair_style"},
-    "distance": {"focal_length"},
+    "distance": set[str](),
     "blur": {"defocus"},
     "compression": {"jpeg"},
     "pose": set[str](),
@@ -64,6 +64,9 @@ def test_the_records_of_twins_differ_in_what_was_changed_and_in_nothing_else() -
         if twin["change"] == "gender":  # rendered when the camera framed the twin's own head
             differing -= {"focal_length"}
         assert differing == CHANGED.get(twin["change"], {twin["change"]}), twin["sample"]
+        if twin["change"] in ("distance", "pose"):
+            measure = {"distance": "distance", "pose": "yaw"}[twin["change"]]
+            assert abs(mine[measure] - theirs[measure]) > 1, twin["sample"]
         if twin["change"] in ("skin_tone", "light", "background", "blur", "compression"):
             assert all(mine[name] == theirs[name] for name in GEOMETRY), twin["sample"]
 
