@@ -142,7 +142,7 @@ class _RoleReader:
             return self.squashed[squashed(name)]
         hint = near(name, self.table.names)
         raise DataError(
-            f"{self.table.path}: columns= names {name!r}{hint}, which is no column; there are "
+            f"{self.table.path}: columns= names {name!r}{hint}, which is not a column; there are "
             f"{', '.join(self.table.names)}"
         )
 
