@@ -314,3 +314,12 @@ def test_both_of_two_groups_have_their_side_of_the_comparison_as_evidence(run: R
     assert first.verdict != "not compared" and second.verdict != "not compared"
     assert first.difference.endswith(f"from {second.group}") and second.difference.endswith(f"from {first.group}")
     assert {first.difference[0], second.difference[0]} == {"+", "−"}
+
+
+def test_a_page_that_would_be_heavy_lists_fewer_findings(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("countenance.report.page.HEAVIEST", 1000)
+    text = write_report(run, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert run.findings().num_rows > 200 and "The page holds the first 200" in text
+    assert text.count("<tr data-metric=") == 200

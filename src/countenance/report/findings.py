@@ -16,7 +16,7 @@ from countenance.auditing.ratio import Ratio
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label, clean, in_group_order
 
-MOST, FIRST = 240, 200
+MOST, FIRST = 600, 250
 """Of more findings than `MOST` a page holds the first ones, so that it stays light, and says so."""
 
 

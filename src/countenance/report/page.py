@@ -83,6 +83,10 @@ AUDITED: dict[str, Any] = {
 """What a page says of a run whose manifest or audit does not record it."""
 
 
+HEAVIEST, FEWER = 1_500_000, 200
+"""How many bytes a report may have, and how many findings one that is heavier lists."""
+
+
 def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "auto") -> Path:
     """Write the report of an audited run as one self-contained HTML file and return its path.
 
@@ -97,7 +101,10 @@ def write_page(
     source: ReportSource, out: Path | str | None, gallery: str, content: dict[str, Any] | None = None
 ) -> Path:
     """Write the page of a source (with its `content` where it was computed before) and return its path."""
-    text = render.page("report.html.j2", **(content or context(source, gallery)))
+    content = content or context(source, gallery)
+    text = render.page("report.html.j2", **content)
+    if len(text.encode()) > HEAVIEST:
+        text = render.page("report.html.j2", **(content | _listed(source, FEWER)))
     return put(source.run, REPORT, text, out, gallery)
 
 
@@ -226,14 +233,22 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
     }
 
 
+def _listed(source: Audited, most: int | None = None) -> dict[str, Any]:
+    """The table of findings, worst first, and its file: all of them, or of very many the first ones."""
+    ordered = findings.in_order(source.audit.findings)
+    most = most or (len(ordered) if len(ordered) <= findings.MOST else findings.FIRST)
+    return {
+        "findings": findings.table_rows(ordered[:most], source.names),
+        "all_findings": len(ordered),
+        "csv": findings.csv_uri(ordered[:most]),
+    }
+
+
 def audited(source: Audited) -> dict[str, Any]:
     """What every page of an audit says, of a run or of a table."""
     audit, settings = source.audit, AUDITED | source.audit.settings
-    names = source.names
     lead = next((harm.metric.name for harm in harms(source)), "")
-    ordered = findings.in_order(audit.findings)
-    listed = ordered if len(ordered) <= findings.MOST else ordered[: findings.FIRST]
-    return {
+    return _listed(source) | {
         "audit": audit,
         "calibration": calibration_hash(),
         "settings": settings,
@@ -251,10 +266,7 @@ def audited(source: Audited) -> dict[str, Any]:
         "cannot_tell": open_questions.cannot_tell(source),
         "together": together(list(audit.notes)),
         "decision": decision(source),
-        "findings": findings.table_rows(listed, names),
-        "all_findings": len(ordered),
         "columns": findings.COLUMNS,
-        "csv": findings.csv_uri(listed),
         "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
         "cluster_noun": words.cluster_noun(settings),
         "unit_words": words.unit_words(str(settings["unit"])),

@@ -177,8 +177,7 @@
 
   // The link holds every finding, a line each in the table's first order; with a filter, only the lines shown. The viewer's leads to a file.
   if (csv.href.indexOf("data:") === 0) {
-    var bytes = Uint8Array.from(atob(csv.href.slice(csv.href.indexOf(",") + 1)), function (c) { return c.charCodeAt(0); });
-    var lines = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).split("\r\n");
+    var lines = decodeURIComponent(csv.href.slice(csv.href.indexOf(",") + 1)).split("\r\n");
     csv.addEventListener("click", function () {
       var shown = [lines[0]];
       Array.prototype.forEach.call(body.rows, function (row) { if (!row.hidden) shown.push(lines[row.place + 1]); });
