@@ -203,6 +203,15 @@ def test_the_command_reads_a_table_as_a_spreadsheet_saved_it(tmp_path: Path) -> 
     assert "countenance audit table.csv --truth Wahrheit --pred Vorhersage --score Wert --by Gruppe" in page
 
 
+def test_what_was_left_out_of_a_table_is_said(tmp_path: Path) -> None:
+    rows = "".join(f"{t},{p},{g}\n" for t, p, g in zip(TRUTH, PRED, GROUP, strict=True))
+    (tmp_path / "t.csv").write_text(f"Report of 2026,,\n,,\ny,p,group\n{rows}y,p,group\n")
+    result = CliRunner().invoke(app, ["audit", str(tmp_path / "t.csv"), "--truth", "y", "--pred", "p", "--by", "group"])
+    assert result.exit_code == 0, result.output
+    assert "t.csv: line 1 (Report of 2026) is a title and left out" in result.output
+    assert f"t.csv: line {N + 4} repeats the header and is left out" in result.output
+
+
 def test_a_score_alone_gives_the_scoring_rate_and_its_impact_ratio(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("sex,score\n" + "".join(f"{'fm'[i % 2]},{i if i % 2 else i / 2}\n" for i in range(200)))
