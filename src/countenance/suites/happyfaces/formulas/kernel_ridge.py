@@ -122,15 +122,15 @@ def fit_platt(score: Floats, target: Floats) -> Platt:
 def halvings(labels: NDArray[np.int64], count: int = 60) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Random halves of labelled items, each with half of the items of every label; the same for the same labels.
 
-    >>> one, other = halvings(np.array([1, 1, 0, 0, 0, 0]), count=1)[0]
-    >>> sorted([*one.tolist(), *other.tolist()]), np.array([1, 1, 0, 0, 0, 0])[one].tolist()
+    >>> first, second = halvings(np.array([1, 1, 0, 0, 0, 0]), count=1)[0]
+    >>> sorted([*first.tolist(), *second.tolist()]), np.array([1, 1, 0, 0, 0, 0])[first].tolist()
     ([0, 1, 2, 3, 4, 5], [0, 0, 1])
     """
     rng, out = np.random.default_rng(0), []
     for _ in range(count):
         own = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
-        one, other = (np.concatenate([some[k::2] for some in own]) for k in (0, 1))
-        out.append((one, other))
+        first, second = (np.concatenate([some[k::2] for some in own]) for k in (0, 1))
+        out.append((first, second))
     return out
 
 
@@ -148,7 +148,7 @@ def halved_log_loss(
     True
     """
     sign, losses = np.where(labels == 1, 1.0, -1.0), []
-    for own, other in [pair for one, rest in parted for pair in ((one, rest), (rest, one))]:
+    for own, other in [pair for first, second in parted for pair in ((first, second), (second, first))]:
         fit = fit_ridge(kernel[np.ix_(own, own)], sign[own], ridge)
         platt = fit_platt(fit.left_out, soft_targets(labels[own]))
         odds = platt.slope * fit.score(kernel[np.ix_(other, own)]) + platt.offset

@@ -67,8 +67,8 @@ def mouth_shape(points: Floats) -> Floats:
     >>> mouth_shape(points).shape, bool(np.allclose(mouth_shape(points), mouth_shape(turned)))
     ((1, 40), True)
     """
-    one, other = points[:, RIGHT_EYE].mean(1), points[:, LEFT_EYE].mean(1)
-    middle, across = (one + other) / 2, other - one
+    right, left = points[:, RIGHT_EYE].mean(1), points[:, LEFT_EYE].mean(1)
+    middle, across = (right + left) / 2, left - right
     eye_to_eye, to_nose = np.hypot(*across.T), np.hypot(*(points[:, NOSTRILS].mean(1) - middle).T)
     x = across / eye_to_eye[:, None]
     axes = np.stack([x, np.stack([-x[:, 1], x[:, 0]], 1)], 2)
@@ -105,14 +105,14 @@ class DlibLandmarks:
 
     def _face(self, photo: Pictures, middle: tuple[float, float]) -> tuple[float, float, float]:
         """Centre and side of the face in whose box the middle of the region lies; of several the nearest."""
-        found = [
+        boxes = [
             box
             for box in self.detect(np.ascontiguousarray(photo), 1)
             if box.contains(round(middle[0]), round(middle[1]))
         ]
-        if not found:
+        if not boxes:
             return photo.shape[1] / 2, photo.shape[0] / 2, CENTRAL * photo.shape[0]
-        sides = [((box.left() + box.right()) / 2, (box.top() + box.bottom()) / 2, float(box.width())) for box in found]
+        sides = [((box.left() + box.right()) / 2, (box.top() + box.bottom()) / 2, float(box.width())) for box in boxes]
         return min(sides, key=lambda face: np.hypot(face[0] - middle[0], face[1] - middle[1]))
 
     def _points(self, photo: Pictures, centre: tuple[float, float], half: float) -> Floats:
