@@ -151,6 +151,7 @@ def run_context(opened: OpenRun, question: Question) -> dict[str, Any]:
         "numbers_on_top": charts.headline_numbers(source),
         "rows_link": source.link(),
         "settings": {"alpha": question.alpha, "h0": 0.2},
+        "no_gap": words.no_gap_words(source.audit.settings),
         "cluster_noun": words.cluster_noun(question.stored) if question.stored else ("row", "rows"),
         "manifest": opened.run.manifest,
         "tests": f"/runs/{opened.id}/tests?{question.query()}",
