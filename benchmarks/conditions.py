@@ -4,6 +4,9 @@
 and prints the processor time of decoding and of measuring right after it as a run does, their ratio, and the part that
 no measuring can do without: looking the pixels up and mixing their colours. Of each picture the least of several rounds
 counts, since other work on the machine only adds to it.
+
+`--agreement` prints instead how well the grid's values rank 300 portraits as a grid of five times as many points along
+each side does: what a condition that is held equal loses because only some of the pixels are looked at.
 """
 
 import argparse
@@ -14,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from countenance.data import Sample, load_dataset
+from countenance.data import Sample, conditions, load_dataset
 from countenance.data.conditions import _grid, _values, measured
 from countenance.data.image import decode
 
@@ -52,12 +55,45 @@ def line(name: str, files: Sequence[bytes], samples: Sequence[Sample], rounds: i
     return f"| {name} | {decoding:,.0f} | {shares} |"
 
 
+COMPARED = (
+    *("brightness", "contrast", "cast", "sharpness", "noise"),
+    *("face.brightness", "face.contrast", "face.sharpness"),
+)
+PORTRAITS = 300
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """The rank of each value, equal values together."""
+    return np.searchsorted(np.sort(values), values) + np.searchsorted(np.sort(values), values, side="right")
+
+
+def agreement() -> str:
+    """A table of rank correlations between the grid in use and one of five times as many points along each side."""
+    samples = list(load_dataset("people:portraits"))[:PORTRAITS]
+    grids = []
+    for points in (conditions.GRID, 5 * conditions.GRID):
+        conditions.GRID = points
+        _grid.cache_clear()
+        rows = [measured(sample.load(), sample.subjects).columns(None) for sample in samples]
+        grids.append(np.array([[row[f"img.{name}"] for name in COMPARED] for row in rows], dtype=np.float64))
+    lines = ["| column | rank correlation | portraits |", "|---|---|---|"]
+    for name, coarse, fine in zip(COMPARED, *(grid.T for grid in grids), strict=True):
+        known = np.isfinite(coarse) & np.isfinite(fine)
+        same = np.corrcoef(ranks(coarse[known]), ranks(fine[known]))[0, 1]
+        lines.append(f"| `img.{name}` | {same:.2f} | {known.sum()} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--agreement", action="store_true")
     options = parser.parse_args()
+    if options.agreement:
+        print(agreement())
+        return
     print("| pictures | decoding, µs | measuring, µs | of which the pixels alone, µs |\n|---|---|---|---|")
     for source in ("people:portraits", "people:twins", "people:bodies"):
         samples = list(load_dataset(source))[: options.pictures]

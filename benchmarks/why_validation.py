@@ -36,6 +36,7 @@ CHANGES = [
     Change("tone", "light", "skin_tone"),
     Change("mask", "pose", "mask"),
     Change("age", "masked", "age"),
+    Change("smile", "masked", "expression"),
     Change("glasses", "masked", "glasses"),
     Change("gender", "masked", ""),
 ]
@@ -76,8 +77,18 @@ def compared(rows: dict[str, np.ndarray], change: Change) -> np.ndarray:
         return rows["attr.age_group"] == OLD
     if change.name == "glasses":
         return rows["attr.glasses"] != "none"
-    column, value = {"mask": ("masked", "yes"), "gender": ("gender", "female")}[change.name]
+    columns = {"mask": ("masked", "yes"), "smile": ("smile", "yes"), "gender": ("gender", "female")}
+    column, value = columns[change.name]
     return rows[f"attr.{column}"] == value
+
+
+def sides(rows: dict[str, np.ndarray], change: Change) -> tuple[np.ndarray, np.ndarray]:
+    """Pictures of twins without the change and with it; a smile may be the base's or that of its other expression."""
+    plain, changed = rows["attr.change"] == "none", rows["attr.change"] == change.twins
+    if change.name != "smile":
+        return plain, changed
+    smiling = compared(rows, change)
+    return (plain | changed) & ~smiling, (plain | changed) & smiling
 
 
 def gap_of(rows: dict[str, np.ndarray], inside: np.ndarray, given: str, kept: np.ndarray, seed: int) -> Any:
@@ -109,10 +120,10 @@ def confounded(inside: np.ndarray, difficult: np.ndarray, rng: np.random.Generat
 def one_of_each(rows: dict[str, np.ndarray], change: Change, difficult: np.ndarray, rng: Any) -> np.ndarray:
     """From each twin's pictures the base or one changed picture, the changed one more often where it is difficult."""
     chosen = []
+    unchanged, with_change = sides(rows, change)
     for base in sorted(set(rows["attr.base"])):
-        own = np.flatnonzero(rows["attr.base"] == base)
-        plain = own[rows["attr.change"][own] == "none"]
-        changed = own[rows["attr.change"][own] == change.twins]
+        own = rows["attr.base"] == base
+        plain, changed = np.flatnonzero(own & unchanged), np.flatnonzero(own & with_change)
         if not len(plain) or not len(changed):
             continue
         take = rng.random() < (0.7 if difficult[plain[0]] else 0.3)
@@ -124,9 +135,10 @@ def twin_effect(rows: dict[str, np.ndarray], change: Change) -> float:
     """The mean difference between changed pictures and their base."""
     metric = np.array([float(v) for v in rows[f"m.{METRIC}"]])
     effects = []
+    unchanged, with_change = sides(rows, change)
     for base in sorted(set(rows["attr.base"])):
         own = rows["attr.base"] == base
-        plain, changed = own & (rows["attr.change"] == "none"), own & (rows["attr.change"] == change.twins)
+        plain, changed = own & unchanged, own & with_change
         if plain.any() and changed.any():
             effects.append(metric[changed].mean() - metric[plain].mean())
     return float(np.mean(effects))
@@ -151,11 +163,11 @@ def tallied(model: str, change: Change, against: str, truth: float, found: Seque
     )
 
 
-def lines(model: str, draws: int, folder: Path) -> list[Line]:
+def lines(model: str, draws: int, folder: Path, only: str = "") -> list[Line]:
     """Every change of one model, against balance and against twins."""
     made, name = [], model.partition("=")[0]
     portraits, twins = scores_of(model, "portraits", folder), scores_of(model, "twins", folder)
-    for change in CHANGES:
+    for change in (change for change in CHANGES if only in change.name):
         inside, difficult = compared(portraits, change), hard(portraits, change.given)
         whole = gap_of(portraits, inside, change.given, np.arange(len(inside)), 0)
         found = [
@@ -166,7 +178,7 @@ def lines(model: str, draws: int, folder: Path) -> list[Line]:
         if not change.twins:
             continue
         difficult = hard(twins, "background")
-        changed = twins["attr.change"] == change.twins
+        changed = sides(twins, change)[1]
         found = []
         for i in range(draws):
             kept = one_of_each(twins, change, difficult, np.random.default_rng([8, i]))
@@ -181,8 +193,10 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True)
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--model", action="append", default=[])
+    parser.add_argument("--only", default="", help="Changes whose name contains this.")
     asked = parser.parse_args()
-    made = [line for model in asked.model or ["haar", "mtcnn"] for line in lines(model, asked.draws, asked.runs)]
+    models = asked.model or ["haar", "mtcnn"]
+    made = [line for model in models for line in lines(model, asked.draws, asked.runs, asked.only)]
     made.sort(key=lambda line: line.covers if math.isfinite(line.covers) else -1.0)
     head = ("model", "change", "against", "truth", "raw gap", "held equal", "raw covers", "held equal covers", "draws")
     print(f"| {' | '.join(head)} | no overlap |")

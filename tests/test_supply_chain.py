@@ -63,6 +63,10 @@ def test_the_wheel_built_twice_has_one_hash(wheels: list[Path]) -> None:
     assert first == second
 
 
+def test_the_wheel_has_at_most_thirty_megabytes(wheels: list[Path]) -> None:
+    assert wheels[0].stat().st_size <= 30_000_000
+
+
 def test_the_wheel_carries_its_bill_of_materials(wheels: list[Path]) -> None:
     with zipfile.ZipFile(wheels[0]) as archive:
         (name,) = [name for name in archive.namelist() if ".dist-info/sboms/" in name]

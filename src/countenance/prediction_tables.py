@@ -54,7 +54,8 @@ def prediction_table(
     >>> table.metrics[-1], [number.metric for number in table.computed], table.settings["denominators"]["precision"]
     ('selection_rate', ['selection_ratio'], 'predicted_positive')
     """
-    columns = _columns(source)
+    notes: list[str] = []
+    columns = _columns(source, notes)
     known = Source(columns, label=str(source) if isinstance(source, str | Path) else "table")
     roles = _roles(known, {"truth": truth, "pred": pred, "score": score}, [by] if isinstance(by, str) else by or ())
     rates = prediction_columns(
@@ -88,7 +89,7 @@ def prediction_table(
         own,
         [number for number in computed if named is None or number.metric in named],
         chosen,
-        rates.notes,
+        notes + rates.notes,
     )
 
 
@@ -144,9 +145,9 @@ def _groups(columns: Mapping[str, Any], others: set[str]) -> list[str]:
     ]
 
 
-def _columns(source: Any) -> dict[str, Any]:
+def _columns(source: Any, notes: list[str]) -> dict[str, Any]:
     """The columns of a table; text files are read with any separator, decimal comma and words for missing cells."""
     if isinstance(source, str | Path) and table_suffix(Path(source)) in (*TEXTS, *RECORDS):
-        return table_columns(Path(source))
+        return table_columns(Path(source), notes)
     opened = source if isinstance(source, Source) else Source(source)
     return dict(opened.read([], opened.names))

@@ -35,12 +35,17 @@ def is_plain(path: Path) -> bool:
     return "," in first or not (";" in first or "\t" in first)
 
 
-def table_columns(path: Path) -> dict[str, Any]:
-    """The columns of a file of rows: text with any separator, decimal comma and words for missing cells, or JSON."""
+def table_columns(path: Path, notes: list[str] | None = None) -> dict[str, Any]:
+    """The columns of a file of rows: text with any separator, decimal comma and words for missing cells, or JSON.
+
+    What was left out of a text, and how it was read, is added to `notes`.
+    """
     suffix = table_suffix(path)
     if suffix in TEXTS:
         table = read_text_table(path, lambda cell: False)
         table.problems.refuse()
+        if notes is not None:
+            notes += table.notes
         others = [cell for cells in table.columns.values() for cell in cells]
         return {name: _typed(cells, others, table.decimal_comma) for name, cells in table.columns.items()}
     if suffix in RECORDS:

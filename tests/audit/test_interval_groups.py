@@ -8,6 +8,7 @@ import pytest
 
 import countenance as ct
 from countenance.auditing.interval_groups import intervals_of, lows_of
+from countenance.auditing.source import Source
 from countenance.data.adapters.bias_bounty_files import CLASSES
 from countenance.data.adapters.fairface import AGES
 from countenance.data.adapters.fhibe.words import AGE_BINS
@@ -102,3 +103,5 @@ def test_age_means_groups_of_ages_where_a_run_has_no_number():
     assert ct.audit(both, ["age:40"], **settings).settings["bins"] == {"age": [40.0]}
     with pytest.raises(InputError, match="no attribute 'age'"):
         ct.audit({"attr.sex": ["f", "m"] * 20, "m.tp": [0, 1] * 20}, ["age"], ["tp"])
+    with pytest.raises(InputError, match="no column 'age'"):
+        Source({"None": [1], "age_group": ["0-2"]}).resolve("age")

@@ -8,7 +8,7 @@ import pytest
 
 from countenance.cli.app import run as run_command
 from countenance.comparing import compare
-from countenance.data import load_dataset
+from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject, load_dataset
 from countenance.errors import InputError
 from countenance.report.comparison import write_comparison
 from countenance.run import Run, evaluate
@@ -128,3 +128,31 @@ def test_files_of_predictions_are_compared(runs, tmp_path: Path, capsys) -> None
     assert "decision recall@0.5: new is better overall (+" in capsys.readouterr().out
     assert run_command([*asked, "--task", TASK]) == 2
     assert "need both --task and --data" in capsys.readouterr().err
+
+
+def colours(images):
+    """An embedding: what a picture's first pixels are."""
+    return [image.reshape(-1)[:4].astype(float) + 1 for image in images]
+
+
+def test_an_option_that_only_adds_results_keeps_runs_comparable(tmp_path: Path) -> None:
+    """FHIBE asks for its validation rate, a plain run of face verification does not; their rows are the same."""
+    rng = np.random.default_rng(0)
+    samples = [
+        Sample(
+            f"s{i}",
+            ArrayImage(rng.integers(0, 255, (8, 8, 3), np.uint8)),
+            8,
+            8,
+            subjects=[Subject(f"s{i}", identity=f"p{i // 2}", attributes={"tone": "ab"[i // 2 % 2]})],
+        )
+        for i in range(80)
+    ]
+    data = Dataset(DatasetCard(name="faces"), samples)
+    plain, fhibe, other = (
+        evaluate(colours, "face_verification", data, out=tmp_path / name, options=options)
+        for name, options in (("plain", {}), ("fhibe", {"validation_rate": "dot"}), ("other", {"fmr": 0.1}))
+    )
+    assert {change.difference for change in compare(plain, fhibe, by=["tone"]).overall} == {0.0}
+    with pytest.raises(InputError, match=r"options of the task fmr=0.1 where .* has fmr=None: not comparable"):
+        compare(plain, other, by=["tone"])

@@ -129,6 +129,16 @@ def test_vectors_come_from_files_of_the_right_shape(tmp_path):
         pq.write_table(pa.table({"sample": ["x", "y"], "embedding": column}), tmp_path / "w.parquet")
         with pytest.raises(InputError, match="expected lists of numbers"):
             from_file(tmp_path / "w.parquet", ["x", "y"], 2)
+    np.save(tmp_path / "w.npy", np.full((3, 2), np.nan))
+    with pytest.raises(InputError, match="no row has a vector of finite numbers"):
+        from_file(tmp_path / "w.npy", [None] * 3, 3)
+    (tmp_path / "w.npy").write_bytes(b"anything")
+    with pytest.raises(InputError, match=r"w\.npy: not an array as numpy\.save writes it$"):
+        from_file(tmp_path / "w.npy", [None] * 3, 3)
+    pq.write_table(pa.table({"sample": ["x", "y"], "embedding": [[1.0], [2.0]]}), tmp_path / "w.parquet")
+    for samples, words in ((["a", "b"], "its samples are others"), ([None, None], "the table has no column sample")):
+        with pytest.raises(InputError, match=words):
+            from_file(tmp_path / "w.parquet", samples, 2)
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 1099511627776), }".ljust(117) + b"\n"
     (tmp_path / "w.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00" + header)
     with pytest.raises(InputError, match="more memory than is allowed"):
@@ -166,6 +176,14 @@ def test_an_attribute_that_is_there_is_not_overwritten():
     for name, words in (("light", "choose another name"), ("a b", "expected letters")):
         with pytest.raises(InputError, match=words):
             with_attribute(pa.table(table), found, name)
+
+
+def test_a_wrong_name_of_an_attribute_is_refused_before_the_search(tmp_path):
+    pq.write_table(pa.table(planted(5)[0]), tmp_path / "t.parquet")
+    words = ["discover", str(tmp_path / "t.parquet"), "--metric", "missed", "--out", str(tmp_path / "out")]
+    for name in ("light", "a b"):
+        answer = CliRunner().invoke(app, [*words, "--save-attribute", name])
+        assert answer.exit_code != 0 and "save_attribute=" in str(answer.exception) and not (tmp_path / "out").exists()
 
 
 def test_a_page_says_slices_in_words_with_counts_and_everyone_on_the_scale(tmp_path):

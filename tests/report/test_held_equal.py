@@ -14,6 +14,7 @@ from countenance.cli.app import app
 from countenance.data.conditions import COLUMNS
 from countenance.report.charts import waterfall
 from countenance.report.held_equal import section
+from countenance.report.notes import MEASURED
 
 
 def rows(seed=1):
@@ -56,6 +57,10 @@ def test_the_waterfall_ends_where_the_gap_held_equal_is():
     assert abs(made[1].end - made[2].end) < 1e-12
     assert sum(one.weight for one in f.strata) <= 1 + 1e-9 and f.strata[0].conditions.keys() == {"light"}
     assert section(audit(rows(), ["tone"], ["found"], adjust="holm"), {}) is None
+
+
+def test_every_measured_condition_has_words():
+    assert MEASURED.keys() == COLUMNS.keys()
 
 
 def answers(folder, columns, *words):

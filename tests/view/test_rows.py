@@ -56,6 +56,7 @@ def test_bins_and_lists_are_cut_as_the_audit_cuts_them(tmp_path: Path) -> None:
     )
     pq.write_table(table, tmp_path / "a [1] *.parquet")
     columns = Columns([tmp_path / "a [1] *.parquet"], "table")
+    assert columns.distinct("attr.data") == columns.about(["found"]).distinct("attr.data") == 1  # no column of the file
     for by in ("age:18,65", "age:quantiles3", "worn", "age:18,65*worn"):
         for one in estimates(table, [by], ["found"], cluster=None):
             assert columns.members(by, one.group).sum() == one.n, (by, one.group)

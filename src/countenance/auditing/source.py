@@ -20,6 +20,8 @@ from countenance.decoding import decoding
 from countenance.errors import InputError
 from countenance.person_columns import GROUPS_OF
 
+ATTRIBUTE = "attr."
+
 
 class Source:
     """The columns of a table, read only when asked for. One that is kept and used again keeps what it has read.
@@ -71,7 +73,8 @@ class Source:
         >>> Source({"attr.sex": ["f"], "m.found": [1]}).resolve("found", "m.")
         'm.found'
         """
-        for candidate in (prefix + name, name, f"{prefix}{GROUPS_OF.get(name)}"):
+        groups = [prefix + GROUPS_OF[name]] if prefix == ATTRIBUTE and name in GROUPS_OF else []
+        for candidate in (prefix + name, name, *groups):
             if candidate in self.names:
                 return self._single(candidate)
         bare = {n.removeprefix("attr.").removeprefix("m.") if prefix else n: n for n in self.names}

@@ -40,7 +40,7 @@ def discover(
     from countenance.cli.auditing import check_writable
     from countenance.discovering import discover as search
     from countenance.discovering import discover_run
-    from countenance.discovering.attribute import save_in_run, save_table
+    from countenance.discovering.attribute import check_name, save_in_run, save_table
     from countenance.discovering.page import write_page
     from countenance.files import write_json
     from countenance.report.gallery import mode_for
@@ -56,13 +56,16 @@ def discover(
     options: dict[str, Any] = {"better": better, "alpha": alpha, "seed": seed}
     run = Run(table, verified=not unverified) if is_run(table) and _has_run(table, MANIFEST) else None
     dataset, mode = None, "off"
+    source = Source(Path(table)) if run is None else Source(run.scores(), label=run.place)
+    if save_attribute is not None:
+        check_name(save_attribute, source.names)
     if run is not None:
-        name, source = f"{run.model_name} on {run.dataset_name}", Source(run.scores(), label=run.place)
+        name = f"{run.model_name} on {run.dataset_name}"
         mode = mode_for(gallery, run.manifest.dataset.card.real_people)
         dataset, vectors, notes = _looks(run, embeddings)
         discovery = discover_run(run, metric, embeddings=vectors, notes=notes, **options)
     else:
-        source, name = Source(Path(table)), Path(table).name
+        name = Path(table).name
         vectors = None if embeddings is None else _vectors(source, embeddings)
         discovery = search(source, metric, embeddings=vectors, **options)
     out.mkdir(parents=True, exist_ok=True)

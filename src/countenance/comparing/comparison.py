@@ -131,7 +131,7 @@ class ComparisonQuestion:
         return absent_groups(self.entries, self.paired, list(zip(rows.chosen.attributes, rows.attributes, strict=True)))
 
     def stored(self, sides: Sides, audit: Audit | None) -> dict[str, Any]:
-        """What makes the comparison again, and what was decided on the way."""
+        """The settings that repeat the comparison, and what was decided on the way."""
         measured = self.judged()
         return {
             "by": audit.settings["by"] if audit else [],

@@ -143,13 +143,14 @@ def check_alike(entries: Sequence[ComparedModel]) -> None:
             prints[0] == prints[1] if all(prints) else manifest_a.dataset.card.name == manifest_b.dataset.card.name
         )
         same_data = same_data and _same_pictures(manifest_a.dataset, manifest_b.dataset)
+        options_a, options_b = _options_of_rows(first.run), _options_of_rows(other.run)
         checks = [
             ("task", manifest_a.task, manifest_b.task, manifest_a.task == manifest_b.task, "compare runs of one task"),
             (
                 "options of the task",
-                _options(manifest_a.options),
-                _options(manifest_b.options),
-                manifest_a.options == manifest_b.options,
+                _options(options_a, options_b),
+                _options(options_b, options_a),
+                options_a == options_b,
                 "evaluate both with the same options",
             ),
             ("data", _data(manifest_a.dataset), _data(manifest_b.dataset), same_data, "evaluate both on the same data"),
@@ -174,8 +175,17 @@ def _same_pictures(first: DatasetRecord, second: DatasetRecord) -> bool:
     return first.pictures == second.pictures if known else True
 
 
-def _options(options: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in sorted(options.items())) or "none"
+def _options_of_rows(run: Run) -> dict[str, Any]:
+    """The options of a run's task that its rows depend on."""
+    task = run.task()
+    options = run.manifest.options
+    return options if task is None or task.options is None else type(task.options).of_rows(options)
+
+
+def _options(options: dict[str, Any], others: dict[str, Any]) -> str:
+    """The options that others differ from."""
+    differing = [name for name in sorted(options) if name not in others or options[name] != others[name]]
+    return ", ".join(f"{name}={options[name]}" for name in differing) or "none"
 
 
 def _data(record: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +26,30 @@ def column_of(discovered: Discovered, number: int, rows: int) -> list[str | None
     return values
 
 
+def check_name(name: str, columns: Sequence[str]) -> None:
+    """Refuse a name that a table's columns have already, or that is no name.
+
+    >>> check_name("hard", ["attr.hard"])
+    Traceback (most recent call last):
+    countenance.errors.InputError: save_attribute='hard': the table has such a column; choose another name
+    """
+    if not name.replace("_", "").replace("-", "").isalnum():
+        raise InputError(f"save_attribute={name!r}: expected letters, digits, _ and -")
+    if f"attr.{name}" in columns or name in columns:
+        raise InputError(f"save_attribute={name!r}: the table has such a column; choose another name")
+
+
 def with_attribute(table: Any, discovered: Discovered, name: str, number: int = 0) -> Any:
     """A table with a slice as the attribute `attr.NAME`, whose note says where it is known."""
     import pyarrow as pa
 
-    column = f"attr.{name}"
-    if not name.replace("_", "").replace("-", "").isalnum():
-        raise InputError(f"save_attribute={name!r}: expected letters, digits, _ and -")
-    if column in table.column_names or name in table.column_names:
-        raise InputError(f"save_attribute={name!r}: the table has such a column; choose another name")
+    check_name(name, table.column_names)
     people = len(np.unique(discovered.rows.people[discovered.rows.confirm]))
     note = (
         f"{name} is a slice that was searched for ({discovered.slices[number].description}); it is known for the "
         f"{people:,} {discovered.rows.unit} on whom it was confirmed, and only they are compared"
     )
-    field = pa.field(column, pa.string(), metadata={NOTE: note.encode()})
+    field = pa.field(f"attr.{name}", pa.string(), metadata={NOTE: note.encode()})
     return table.append_column(field, pa.array(column_of(discovered, number, table.num_rows), pa.string()))
 
 

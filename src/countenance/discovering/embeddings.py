@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countenance.answers import Embedding
 from countenance.data import Dataset
-from countenance.decoding import decoding
+from countenance.decoding import decoding, regular_file
 from countenance.errors import InputError
 from countenance.run import Run
 
@@ -19,18 +19,23 @@ SIDE, CELLS, WAYS = 32, 4, 8
 MARGIN = 0.25
 """How much of a face's box is added around it."""
 MOST_DESCRIBED = 50_000
+NPY = b"\x93NUMPY"
+"""What a file of an array begins with."""
 
 
 def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:
     """Vectors of a file: .npy with one for each row, or .parquet with `sample` and `embedding` (or numbers)."""
     if path.suffix.lower() == ".npy":
-        with decoding(path, "array"):
-            vectors = np.load(path, allow_pickle=False)
+        with decoding(path, "array"), regular_file(path).open("rb") as stream:
+            if stream.read(len(NPY)) != NPY:
+                raise InputError(f"{path}: not an array as numpy.save writes it")
+            stream.seek(0)
+            vectors = np.load(stream, allow_pickle=False)
         if vectors.ndim != 2 or len(vectors) != rows:
             raise InputError(f"{path}: shape {vectors.shape}, expected {rows} vectors, one for each row of the table")
         if vectors.dtype.kind not in "fiub":
             raise InputError(f"{path}: holds {vectors.dtype}, expected numbers")
-        return np.asarray(vectors, dtype=np.float64)
+        return _known(np.asarray(vectors, dtype=np.float64), path)
     if path.suffix.lower() != ".parquet":
         raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .npy or .parquet")
     import pyarrow.parquet as pq
@@ -42,7 +47,16 @@ def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:
     if not is_vectors(table["embedding"].type):
         raise InputError(f"{path}: the column embedding holds {table['embedding'].type}, expected lists of numbers")
     known = dict(zip(table["sample"].to_pylist(), table["embedding"].to_pylist(), strict=True))
-    return _together([known.get(sample) for sample in samples], str(path))
+    if not any(sample in known for sample in samples if sample is not None):
+        there = "its samples are others" if any(samples) else "the table has no column sample"
+        raise InputError(f"{path}: no row of the table has a vector ({there}); name samples as the table does")
+    return _known(_together([known.get(sample) for sample in samples], str(path)), path)
+
+
+def _known(vectors: Vectors, path: Path) -> Vectors:
+    if not np.isfinite(vectors).all(1).any():
+        raise InputError(f"{path}: no row has a vector of finite numbers, expected one for most rows")
+    return vectors
 
 
 def is_vectors(kind: Any) -> bool:

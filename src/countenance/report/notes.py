@@ -31,6 +31,9 @@ MEASURED = {
     "img.x": "distance of the face from the middle",
     "img.y": "height of the face in the picture",
     "img.turn": "turn of the head",
+    "img.face.brightness": "brightness of the face",
+    "img.face.contrast": "contrast of the face",
+    "img.face.sharpness": "sharpness of the face",
 }
 """What a run measures of its pictures, in words."""
 

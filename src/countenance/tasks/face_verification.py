@@ -21,7 +21,7 @@ from countenance.tasks.embeddings import ENROLLED, Embedded, asks, embedded, par
 from countenance.tasks.groups import all_groups, groups_of
 from countenance.tasks.reduce import Reduce, Reduced, State, Whole, With
 from countenance.tasks.stored_threshold import threshold_of
-from countenance.tasks.task import Metric, Options, Task
+from countenance.tasks.task import Metric, Options, Task, adding_results
 from countenance.tasks.validation_rate import Pictures
 from countenance.tasks.verification_equity import equity
 
@@ -44,7 +44,7 @@ class VerificationOptions(Options):
     """On whom the threshold is found, apart from those it is measured on: a share of the people (0.3), drawn by the
     seed, or an attribute of theirs (split=validation)."""
     similarity: Literal["cosine", "euclidean"] = "cosine"
-    validation_rate: bool | Literal["dot"] = False
+    validation_rate: bool | Literal["dot"] = adding_results(False)
     """Whether FHIBE's validation rate at a false acceptance rate of 0.001 is among the results; dot: of the vectors as
     they are, as FHIBE compares them, not brought to length 1."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from countenance.answers import Answer, Boxes
 from countenance.data import Dataset, Sample, Subject
@@ -57,8 +57,18 @@ class Metric:
     """What happened to the others: "found"."""
 
 
+ADDING_RESULTS: dict[str, Any] = {"adds": "results"}
+
+
+def adding_results(default: Any) -> Any:
+    """The default of an option that adds results of the whole run and changes no row."""
+    return Field(default, json_schema_extra=ADDING_RESULTS)
+
+
 class Options(BaseModel):
     """Base class of the options of a task: fields with defaults; unknown names are refused.
+
+    A field marked with `adding_results` changes no row, so that runs with and without it are comparable.
 
     >>> class OwnOptions(Options):
     ...     threshold: float = 0.5
@@ -67,6 +77,12 @@ class Options(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def of_rows(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Those options that rows depend on."""
+        adding = {name for name, field in cls.model_fields.items() if field.json_schema_extra == ADDING_RESULTS}
+        return {name: value for name, value in options.items() if name not in adding}
 
 
 @dataclass(frozen=True)

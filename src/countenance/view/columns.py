@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,9 @@ class Columns(Source):
             ).dictionary_decode()
         parts = [read_parquet(file, self.label, [name]).column(name) for file in self.files]
         return flat(parts[0] if len(parts) == 1 else pa.chunked_array([c for part in parts for c in part.chunks]))
+
+    def _parts(self, name: str) -> Iterator[Any]:
+        return iter([self._column(name)]) if name == f"attr.{WHOLE}" else super()._parts(name)
 
     def _type(self, name: str) -> Any:
         return self._column(name).type if name == f"attr.{WHOLE}" else super()._type(name)

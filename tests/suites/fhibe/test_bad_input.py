@@ -176,7 +176,7 @@ def test_an_age_that_is_no_number_is_refused(tmp_path):
 def test_a_missing_age_is_unknown(tmp_path):
     rows = small.body(tmp_path, age=lambda i: "" if i == 0 else 30)
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
-    ages = [row["attr.age"] for row in people(run(tmp_path))]
+    ages = [row["attr.age_group"] for row in people(run(tmp_path))]
     assert ages == ["(unknown)"] + ["[30, 40)"] * 5
 
 
@@ -328,7 +328,7 @@ def test_a_coordinate_that_is_no_number_is_named(tmp_path):
 def test_an_age_that_is_not_a_number_is_unknown(tmp_path):
     rows = small.body(tmp_path, age=lambda i: "nan" if i == 0 else 30)
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
-    assert run(tmp_path).scores()["attr.age"].to_pylist()[0] == "(unknown)"
+    assert run(tmp_path).scores()["attr.age_group"].to_pylist()[0] == "(unknown)"
 
 
 @pytest.mark.parametrize("named", [[[1]], [{}], [None]])

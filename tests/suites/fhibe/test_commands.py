@@ -11,6 +11,7 @@ import pytest
 
 from countenance.cli.app import run as command
 from countenance.data.adapters.fhibe.words import ATTRIBUTES, MULTIPLE
+from countenance.person_columns import GROUPS_OF
 from countenance.run import Run
 from countenance.suites.fhibe import evaluate_task, write_bias_report
 
@@ -144,7 +145,7 @@ def test_all_attributes_at_once(tmp_path, capsys, monkeypatch):
     assert evaluate(Path(), "--attributes", listed, "--depth", "1") == 0
     run = Run(tmp_path / "results/person_localization/fhibe_downsampled/m/run")
     names = [name for name in run.scores().column_names if name.startswith("attr.")]
-    assert names == [f"attr.{name}" for name in ATTRIBUTES]
+    assert names == [f"attr.{GROUPS_OF.get(name, name)}" for name in ATTRIBUTES]
     capsys.readouterr()
     assert command(["audit", str(run.path), "--by", "scene,weather", "--depth", "1"]) in (0, 1)
     assert command(["verify", str(run.path)]) == 0

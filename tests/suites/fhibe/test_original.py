@@ -265,7 +265,7 @@ def test_a_report_needs_results_and_a_pdf_name(root, tmp_path, monkeypatch):
             report.generate_pdf_report(["age"], report_savename=name)
     path = report.generate_pdf_report(["age"], report_savename="other.pdf", show_significance_on_plots=False)
     printed = pdf_text(path)
-    assert "age age in years" in printed
+    assert "age group age in years" in printed
     assert "pronoun" not in printed
     with pytest.raises(InputError, match="no attribute 'lighting'"):
         report.generate_pdf_report(["lighting"])

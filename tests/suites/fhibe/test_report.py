@@ -123,7 +123,7 @@ def test_a_report_by_some_attributes_is_about_these_alone(evaluated, tmp_path, t
 
 
 def test_an_attribute_that_was_not_evaluated_is_refused(evaluated):
-    with pytest.raises(InputError, match=r"no attribute 'ancestry'.*there are pronoun, age, apparent_skin_color"):
+    with pytest.raises(InputError, match=r"no attribute 'ancestry'.*there are pronoun, age_group, apparent_skin_color"):
         call("report", evaluated().path, "--attributes", "ancestry")
 
 

@@ -33,7 +33,7 @@ def test_faces_fill_their_pictures_and_a_source_names_its_table(tmp_path):
     ) and rendered.card.real_people is True
     again = load(f"{tmp_path}?dataset=fhibe_face_crop_align&task=face_parsing&attributes=age,pronoun")
     assert again.fingerprint() == rendered.fingerprint() and set(again.samples[0].subjects[0].attributes) == {
-        "age",
+        "age_group",
         "pronoun",
     }
     for wrong in (
@@ -42,6 +42,7 @@ def test_faces_fill_their_pictures_and_a_source_names_its_table(tmp_path):
         "?dataset=x&task=y&attributes=z",
         f"{tmp_path}?size=3",
         f"{tmp_path}?mini=few",
+        f"{tmp_path}?ages=days",
     ):
         with pytest.raises(InputError, match="expected fhibe:ROOT"):
             load(wrong)
@@ -53,12 +54,14 @@ def test_faces_fill_their_pictures_and_a_source_names_its_table(tmp_path):
 
 def test_age_is_a_number_of_years_and_its_bins_are_groups(tmp_path):
     rows = small.body(tmp_path, people=3)
-    dataset = load(f"{tmp_path}?task=person_localization")
-    first = dataset.samples[0].subjects[0].attributes
-    assert (first["age"], first["age_group"]) == (float(rows[0]["age"]), age_bin(float(rows[0]["age"])))
-    assert dataset.card.attributes["age_group"].meaning == MEANINGS["age"]
-    without = load(f"{tmp_path}?task=person_localization&attributes=pronoun")
-    assert list(without.samples[0].subjects[0].attributes) == ["pronoun"]
+    bins, years = load(f"{tmp_path}?task=person_localization"), load(f"{tmp_path}?task=person_localization&ages=years")
+    groups, both = (dataset.samples[0].subjects[0].attributes for dataset in (bins, years))
+    age = float(rows[0]["age"])
+    assert "age" not in groups and groups["age_group"] == age_bin(age)
+    assert (both["age"], both["age_group"]) == (age, age_bin(age))
+    meanings = {name: about.meaning for name, about in years.card.attributes.items()}
+    assert meanings["age_group"] == MEANINGS["age"] == f"{meanings['age']}, in five bins"
+    assert "ages=years" in years.source and years.fingerprint() != bins.fingerprint()
 
 
 def test_every_row_is_one_step_and_two_attributes_are_crossed(tmp_path):
@@ -117,7 +120,7 @@ def test_a_run_knows_its_settings_and_its_places(tmp_path):
     assert again.thresholds["AR_IOU"].tolist() == run.manifest.about["thresholds"]["AR_IOU"]
     assert run.dataset().fingerprint() == run.manifest.dataset.fingerprint
     other = evaluate_task(tmp_path, "fhibe", None, "m", "person_localization", **options | {"attributes": ["age"]})
-    assert [name for name in other.scores().column_names if name.startswith("attr.")] == ["attr.age"]
+    assert [name for name in other.scores().column_names if name.startswith("attr.")] == ["attr.age_group"]
 
 
 def test_a_report_is_about_what_was_asked_for(tmp_path):

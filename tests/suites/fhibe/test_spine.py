@@ -85,7 +85,7 @@ def test_average_precision_by_group_is_the_tasks_own(rendered, tmp_path, task):
     assert {("pronoun", "0. She/her/hers"), (None, None)} < set(theirs)
     for key, expected in theirs.items():
         assert ours[key] == pytest.approx(expected), key
-    assert {attribute for attribute, _ in ours} >= {"pronoun", "age", "apparent_skin_color"}
+    assert {attribute for attribute, _ in ours} >= {"pronoun", "age_group", "apparent_skin_color"}
 
 
 def test_published_thresholds_are_an_option_of_the_task(rendered, tmp_path):

@@ -146,7 +146,9 @@ def test_rows_of_a_run_are_read_at_a_tenth_of_the_false_alarms(files, tmp_path):
         rate, lowest = results[f"{kind}: rate at the operating point"], results[f"{kind}: rate at the lowest threshold"]
         assert (results["threshold"].value, results["threshold"].n) == (pytest.approx(0.44), 16)
         assert rate.value == pytest.approx(10 / 12) == lowest.value and rate.n == lowest.n == 12
-        assert lowest.low == pytest.approx(rate.low) and 0.5 < rate.low < rate.value < rate.high < 0.97
+        assert (lowest.low, lowest.high) == (pytest.approx(rate.low), pytest.approx(rate.high))
+        (audited,) = run.audit(by=["who"], metrics=["found"]).overall
+        assert (rate.value, rate.low, rate.high) == pytest.approx((audited.estimate, audited.low, audited.high))
         assert results[kind].marks == pytest.approx([2 / scale]) and results[kind].x.log is (scale == 12)
         assert metric(run, "found") == metric(run, "found_at_all") == [1.0] * 10 + [0.0] * 2
         assert metric(run, "false_alarms") == [0, 0, 1, 1] + [0] * 8 and sum(metric(run, "false_alarms")) == 2

@@ -13,7 +13,8 @@ from countenance.run import Run
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import missed_faces, worst_false_alarms
-from countenance.suites.uccs.operating import group_curves, operating_points
+from countenance.suites.uccs.operating import group_curves, middle, operating_points
+from countenance.suites.uccs.run import write_runs
 
 INSIDE = (1.0, 1.0, 8.0, 8.0)
 AWAY = (80.0, 80.0, 9.0, 9.0)
@@ -68,6 +69,25 @@ def test_operating_points_count_and_hold_their_rates(crowd):
         assert point.false_alarms == (whole.negatives >= point.threshold).sum() <= point.target
     everybody = [p for p in operating_points(whole, ["masked"]) if p.attribute == "all"]
     assert everybody[-1].false_alarms == len(whole.negatives)
+
+
+@pytest.mark.parametrize("evaluate", [evaluate_detector, evaluate_recognizer])
+def test_a_rate_has_one_interval_in_the_table_the_results_and_the_audit(crowd, tmp_path, evaluate):
+    data, path = crowd
+    whole = evaluate(data, [path], attributes=True)[0]
+    (run,) = write_runs([whole], data, [tmp_path / "run"], ["masked"])
+    metric = "found" if whole.kind == "FROC" else "identified"
+    audit = run.audit(by=["masked"], metrics=[metric, f"{metric}_at_all"])
+    point, lowest = [(e.estimate, e.low, e.high) for e in audit.overall]
+    rates = [(r.value, r.low, r.high) for r in run.results() if "rate at" in r.name]
+    assert rates == [pytest.approx(point), pytest.approx(lowest)]
+    target = [middle(whole) / whole.scale]
+    table = {p.group: (p.rate, p.low, p.high) for p in operating_points(whole, ["masked"], target)}
+    groups = {e.group: (e.estimate, e.low, e.high) for e in audit.groups if e.metric == metric}
+    for name, numbers in (groups | {"all": point}).items():
+        assert table[name] == pytest.approx(numbers), name
+    sentence = calibrate(whole, middle(whole))
+    assert (sentence.rate_low, sentence.rate_high) == pytest.approx(point[1:])
 
 
 def test_an_unknown_column_is_named_with_those_there_are(crowd):

@@ -55,7 +55,7 @@ class PictureFinder:
         return [name for name in self._by_file.get(path.name.casefold(), []) if _one_split(path, name)]
 
     def names_picture(self, cell: str) -> bool:
-        """Whether a cell names at least one picture; a bare number is taken for one only where its zeros are there."""
+        """Whether a cell names at least one picture; a bare number is taken for one only with its leading zeros."""
         if not cell or len(cell) > 4096:
             return False
         return self._by_name(cell) is not None or bool(self.candidates(cell))

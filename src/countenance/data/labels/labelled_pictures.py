@@ -329,7 +329,7 @@ def _is_individual(name: str) -> bool:
 def read_class_folders(pictures: PictureFolder) -> Dataset | None:
     """A folder for each value of an attribute whose words say which one it is (female, male; mask, no_mask).
 
-    None where a picture lies elsewhere, or the words are of no attribute.
+    None where a picture lies elsewhere, or the words belong to no attribute.
     """
     names = {PurePosixPath(name).parent.name.casefold() for name in pictures.ids}
     if len(names) < 2:

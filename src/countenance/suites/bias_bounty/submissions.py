@@ -57,7 +57,7 @@ def checked_name(name: str) -> str:
 
 
 def code_hash(code: str | Path) -> str:
-    """The sha256 of an entry's code: of a file, of a folder, or as it is submission.
+    """The sha256 of an entry's code: of a file, of a folder, or the sha256 itself.
 
     With it the organiser can tell later whether code that is handed over is the code that made the predictions.
     """

@@ -3,14 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from countenance.auditing.estimates import interval
-from countenance.auditing.sums import clustered
 from countenance.errors import InputError
 from countenance.metrics.curves.threshold_choice import ROUNDS, ThresholdChoice, choose_threshold
 from countenance.suites.uccs.evaluation import UccsEvaluation
-from countenance.suites.uccs.operating import json_fields
+from countenance.suites.uccs.operating import EVERYBODY, json_fields, shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +55,12 @@ def calibrate(evaluation: UccsEvaluation, allowed: float, *, rounds: int = ROUND
     negatives, image = evaluation.negatives, evaluation.negative_image
     chosen = choose_threshold(negatives, image, images, allowed, rounds=rounds, seed=seed)
     hit = evaluation.hit(chosen.threshold)
-    low, high, _ = interval(clustered(hit.astype(np.float64), evaluation.unit_image), "rate")
+    share = shares(evaluation, [hit])[0][EVERYBODY, EVERYBODY]
     return ScoreCalibration(
         **vars(chosen),
         allowed=float(allowed),
         hits=int(hit.sum()),
         total=evaluation.total,
-        rate_low=low,
-        rate_high=high,
+        rate_low=share.low,
+        rate_high=share.high,
     )

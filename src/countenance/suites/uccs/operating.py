@@ -1,14 +1,15 @@
 """Operating points: at this many false alarms, which threshold, and whom it finds; by group and with intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.auditing.estimates import interval
-from countenance.auditing.sums import clustered
+from countenance.auditing import estimates
+from countenance.auditing.finding import Estimate
+from countenance.auditing.table import UNKNOWN
 from countenance.data.tables import near
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
@@ -122,28 +123,64 @@ def middle(evaluation: UccsEvaluation) -> float:
 
 
 def operating_points(
-    evaluation: UccsEvaluation, by: Sequence[str] = (), targets: Sequence[float] | None = None
+    evaluation: UccsEvaluation,
+    by: Sequence[str] = (),
+    targets: Sequence[float] | None = None,
+    people: NDArray[np.str_] | None = None,
 ) -> list[Point]:
-    """The table: every target for everybody together and for every group.
-
-    Intervals are Wilson's, with faces of the same image not taken as independent.
-    """
+    """The table: every target for everybody together and for every group, with the intervals of `shares`."""
     rates = list(targets) if targets is not None else default_targets(evaluation)
-    thresholds = thresholds_at(evaluation.negatives, np.array(rates) * evaluation.scale)
-    groups: dict[str, NDArray[np.str_]] = {EVERYBODY: np.full(len(evaluation.units), EVERYBODY)}
-    groups |= groups_of(evaluation, by)
+    thresholds = thresholds_at(evaluation.negatives, np.array(rates) * evaluation.scale).tolist()
+    groups = groups_of(evaluation, by)
+    hits = [evaluation.hit(threshold) for threshold in thresholds]
     points = []
-    for target, threshold in zip(rates, thresholds.tolist(), strict=True):
-        hit = evaluation.hit(threshold)
+    for target, threshold, hit, share in zip(
+        rates, thresholds, hits, shares(evaluation, hits, groups, people), strict=True
+    ):
         passed = float(np.count_nonzero(evaluation.negatives >= threshold)) / evaluation.scale
+        about = (target, threshold, passed)
+        points.append(_point((EVERYBODY, EVERYBODY), about, hit, share[EVERYBODY, EVERYBODY]))
         for attribute, values in groups.items():
-            for group in in_order(attribute, values.tolist()):
-                mine = values == group
-                side = clustered(hit[mine].astype(float), evaluation.unit_image[mine])
-                low, high, _ = interval(side, "rate")
-                counts = (int(mine.sum()), int(hit[mine].sum()))
-                points.append(Point(attribute, group, target, threshold, passed, *counts, side.mean, low, high))
+            points += [
+                _point((attribute, group), about, hit[values == group], share[attribute, group])
+                for group in in_order(attribute, values.tolist())
+            ]
     return points
+
+
+def _point(name: tuple[str, str], about: tuple[float, float, float], hit: NDArray[np.bool_], share: Estimate) -> Point:
+    return Point(*name, *about, len(hit), int(hit.sum()), float(hit.mean()), share.low, share.high)
+
+
+def shares(
+    evaluation: UccsEvaluation,
+    outcomes: Sequence[NDArray[np.bool_]],
+    groups: Mapping[str, NDArray[np.str_]] | None = None,
+    people: NDArray[np.str_] | None = None,
+) -> list[dict[tuple[str, str], Estimate]]:
+    """Of each outcome of the units its share among everybody and in each group, with the interval of an audit.
+
+    Faces of one person and of one image are not independent. `people` has the name of whom each face of the protocol
+    shows, empty where nobody is named (None: known subjects by their number).
+    """
+    if people is None:
+        numbers = evaluation.protocol.subject
+        people = np.where(numbers > 0, numbers.astype(str), "")
+    compared = {EVERYBODY: np.full(len(evaluation.units), EVERYBODY)} | dict(groups or {})
+    keys = [f"g{i}" for i in range(len(compared))]  # a name of the protocol's could be read as bins
+    columns = dict(zip(keys, compared.values(), strict=True))
+    table: dict[str, Any] = {f"attr.{key}": [value or None for value in columns[key].tolist()] for key in keys}
+    table |= {f"m.{i}": outcome.astype(np.float64) for i, outcome in enumerate(outcomes)}
+    table["sample"] = evaluation.unit_image
+    persons = people[evaluation.unit_face].tolist()
+    table |= {"identity": [name or None for name in persons]} if any(persons) else {}
+    names, most = dict(zip(keys, compared, strict=True)), max(len(set(values.tolist())) for values in columns.values())
+    metrics = [str(i) for i in range(len(outcomes))]
+    each: list[dict[tuple[str, str], Estimate]] = [{} for _ in outcomes]
+    for estimate in estimates(table, keys, metrics, depth=1, better="higher", max_groups=max(most, 1000)):
+        group = "" if estimate.group == UNKNOWN else estimate.group
+        each[int(estimate.metric)][names[estimate.attribute], group] = estimate
+    return each
 
 
 def table_lines(points: Sequence[Point]) -> list[str]:

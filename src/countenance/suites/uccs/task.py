@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from countenance.answers import Identifications
 from countenance.answers.formats.uccs_scores import ScoreFile
-from countenance.auditing.estimates import interval
-from countenance.auditing.sums import clustered
 from countenance.data import Sample, Subject
 from countenance.data.adapters.uccs import Face
 from countenance.data.adapters.uccs_protocol import Protocol
@@ -24,7 +23,7 @@ from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, ListedIdentities
 from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
-from countenance.suites.uccs.operating import Point, middle, operating_points
+from countenance.suites.uccs.operating import EVERYBODY, Point, middle, operating_points, shares
 from countenance.suites.uccs.rules import evaluated
 from countenance.tasks import Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number
@@ -74,6 +73,7 @@ def partial(shard: Shard) -> State:
         "images": np.array([sample.id for sample, _ in pairs], dtype=np.str_),
         "face_image": np.array([k for k, _ in faces], dtype=np.int64),
         "face_box": np.array([_published(face) for _, face in faces], dtype=np.float64).reshape(len(faces), 4),
+        "face_person": np.array([face.identity or "" for _, face in faces], dtype=np.str_),
         "face_subject": np.array([_number(face) for _, face in faces], dtype=np.int64),
         "face_excluded": np.array([getattr(face, "excluded", False) for _, face in faces], dtype=bool),
         "version": np.array([getattr(face, "version", 3) for _, face in faces], dtype=np.int64),
@@ -146,9 +146,10 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
             raise InputError("detections only: recognition needs identities with similarities for each detection")
         evaluation = evaluation_of(state, rules, recognition=recognition)
         allowed = rules.false_alarms or middle(evaluation)
-        point = operating_points(evaluation, (), [allowed / evaluation.scale])[0]
+        people = state["face_person"]
+        point = operating_points(evaluation, (), [allowed / evaluation.scale], people)[0]
         columns = _columns(evaluation, point.threshold, recognition, state)
-        return Reduced(_results(evaluation, point, allowed), columns, _twice(evaluation, recognition))
+        return Reduced(_results(evaluation, point, allowed, people), columns, _twice(evaluation, recognition))
 
     return finish
 
@@ -190,7 +191,9 @@ def _columns(evaluation: UccsEvaluation, threshold: float, recognition: bool, st
     return {"identified": hit, "identified_at_all": ever, "rejected": rejected, "false_identifications": alarms}
 
 
-def _results(evaluation: UccsEvaluation, point: Point, allowed: float) -> list[Result]:
+def _results(
+    evaluation: UccsEvaluation, point: Point, allowed: float, people: NDArray[np.str_] | None = None
+) -> list[Result]:
     """The curve, and the operating point that the rows are read at."""
     per_image = " per image" if evaluation.version == 3 else ""
     what, units = evaluation.alarms, evaluation.unit
@@ -212,13 +215,13 @@ def _results(evaluation: UccsEvaluation, point: Point, allowed: float) -> list[R
         unit=units,
         better="higher",
     )
-    low, high, _ = interval(clustered((evaluation.units > MISSED).astype(np.float64), evaluation.unit_image), "rate")
+    share = shares(evaluation, [evaluation.units > MISSED], None, people)[0][EVERYBODY, EVERYBODY]
     lowest = Number(
         name=f"{evaluation.kind}: rate at the lowest threshold",
         meaning=f"with {len(evaluation.negatives)} {what}",
         value=evaluation.hits / evaluation.total,
-        low=low,
-        high=high,
+        low=share.low,
+        high=share.high,
         n=evaluation.total,
         unit=units,
         better="higher",

@@ -35,7 +35,7 @@ from countenance.settings.data import Compat
 FOLDERS = ("fhibe_downsampled", "fhibe", "fhibe_face_crop_align", "fhibe_face_crop")
 EXPECTED = (
     "expected fhibe:ROOT, or fhibe:ROOT?dataset=fhibe_downsampled&task=person_localization&attributes=pronoun,age "
-    "(and compat=strict, mini=50)"
+    "(and compat=strict, mini=50, ages=years)"
 )
 
 LICENCE = "FHIBE terms of use (registration with Sony AI; no redistribution)"
@@ -65,7 +65,7 @@ class FhibeDataset(Dataset):
 
     def fingerprint(self) -> str:
         """A hash of the annotation table, of what was read of it where that is not all, and of the label maps."""
-        some = [f"{name}={self.read[name]}" for name in ("compat", "mini") if self.read.get(name)]
+        some = [f"{name}={self.read[name]}" for name in ("compat", "mini", "ages") if self.read.get(name)]
         some += [f"{row}:{digest}" for row, digest in sorted(self.masks.items())]
         content = file_hash(self.table.path)
         return hashlib.sha256(" ".join([content, *some]).encode()).hexdigest() if some else content
@@ -104,8 +104,7 @@ def dataset_card(root: Path, dataset: str, attributes: Sequence[str], version: s
                     assigned_by=ASSIGNED.get(name, "self-reported"), meaning=MEANINGS[name]
                 )
                 for name in attributes
-            }
-            | ({"age": AttributeCard(assigned_by="self-reported", meaning=YEARS)} if "age" in attributes else {}),
+            },
         )
     return card if version is None else card.model_copy(update={"version": version})
 
@@ -120,6 +119,7 @@ def read_dataset(
     size: int | None = None,
     version: str | None = None,
     without: frozenset[str] = frozenset(),
+    years: bool = False,
 ) -> FhibeDataset:
     """FHIBE with the truth that a task needs (parsing polygons of tasks that need none would be slow).
 
@@ -127,7 +127,7 @@ def read_dataset(
     all truth is read that the table has. `size` draws the published mini dataset of this many rows: all people of their
     images are there, those who were drawn have rows. `compat="strict"` reads as the original does: who was not drawn is
     nobody, repeats count again, an option is chosen when its text occurs in the cell. `without`: images to leave out.
-    The attribute `age` of the table becomes two: `age` in years and `age_group`, the published bins.
+    The table's `age` becomes `age_group`, the published bins; with `years` also `age`, the number of years.
     """
     tasks = (task,) if task is not None else _possible(dataset)
     strict = compat == "strict"
@@ -152,10 +152,14 @@ def read_dataset(
             raise DataError(f"{table.path}: no row is left")
     truth = _truth(people, tasks, compat, masks)
     values = {GROUPS_OF.get(name, name): label(people, name, compat).cells() for name in attributes}
-    if "age" in attributes:
+    if years and "age" in attributes:
         values["age"] = [None if math.isnan(age) else age for age in people.numbers("age").tolist()]
     samples = _samples(people, truth, values, compat, set(table.line))
-    read = FhibeDataset(dataset_card(table.root, dataset, attributes, version), samples, table, people, masks)
+    card = dataset_card(table.root, dataset, attributes, version)
+    if "age" in values and "age" not in card.attributes:
+        about = {"age": AttributeCard(assigned_by="self-reported", meaning=YEARS)}
+        card = card.model_copy(update={"attributes": card.attributes | about})
+    read = FhibeDataset(card, samples, table, people, masks)
     read.images = images
     read.read = {
         "dataset": dataset,
@@ -163,6 +167,7 @@ def read_dataset(
         "attributes": ",".join(attributes),
         "compat": compat if strict else None,
         "mini": size,
+        "ages": "years" if years else None,
     }
     return read
 
@@ -256,18 +261,18 @@ def _possible(dataset: str) -> tuple[str, ...]:
     return tuple(task for task in (FACE_TASKS if "face" in dataset else BODY_TASKS) if task != "face_verification")
 
 
-def load(part: str | None) -> FhibeDataset:
-    """The dataset of a source `fhibe:ROOT?…`, without its scheme."""
+def load(part: str | None, task: str | None = None) -> FhibeDataset:
+    """The dataset of a source `fhibe:ROOT?…`, without its scheme; `task` is one of any, unless the source names it."""
     root, _, query = (part or "").partition("?")
     options = {name: values[0] for name, values in parse_qs(query).items()}
-    known = ("dataset", "task", "attributes", "compat", "mini")
+    known = ("dataset", "task", "attributes", "compat", "mini", "ages")
     unknown = [name for name in options if name not in known]
-    wrong = options.get("mini") and not options["mini"].isdecimal()
+    wrong = (options.get("mini") and not options["mini"].isdecimal()) or options.get("ages") not in (None, "years")
     if not root or unknown or wrong:
         raise DataError(f"fhibe:{part}: {EXPECTED}")
-    task = options.get("task")
-    if task is not None and task not in TASKS:
-        raise DataError(f"fhibe:{part}: task {task!r} is not one of {', '.join(TASKS)}")
+    if options.get("task", TASKS[0]) not in TASKS:
+        raise DataError(f"fhibe:{part}: task {options['task']!r} is not one of {', '.join(TASKS)}")
+    task = options.get("task", task if task in TASKS else None)
     there = [name for name in FOLDERS if (processed(Path(root), name) / f"{name}.csv").is_file()]
     fitting = [name for name in there if task is None or ("face" in name) == (task in FACE_TASKS)]
     dataset = options.get("dataset") or next(iter(fitting), None)
@@ -277,4 +282,5 @@ def load(part: str | None) -> FhibeDataset:
     compat: Compat = "strict" if options.get("compat") == "strict" else "default"
     size = int(options["mini"]) if options.get("mini") else None
     attributes = check_attributes(named, "face" in dataset)
-    return read_dataset(root, dataset, task, attributes, compat=compat, size=size)
+    years = options.get("ages") == "years"
+    return read_dataset(root, dataset, task, attributes, compat=compat, size=size, years=years)

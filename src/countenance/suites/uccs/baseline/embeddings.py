@@ -35,7 +35,8 @@ def read_embeddings(place: Path, names: tuple[str, ...]) -> Arrays:
         if len(files) != 1:
             return _checked(_of_subjects(place) if names == GALLERY else _of_images(place), place)
         place = files[0]
-    return _checked(read_arrays(place, names, "`countenance uccs recognize` makes it, or save your own"), place)
+    remedy = "`countenance uccs recognize` makes it on data of version 3, or save your own"
+    return _checked(read_arrays(place, names, remedy), place)
 
 
 def _checked(arrays: Arrays, path: Path) -> Arrays:
