@@ -151,19 +151,23 @@ def safe_cell(value: Any) -> str:
     return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") else text
 
 
-def to_csv(findings: Sequence[Finding]) -> str:
-    """All the columns of the findings as CSV, with nine digits; a line per finding, whatever the names hold."""
+def to_csv(findings: Sequence[Finding], *, short: bool = False) -> str:
+    """All the columns of the findings as CSV; a line per finding, whatever the names hold.
+
+    `short`: numbers have nine digits.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     columns = list(Finding.model_fields)
     writer.writerow(columns)
     for finding in findings:
-        writer.writerow([_nine_digits(safe_cell(getattr(finding, name))) for name in columns])
+        cells = [safe_cell(getattr(finding, name)) for name in columns]
+        writer.writerow([_nine_digits(cell) for cell in cells] if short else cells)
     return buffer.getvalue()
 
 
 def _nine_digits(cell: str) -> str:
-    """A number shorter, so that the page stays light.
+    """A number shorter, so that a heavy page becomes lighter.
 
     >>> _nine_digits("0.35198873936043646"), _nine_digits("160"), _nine_digits("'=1+1")
     ('0.351988739', '160', "'=1+1")
@@ -174,9 +178,9 @@ def _nine_digits(cell: str) -> str:
         return cell
 
 
-def csv_uri(findings: Sequence[Finding]) -> Markup:
+def csv_uri(findings: Sequence[Finding], *, short: bool = False) -> Markup:
     """The CSV as a link that works without JavaScript."""
-    return csv_link(to_csv(findings))
+    return csv_link(to_csv(findings, short=short))
 
 
 def csv_link(text: str) -> Markup:

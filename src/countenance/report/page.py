@@ -235,12 +235,12 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
 
 def _listed(source: Audited, most: int | None = None) -> dict[str, Any]:
     """The table of findings, worst first, and its file: all of them, or of very many the first ones."""
-    ordered = findings.in_order(source.audit.findings)
+    ordered, heavy = findings.in_order(source.audit.findings), most is not None
     most = most or (len(ordered) if len(ordered) <= findings.MOST else findings.FIRST)
     return {
         "findings": findings.table_rows(ordered[:most], source.names),
         "all_findings": len(ordered),
-        "csv": findings.csv_uri(ordered[:most]),
+        "csv": findings.csv_uri(ordered[:most], short=heavy),
     }
 
 
