@@ -367,7 +367,7 @@ def power() -> Iterator[Line]:
             )
         yield from mean_power(adjust, weight)
     for baseline, effect in ((0.95, "h=.2"), (0.9, "diff=.05"), (0.99, "diff=.03"), (0.5, "diff=.1")):
-        made = plan(baseline=baseline, effect=effect)
+        made = plan(rate=baseline, effect=effect)
         people = (made.n_per_group, made.n_per_group)
         rates = (baseline - made.difference if baseline >= 0.5 else baseline + made.difference, baseline)
         make = partial(sim.two_groups, people=people, p=rates, rows="1")
@@ -377,7 +377,7 @@ def power() -> Iterator[Line]:
             POWER,
             partial(finds, lambda rng: 0.0, lambda rng, _, make=make: make(rng), adjust="holm"),
         )
-    made = plan(baseline=0.9, effect="diff=.1", rows_per_unit=5, icc=0.3)
+    made = plan(rate=0.9, effect="diff=.1", rows_per_unit=5, icc=0.3)
     make = partial(sim.two_groups, people=(made.units_per_group,) * 2, p=(0.8, 0.9), rows="5")
     yield Line(
         "power",

@@ -11,10 +11,11 @@ import json
 import os
 import platform
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from countenance.data import Dataset, load_dataset
+from countenance.data import Dataset, Subject, load_dataset
 from countenance.metrics.boxes import iou_matrix
 from countenance.models import ModelSpec
 
@@ -35,32 +36,64 @@ def detection(portraits: Dataset, name: str, weights: str | None) -> dict[str, o
     return {"detector": name, **shares, "median_overlap": round(float(np.median(overlaps)), 3)}
 
 
+def corners(landmarks: np.ndarray) -> np.ndarray:
+    """dlib's five points from true ones: outer and inner corner of the left and of the right eye, base of the nose."""
+    right, left, nose, *mouth = landmarks
+    half = 0.25 * (left - right)
+    return np.array([left + half, left - half, right - half, right + half, nose + 0.25 * (np.mean(mouth, 0) - nose)])
+
+
+def aligned(model: Any, image: np.ndarray, person: Subject) -> np.ndarray:
+    """The embedding of a face whose five points are the true ones, where dlib would search them in the box."""
+    dlib = model.dlib
+    points = [dlib.point(round(x), round(y)) for x, y in corners(person.landmarks).tolist()]
+    shape = dlib.full_object_detection(dlib.rectangle(*(round(v) for v in person.face_box.tolist())), points)
+    return np.asarray(model.network.compute_face_descriptor(np.ascontiguousarray(image), shape), float)
+
+
 def separation(portraits: Dataset) -> dict[str, object]:
     """Area under the ROC curve of same against different identity, by distance of dlib embeddings.
 
-    Of all pairs, and of pairs in which both faces are frontal, without glasses, and without headwear.
+    dlib searches its five points in the true box, or takes the true ones (`aligned`). Of all pairs, and of pairs in
+    which both faces are frontal, without glasses, and without headwear; also against strangers alone who resemble the
+    person, in hair or in tone, gender and age.
     """
-    from sklearn.metrics import roc_auc_score
-
     model = ModelSpec("dlib").load()
     people = [(sample, person) for sample in portraits for person in sample.subjects]
-    vectors = np.stack([model.embed(sample.load(), person.face_box) for sample, person in people])
-    identity = np.array([person.identity for _, person in people])
-    first, second = np.triu_indices(len(people), 1)
-    same = identity[first] == identity[second]
+    pictures = [(sample.load(), person) for sample, person in people]
+    searched = np.stack([model.embed(image, person.face_box) for image, person in pictures])
+    placed = np.stack([aligned(model, image, person) for image, person in pictures])
+    persons = [person for _, person in people]
+    return {"embedding": "dlib", **areas(searched, persons), "aligned": areas(placed, persons)}
+
+
+def areas(vectors: np.ndarray, persons: list[Subject]) -> dict[str, object]:
+    """The areas of one kind of embedding."""
+    from sklearn.metrics import roc_auc_score
+
+    first, second = np.triu_indices(len(persons), 1)
     distance = np.linalg.norm(vectors[first] - vectors[second], axis=1)
 
-    def area(**fixed: str) -> dict[str, object]:
-        plain = np.array([all(person.attributes[name] == fixed[name] for name in fixed) for _, person in people])
-        pairs = plain[first] & plain[second]
+    def shared(*names: str) -> np.ndarray:
+        columns = [np.array([str(person.attributes[name]) for person in persons]) for name in names]
+        return np.all([column[first] == column[second] for column in columns], axis=0)
+
+    identity = np.array([person.identity for person in persons])
+    same = identity[first] == identity[second]
+
+    def area(among: np.ndarray | None = None, **fixed: str) -> dict[str, object]:
+        plain = np.array([all(person.attributes[name] == fixed[name] for name in fixed) for person in persons])
+        pairs = plain[first] & plain[second] & (True if among is None else same | among)
         auc = roc_auc_score(same[pairs], -distance[pairs])
         return {"auc": round(float(auc), 4), "portraits": int(plain.sum()), "same_pairs": int(same[pairs].sum())}
 
     return {
-        "embedding": "dlib",
         **area(),
+        "without glasses": area(glasses="none"),
         "frontal without glasses": area(pose="frontal", glasses="none"),
         "frontal without glasses and headwear": area(pose="frontal", glasses="none", headwear="none"),
+        "strangers of the same hair": area(shared("hair", "hair_colour")),
+        "strangers of the same tone, gender and age group": area(shared("skin_tone", "gender", "age_group")),
     }
 
 

@@ -19,7 +19,7 @@ import why
 import gating
 from countenance.auditing import audit
 from countenance.discovering import discover
-from countenance.metrics.curves.bands import bootstrap_band
+from countenance.metrics.curves.bands import ImageScores, band_of, resampled_rates
 from countenance.metrics.detection import RankedDetections, average_precisions
 from countenance.metrics.identification import open_set_curve
 from countenance.metrics.intervals import bootstrap_interval, by_cluster, clustered_mean, clustered_rate, macro_mean
@@ -243,16 +243,16 @@ def found_at_false_alarms(images: int, rng: Rng) -> Interval:
     shared = rng.normal(0, 0.5, images)
     scores = 1.5 + shared[faces] + np.sqrt(0.75) * rng.normal(size=len(faces))
     wrong = rng.normal(size=len(alarms))
-    band = bootstrap_band(
-        scores,
-        faces,
-        wrong,
-        alarms,
+    targets = np.array([images / 2])
+    rates = resampled_rates(
+        ImageScores(scores, faces),
+        ImageScores(wrong, alarms),
         images=images,
-        targets=np.array([images / 2]),
+        targets=targets,
         rounds=300,
         seed=int(rng.integers(1 << 31)),
     )
+    band = band_of(rates, targets)
     return float(band.low[0]), float(band.high[0])
 
 

@@ -89,6 +89,20 @@ def test_the_table_of_pairs_of_features(pair: str) -> None:
 
 def test_the_table_of_real_networks() -> None:
     page, found = text("docs/people.md"), FOUND["networks"]
-    assert f"AUC {found['identity']['auc']:.3f}".replace("0.", ".") in page
+    identity = found["identity"]
+    for row, area in (
+        ("dlib embedding, same against different", identity),
+        ("the same, aligned", identity["aligned"]),
+        ("aligned, both without glasses", identity["aligned"]["without glasses"]),
+        ("aligned, both frontal", identity["aligned"]["frontal without glasses"]),
+        ("aligned, also without headwear", identity["aligned"]["frontal without glasses and headwear"]),
+        ("aligned, against strangers with the same hair", identity["aligned"]["strangers of the same hair"]),
+        (
+            "aligned, against strangers of the same tone",
+            identity["aligned"]["strangers of the same tone, gender and age group"],
+        ),
+    ):
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| {row}")]
+        assert line.endswith(f"| AUC {area['auc']:.3f} |".replace("0.", ".")), line
     seen = [found["mtcnn"][kind] for kind in ("unmasked frontal", "unmasked turned", "masked")]
     assert " / ".join(f"{one['found']:.1%} of {one['n']}".replace("%", " %") for one in seen) in page

@@ -69,7 +69,7 @@ SURFACES = {
         "countenance.metrics.pairs.distributions.dyadic_mean",
         "countenance.metrics.pairs.groups.fnmr_by_group",
         "countenance.metrics.intervals.bootstrap_interval",
-        "countenance.metrics.curves.bands.bootstrap_band",
+        "countenance.metrics.curves.bands.band_of",
         "countenance.metrics.identification.open_set_curve",
         "countenance.metrics.verification_bands.roc_bands",
         "countenance.metrics.detection.average_precisions",

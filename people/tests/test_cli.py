@@ -36,6 +36,37 @@ def test_a_folder_with_something_else_is_refused(
     assert run("pack", str(tmp_path), "--to", str(tmp_path / "a.tar"), monkeypatch=monkeypatch) == 2
 
 
+def test_a_folder_of_another_seed_or_of_other_settings_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pictures of another seed have the same names, and would be taken for this one's."""
+    monkeypatch.setattr(cli, "render_specs", lambda specs, *_, **__: ["portraits/id000_0"])
+    for arguments in (["--seed", "1"], ["--seed", "1"]):
+        assert run("render", "--out", str(tmp_path), *arguments, monkeypatch=monkeypatch) == 2
+        assert "1 are missing: portraits/id000_0; run it again" in capsys.readouterr().err
+    for arguments in (["--seed", "2"], ["--samples", "9"], ["--depth-maps"]):
+        assert run("render", "--out", str(tmp_path), *arguments, monkeypatch=monkeypatch) == 2
+        assert "was begun with seed 1, samples 6, depth maps False" in capsys.readouterr().err
+    assert run("build", "--set", "full", "--seed", "1", "--out", str(tmp_path), monkeypatch=monkeypatch) == 2
+    assert "was begun with" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "set" / ".truth").mkdir(parents=True)
+    for arguments in (
+        ["render", "--out", str(tmp_path / "file" / "inside")],
+        ["pack", str(tmp_path / "set"), "--to", str(tmp_path)],
+        ["pack", str(tmp_path / "set"), "--to", str(tmp_path / "set" / "a.tar")],
+        ["pack", str(tmp_path / "set"), "--to", str(tmp_path / "file" / "a.tar")],
+    ):
+        assert run(*arguments, monkeypatch=monkeypatch) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: ") and error.count("\n") == 1, error
+
+
 def test_nothing_to_render_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("render", "--n", "0", "--out", str(tmp_path), monkeypatch=monkeypatch) == 2
 

@@ -51,4 +51,4 @@ def test_a_few_hairs_across_an_eye_do_not_hide_it() -> None:
 
 
 def test_a_point_of_both_tables_may_lie_equally_deep() -> None:
-    assert len(COCO) == 17 and (DEPTH == DEPTH_33[list(COCO)]).all()
+    assert len(COCO) == 17 and (DEPTH_33[list(COCO)] == DEPTH).all()

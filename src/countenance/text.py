@@ -90,7 +90,7 @@ def printable(text: str) -> str:
 
 
 def _harmless(sign: str) -> bool:
-    """Whether a sign moves nothing on a screen; letters that this version of Unicode does not know yet move nothing."""
+    """Whether a character is harmless on a terminal; letters that this version of Unicode does not know are."""
     return sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) in ("Zs", "Cn", "Co")
 
 
@@ -115,7 +115,7 @@ def bounded(text: str, longest: int = 2000) -> str:
 
 
 def words_of(error: BaseException) -> str:
-    """What an exception says. One of a foreign class may fail at this, in any way: then its kind.
+    """What an exception says. An exception of a foreign class may fail here in any way; then only its kind is given.
 
     >>> words_of(ValueError("bad magic"))
     'bad magic'

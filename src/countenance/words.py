@@ -22,6 +22,7 @@ MISSING = frozenset(
         "#wert!",
         "-",
         "--",
+        ".",
         "–",
         "—",
         "?",
@@ -34,7 +35,17 @@ MISSING = frozenset(
 )
 """Cells that say that something is not known. `none` is not among them: glasses may be none."""
 NOT_KNOWN = frozenset(
-    {"unknown", "not known", "not stated", "unspecified", "undisclosed", "prefer not to say", "unbekannt", "inconnu"}
+    {
+        "unknown",
+        "not known",
+        "not stated",
+        "unspecified",
+        "undisclosed",
+        "prefer not to say",
+        "unbekannt",
+        "inconnu",
+        "none",
+    }
 )
 """Words that say so as well; in a column of words they are a group, in a column of numbers they are no number."""
 YES = frozenset({"yes", "y", "true", "t", "ja", "j", "wahr", "oui", "vrai", "si", "sí", "verdadero"})

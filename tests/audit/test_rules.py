@@ -435,7 +435,7 @@ def test_the_headline_leads_with_the_group_that_stands_out() -> None:
     assert headline(found).startswith("g = a does better than everyone else")
     where = rates(a=(500, 1000), b=(900, 1000)) | {"light": ["dim", "bright"] * 1000}
     poor = headline(ct.audit(where, ["g"], ["correct"], where="light=dim"))
-    assert poor.startswith("Everybody is served badly: correct fails in 30 % of 1,000 rows. Where light = dim: g = a")
+    assert poor.startswith("Everybody is served badly: 30 % of 1,000 rows fail by correct. Where light = dim: g = a")
     assert headline(ct.audit(where, ["g"], ["correct"], poor=0.5)).startswith("g = a does worse")
 
 

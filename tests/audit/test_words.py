@@ -113,10 +113,10 @@ def test_where_the_whole_fails_often_that_comes_first() -> None:
     )
     told = found(finding(), better={"ok": "higher"}).model_copy(update={"overall": [whole]})
     assert headline(told).startswith(
-        "Everybody is served badly: ok fails in 30 % of 400 pictures of 100 people. g = a does worse"
+        "Everybody is served badly: 30 % of 400 pictures of 100 people fail by ok. g = a does worse"
     )
     lower = found(finding(), better={"ok": "lower"}).model_copy(update={"overall": [whole]})
-    assert headline(lower).startswith("Everybody is served badly: ok fails in 70 %")
+    assert headline(lower).startswith("Everybody is served badly: 70 %")
     for fine in ({"poor": 0.31, "better": {"ok": "higher"}}, {"better": {"ok": None}}):
         quiet = found(finding(), **fine).model_copy(update={"overall": [whole]})
         assert headline(quiet).startswith("g = a")

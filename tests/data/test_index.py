@@ -318,3 +318,15 @@ def test_a_partition_is_named_by_text_that_stays_in_the_folder(
     place.write_text(json.dumps(index))
     with pytest.raises(InputError, match=message):
         read_manifest(tmp_path / "set")
+
+
+def test_a_tar_of_a_folder_is_one_wherever_its_table_stands(tmp_path: Path) -> None:
+    """`tar cf faces.tar faces` puts files in the order of the disk: the table may come after hundreds of pictures."""
+    folder = write_small_dataset(tmp_path / "discs", n=60)
+    with tarfile.open(tmp_path / "discs.tar", "w") as tar:
+        for path in sorted(folder.rglob("*"), key=lambda path: (path.suffix != ".png", path.name)):
+            if path.is_file():
+                tar.add(path, f"discs/{path.relative_to(folder)}")
+    assert open_source(tmp_path / "discs.tar").kind not in ("WebDataset",)
+    assert command(["data", "index", str(tmp_path / "discs.tar"), "--out", str(tmp_path / "manifest"), "--quiet"]) == 0
+    assert len(load_dataset(tmp_path / "manifest")) == 60

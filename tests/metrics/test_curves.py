@@ -142,16 +142,16 @@ def test_a_band_covers_the_truth_about_as_often_as_it_says():
     for trial in range(60):
         hits = np.where(random.random(80) < 0.6, 0.9, curves.MISSED)
         alarms = np.full(20, 0.5)
-        band = curves.bootstrap_band(
-            hits,
-            np.arange(80),
-            alarms,
-            random.integers(0, 80, 20),
+        targets = np.array([20.0])
+        rates = curves.resampled_rates(
+            curves.ImageScores(hits, np.arange(80)),
+            curves.ImageScores(alarms, random.integers(0, 80, 20)),
             images=80,
-            targets=np.array([20.0]),
+            targets=targets,
             rounds=200,
             seed=trial,
         )
+        band = curves.band_of(rates, targets)
         covered += band.low[0] <= 0.6 <= band.high[0]
     assert 50 <= covered <= 60
 

@@ -1,13 +1,12 @@
 """Who found whom, and the curves of it, by plain loops over every pair of boxes."""
 
-import inspect
 import math
 
 import numpy as np
 import pytest
 
 from countenance.metrics import curves
-from countenance.metrics.curves import bands, outcomes, rates
+from countenance.metrics.curves import outcomes, rates
 from countenance.metrics.curves import pairs as overlaps
 
 MISSED = -math.inf
@@ -331,24 +330,12 @@ def test_bands_of_images_drawn_again(seed, alarms, strict):
         unit_image[:] = 3  # now and then nobody is drawn
     negatives, negative_image = random.integers(0, 6, alarms) / 5, random.integers(0, 7, alarms)
     targets = np.array([0.0, 1, 2.5, 5, 40])
-    drawn = curves.resampled_rates(
-        units, unit_image, negatives, negative_image, images=7, targets=targets, rounds=30, seed=seed, strict=strict
-    )
+    hits, wrong = curves.ImageScores(units, unit_image), curves.ImageScores(negatives, negative_image)
+    drawn = curves.resampled_rates(hits, wrong, images=7, targets=targets, rounds=30, seed=seed, strict=strict)
     expected = rates_by_hand(units, unit_image, negatives, negative_image, 7, targets, 30, seed, strict)
     np.testing.assert_allclose(drawn, expected)
     assert seed != 2 or np.isnan(expected).any()
-    band = curves.bootstrap_band(
-        units,
-        unit_image,
-        negatives,
-        negative_image,
-        images=7,
-        targets=targets,
-        rounds=30,
-        seed=seed,
-        strict=strict,
-        level=0.8,
-    )
+    band = curves.band_of(drawn, targets, level=0.8)
     whole = expected[~np.isnan(expected).any(axis=1)]
     np.testing.assert_allclose([band.low, band.high], np.quantile(whole, [0.1, 0.9], axis=0))
     assert band.x is targets
@@ -356,14 +343,6 @@ def test_bands_of_images_drawn_again(seed, alarms, strict):
 
 def test_a_band_of_nobody_is_none():
     empty = np.zeros(0)
-    band = curves.bootstrap_band(empty, empty.astype(int), empty, empty.astype(int), images=3, targets=np.ones(2))
+    nobody = curves.ImageScores(empty, empty.astype(int))
+    band = curves.band_of(curves.resampled_rates(nobody, nobody, images=3, targets=np.ones(2)), np.ones(2))
     assert np.isnan(band.low).all() and np.isnan(band.high).all() and len(band.low) == 2
-
-
-def test_the_usual_settings_of_bands():
-    for function in (bands.bootstrap_band, bands.resampled_rates):
-        usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
-        assert (usual["rounds"], usual["seed"], usual["strict"]) == (500, 0, False)
-    assert inspect.signature(bands.bootstrap_band).parameters["level"].default == 0.95
-    assert inspect.signature(curves.froc_curve).parameters["numbers"].default is False
-    assert inspect.signature(curves.dir_curve).parameters["numbers"].default is False

@@ -1,6 +1,5 @@
 """Verification with every pair written out: the same draws of people, the same thresholds, plain loops."""
 
-import inspect
 import math
 
 import numpy as np
@@ -145,17 +144,6 @@ def test_without_both_kinds_of_pairs_there_is_no_rate(identity):
     assert found.images == len(identity) and found.identities == len(set(identity.tolist()))
     assert found.different_pairs == (10 if found.identities == 5 else 0)
     assert found.same_pairs == (10 if found.identities == 1 else 0)
-
-
-def test_the_usual_settings():
-    vectors, identity = faces([3] * 12, 0, spread=1.5)
-    usual = validation_rate(vectors, identity)
-    said = validation_rate(vectors, identity, far=0.001, folds=10, replicates=2000, seed=0)
-    assert usual[:11] == said[:11] and usual.low < usual.high
-    settings = {name: p.default for name, p in inspect.signature(validation_rate).parameters.items()}
-    assert settings["replicates"] == 2000 and settings["folds"] == 10 and settings["far"] == 0.001
-    settings = {name: p.default for name, p in inspect.signature(roc_bands).parameters.items()}
-    assert settings["replicates"] == 500 and settings["points"] == 60 and settings["seed"] == 0
 
 
 @pytest.mark.parametrize(("pairs", "fine"), [(2999, False), (3000, True)])

@@ -122,9 +122,9 @@ def test_classes_scores_and_gaps() -> None:
 @pytest.mark.parametrize(
     ("truth", "pred", "problem"),
     [
-        (["hired", "not"], ["hired", "hired"], "say which of them is the positive class: --positive hired"),
+        (["hired", "not"], ["hired", "hired"], 'say which of them is the positive class: positive="hired"'),
         ([1.5, 2.5], [1.0, "many"], "cell is not a number|positive class"),
-        ([1, 0], None, "name the column of predictions: --pred"),
+        ([1, 0], None, "name the column of predictions: pred="),
     ],
 )
 def test_what_is_ambiguous_is_asked_for(truth: list[object], pred: list[object] | None, problem: str) -> None:
@@ -151,6 +151,24 @@ def test_classes_that_differ_in_capitals_are_the_same_class() -> None:
 def test_a_stray_word_among_predictions_is_named_with_its_row() -> None:
     with pytest.raises(InputError, match=r"1 cell is none of the words of the others, Yes, No \(row 3: 'maybe'\)"):
         prediction_columns([1, 0, 1], ["Yes", "No", "maybe"])
+    with pytest.raises(
+        InputError, match=r"truth: 1 cell is none of .*\(row 3: 'Total'\); correct them or leave them empty"
+    ):
+        prediction_columns(["1", "0", "Total"], ["1", "0", ""])
+    assert prediction_columns(["1", "0", "2"], ["1", "0", "1"]).metrics == ["accuracy"]  # a class never predicted
+
+
+def test_scores_that_no_probability_is_are_not_cut_at_a_half() -> None:
+    for score in ([31.0, 85.5, 2.0], [-2.5, 3.1, 0.2]):
+        with pytest.raises(
+            InputError, match=r"score holds numbers from .*, which are no probabilities, so 0\.5 does not"
+        ):
+            prediction_columns([1, 0, 1], None, score)
+        with pytest.raises(InputError, match=r"pred holds numbers from .*; name a column of decisions with --pred"):
+            prediction_columns([1, 0, 1], score)
+    assert "true_positive_rate" in prediction_columns([1, 0, 1], [1, 0, 0], [31.0, 85.5, 2.0]).metrics
+    with pytest.raises(InputError, match="truth: no row has a value"):
+        prediction_columns(["", None], [1, 0])
 
 
 def test_the_command_reads_a_table_as_a_spreadsheet_saved_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from countenance.errors import InputError
-from countenance.report.gallery import choose, mode_for, worst_rows
+from countenance.report.gallery import about_row, choose, mode_for, worst_rows
 from countenance.tasks import Metric
 
 
@@ -72,3 +72,9 @@ def test_every_group_has_its_turn_and_nobody_is_shown_too_often() -> None:
 def test_a_mode_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InputError, match="expected one of"):
         mode_for("yes", real_people=False)
+
+
+def test_a_caption_begins_with_the_person_and_stays_short() -> None:
+    row = {"attr.light": "sun", "attr.gender": "female", "attr.skin_tone": "monk_10", "attr.pose": "turned"}
+    about = about_row(row, ["light", "pose", "gender", "skin_tone"])
+    assert [value for _, value in about][:2] == ["Monk 10 (darkest)", "female"] and len(about) == 4

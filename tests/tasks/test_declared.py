@@ -1,22 +1,14 @@
 """What tasks declare: metrics, options with their usual values and limits, and what a result is by default."""
 
-import inspect
-
 import numpy as np
 import pytest
 
 import countenance as ct
 from countenance.data.vocabulary import FACE_LABELS
 from countenance.tasks import (
-    attribute_results,
-    attributes,
-    identification_results,
     load_task,
-    precision,
     task_names,
-    verification_results,
 )
-from countenance.tasks.attribute_results import Answered
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, results_from_json, results_to_json
 
 METRICS = {
@@ -207,11 +199,3 @@ def test_a_result_by_default():
 
 def test_names_of_face_parts():
     assert len(FACE_LABELS) == 19 and FACE_LABELS[0] == "background"
-
-
-def test_settings_of_functions_by_default():
-    usual = {name: one.default for name, one in inspect.signature(precision.numbers_of).parameters.items()}
-    assert (usual["name"], usual["seed"]) == ("average_precision@0.5", 0)
-    assert precision.REPLICATES == 200 and Answered.__dataclass_fields__["seed"].default == 0
-    assert (attribute_results.MOST_WORDS, attributes.MOST_LISTED, attributes.MOST_NOTES) == (12, 12, 8)
-    assert (verification_results.FEW_PEOPLE, verification_results.BINS, identification_results.POINTS) == (20, 60, 41)

@@ -65,6 +65,15 @@ def test_every_page_is_without_barrier(
     context.close()
 
 
+def test_the_first_screen_of_a_run_needs_no_scrolling(chromium: Any, viewer: Viewer, first: str) -> None:
+    with opened(chromium, viewer, f"/runs/{first}", width=1440) as page:
+        page.wait_for_selector("body[data-tested]", timeout=120_000)
+        ends = "all => all.map(e => e.getBoundingClientRect().bottom)"
+        for what in (".first .sentence", ".first .short-forest", ".first .first-foot > p:first-child"):
+            (end,) = page.locator(what).evaluate_all(ends)
+            assert end <= 900, what
+
+
 def test_from_the_list_to_the_pictures_of_the_worst_group(chromium: Any, viewer: Viewer) -> None:
     with opened(chromium, viewer, "/") as page:
         assert "token" not in page.url

@@ -1,6 +1,7 @@
 """Every kind of prediction is drawn: boxes, keypoints, masks, label maps, parts, labels, pictures, embeddings."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from tests.view.conftest import Viewer, start
 
+from countenance.report import write_report
 from countenance.run import audit_run, evaluate, store_audit
 
 
@@ -90,3 +92,23 @@ def test_a_run_that_keeps_no_predictions_shows_pictures_without_them(kinds: View
             assert here.ask(f"/runs/{run}{page}").status == 200, (task, page)
         assert here.ask(f"/runs/{run}/thumbnails/0").headers["content-type"] == "image/jpeg"
     here.close()
+
+
+def test_a_run_on_twins_begins_with_the_ladder_as_its_report_does(tmp_path: Path) -> None:
+    def bright(image: np.ndarray) -> Any:
+        height, width = image.shape[:2]
+        middle = [[0.33 * width, 0.22 * height, 0.67 * width, 0.66 * height, 0.9]]
+        light = image[height // 3 : height // 2, width * 2 // 5 : width * 3 // 5].mean() > 40
+        return np.array(middle if light else np.zeros((0, 5)))
+
+    run = evaluate(model(bright), "face_localization", "people:twins/skin_tone", out=tmp_path / "twins")
+    store_audit(run, audit_run(run, min_n=2, adjust="holm"))
+    viewer = start([tmp_path])
+    try:
+        page = viewer.ask(f"/runs/{viewer.id_of('twins')}/tests").text
+        sentence = re.search(r'class="sentence">(.*?)</', page)
+        assert sentence is not None and "skin tone alone decide" in sentence[1]
+        assert 'class="ladder"' in page
+        assert sentence[1] in write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
+    finally:
+        viewer.close()

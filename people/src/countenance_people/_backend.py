@@ -38,6 +38,8 @@ def load_mitsuba(variant: str | None = None, threads: int | None = None) -> tupl
         name = variant or os.environ.get("COUNTENANCE_VARIANT", DEFAULT_VARIANT)
         if name == "llvm_ad_rgb" and not drjit.has_backend(drjit.JitBackend.LLVM):
             name = "scalar_rgb"
+        if name == "cuda_ad_rgb" and not drjit.has_backend(drjit.JitBackend.CUDA):
+            raise RendererMissing("cuda_ad_rgb needs an NVIDIA GPU, and none is found; leave --variant out")
         mitsuba.set_variant(name)
         if threads and name.startswith("llvm"):
             drjit.set_thread_count(threads)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from countenance_people._backend import RendererMissing
-from countenance_people.engine import Settings, render_specs, timings
+from countenance_people.engine import Settings, begin, render_specs, timings
 from countenance_people.plan import SEED, core_set, full_set, shard, small_set
 from countenance_people.spec import PictureSpec
 
@@ -29,10 +29,14 @@ class WrongInput(ValueError):
     """What was asked for cannot be done; the message says why and what to do."""
 
 
-def _check_folder(out: Path) -> None:
+def _check_folder(out: Path, settings: Settings, seed: int) -> None:
+    """Make the folder, or see that it was begun with the same seed and settings; remember them."""
     ours = (out / ".truth").is_dir() or (out / "samples.parquet").exists()
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not ours)):
         raise WrongInput(f"{out}: holds something else; name a folder that is new or empty")
+    begun = begin(out, settings, seed)
+    if begun is not None:
+        raise WrongInput(f"{out}: was begun with {begun}; ask for the same, or name a folder that is new or empty")
 
 
 def _reporter() -> Callable[[int, int], None]:
@@ -53,7 +57,8 @@ def _finish(specs: Iterable[PictureSpec], out: Path, failed: list[str], settings
     from countenance_people.tables import collect, seal
 
     if failed:
-        raise WrongInput(f"{len(failed)} pictures are not rendered ({', '.join(failed[:3])}, ...); run it again")
+        named = ", ".join((*failed[:3], *(["..."] if failed[3:] else [])))
+        raise WrongInput(f"not all pictures are rendered, {len(failed)} are missing: {named}; run it again")
     collect(out, specs)
     seal(out, settings, seed)
 
@@ -70,10 +75,10 @@ def render(
     depth_maps: Depth = False,
 ) -> None:
     """Render a small set of new people, in the format of the shipped ones."""
-    _check_folder(out)
     specs, settings = small_set(seed, n, scenes), Settings(samples, depth_maps=depth_maps, variant=variant)
     if not specs:
         raise WrongInput("nothing to render: --n and --scenes are both 0")
+    _check_folder(out, settings, seed)
     failed = render_specs(specs, out, settings, workers=workers, progress=_reporter())
     _finish(specs, out, failed, settings, seed)
     print(f"{len(specs)} pictures in {out}; look at them: countenance data show {out} --out {out}/sheet.html")
@@ -91,12 +96,13 @@ def build(
     share: Annotated[str | None, typer.Option(help="Only share i of n, as i/n, without tables.")] = None,
 ) -> None:
     """Render the core set, or the full set with depth maps: resumable, the same with any number of processes."""
-    _check_folder(out)
-    specs = core_set(seed) if which == "core" else list(full_set(seed))
     settings = Settings(samples, depth_maps=which == "full", variant=variant)
+    part = None if share is None else _share(share)
+    _check_folder(out, settings, seed)
+    specs = core_set(seed) if which == "core" else list(full_set(seed))
     until = None if minutes is None else time.time() + 60 * minutes
-    if share is not None:
-        specs = list(shard(specs, *_share(share)))
+    if part is not None:
+        specs = list(shard(specs, *part))
     failed = render_specs(specs, out, settings, workers=workers, until=until, progress=_reporter())
     if share is None:
         _finish(specs, out, failed, settings, seed)
@@ -129,6 +135,8 @@ def pack(
 
     if not (folder / ".truth").is_dir():
         raise WrongInput(f"{folder}: holds no rendered pictures (no .truth in it)")
+    if to.is_dir() or folder.resolve() in to.resolve().parents:
+        raise WrongInput(f"--to {to}: expected a file outside the folder that is packed, such as full.tar")
     print(*write_archive(folder, to, None if piece is None else piece * 2**20), sep="\n")
 
 
@@ -146,6 +154,6 @@ def main() -> None:
     """Run the command; wrong input is one line and exit code 2."""
     try:
         app()
-    except (WrongInput, RendererMissing) as error:
+    except (WrongInput, RendererMissing, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

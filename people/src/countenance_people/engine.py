@@ -46,6 +46,20 @@ class Settings:
     threads: int = 1
 
 
+def begin(out: Path, settings: Settings, seed: int) -> str | None:
+    """Remember in a folder what decides its pictures; if others stand there already, return them in words.
+
+    Pictures of another seed have the same names: without this a folder would hold both, and its tables would say one.
+    """
+    place = out / ".truth" / "settings.json"
+    chosen = {"seed": seed, "samples": settings.samples, "depth maps": settings.depth_maps}
+    if place.exists():
+        before = json.loads(place.read_text())
+        return None if before == chosen else ", ".join(f"{name} {value}" for name, value in before.items())
+    _write(place, json.dumps(chosen).encode())
+    return None
+
+
 def truth_path(out: Path, spec: PictureSpec) -> Path:
     """Where the truth of a picture waits for its table."""
     return out / ".truth" / f"{spec.sample}.json"

@@ -165,20 +165,20 @@ def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choi
         return Choice(bare(column), column, asked_as=text)
     name, cuts = match["column"].strip(), match["cuts"].strip()
     column = source.resolve(name, "attr.", "attribute")
-    asked = "" if _is_column(name, source) else name
-    name = bare(column) if asked else name
+    other_name = "" if _is_column(name, source) else name
+    name = bare(column) if other_name else name
     if parts := _QUANTILES.match(cuts):
         count = int(parts[1])
         if not 2 <= count <= most_quantiles:
             raise InputError(f"{option}: {text!r}, expected quantiles2 to quantiles{most_quantiles}")
-        return Choice(name, column, quantiles=count, asked_as=asked)
+        return Choice(name, column, quantiles=count, asked_as=other_name)
     points = [_number(part) for part in cuts.split(",")]
     if any(point is None for point in points):
         raise InputError(f"{option}: {text!r}, expected cut points such as {name}:18,40,65, or {name}:quantiles4")
     ordered = tuple(float(point) for point in points if point is not None)
     if list(ordered) != sorted(set(ordered)):
         raise InputError(f"{option}: {text!r}, the cut points must rise")
-    return Choice(name, column, cuts=ordered, asked_as=asked)
+    return Choice(name, column, cuts=ordered, asked_as=other_name)
 
 
 def _told_apart(choices: list[Choice]) -> list[Choice]:

@@ -107,7 +107,7 @@ def _poor(audit: Audit) -> str:
     if worst is None:
         return ""
     share = failure_share(worst, audit.settings.get("better") or {})
-    return f"Everybody is served badly: {worst.metric} fails in {100 * share:.0f} % of {worst.counted}. "
+    return f"Everybody is served badly: {100 * share:.0f} % of {worst.counted} fail by {worst.metric}. "
 
 
 def which_interval(audit: Audit) -> str:

@@ -76,6 +76,7 @@ def prediction_columns(
             raise InputError("truth and pred, or score, must name columns of the table")
         return _scoring(values)
     if pred is None and values is not None:
+        _check_probabilities(values, threshold, "score")
         pred = [None if math.isnan(value) else float(value >= threshold) for value in values.tolist()]
     if pred is None:
         raise InputError("the truth alone is not enough; name the column of predictions: pred=")
@@ -154,6 +155,8 @@ def _binary(texts: Sequence[str], name: str, positive: str | None) -> Array | No
         return np.array([np.nan if not text else number_of(text) for text in texts])
     if len(known) > 2:
         return None
+    if not known:
+        raise InputError(f"{name}: no row has a value")
     listed = " or ".join(known)
     raise InputError(
         f'{name} holds {listed}: say which of them is the positive class: positive="{next(iter(known), "")}"'
@@ -173,6 +176,8 @@ def _classification(
     true = _binary(true_words, "truth", positive)
     result = PredictionColumns({}, score=score)
     if true is None:
+        if _are_rates(pred_words) and any(map(_is_rate, classes)) and not all(map(_is_coded, classes)):
+            raise InputError(_strange(true_words, [word for word in classes if _is_rate(word)], "truth"))
         _add_accuracy(result, true_words, pred_words)
         result.notes.append(
             f"the truth has {len(classes)} classes: accuracy alone; --positive CLASS gives the rates of one of them"
@@ -181,6 +186,7 @@ def _classification(
     real = [text for text in pred_words if text]
     if positive is None and all(map(is_number, real)) and not {number_of(text) for text in real} <= {0.0, 1.0}:
         values = _numbers(pred, "pred")
+        _check_probabilities(values, threshold, "pred")
         result.score = values if score is None else score
         result.notes.append(f"the predictions are scores: {threshold:g} and above is positive")
         predicted = np.where(np.isnan(values), np.nan, (values >= threshold).astype(float))
@@ -206,18 +212,43 @@ def _in_words_of(texts: Sequence[str], classes: Collection[str]) -> list[str]:
     return [text if text in classes else spelled.get(" ".join(text.casefold().split()), text) for text in texts]
 
 
-def _strange(texts: Sequence[str], classes: Collection[str]) -> str:
-    """What is wrong with predictions of more than two classes where the truth has two."""
+def _is_rate(text: str) -> bool:
+    return bool(yes_or_no([text])) or (is_number(text) and number_of(text) in (0.0, 1.0))
+
+
+def _is_coded(text: str) -> bool:
+    return _is_rate(text) or is_number(text)
+
+
+def _are_rates(texts: Sequence[str]) -> bool:
+    """Whether all that is known are yes and no, or 0 and 1."""
+    known = {text for text in texts if text}
+    return bool(known) and all(map(_is_rate, known))
+
+
+def _check_probabilities(values: Array, threshold: float, name: str) -> None:
+    """Refuse scores that a threshold of probabilities cannot divide: 0 to 100 without a sign, logits, distances."""
+    known = values[~np.isnan(values)]
+    if len(known) and (known.min() < 0 or known.max() > 1):
+        raise InputError(
+            f"{name} holds numbers from {known.min():g} to {known.max():g}, which are no probabilities, so "
+            f"{threshold:g} does not say which are positive; name a column of decisions (pred=), or write scores "
+            "from 0 to 1 (85 % is .85)"
+        )
+
+
+def _strange(texts: Sequence[str], classes: Collection[str], name: str = "pred") -> str:
+    """What is wrong with a column of more than two classes where the other has two."""
     usual = {text: None for text in dict.fromkeys(texts) if text and (text in classes or yes_or_no([text]))}
     other = [(i, text) for i, text in enumerate(texts) if text and text not in usual]
     if not usual:
-        return 'pred has more than two classes, and the truth has two; say positive="CLASS"'
+        return f'{name} has more than two classes, and the truth has two; say positive="CLASS"'
     row, text = other[0]
     cells = "1 cell is" if len(other) == 1 else f"{len(other):,} cells are"
     words = ", ".join(usual)
     return (
-        f"pred: {cells} none of the words of the others, {words} (row {row + 1}: {text!r:.60}); correct them or leave "
-        "them empty"
+        f"{name}: {cells} none of the words of the others, {words} (row {row + 1}: {text!r:.60}); correct them or "
+        "leave them empty"
     )
 
 

@@ -50,7 +50,7 @@ class Twins:
     paired: frozenset[str]
     """Attributes whose values are compared in pairs, and so not with other people."""
     apart: Array | None
-    """Rows that are compared by groups: all but the changed ones; None: every row is a twin, and all are."""
+    """Rows that are compared by groups: all but the changed ones; None: all rows, as every one is a twin."""
     things: list[str] | None
     """The changes to look at; None: all."""
     bases: Array

@@ -89,7 +89,7 @@ def run(
         dataset,
         out,
         model_settings,
-        data_settings.changed(source=data),
+        data_settings.changed(source=getattr(dataset, "source", data)),
         run_settings.changed(
             options=options, by=names_of(by), allow_licence=[allowed for allowed in licences if allowed]
         ),
@@ -130,7 +130,7 @@ def _checked_dataset(task: str, data: str, question: RunQuestion, data_settings:
     from countenance.run.auditing import check_names
     from countenance.tasks import load_task
 
-    dataset = load_dataset(data, **data_settings.reading())
+    dataset = load_dataset(data, task=task, **data_settings.reading())
     known = [*dataset.attribute_names(), *CONDITIONS]
     settings = question.settings
     check_names(data, question.by, known, settings.get("where"))

@@ -20,8 +20,8 @@ Data = Annotated[Path, DATA]
 MethodName = Annotated[
     str,
     typer.Option(
-        help="erm, divdis, dbat, topk, topk-exp, spatial, spatial-deep, spatial-topk, or path.py:Class (module:attr) "
-        "with fit(labelled, labels, unlabelled)."
+        help="erm, divdis, dbat, topk, topk-exp, spatial, spatial-deep, spatial-landmarks, spatial-topk, or "
+        "path.py:Class (module:attr) with fit(labelled, labels, unlabelled)."
     ),
 ]
 MIX_RATE = typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")

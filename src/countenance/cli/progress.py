@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from countenance.cli.lines import note
 from countenance.text import printable
 
+SHORTEST = 0.01
+"""Seconds below which no rate is printed."""
+
 
 @contextmanager
 def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
@@ -49,8 +52,10 @@ def _plain_lines(what: str, total: int) -> Callable[..., None]:
         now = time.monotonic()
         if done == total or now - last >= 10:
             last = now
-            rate = done / max(now - start, 1e-9)
-            left = (total - done) / rate if rate else 0
-            note(f"{what}: {done}/{total}, {rate:.1f}/s, {left:.0f} s left")
+            seconds = now - start
+            if seconds < SHORTEST:  # nothing was left to do: a rate would be millions in a second
+                note(f"{what}: {done}/{total}")
+                return
+            note(f"{what}: {done}/{total}, {done / seconds:.1f}/s, {(total - done) * seconds / done:.0f} s left")
 
     return step

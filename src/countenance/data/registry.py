@@ -41,6 +41,7 @@ def load_dataset(
     truth_boxes: Form | None = None,
     truth_units: Units | None = None,
     root: str | Path | None = None,
+    task: str | None = None,
 ) -> Dataset:
     """The `Dataset` that `source` names: `people`, `people:portraits`, a folder, a COCO file, a tar, or a manifest.
 
@@ -52,6 +53,7 @@ def load_dataset(
     what boxes are, for a table and for a dataset whose name has these options (`bafmd:FOLDER?form=xywh&units=px`).
     `root` is a folder or tar that the renderer of the people wrote, read instead of the shipped people:
     `load_dataset("people:natural", root="full.tar")`. `part` is the part of a dataset, as after the colon of its name.
+    `task` is what it is read for: a reader that has a parameter of this name (`fhibe`) opens what that task needs.
     What cannot be read is an `InputError` (a `DataError` names the file and the place).
 
     >>> load_dataset("peple")
@@ -69,7 +71,7 @@ def load_dataset(
     if not reading.labels:
         refuse_boxes(reading, source)
         _refuse_columns(reading, source)
-    dataset = _without_labels(source, part, reading, root)
+    dataset = _without_labels(source, part, reading, root, task)
     return reading.attached(dataset, reading.labels)
 
 
@@ -107,7 +109,7 @@ def _is_folder(source: str | Path) -> bool:
 
 
 def _without_labels(
-    source: str | Path | Dataset, part: str | None, reading: FolderReading, root: str | Path | None
+    source: str | Path | Dataset, part: str | None, reading: FolderReading, root: str | Path | None, task: str | None
 ) -> Dataset:
     """A dataset that is not a folder."""
     categories = reading.categories
@@ -121,7 +123,7 @@ def _without_labels(
     if name == "coco":
         return _coco(part or place, categories)
     if is_reader_name(source):
-        return no_categories(_by_name(name, part or place or None), categories, name)
+        return no_categories(_by_name(name, part or place or None, task), categories, name)
     if is_code(str(source)) and not exists(Path(source)):
         return no_categories(_from_code(str(source)), categories, str(source))
     if is_url(source):
@@ -173,11 +175,12 @@ def is_shipped(source: str) -> bool:
     return name == "people" and (not part or part in VOCABULARIES["part"])
 
 
-def _by_name(name: str, part: str | None) -> Dataset:
+def _by_name(name: str, part: str | None, task: str | None) -> Dataset:
     if name in OWN:
         return _own(name, part)
     point = plugins("dataset")[name]
-    loaded = point.load()(part)
+    read = point.load()
+    loaded = read(part, task=task) if "task" in inspect.signature(read).parameters else read(part)
     if not isinstance(loaded, Dataset):
         raise DataError(f"dataset {name!r}: its plugin {point.value} returned {type(loaded).__name__}, not a Dataset")
     return loaded

@@ -49,7 +49,7 @@ def best_overlaps(truth: Array, image: Ints, answered: Array, counts: Ints) -> A
 
 
 def hits(truth: Array, image: Ints, answered: Array, scores: Array, counts: Ints, overlap: float = 0.5) -> Ints:
-    """Which person each answer finds whom no better answer of its image has found; -1: a false positive.
+    """The person that each answer finds, where no better answer of its image finds them; -1: a false positive.
 
     >>> boxes = np.array([[0, 0, 2, 2.0], [0, 0, 2, 2]])
     >>> hits(boxes[:1], np.array([0]), boxes, np.array([0.5, 0.9]), np.array([2]))

@@ -215,8 +215,7 @@ def failure(
     size = max(shown.width, shown.height)
     drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size)
     drawn += drawing.answer_of(before, size, "before") + drawing.answer_of(answer, size)
-    first = sorted(source.names.by, key=lambda name: PLAIN.index(name) if name in PLAIN else len(PLAIN))
-    about = about_row(row, first)[:MOST_ABOUT]
+    about = about_row(row, source.names.by)[:MOST_ABOUT]
     telling = [source.task.curve_of] if source.task and source.task.curve_of else [m.name for m in source.metrics]
     scores = [(name, _number(row.get(f"m.{name}"))) for name in telling]
     answered = drawing.answer_words(answer)
@@ -251,7 +250,11 @@ def window_of(
 
 
 def about_row(row: dict[str, Any], by: Sequence[str]) -> list[tuple[str, str]]:
-    """Who a row is about: pairs of attribute and value, the attribute empty where the value speaks for itself."""
+    """Who a row is about, tone, age and gender first: pairs of attribute and value.
+
+    The attribute is empty where the value speaks for itself.
+    """
+    by = sorted(by, key=lambda name: PLAIN.index(name) if name in PLAIN else len(PLAIN))
     return [
         ("" if name in PLAIN or phrase(name, value) else attribute_label(name), value_label(name, value))
         for name, value in ((name, _text(row[f"attr.{name}"])) for name in by if f"attr.{name}" in row)

@@ -196,7 +196,7 @@ def how_sure(finding: Finding, settings: Mapping[str, Any]) -> str:
 
 
 def odds_words(p: float) -> str:
-    """A probability as how often.
+    """A probability as a frequency in words.
 
     >>> odds_words(0.00001), odds_words(0.02), odds_words(0.3)
     ('less than once in 1,000 audits', 'about once in 50 audits', 'about 3 times in 10 audits')

@@ -72,7 +72,7 @@ class Evaluation:
         return self._try()
 
     def _go_on(self) -> Run:
-        """Go on with the run that is here, unless its pictures have changed since."""
+        """Resume the run that is here, unless its pictures have changed since."""
         changed = changed_picture(self.plan, self.store, self.store.committed(rows=False))
         if changed is not None:
             self._move_aside(f"the picture of {changed} has changed, or of another sample of its shard")
@@ -169,7 +169,7 @@ class Evaluation:
         return self.notes(samples, {name: Boxes(rows) for name, rows in boxes.items()}, self.plan.context())
 
     def _make_way(self) -> None:
-        """Make sure that the place is new or holds this very run; another run is moved aside, never mixed with."""
+        """Make sure that the place is new or holds the same run; another run is moved aside and never mixed in."""
         names = [entry.name for entry in self.store.storage.entries() if entry.name != LOCAL]
         if not names:
             return

@@ -132,12 +132,15 @@ def evaluate(
     """
     arguments = dict(locals())
     data_settings, run_settings = _group(DataSettings, arguments), _group(RunSettings, arguments)
+    the_task = load_task(task, run_settings.options)
+    reading = data_settings.reading()
+    loaded = data if isinstance(data, SampleManifest) else load_dataset(data, task=the_task.name, **reading)
     if source is None and isinstance(data, str | Path):
-        data_settings = data_settings.changed(source=str(data))
+        data_settings = data_settings.changed(source=getattr(loaded, "source", str(data)))
     return evaluate_loaded(
         model,
-        load_task(task, run_settings.options),
-        data if isinstance(data, SampleManifest) else load_dataset(data, **data_settings.reading()),
+        the_task,
+        loaded,
         out,
         _group(ModelSettings, arguments),
         data_settings,

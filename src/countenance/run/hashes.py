@@ -1,8 +1,8 @@
 """`files.json`: the hash of every file that was written into a finished run.
 
 Files are checked in the same read that uses them, so that no number on a page, in an audit or in a gate comes from a
-file that somebody edited. A stage takes the files that it is going to replace off the list first and puts them back
-last: a kill in between is seen, and never reported as intact.
+file that somebody edited. A stage first takes the files that it replaces off the list and puts them back last, so that
+a run that was killed in between is never reported as intact.
 """
 
 import hashlib

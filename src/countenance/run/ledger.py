@@ -1,7 +1,7 @@
 """The ledger of a run: which different questions its scores were asked.
 
-Who asks often enough finds something by chance, and every audit accounts for its own comparisons alone. So a run keeps
-a line for every different question, in a file that is not a part of the run itself, and says how many there were.
+Test often enough and chance will produce a finding, and every audit accounts only for its own comparisons. So a run
+keeps a line for every different question, in a file that is not a part of the run itself, and says how many there were.
 """
 
 import json

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 
 class TooSlow(Exception):
-    """Something took longer than it may."""
+    """A step took longer than its limit."""
 
 
 @contextmanager

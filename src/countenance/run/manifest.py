@@ -150,7 +150,7 @@ class Place(BaseModel):
 
 
 class DamagedManifest(RunError):
-    """The manifest of a run is not what was written."""
+    """The manifest of a run was changed after it was written."""
 
 
 def read_manifest(content: bytes, place: str) -> Manifest:

@@ -75,7 +75,7 @@ def _markers() -> TypeAdapter[Marker]:
 
 
 class Committed(StrEnum):
-    """What became of a shard that was handed to the store."""
+    """The outcome of storing a shard."""
 
     FIRST = "first"
     SAME = "same"

@@ -14,7 +14,7 @@ FIRST = ("sample", "subject", "identity")
 
 @dataclass(frozen=True)
 class UnansweredPeople:
-    """What an audit of a run's scores must know beside the scores.
+    """What an audit of a run needs besides its scores.
 
     `rows` are the people (and images) of failed images, without scores: None where no image failed. `answered` has, by
     metric, the column that is 0 where there is no score although there should be; empty: there is none.

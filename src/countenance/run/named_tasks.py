@@ -1,4 +1,4 @@
-"""The task of a stored run: what its name, or what the run itself says, gives without code of somebody else."""
+"""The task of a stored run, from its name or from what the run stores, without foreign code."""
 
 from typing import TYPE_CHECKING, Any, NoReturn
 

@@ -36,7 +36,7 @@ def total(parts: Iterable[str]) -> str:
 def changed_picture(plan: "RunPlan", store: "RunStore", markers: Mapping[int, "Marker"]) -> str | None:
     """The first sample of a stored shard whose picture is not the one that was evaluated, or a sample of that shard.
 
-    A picture that could not be read counts as changed once it can be.
+    A picture that could not be read then and can be read now counts as changed.
     """
     if plan.samples.fingerprint_has_pictures:
         return None

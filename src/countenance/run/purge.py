@@ -1,6 +1,6 @@
 """Withdrawn consent: remove people from a run and make everything again that rests on them.
 
-Every image in which a withdrawn person appears goes, with its predictions, its scores and its pictures, because a
+Every image in which a withdrawn person appears is removed, with its predictions, its scores and its pictures, because a
 prediction about an image is a prediction about everybody in it. The work is written into a journal first, so that a
 purge that was killed resumes when it is called again. Only files that this package wrote are changed or deleted; what
 somebody else put into the run is named and stays. What was sent elsewhere cannot be recalled.
@@ -226,7 +226,7 @@ def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged
 
 
 def _delete_thumbnails(store: RunStore, gone: set[str]) -> None:
-    """Remove the small pictures of the images that go; those of other images show nobody of them."""
+    """Remove the thumbnails of the removed images; those of other images show none of these people."""
     prefixes = {thumbnails_of(sample) for sample in gone}
     length = len(thumbnails_of(""))
     for entry in store.storage.entries(THUMBNAILS):
@@ -329,7 +329,7 @@ def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
 
 
 def without_results(run: Run, error: Exception) -> list[str]:
-    """Say in the manifest that the results went with somebody who left, and why there are no new ones."""
+    """Say in the manifest that the results were removed with a person who withdrew, and why there are no new ones."""
     _note(run, f"results were removed by a purge and could not be computed again ({error})")
     return []
 

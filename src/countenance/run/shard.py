@@ -190,7 +190,7 @@ def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[A
 
 
 def refuse_interrupt(error: BaseException) -> None:
-    """Raise Ctrl-C again; whatever else a model raises is its own failure, and in a worker process that is one too."""
+    """Raise Ctrl-C again; anything else is a failure of the model, in a worker process Ctrl-C too."""
     if issubclass(type(error), KeyboardInterrupt) and not in_worker():
         raise error
 

@@ -85,7 +85,7 @@ class ShardStore:
         return bool(self.verified and self._finished and is_sealable(name))
 
     def _once(self, name: str, parse: Callable[[], Parsed]) -> Parsed:
-        """What `parse` makes of a file; read again only where the file is another one, or cannot be told from it."""
+        """What `parse` makes of a file; read again only if the file has changed, or if that cannot be decided."""
         stamp = self.storage.stamp(name) if isinstance(self.storage, LocalStorage) else None
         if stamp is None:
             return parse()

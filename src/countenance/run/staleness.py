@@ -24,7 +24,7 @@ RELATIVE, ABSOLUTE = 1e-3, 1e-4
 
 @dataclass(frozen=True)
 class Difference:
-    """A stored prediction that did not come out again."""
+    """A stored prediction that the model does not repeat."""
 
     sample: str
     repeatable: bool
@@ -32,7 +32,7 @@ class Difference:
 
 
 def some(shards: Sequence[Any], seed: int, most: int = READ) -> list[Any]:
-    """Shards whose stored predictions are looked at: all of them, or some drawn by seed, so that going on stays quick.
+    """Shards whose stored predictions are looked at: all of them, or some drawn by seed, so that resuming stays quick.
 
     >>> some([1, 2, 3], 0), len(some(range(1000), 0))
     ([1, 2, 3], 8)
@@ -64,7 +64,7 @@ def draw(stored: Mapping[int, Mapping[str, float | None]], seed: int, most: int 
 
 
 def lowest_score(answer: Any) -> float | None:
-    """How sure a model was of the least of what it found, 1 where it does not say; None where it found nothing.
+    """The lowest score of what a model found, 1 where it gives none; None where it found nothing.
 
     >>> from countenance.answers import Boxes, Embedding
     >>> lowest_score(Boxes([[0, 0, 1, 1], [0, 0, 2, 2]], [0.9, 0.4])), lowest_score(Embedding(None))
@@ -84,7 +84,7 @@ def lowest_score(answer: Any) -> float | None:
 def differs(
     task: Task, model: Any, samples: Sequence[Sample], stored: Mapping[str, Any], context: Context = CONTEXT
 ) -> Difference | None:
-    """The first sample whose prediction is not the stored one; None when all come out again."""
+    """The first sample whose prediction is not the stored one; None when all are repeated."""
     for sample in samples:
         first = _again(task, model, sample, context)
         if first is None or not same_answer(first, stored[sample.id]):

@@ -246,7 +246,7 @@ class RunStore(ShardStore):
         return self.hashes.current()
 
     def seal(self, names: Iterable[str] | None = None, *, leaving: Sequence[str] = ()) -> None:
-        """Write down the hash of the files named (of every file of the run but those left alone, by default).
+        """Write down the hash of the files named (by default of every file of the run that has one).
 
         What the list says of other files stays, whether they are still there or not: a file that was removed is missed.
         """

@@ -55,7 +55,7 @@ def remove_samples(storage: Storage) -> list[str]:
 def forget_beside(store: RunStore, names: set[str]) -> None:
     """Remove samples that a killed cluster run left, and saved views that name somebody, here or in the folder above.
 
-    Only whoever holds the run may call this: a cluster at work needs its samples.
+    Only the process that holds the run may call this: a cluster at work needs its samples.
     """
     remove_samples(samples_beside(store.place))
     places = [store.storage]

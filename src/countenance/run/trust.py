@@ -77,7 +77,7 @@ def mark_of(claims: Any) -> str:
 
 
 def is_marked(claims: Any, mark: str) -> bool:
-    """Whether a run's mark was made here, over just these names."""
+    """Whether a run's mark was made here, over exactly these names."""
     return bool(mark) and hmac.compare_digest(mark_of(claims).encode(), mark.encode("utf-8", "replace"))
 
 

@@ -1,8 +1,8 @@
 """Images of people who withdrew: remembered, so that they are never evaluated again, without saying whose they are.
 
-A hash of an image's name would name the person to whoever has the list of files. So it is salted with a secret that is
-in `local.json`, which is never published. Where that file is missing, nobody can tell any more who left, and a resumed
-run asks for the list of people again.
+A hash of an image's name would reveal the person to anyone who has the list of files. So it is salted with a secret
+that is in `local.json`, which is never published. Where that file is missing, nobody can tell any more who left, and a
+resumed run asks for the list of people again.
 """
 
 import hashlib

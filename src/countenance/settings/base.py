@@ -81,7 +81,7 @@ def setting(
 
 
 def _plain_number(value: Any) -> Any:
-    """A number of numpy's as Python's own."""
+    """A numpy number as Python's own type."""
     return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 

@@ -1,8 +1,8 @@
 """Files below a folder, opened part by part: what a name leads to cannot be exchanged between a check and its use.
 
-Whoever can write into a folder can put a link in place of a file, or of a folder on the way to it, at any moment. Each
+Anyone who can write into a folder can replace a file, or a folder on the way to it, by a link at any moment. Each
 part of a name is therefore opened within the one before it, and no part may be a link; the rest is done with the
-descriptor. Windows has no such calls: there a look at the path before it is opened has to do.
+descriptor. Windows has no such calls: there the path is only checked before it is opened.
 
 What is written goes the same way: `way_to` makes the folders on it, and moves what is in the way out of it.
 """

@@ -1,7 +1,7 @@
 """One writer at a time in an object store: a lock object that its holder renews.
 
-A killed holder cannot remove its lock, so a lock counts only while it changes. Whoever finds one watches it for the
-time of a lease, by its own clock alone: clocks of several machines are never compared, and one that jumps changes
+A killed holder cannot remove its lock, so a lock counts only while it changes. A process that finds one watches it for
+the time of a lease, only by its own clock: clocks of several machines are never compared, and one that jumps changes
 nothing. On the same machine the holder's process is looked up instead, which takes no time.
 """
 

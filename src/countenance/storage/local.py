@@ -75,7 +75,7 @@ class LocalStorage:
             return stream.read()
 
     def stamp(self, name: str) -> tuple[int, ...] | None:
-        """What tells a file from the one that was there before (every write here makes a new file); None: no file."""
+        """A stamp that changes when a file is replaced (every write here makes a new file); None: no file."""
         try:
             status = self.path(name).stat()
         except OSError:

@@ -85,7 +85,7 @@ class Ages:
         return clustered_rate(*self.sums((~self._over(self.challenge)).astype(np.float64), chosen))
 
     def _over(self, challenge: float) -> Flags:
-        """Whether each picture passes: somebody estimated at just the challenge age does."""
+        """Whether each picture passes: a person estimated at exactly the challenge age does."""
         return np.asarray(self.estimated >= challenge)
 
 

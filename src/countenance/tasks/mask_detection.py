@@ -2,7 +2,7 @@
 
 The rule of boxes: a face is localised when some box, of whatever class, overlaps it by more than 0.5; it takes its
 best box, and one box may serve two faces. The rule of one face per image (pictures without boxes): any box will do.
-The true rates count localised faces only, so that they judge the judging and not the finding.
+The true rates count localised faces only, so that they measure the judgement and not the localisation.
 """
 
 from collections.abc import Mapping

@@ -70,7 +70,7 @@ def sorted_by_score(rows: DiskColumn, into: DiskColumn, run: int, block: int) ->
 
     Parts that fit into memory are sorted each. Of every part some scores are drawn at even distances, and of all these
     some again: between two neighbouring ones there are at most two blocks of rows, which are sorted together, and rows
-    with just that score need no sorting.
+    with exactly that score need no sorting.
 
     >>> with DiskColumn(ROW) as rows, DiskColumn(ROW) as ranked:
     ...     rows.add(np.array([(0.5, 0, 0), (0.9, 1, 0), (0.5, 2, 0), (0.7, 3, 0)], ROW))

@@ -1,6 +1,6 @@
 """States of a reducer as bytes and on disk: arrays by name, without pickle.
 
-A worker stores the state of its shard beside the shard; whoever puts the run together reads them one after the other.
+A worker stores the state of its shard beside the shard; the process that finishes the run reads them in order.
 """
 
 import functools

@@ -342,7 +342,7 @@ def false_matches(counts: AcceptedCounts, place: int, attribute: str, groups: Gr
 
 
 def _apart(identity: Ints, groups: Groups) -> bool:
-    """Whether nobody is in two groups, as comparing groups with each other needs it."""
+    """Whether nobody is in two groups, which comparisons of groups with each other require."""
     member = groups.pictures
     _, person = np.unique(identity, return_inverse=True)
     mine = np.zeros((int(person.max(initial=-1)) + 1, member.shape[1]), bool)

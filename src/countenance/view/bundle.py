@@ -81,7 +81,7 @@ def _bundled_card(site: Site, summary: Summary, write: Callable[[str, bytes], No
 def _comparisons(
     site: Site, listed: Sequence[Summary], write: Callable[[str, bytes], None]
 ) -> tuple[list[tuple[list[str], str]], list[str]]:
-    """A page for all runs of one task on one dataset, the oldest first; names and address of each."""
+    """One page for all runs of a task on a dataset, the oldest first, with the name and address of each."""
     pages: list[tuple[list[str], str]] = []
     lines = []
     alike: dict[tuple[str, str], list[Summary]] = {}

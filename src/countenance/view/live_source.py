@@ -13,7 +13,7 @@ from countenance.auditing.groups import SPLIT
 from countenance.auditing.headline import deltas_of
 from countenance.auditing.settings import DELTA, parse_delta
 from countenance.auditing.table import flat
-from countenance.report.harms import harms
+from countenance.report.harms import TWINS, harms
 from countenance.report.names import CROSS, Names
 from countenance.report.source import ReportSource
 from countenance.report.words import failed_side
@@ -69,6 +69,9 @@ class Live(ReportSource):
         finer = [self.task.curve_of] if self.task and self.task.curve_of else []
         metrics = [name for name in (*self.question.metrics, *finer) if name in rows.metrics]
         columns |= {f"m.{name}": f"m.{name}" for name in metrics}
+        twins = self.audit.settings.get("paired_by") or {}
+        of_twins = {*twins.values(), *(f.attribute for f in self.audit.findings if f.kind == TWINS)} if twins else set()
+        columns |= {f"attr.{name}": f"attr.{name}" for name in sorted(of_twins) if f"attr.{name}" in rows.names}
         who = ("subject", "sample", "identity")
         columns |= {name: name for name in who if name in rows.names}
         return pa.table({name: flat(rows.read([column], [])[column]) for name, column in columns.items()})

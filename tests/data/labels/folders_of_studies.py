@@ -181,3 +181,37 @@ def commas_between_thousands(root: Path) -> None:
         picture(root / f"Img_{i}.JPG", i)
         rows.append([f"img_{i}.jpg", "fm"[i % 2], ["1,200.50", "1,300", "2,150", "1,234,567"][i], *shifted(i)])
     write_csv(root / "t.csv", rows)
+
+
+@folder(pictures=4, people=4, attributes=["age"], boxes=4, labels="t.csv")
+def boxes_as_python_prints_them_and_a_repeated_header(root: Path) -> None:
+    rows = [["file", "face", "age"]]
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        x0, y0, x1, y1 = shifted(i)
+        box = {"left": x0, "top": y0, "right": x1, "bottom": y1}
+        rows.append([f"{i}.jpg", str(box) if i % 2 else f"[{x0}. {y0}. {x1}. {y1}.]", ["31", "None", ".", "n.a."][i]])
+    write_csv(root / "t.csv", [*rows[:3], rows[0], *rows[3:]], encoding="utf-16-le")
+
+
+@folder(pictures=4, people=4, attributes=["geschlecht"], boxes=4, labels="t.csv")
+def german_letters_for_width_and_height(root: Path) -> None:
+    rows = [["Bild", "x", "y", "b", "h", "Geschlecht"]]
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        x0, y0, x1, y1 = shifted(i)
+        rows.append([f"{i}.jpg", f"{x0},5", f"{y0},5", f"{x1 - x0},0", f"{y1 - y0},0", "wm"[i % 2]])
+    write_csv(root / "t.csv", rows, sign=";")
+
+
+@folder(pictures=4, people=4, attributes=["area"], boxes=4, labels="t.csv")
+def a_data_frame_of_coco_with_outlines_before_boxes(root: Path) -> None:
+    rows = [["segmentation", "area", "image", "bbox"]]
+    for i in range(4):
+        picture(root / f"{i}.jpg", i)
+        x0, y0, x1, y1 = shifted(i)
+        lengths = {"counts": [12, 34, 5], "size": [80, 96]}
+        box = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0}
+        outline = lengths if i % 2 else [[1, 1, 90, 1, 90, 70, 1, 70]]
+        rows.append([str(outline), f"{1600.5 + i}", f"{i}.jpg", str(box)])
+    write_csv(root / "t.csv", rows)

@@ -44,7 +44,7 @@ def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path:
     message = refusal(root, "\n".join(rows))
     assert "\n" not in message
     for part in (
-        "2 rows name a picture that is not there; --only-present leaves such rows out (line 3: 'gone.jpg', line 4:",
+        "2 rows name a picture that is not there; only_present=True leaves such rows out (line 3: 'gone.jpg', line 4:",
         "1 cell of age is not a number (line 5: 'old')",
         "1 cell of xmin is not a number (line 6: 'a')",
         "1 row has a box of fewer than four numbers (line 7)",
@@ -57,9 +57,9 @@ def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path:
 @pytest.mark.parametrize(
     ("text", "asked_for"),
     [
-        ("img,bbox\n0.jpg,10 12 30 40\n1.jpg,5 6 30 40\n", "say --truth-boxes xyxy (x0, y0, x1, y1) or"),
-        ("a,b\n0.jpg,1.jpg\n2.jpg,3.jpg\n", "columns a and b both name pictures; say which one: --columns file=a"),
-        ("who,age\nanna,31\n", "no column names the pictures (there are who, age); say which one: --columns file="),
+        ("img,bbox\n0.jpg,10 12 30 40\n1.jpg,5 6 30 40\n", 'say truth_boxes="xyxy" (x0, y0, x1, y1) or'),
+        ("a,b\n0.jpg,1.jpg\n2.jpg,3.jpg\n", 'columns a and b both name pictures; say which one: columns="file=a"'),
+        ("who,age\nanna,31\n", 'no column names the pictures (there are who, age); say which one: columns="file='),
         ("0.jpg,f\n1.jpg,m\n", "no header line, and nothing says what its 2 columns are"),
         ("file,skin_tne\n0.jpg,x\n", "unknown column 'skin_tne' (did you mean skin_tone?)"),
         ("file,sex,Sex\n0.jpg,f,x\n", "columns sex and Sex are both called sex; rename one"),
@@ -73,7 +73,7 @@ def test_all_problems_of_a_file_come_at_once_and_like_ones_are_counted(tmp_path:
         ),
         (
             "file,face1_x1,face1_y1,face1_x2,face1_y2\n0.jpg,30,20,70,60\n1.jpg,30,20,70,60\n",
-            "a row for each person with one box, or choose one: --columns box=face1_x1+face1_y1+face1_x2+face1_y2",
+            'a row for each person with one box, or choose one: columns="box=face1_x1+face1_y1+face1_x2+face1_y2"',
         ),
         ("", "the file is empty"),
     ],
@@ -318,3 +318,11 @@ def test_participants_without_a_folder_are_counted(tmp_path: Path) -> None:
     dataset = load_dataset(tmp_path)
     assert [s.subjects[0].identity for s in dataset] == ["P1", "P2"]
     assert "who.csv: 1 row names a folder without a picture and left out (P3)" in dataset.notes
+
+
+def test_the_number_of_a_picture_names_it_only_where_no_other_column_does(tmp_path: Path) -> None:
+    root = pictures(tmp_path)
+    for text in ("image_id,file_name,sex\n1,0.jpg,f\n0,1.jpg,m\n", "image_id,sex\n0.0,f\n1.0,m\n"):
+        (root / "t.csv").write_text(text)
+        read = {sample.id: sample.subjects[0].attributes["sex"] for sample in load_dataset(root, labels=root / "t.csv")}
+        assert read == {"0.jpg": "f", "1.jpg": "m"}

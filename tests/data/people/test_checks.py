@@ -37,6 +37,7 @@ def subject(**changes: Any) -> dict[str, Any]:
         "keypoints": [15.0, 15.0, 2.0] * 17,
         "face_parts": [{"label": "nose", "counts": counts(block(14, 14, 17, 18))}],
         "mask_colour": "none",
+        "glasses": "none",
     }
     return {**row, **changes}
 
@@ -60,6 +61,33 @@ def test_true_truth_has_no_problems() -> None:
 def test_a_broken_truth_is_named(changes: dict[str, Any], words: str) -> None:
     problems = checks.subject_problems(subject(**changes), SIZE, SIZE)
     assert problems and words in problems[0]
+
+
+def covered(label: str, **changes: Any) -> dict[str, Any]:
+    """A person whose whole face one thing covers, with every point of the face in its middle."""
+    face = {"label": label, "counts": counts(block(10, 9, 22, 22))}
+    return subject(face_parts=[face], glasses="none", mask_colour="blue", **changes)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (covered("face_mask"), "keypoints 0 at 15.0,15.0 is seen under what is worn"),
+        (covered("hat", keypoints=[15.0, 15.0, 1.0] * 3 + [15.0, 15.0, 2.0] * 14), "keypoints 3"),
+        (covered("eye_g", keypoints=[15.0, 15.0, 2.0] * 17) | {"glasses": "sunglasses"}, "keypoints 1"),
+        (
+            subject(keypoints_33=[15.0, 15.0, 2.0] * 23 + [15.0, 15.0, 1.0] * 10),
+            "keypoints_33 23 is not COCO's point 11",
+        ),
+        (subject(body_part_pixels=[100, 1]), "body parts have 101 pixels, the mask has 384"),
+    ],
+)
+def test_a_point_seen_through_what_is_worn_and_tables_that_disagree_are_named(row: dict[str, Any], words: str) -> None:
+    assert any(words in problem for problem in checks.subject_problems(row, SIZE, SIZE))
+
+
+def test_clear_glasses_hide_no_eye() -> None:
+    assert checks.subject_problems(covered("eye_g") | {"glasses": "clear"}, SIZE, SIZE) == []
 
 
 def test_a_hidden_keypoint_may_lie_anywhere() -> None:

@@ -1,8 +1,10 @@
 """The shipped people: every truth is checked against every other, whole set, no renderer needed."""
 
 import hashlib
+import re
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,7 +12,7 @@ import pytest
 
 from countenance.data import Dataset, load_dataset
 from countenance.data.image import LazyImage
-from countenance.data.people.checks import check_people
+from countenance.data.people.checks import check_people, subject_problems
 from countenance.data.people.dataset import SHIPPED
 from countenance.errors import InputError
 
@@ -26,6 +28,54 @@ def people() -> Dataset:
 def test_the_truth_is_true() -> None:
     samples, subjects = (pq.read_table(SHIPPED / f"{name}.parquet").to_pylist() for name in ("samples", "subjects"))
     assert check_people(samples, subjects, lambda sample: LazyImage(SHIPPED / f"{sample}.webp").load()) == []
+
+
+def test_the_truth_of_every_twentieth_person_is_true() -> None:
+    samples, subjects = (pq.read_table(SHIPPED / f"{name}.parquet").to_pylist() for name in ("samples", "subjects"))
+    size = {row["sample"]: (row["width"], row["height"]) for row in samples}
+    assert [one for row in subjects[::20] for one in subject_problems(row, *size[row["sample"]])] == []
+
+
+GEOMETRY = ("mask", "person_box", "face_box", "keypoints", "keypoints_33", "landmarks", "distance")
+WHO = ("skin_tone", "age", "gender", "expression", "mask_colour", "glasses", "headwear", "hair_style", "hair_colour")
+HOW = ("light", "background", "exposure", "focal_length", "defocus", "motion", "noise", "reduce", "jpeg", "seed")
+CHANGED = {
+    "mask": {"mask_colour"},
+    "sunglasses": {"glasses"},
+    "hair": {"hair_style"},
+    "distance": set[str](),
+    "blur": {"defocus"},
+    "compression": {"jpeg"},
+    "pose": set[str](),
+}
+"""What differs in the records of a twin and its base, where it is not called as the change is."""
+
+
+def test_the_records_of_twins_differ_in_what_was_changed_and_in_nothing_else() -> None:
+    samples, subjects = (pq.read_table(SHIPPED / f"{name}.parquet").to_pylist() for name in ("samples", "subjects"))
+    picture = {row["sample"]: row for row in samples}
+    person = {row["sample"]: row for row in subjects if row["sample"] in picture}
+    for twin in samples:
+        if twin["base"] is None:
+            continue
+        mine, theirs, base = person[twin["sample"]], person[twin["base"]], picture[twin["base"]]
+        differing = {name for name in WHO if mine[name] != theirs[name]}
+        differing |= {name for name in HOW if twin[name] != base[name]}
+        if twin["change"] == "gender":  # rendered when the camera framed the twin's own head
+            differing -= {"focal_length"}
+        assert differing == CHANGED.get(twin["change"], {twin["change"]}), twin["sample"]
+        if twin["change"] in ("distance", "pose"):
+            measure = {"distance": "distance", "pose": "yaw"}[twin["change"]]
+            assert abs(mine[measure] - theirs[measure]) > 1, twin["sample"]
+        if twin["change"] in ("skin_tone", "light", "background", "blur", "compression"):
+            assert all(mine[name] == theirs[name] for name in GEOMETRY), twin["sample"]
+
+
+def test_the_page_counts_the_pictures_of_every_part(people: Dataset) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "people.md").read_text(encoding="utf-8")
+    stated = {part: int(n.replace(",", "")) for part, n in re.findall(r"^\| `people:(\w+)` \| ([\d,]+)", page, re.M)}
+    assert stated == Counter(sample.attributes["part"] for sample in people)
+    assert f"{len(people):,} pictures" in page
 
 
 def test_the_set_is_as_large_as_promised(people: Dataset) -> None:

@@ -153,6 +153,17 @@ def test_dates_open_and_close_a_contest(entries, challenge: Path, tmp_path: Path
     assert ranked.contest.title == "Autumn" and ranked.standings[0].verified
 
 
+def test_a_contest_that_closes_on_a_day_takes_entries_on_that_day() -> None:
+    def why(closes: str, *when: int) -> str:
+        return Contest(closes=closes).checked().why_closed(datetime.datetime(*when, tzinfo=datetime.UTC))
+
+    assert why("2026-11-15", 2026, 11, 15, 23, 59) == ""
+    assert why("2026-11-15", 2026, 11, 16) == "the contest closed at the end of 2026-11-15"
+    assert why("2026-11-15T00:00", 2026, 11, 15) == "the contest closed at 2026-11-15T00:00"
+    assert why("9999-12-31", 2026, 11, 15) == ""
+    assert Contest(opens="2026-11-15", closes="2026-11-15").checked().why_not("a", 0) == "", "a contest of one day"
+
+
 def test_what_is_not_named_again_stays_and_wrong_settings_are_refused(tmp_path: Path, capsys) -> None:
     board = tmp_path / "board"
 

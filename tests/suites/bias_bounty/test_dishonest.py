@@ -1,5 +1,6 @@
 """A contest of twenty entries, most of them dishonest, and an organiser who makes mistakes."""
 
+import dataclasses
 import datetime
 import json
 import shutil
@@ -12,6 +13,7 @@ from countenance.cli import app
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.board import Board, Rules, rank
 from countenance.suites.bias_bounty.contest import Contest, open_contest
+from countenance.suites.bias_bounty.entry import entry_files
 from countenance.suites.bias_bounty.entry_runs import RUNS, TEST_RUNS, EntryLimits
 from countenance.suites.bias_bounty.scoring import Draws
 from countenance.suites.bias_bounty.submissions import BountySubmission, Handed, hand_in
@@ -118,13 +120,51 @@ def test_an_endless_entry_costs_its_limit_once(contest) -> None:
     assert not {"endless", "greedy"} & set(json.loads((board / TEST_RUNS).read_text()))
 
 
+@pytest.mark.parametrize("place", ["weights.bin", "../../../data/holdout/labels.csv"])
+def test_an_entry_may_not_read_another_file(honest, challenge: Path, tmp_path: Path, place: str) -> None:
+    entry = write_entry(tmp_path / "reader")
+    network = onnx.load(str(entry / "net.onnx"))
+    tensor = network.graph.initializer[0]
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    pair = tensor.external_data.add()
+    pair.key, pair.value = "location", place
+    (entry / "net.onnx").write_bytes(network.SerializeToString())
+    (entry / "weights.bin").write_bytes(tensor.raw_data)
+    files = honest["north"][1]
+    submission = BountySubmission("reader", "supervised", files["test"], files["holdout"], entry)
+    with pytest.raises(InputError, match="its weights are in another file") as caught:
+        hand_in(tmp_path / "board", challenge, submission)
+    assert place in str(caught.value) and "external_data=False" in str(caught.value)
+    assert not (tmp_path / "board" / "reader").exists()
+    # Exchanged on the board, it is not opened either.
+    hand_in(tmp_path / "board", challenge, dataclasses.replace(submission, entry=honest["north"][0]))
+    shutil.copyfile(entry / "net.onnx", tmp_path / "board" / "reader" / "entry" / "net.onnx")
+    ranked = rank(tmp_path / "board", challenge, FEW)
+    assert any("reader" in name for name, _ in ranked.rejected.items())
+
+
+@pytest.mark.parametrize("name", ["net.ort", "net.tflite"])
+def test_a_network_is_an_onnx_file(tmp_path: Path, name: str) -> None:
+    entry = write_entry(tmp_path / "other")
+    (entry / "net.onnx").rename(entry / name)
+    (entry / "entry.json").write_text((entry / "entry.json").read_text().replace("net.onnx", name))
+    with pytest.raises(InputError, match=r"ends with \.onnx"):
+        entry_files(entry)
+    (entry / name).rename(entry / "net.onnx").write_bytes(b"\x0b nothing")
+    (entry / "entry.json").write_text((entry / "entry.json").read_text().replace(name, "net.onnx"))
+    with pytest.raises(InputError, match="not an ONNX file"):
+        entry_files(entry)
+
+
 def test_an_entry_cannot_be_exchanged_after_the_close(honest, challenge: Path, tmp_path: Path) -> None:
     board = tmp_path / "board"
     open_contest(board, Contest(opens=OPENS, closes=CLOSES))
     entry, files = honest["east"]
     hand_in(board, challenge, BountySubmission("x", "supervised", files["test"], None, entry), now=IN_TIME)
     other = BountySubmission("x", "supervised", files["test"], None, honest["north"][0])
-    with pytest.raises(InputError, match="the contest closed at 2026-11-15, and another entry was handed in"):
+    with pytest.raises(
+        InputError, match="the contest closed at the end of 2026-11-15, and another entry was handed in"
+    ):
         hand_in(board, challenge, other, replace=True, now=LATE)
     with pytest.raises(InputError, match="handed in as supervised, not as unsupervised"):
         hand_in(board, challenge, BountySubmission("x", "unsupervised", files["test"]), replace=True, now=LATE)

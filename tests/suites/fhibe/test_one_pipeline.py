@@ -6,7 +6,8 @@ import pytest
 
 from countenance import compare
 from countenance.cli.app import run as command
-from countenance.run import Run
+from countenance.data import load_dataset
+from countenance.run import Run, evaluate
 from countenance.run.auditing import audit_run
 
 from . import small
@@ -146,3 +147,17 @@ def test_a_wrapper_by_name_runs_in_a_process_of_its_own(tmp_path):
     assert int(log.read_text()) != os.getpid()
     assert {row["m.average_recall"] for row in Run(folder / "run").scores().to_pylist() if row["subject"]} == {1.0}
     assert len(json.loads((folder / "model_outputs.json").read_text())) == 6
+
+
+def test_the_data_are_read_for_the_task(tree):
+    """The dataset and the truth that a task needs, unless the source names a task."""
+    root = f"fhibe:{tree}"
+    for task in ("person_localization", "face_localization"):
+        assert load_dataset(root, task=task).read["task"] == task
+    assert (
+        load_dataset(f"{root}?task=person_localization", task="face_localization").read["task"] == "person_localization"
+    )
+    assert not load_dataset(root, task="age_estimation").read["task"]
+    results = tree / "results" / "face_localization" / "fhibe_downsampled" / "m" / "model_outputs.json"
+    run = evaluate(f"predictions:{results}", "face_localization", root, out=tree / "for-the-task")
+    assert "task=face_localization" in str(run.local.source) and len(run.dataset()) == run.manifest.dataset.images

@@ -67,14 +67,6 @@ def test_functions_have_the_published_defaults(tmp_path):
     assert defaults(helpers.ImageDataset) == {"grayscale": False}
     assert defaults(disparity.calculate_disparity) == {"group_largest_regions": True, "k": 0, "min_group_size": 20}
     assert defaults(disparity.significant_pairs) == {"alpha": 0.05, "statistic": "U"}
-    assert defaults(pages.write_bias_report) == {
-        "depth": 2,
-        "gallery": "off",
-        "pdf": False,
-        "group_largest_regions": False,
-        "show_significance": True,
-    }
-    assert defaults(pages.write_pages) == {"show_significance": True} and pages.LISTED == 60
     assert [(metric.name, metric.better) for metric in OWN_METRICS] == [
         ("VAL", "higher"),
         ("LPIPS", "lower"),

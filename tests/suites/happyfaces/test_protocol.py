@@ -284,6 +284,18 @@ def test_the_networks_results_are_drawn_beside_a_sweep(tmp_path: Path) -> None:
     assert "topk-exp, validation" in page and "best published" in page and "spatial-deep, validation" in page
 
 
+def test_the_record_meets_the_goal_at_every_mix_rate_and_is_in_the_list_of_configurations(tmp_path: Path) -> None:
+    record = Path(__file__).parents[3] / "docs" / "results" / "happyfaces_spatial_landmarks.json"
+    [(_, table)] = read_sweeps(record)
+    rows = table["mix_rates"]
+    assert len(rows) == 11 and all(row["worst_head_mean"] >= 0.98 <= row["not_drawn_mean"] for row in rows)
+    last = configurations()[-1]
+    validation, not_drawn = last["worst_head"].split("; not drawn ")
+    for stated, name in ((validation, "worst_head_mean"), (not_drawn, "not_drawn_mean")):
+        assert stated.split() == [f"{row[name] + 1e-9:.3f}".removeprefix("0") for row in rows]
+    assert "spatial-landmarks, validation" in write_report([record], tmp_path / "page.html").read_text()
+
+
 def test_runs_of_other_code_are_made_again(world, write_world, tmp_path: Path, monkeypatch) -> None:
     folder = tmp_path / "data"
     write_world(world, folder, str)

@@ -94,8 +94,8 @@ def test_labels_and_files_must_be_as_many(small, tmp_path, good_lines):
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        (CurveSettings(overlap=0), "--overlap-threshold is 0"),
-        (CurveSettings(overlap=1.5), "--overlap-threshold is 1.5"),
+        (CurveSettings(overlap=0), "overlap_threshold is 0"),
+        (CurveSettings(overlap=1.5), "overlap_threshold is 1.5"),
         (CurveSettings(rank=0), "rank is 0, expected 1 or more"),
     ],
 )

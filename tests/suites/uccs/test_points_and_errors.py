@@ -9,7 +9,7 @@ from challenge_files import write_truth, write_v2, write_v3
 
 from countenance.data import ArrayImage, Sample
 from countenance.errors import InputError
-from countenance.metrics.curves import bootstrap_band
+from countenance.metrics.curves import ImageScores, band_of, resampled_rates
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.calibration import ScoreCalibration, calibrate
 from countenance.suites.uccs.comparison import ROUNDS, compare, names_of
@@ -195,16 +195,17 @@ def test_a_band_of_detections_is_strict_in_version_two_alone(tmp_path):
         (found,) = evaluate(data, [path], settings=settings)
         few = np.array([1.0])
         bands = {
-            way: bootstrap_band(
-                found.units,
-                found.unit_image,
-                found.negatives,
-                found.negative_image,
-                images=12,
-                targets=few,
-                rounds=30,
-                seed=4,
-                strict=way,
+            way: band_of(
+                resampled_rates(
+                    ImageScores(found.units, found.unit_image),
+                    ImageScores(found.negatives, found.negative_image),
+                    images=12,
+                    targets=few,
+                    rounds=30,
+                    seed=4,
+                    strict=way,
+                ),
+                few,
             )
             for way in (True, False)
         }

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from countenance.cli.app import run as countenance
+from countenance.data.adapters import uccs as adapter
 from countenance.data.adapters.uccs import load
 from countenance.errors import InputError
 from countenance.run import Run
+from countenance.suites.uccs import score_curves
 from countenance.suites.uccs.run import places
 
 FIXTURES = Path(__file__).parent / "fixtures" / "ties"
@@ -111,3 +113,12 @@ def test_two_files_of_one_label_are_refused(other):
 def test_a_strange_source_is_refused(part):
     with pytest.raises(InputError, match=r"expected FOLDER\?set="):
         load(part)
+
+
+def test_the_protocol_is_read_once_for_the_terminal_and_the_run(command, small, mine, monkeypatch):
+    reads = []
+    for module in (adapter, score_curves):
+        read = module.read_protocol
+        monkeypatch.setattr(module, "read_protocol", lambda *a, read=read, **k: reads.append(a) or read(*a, **k))
+    assert command("evaluate-recognizer", "-d", small, "-r", mine, "--protocol-version", 2, "--out", "run")[0] == 0
+    assert len(reads) == 1

@@ -70,7 +70,7 @@ def evaluate_detector(
         which=which_set.value,
         version=protocol_version,
         settings=settings,
-        attributes=by is not None,
+        attributes=any((by, report, out)),
     )
     plot = froc_file or default_plot(f"UCCS-v{evaluations[0].version}-FROC.pdf")
     written(evaluations, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
@@ -118,7 +118,7 @@ def evaluate_recognizer(
         which=which_set.value,
         version=protocol_version,
         settings=settings,
-        attributes=by is not None,
+        attributes=any((by, report, out)),
     )
     plot = dir_file or default_plot("UCCS-v2-DIR.pdf" if evaluations[0].version == 2 else "UCCS-v3-OROC.pdf")
     written(evaluations, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))

@@ -88,14 +88,16 @@ def read_dataset(
     *,
     pictures: bool = True,
     exclude: Path | None = None,
+    protocol: Protocol | None = None,
 ) -> Dataset:
     """A set's images with the faces in them. Further columns of the protocol are attributes, and so is `known`.
 
     Without `pictures` no file is opened: a score file is evaluated where the images are not, and nobody reads
-    gigabytes for it.
+    gigabytes for it. A `protocol` that was read with every column is not read again.
     """
     version = version or detect_version(data, which)
-    protocol = read_protocol(data, which, version, attributes=True, exclude=exclude)
+    if protocol is None or not protocol.every_column:
+        protocol = read_protocol(data, which, version, attributes=True, exclude=exclude)
     folder = image_folder(data, which, version)
     faces = _faces(protocol)
     samples = []

@@ -40,6 +40,8 @@ class Protocol:
     excluded: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
     attributes: dict[str, list[str]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    every_column: bool = False
+    """Whether its further columns were read too."""
 
 
 def protocol_path(data: Path, which: str, version: int) -> Path:
@@ -136,7 +138,9 @@ def _read_faces(path: Path, version: int, header: list[str], line: int, attribut
     warnings = (f"{path}: {empty} faces have no area; they count as missed",) if empty else ()
     words = dict(zip(further, table.words, strict=True))
     subject, nobody = table.numbers[:, -5].astype(np.int64), np.zeros(len(box), dtype=bool)
-    return Protocol(path, version, table.names, True, table.image, face_id, subject, box, nobody, words, warnings)
+    return Protocol(
+        path, version, table.names, True, table.image, face_id, subject, box, nobody, words, warnings, attributes
+    )
 
 
 def _exclude(protocol: Protocol, path: Path) -> Protocol:

@@ -1,5 +1,6 @@
 """WebDataset tars: files with the same name up to the first dot are one sample. Pictures stay in their tar."""
 
+import itertools
 import json
 import tarfile
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from countenance.errors import DataError, InputError
 
 OURS = ("labels.csv", "annotations.json", "_annotations.coco.json", "samples.parquet")
 """A tar with one of these holds a folder or COCO dataset."""
-PEEKED = 50
+PEEKED = 100_000
+"""Members of the first tar whose names are looked at: the table of a folder may come after its pictures."""
 BLOCK = 512
 LARGEST_TEXT = 16 * 2**20
 
@@ -32,16 +34,14 @@ def recognised(path: Path) -> bool:
         return False
     try:
         with decoding(tars[0], "tar archive"), tarfile.open(tars[0], "r:") as tar:
-            names = []
-            for member in tar:
+            pictures = False
+            for member in itertools.islice(tar, PEEKED):
                 if Path(member.name).name in OURS:
                     return False
-                names.append(member.name.lower())
-                if len(names) >= PEEKED:
-                    break
+                pictures = pictures or member.name.lower().endswith(IMAGE_SUFFIXES)
     except (InputError, OSError):
         return False
-    return any(name.endswith(IMAGE_SUFFIXES) for name in names)
+    return pictures
 
 
 def read(path: Path) -> tuple[Iterator[Sample], int | None]:

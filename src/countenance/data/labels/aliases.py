@@ -45,16 +45,11 @@ FILE = frozenset(
         "bilddatei",
         "fichier",
         "archivo",
-        "imageid",
-        "imgid",
-        "imageurl",
-        "imgurl",
-        "url",
-        "uri",
-        "src",
     }
 )
 """Columns that name pictures; others are recognised by what they hold."""
+PERHAPS_FILE = frozenset({"imageid", "imgid", "imageurl", "imgurl", "url", "uri", "src"})
+"""Columns that name pictures where no other does."""
 PERSON = (
     "identity",
     "identityid",
@@ -180,13 +175,10 @@ ONE_BOX = frozenset(
         "coordinates",
         "region",
         "location",
-        "polygon",
-        "polygons",
-        "segmentation",
-        "contour",
-        "outline",
     }
 )
+OUTLINES = frozenset({"polygon", "polygons", "segmentation", "contour", "outline"})
+"""Columns of outlines, around which a box is where no column has boxes."""
 AGE = frozenset(
     {"age", "ageyears", "ageinyears", "agey", "alter", "alterjahre", "âge", "edad", "età", "idade", "leeftijd"}
 )
@@ -229,6 +221,7 @@ EXTENTS = (
     ("w", "h"),
     ("width", "height"),
     ("dx", "dy"),
+    ("b", "h"),
     ("breite", "höhe"),
     ("breite", "hoehe"),
     ("largeur", "hauteur"),

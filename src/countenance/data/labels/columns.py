@@ -142,7 +142,7 @@ class _RoleReader:
             return self.squashed[squashed(name)]
         hint = near(name, self.table.names)
         raise DataError(
-            f"{self.table.path}: columns= names {name!r}{hint}, which is no column; there are "
+            f"{self.table.path}: columns= names {name!r}{hint}, which is not a column; there are "
             f"{', '.join(self.table.names)}"
         )
 
@@ -156,7 +156,15 @@ def _file_column(reader: _RoleReader, names_picture: Callable[[str], bool]) -> s
         some = known[:: max(1, len(known) // SAMPLED)]
         shares[name] = sum(map(names_picture, some)) / len(some) if some else 0.0
     by_name = [name for name in table.names if squashed(name) in aliases.FILE and reader.free(squashed(name)) == name]
-    for candidates, least, doubtful in ((by_name, ENOUGH, False), (table.names, ENOUGH, True), (by_name, 0.0, False)):
+    perhaps = [name for name in table.names if squashed(name) in aliases.PERHAPS_FILE]
+    others = [name for name in table.names if name not in perhaps]
+    for candidates, least, doubtful in (
+        (by_name, ENOUGH, False),
+        (others, ENOUGH, True),
+        (perhaps, ENOUGH, True),
+        (by_name, 0.0, False),
+        (perhaps, 0.0, False),
+    ):
         fitting = [name for name in candidates if shares[name] >= least]
         if not fitting:
             continue
@@ -195,9 +203,20 @@ def _boxes(reader: _RoleReader) -> list[BoxColumns]:
     for word in reader.squashed:
         kind = _kind_of_prefix(word)
         bare = _without_owner(word)
-        if bare in aliases.ONE_BOX and kind not in chosen and _is_boxes(reader.table.columns[reader.squashed[word]]):
+        cells = reader.table.columns[reader.squashed[word]]
+        named = bare in aliases.ONE_BOX or (word in aliases.FACE_PREFIXES and _is_written(cells))
+        if named and kind not in chosen and _is_boxes(cells):
             chosen[kind] = BoxColumns((reader.squashed[word],), None, kind)
+    outlines = (name for word in aliases.OUTLINES if (name := reader.free(word)) and _is_lists(reader, name))
+    if not chosen and (name := next(outlines, None)):
+        chosen[None] = BoxColumns((name,), None, None)
     return list(chosen.values())
+
+
+def _is_lists(reader: _RoleReader, name: str) -> bool:
+    """Whether the cells of a column are lists, and not run lengths."""
+    known = [cell for cell in reader.table.columns[name] if not is_missing(cell)]
+    return bool(known) and all(cell.startswith("[") for cell in known)
 
 
 def _form_of(names: Sequence[str]) -> Form | None:
@@ -301,7 +320,7 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
     for name in table.names:
         word, own = squashed(name), own_names.get(name, name)
         is_attribute = name.startswith("attr.")
-        if name in used or (not is_attribute and word in (*aliases.SIZES, *aliases.FILE)):
+        if name in used or (not is_attribute and word in (*aliases.SIZES, *aliases.FILE, *aliases.PERHAPS_FILE)):
             continue
         cells = table.columns[name]
         if all(map(is_missing, cells)):
@@ -315,6 +334,9 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
             table.problems.add_whole(_headless(table, columns))
             return
         if name in points:
+            continue
+        if word in aliases.OUTLINES and _is_written(cells):
+            table.notes.append(f"{table.path.name}: {name} holds outlines and is left out")
             continue
         if not is_attribute and own not in AGES and _is_lists_of_numbers(cells):
             table.notes.append(

@@ -41,6 +41,12 @@ def decoded(path: Path) -> tuple[str, list[str]]:
             return content.decode("utf-16"), []
         except UnicodeDecodeError:
             raise DataError(f"{path}: damaged UTF-16 text; save it as UTF-8") from None
+    if content.count(b"\x00") * 2 >= len(content) - content.count(b"\x00") > 0:  # Latin letters without a mark
+        try:
+            order = "be" if content[:1] == b"\x00" else "le"
+            return content.decode(f"utf-16-{order}"), []
+        except UnicodeDecodeError:
+            pass
     if b"\x00" in content:
         raise DataError(f"{path}: not a text file; expected a table such as CSV")
     try:
@@ -173,7 +179,12 @@ def _columns(path: Path, header: Sequence[str], body: Sequence[tuple[int, list[s
     table = LabelTable(path, {}, [])
     width = len(header)
     usable: list[tuple[int, list[str]]] = []
+    repeated = [line for line, cells in body if cells == header]
+    if repeated:
+        table.notes.append(f"{path.name}: line {repeated[0]} repeats the header and is left out")
     for line, cells in body:
+        if cells == header:
+            continue
         trimmed = cells if len(cells) <= width else [*cells[:width], *(cell for cell in cells[width:] if cell)]
         if len(trimmed) == width:
             usable.append((line, trimmed))

@@ -148,9 +148,9 @@ def subject_problems(subject: Row, width: int, height: int) -> list[str]:
     parts = {part["label"]: decode(part["counts"], width, height) for part in subject["face_parts"]}
     return [
         *keypoint_problems(subject, mask),
-        *visibility_problems(subject, parts),
         *box_problems(subject, mask, parts),
         *part_problems(subject, mask, parts),
+        *visibility_problems(subject, parts),
     ]
 
 

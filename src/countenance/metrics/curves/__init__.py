@@ -5,7 +5,7 @@ The steps are the same for every curve. Boxes become overlapping pairs (`pairs`)
 become points (`rates`), and resampled images give the points a band (`bands`).
 """
 
-from countenance.metrics.curves.bands import Band, bootstrap_band, resampled_rates
+from countenance.metrics.curves.bands import Band, ImageScores, band_of, resampled_rates
 from countenance.metrics.curves.outcomes import (
     MISSED,
     Identification,
@@ -38,11 +38,12 @@ __all__ = [
     "Band",
     "Curve",
     "Identification",
+    "ImageScores",
     "Labels",
     "ListedIdentities",
     "RateCurve",
+    "band_of",
     "best_detection",
-    "bootstrap_band",
     "challenge_overlap",
     "corners",
     "detection_outcomes",

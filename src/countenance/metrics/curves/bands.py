@@ -1,6 +1,7 @@
 """How far a curve moves when other images had been drawn: a bootstrap over images."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,41 +17,22 @@ class Band:
     high: Floats
 
 
-def bootstrap_band(
-    units: Floats,
-    unit_image: Ints,
-    negatives: Floats,
-    negative_image: Ints,
-    *,
-    images: int,
-    targets: Floats,
-    level: float = 0.95,
-    rounds: int = 500,
-    seed: int = 0,
-    strict: bool = False,
-) -> Band:
-    """Percentile limits of the rate at each number of false alarms, images drawn with replacement.
+class ImageScores(NamedTuple):
+    """Scores, and the image that each comes from."""
 
-    Faces of one image share light, blur and crowd, so the image is what is drawn. `targets` are numbers of
-    false alarms. `strict`: a target that even the highest false alarm exceeds counts as a rate of 0, as in
-    FROC.
+    score: Floats
+    image: Ints
 
-    >>> band = bootstrap_band(np.array([0.9, 0.8, 0.1]), np.array([0, 1, 2]), np.array([0.5]), np.array([2]), images=3,
-    ...                       targets=np.array([1.0]), rounds=50)
+
+def band_of(rates: Floats, targets: Floats, level: float = 0.95) -> Band:
+    """Percentile limits of the rate at each number of false alarms, from the rates of `resampled_rates`.
+
+    >>> units = ImageScores(np.array([0.9, 0.8, 0.1]), np.array([0, 1, 2]))
+    >>> alarms, targets = ImageScores(np.array([0.5]), np.array([2])), np.array([1.0])
+    >>> band = band_of(resampled_rates(units, alarms, images=3, targets=targets, rounds=50), targets)
     >>> bool(band.low[0] <= 1 <= band.high[0])
     True
     """
-    rates = resampled_rates(
-        units,
-        unit_image,
-        negatives,
-        negative_image,
-        images=images,
-        targets=targets,
-        rounds=rounds,
-        seed=seed,
-        strict=strict,
-    )
     tail = (1 - level) / 2
     drawn = rates[~np.isnan(rates).any(axis=1)]
     if not len(drawn):
@@ -61,10 +43,8 @@ def bootstrap_band(
 
 
 def resampled_rates(
-    units: Floats,
-    unit_image: Ints,
-    negatives: Floats,
-    negative_image: Ints,
+    hits: ImageScores,
+    alarms: ImageScores,
     *,
     images: int,
     targets: Floats,
@@ -74,21 +54,24 @@ def resampled_rates(
 ) -> Floats:
     """The rate at each number of false alarms (columns) in each draw of the images (rows); NaN: nobody was drawn.
 
-    The draws depend on `images` and `seed` alone, so two evaluations of the same images can be compared draw by draw.
+    Faces of one image share light, blur and crowd, so the image is what is drawn, with replacement. `targets` are
+    numbers of false alarms. `strict`: a target that even the highest false alarm exceeds counts as a rate of 0, as in
+    FROC. The draws depend on `images` and `seed` alone, so two evaluations of the same images can be compared draw by
+    draw.
 
-    >>> units, image = np.array([0.9, 0.1]), np.array([0, 1])
-    >>> resampled_rates(units, image, np.array([0.5]), np.array([0]), images=2, targets=np.array([9.0]), rounds=3)
+    >>> units, alarms = ImageScores(np.array([0.9, 0.1]), np.array([0, 1])), ImageScores(np.array([0.5]), np.array([0]))
+    >>> resampled_rates(units, alarms, images=2, targets=np.array([9.0]), rounds=3)
     array([[1.], [1.], [1.]])
     """
     random = np.random.default_rng(seed)
-    order = np.argsort(-negatives, kind="stable")
-    negatives, negative_image = negatives[order], negative_image[order]
+    order = np.argsort(-alarms.score, kind="stable")
+    negatives, negative_image = alarms.score[order], alarms.image[order]
     ends = np.flatnonzero(
         np.append(negatives[1:] != negatives[:-1], True)[: negatives.size]
     )  # the last of equal scores
     distinct = negatives[ends]
-    order = np.argsort(-units, kind="stable")
-    units, unit_image = units[order], unit_image[order]
+    order = np.argsort(-hits.score, kind="stable")
+    units, unit_image = hits.score[order], hits.image[order]
     # How many units reach each distinct threshold; with nothing to fear, all found ones.
     reach = np.searchsorted(-units, -distinct, side="right")
     detected = int(np.count_nonzero(units > -np.inf))

@@ -87,7 +87,7 @@ class Influence:
 
 
 def _refused(compared: Comparisons, thresholds: Array) -> tuple[Array, Array]:
-    """Genuine pairs of each person below each threshold, and their genuine pairs."""
+    """Genuine pairs of each person below each threshold, and all genuine pairs of each person."""
     people, count = len(compared.sizes), len(thresholds)
     score = compared.genuine.score
     owner = compared.identity[compared.genuine.first]

@@ -1,8 +1,8 @@
 """The engine of a cluster: Ray actors process the shards of the plan; see docs/design/006-ray-core.md.
 
-What is decided here is only who works on what. Shards, batches and threads come from the plan, so the bytes of a run
-are those of the local engine, whatever the number of nodes. Every shard may be worked on twice (an actor may die after
-its commit): the store keeps the first.
+Only the assignment of shards to actors is decided here. Shards, batches and threads come from the plan, so the bytes of
+a run are those of the local engine, whatever the number of nodes. Every shard may be worked on twice (an actor may die
+after its commit): the store keeps the first.
 """
 
 import os
@@ -45,7 +45,7 @@ PROBE_TRIES = 3
 
 @dataclass
 class _RayWork:
-    """A shard to do, and what is known about what it does to its actors."""
+    """A shard to do, and how often actors died on it."""
 
     piece: Piece
     deaths: int = 0
@@ -322,7 +322,7 @@ class _RayShards:
             self._lost(actor, DIED, blamed=self._alive(actor.node))
 
     def _lost(self, actor: _Actor, reason: str, *, blamed: bool = True) -> None:
-        """An actor is gone: its shards go to others, and the one that it worked on is to blame or is not."""
+        """An actor is gone: its shards go to others, and the one that it was working on is checked."""
         for ref in list(actor.flying):  # receipts that came before the end
             try:
                 receipt = self.ray.get(ref, timeout=0)

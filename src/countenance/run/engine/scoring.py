@@ -183,7 +183,7 @@ class ScoringProcess:
 
 
 def _end_as(code: int) -> None:
-    """End this process as another one ended: whoever watches this one learns of it and acts."""
+    """End this process in the way that another one ended, so that the supervisor of this one notices."""
     if code < 0:
         os.kill(os.getpid(), -code)
     os._exit(code or 1)

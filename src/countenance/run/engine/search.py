@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Bisection:
-    """Which part of a shard to try next; each try ends harmless or with a death.
+    """Which part of a shard to try next; each try succeeds or ends the worker.
 
     >>> search = Bisection(8)
     >>> while search.culprit is None and not search.over:
@@ -33,7 +33,7 @@ class Bisection:
         return self.low, (self.low + self.high) // 2
 
     def tell(self, harmful: bool) -> None:
-        """Take note of what became of the images wanted."""
+        """Note the outcome of the images that were tried."""
         low, high = self.candidates()
         if high - low == 1 and self.high - self.low == 1:
             self.culprit = low if harmful else None

@@ -31,6 +31,24 @@ def parse_time(text: str, name: str) -> datetime.datetime:
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
 
 
+def parse_close(text: str) -> datetime.datetime:
+    """When a contest closes: a time, or the end of a date, since who closes on a day takes entries on that day.
+
+    >>> parse_close("2026-11-15").isoformat(), parse_close("2026-11-15T12:00").isoformat()
+    ('2026-11-15T23:59:59.999999+00:00', '2026-11-15T12:00:00+00:00')
+    """
+    time = parse_time(text, "closes")
+    return datetime.datetime.combine(time, datetime.time.max, time.tzinfo) if _is_date(text) else time
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
 class Contest(BaseModel):
     """What `contest.json` says."""
 
@@ -51,8 +69,9 @@ class Contest(BaseModel):
 
     def checked(self) -> "Contest":
         """The contest itself; InputError where its dates or the names of its crews cannot be meant."""
-        dates = [parse_time(text, name) for name in ("opens", "closes") if (text := getattr(self, name))]
-        if len(dates) == 2 and not dates[0] < dates[1]:
+        opens = parse_time(self.opens, "opens") if self.opens else None
+        closes = parse_close(self.closes) if self.closes else None
+        if opens and closes and not opens < closes:
             raise InputError(f"opens {self.opens}, closes {self.closes}: expected a contest that closes after it opens")
         for crew in self.crews:
             if not crew.strip() or crew != crew.strip():
@@ -79,8 +98,8 @@ class Contest(BaseModel):
         """Why a submission of that time does not count; empty where it does."""
         if self.opens and when < parse_time(self.opens, "opens"):
             return f"the contest opens at {self.opens}"
-        if self.closes and when >= parse_time(self.closes, "closes"):
-            return f"the contest closed at {self.closes}"
+        if self.closes and when >= parse_close(self.closes):
+            return f"the contest closed at {'the end of ' if _is_date(self.closes) else ''}{self.closes}"
         return ""
 
     def why_not(self, crew: str, others: int) -> str:

@@ -21,6 +21,7 @@ from countenance.data.paths import inside, pictures_below
 from countenance.data.record import read_record
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.models.external_weights import external_weights
 from countenance.models.onnx import open_session
 
 FILE = "entry.json"
@@ -86,9 +87,27 @@ def entry_files(folder: Path) -> list[Path]:
     card = EntryCard.read(folder)
     names = [FILE, *(network.file for network in card.networks)]
     for name in names:
-        if not inside(folder, name, f"{folder / FILE}: networks").is_file():
+        path = inside(folder, name, f"{folder / FILE}: networks")
+        if not path.is_file():
             raise InputError(f"{folder / name}: no such file, though {folder / FILE} names it")
+        if name != FILE:
+            check_network(path)
     return [Path(name) for name in names]
+
+
+def check_network(path: Path) -> None:
+    """Refuse a network whose weights lie in other files: they could be exchanged, and could be any file here."""
+    if path.suffix != ".onnx":  # onnxruntime reads other formats by their ending
+        raise InputError(f"{path}: a network is a file that ends with .onnx")
+    try:
+        elsewhere = external_weights(path.read_bytes())
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: not an ONNX file ({error})") from None
+    if elsewhere:
+        raise InputError(
+            f"{path}: its weights are in another file ({elsewhere[0]:.80}); an entry holds its weights: save the "
+            "network as one file (torch.onnx.export: external_data=False)"
+        )
 
 
 def entry_hash(folder: Path) -> str:
@@ -130,6 +149,7 @@ class BountyEntry:
         self.sessions = []
         for network in self.card.networks:
             path = inside(folder, network.file, f"{folder / FILE}: networks")
+            check_network(path)
             session = open_session(path, device, threads)
             names = [output.name for output in session.get_outputs()]
             missing = [name for name in network.outputs if name not in names]

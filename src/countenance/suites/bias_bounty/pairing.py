@@ -48,7 +48,7 @@ COPIED = 1e-6
 def copied_labels(truth: Truth, predictions: ClassTable) -> str:
     """Why predictions cannot come from a model: they repeat the labels of non-faces, which were drawn at random.
 
-    Nobody can name random labels; whoever does has read them. Empty where agreement is what chance allows.
+    Random labels cannot be predicted: answers that match them were copied. Empty where agreement is what chance allows.
     """
     from scipy.stats import binom
 

@@ -79,7 +79,7 @@ class ReportedRun(Run):
 
 
 def fhibe_facts(run: Run) -> dict[str, Any]:
-    """What is FHIBE's alone: compat, attributes, metrics, thresholds, metrics that were left out."""
+    """What only FHIBE's runs have: compat, attributes, metrics, thresholds, metrics that were left out."""
     if run.manifest.suite != "fhibe" or not run.manifest.about:
         raise InputError(f"{run.place}: not a run of `countenance fhibe evaluate`")
     return run.manifest.about

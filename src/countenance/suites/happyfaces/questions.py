@@ -107,7 +107,7 @@ def predicted(heads: Heads, parts: Mapping[str, Photos]) -> dict[str, tuple[Phot
 
 
 def simulated(data: HappyFaces) -> Oracle:
-    """Somebody who always answers, and rightly."""
+    """A respondent who always answers correctly."""
     truth = data.unlabelled.truth()
     return lambda index: (bool(truth[index, 0]), bool(truth[index, 1]))
 

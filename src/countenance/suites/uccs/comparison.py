@@ -10,7 +10,7 @@ import numpy as np
 import countenance
 from countenance.auditing.ranking import Ranking, effective_df, rank_paired
 from countenance.data.adapters.uccs_protocol import real_people
-from countenance.metrics.curves import resampled_rates
+from countenance.metrics.curves import ImageScores, resampled_rates
 from countenance.report import render
 from countenance.report.draw.svg.curves import drawn
 from countenance.suites.uccs.evaluation import UccsEvaluation
@@ -94,10 +94,8 @@ def compare(
     df = effective_df(np.bincount(evaluations[0].unit_image, minlength=images))
     drawn = [
         resampled_rates(
-            evaluation.units,
-            evaluation.unit_image,
-            evaluation.negatives,
-            evaluation.negative_image,
+            ImageScores(evaluation.units, evaluation.unit_image),
+            ImageScores(evaluation.negatives, evaluation.negative_image),
             images=images,
             targets=np.array(targets, dtype=np.float64),
             rounds=rounds,

@@ -5,7 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 from countenance.errors import InputError
-from countenance.metrics.curves import Band, bootstrap_band, dir_curve, froc_curve, per_image_curve
+from countenance.metrics.curves import (
+    Band,
+    ImageScores,
+    band_of,
+    dir_curve,
+    froc_curve,
+    per_image_curve,
+    resampled_rates,
+)
 from countenance.metrics.curves.open_set import RULES, OpenSet
 from countenance.suites.uccs.evaluation import Submission, UccsEvaluation
 
@@ -45,16 +53,16 @@ def evaluated(submission: Submission, *, recognition: bool) -> UccsEvaluation:
 
 def with_band(evaluation: UccsEvaluation) -> UccsEvaluation:
     """The same with a bootstrap band over images."""
-    band = bootstrap_band(
-        evaluation.units,
-        evaluation.unit_image,
-        evaluation.negatives,
-        evaluation.negative_image,
+    targets = evaluation.curve.x * evaluation.scale
+    rates = resampled_rates(
+        ImageScores(evaluation.units, evaluation.unit_image),
+        ImageScores(evaluation.negatives, evaluation.negative_image),
         images=len(evaluation.protocol.images),
-        targets=evaluation.curve.x * evaluation.scale,
+        targets=targets,
         rounds=evaluation.settings.bootstrap,
         seed=evaluation.settings.seed,
         strict=evaluation.version == 2 and evaluation.kind == "FROC",
     )
+    band = band_of(rates, targets)
     scale = evaluation.total if evaluation.settings.numbers else 1
     return replace(evaluation, band=Band(evaluation.curve.x, band.low * scale, band.high * scale))

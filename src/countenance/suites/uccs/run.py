@@ -49,7 +49,9 @@ def write_runs(
     """A run for each evaluation; the same evaluation again leaves a finished run as it is."""
     first = evaluations[0]
     which, version = first.protocol.path.stem, first.version
-    dataset = read_dataset(data, which, version, pictures=False, exclude=first.settings.exclude)
+    dataset = read_dataset(
+        data, which, version, pictures=False, exclude=first.settings.exclude, protocol=first.protocol
+    )
     runs = []
     for evaluation, place in zip(evaluations, folders, strict=True):
         own = {name: value for name, value in vars(evaluation.settings).items() if name in CurveOptions.model_fields}

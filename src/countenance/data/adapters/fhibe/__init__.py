@@ -261,8 +261,8 @@ def _possible(dataset: str) -> tuple[str, ...]:
     return tuple(task for task in (FACE_TASKS if "face" in dataset else BODY_TASKS) if task != "face_verification")
 
 
-def load(part: str | None) -> FhibeDataset:
-    """The dataset of a source `fhibe:ROOT?…`, without its scheme."""
+def load(part: str | None, task: str | None = None) -> FhibeDataset:
+    """The dataset of a source `fhibe:ROOT?…`, without its scheme; `task` is one of any, unless the source names it."""
     root, _, query = (part or "").partition("?")
     options = {name: values[0] for name, values in parse_qs(query).items()}
     known = ("dataset", "task", "attributes", "compat", "mini", "ages")
@@ -270,9 +270,9 @@ def load(part: str | None) -> FhibeDataset:
     wrong = (options.get("mini") and not options["mini"].isdecimal()) or options.get("ages") not in (None, "years")
     if not root or unknown or wrong:
         raise DataError(f"fhibe:{part}: {EXPECTED}")
-    task = options.get("task")
-    if task is not None and task not in TASKS:
-        raise DataError(f"fhibe:{part}: task {task!r} is not one of {', '.join(TASKS)}")
+    if options.get("task", TASKS[0]) not in TASKS:
+        raise DataError(f"fhibe:{part}: task {options['task']!r} is not one of {', '.join(TASKS)}")
+    task = options.get("task", task if task in TASKS else None)
     there = [name for name in FOLDERS if (processed(Path(root), name) / f"{name}.csv").is_file()]
     fitting = [name for name in there if task is None or ("face" in name) == (task in FACE_TASKS)]
     dataset = options.get("dataset") or next(iter(fitting), None)

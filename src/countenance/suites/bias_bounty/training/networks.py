@@ -58,8 +58,8 @@ class Shared(nn.Module):  # type: ignore[misc]
     """The better entry's network: one backbone, maps that learn where to read a colour, four heads.
 
     Skin tone is a colour relative to the light. Each map is a soft choice of places (skin, the white of an eye,
-    cloth); the logarithm of the mean linear colour under each goes to the heads, where differences between maps
-    take the light out. The skin's colour as read without learning goes there too.
+    cloth); the logarithm of the mean linear colour under each goes to the heads, where differences between maps cancel
+    the light. The skin's colour as read without learning goes there too.
     """
 
     def __init__(

@@ -4,8 +4,8 @@ One logistic unit for each window of the trunk's map, each trained on the labell
 supervision). A network that is trained through one output instead stops learning as soon as the easiest feature, the
 word, explains the labels, and its heads then have nothing else to disagree with.
 
-The units are trained in folds. Scores on left-out photos say how much each place really knows, and so how loud it may
-speak: places that know nothing agree with the labels by heart and with nothing on unlabelled photos, which is just what
+The units are trained in folds. Scores on left-out photos say how much each place really knows, and so how much weight
+it gets: places without information only memorise the labels and are random on unlabelled photos, which is exactly what
 methods that look for disagreement would choose. A labelled photo's evidence is that of units that never saw it.
 """
 

@@ -1,4 +1,4 @@
-"""Targets and loss: focal for faces, cross-entropy for masks, overlap for boxes."""
+"""Targets and losses: focal loss for faces, cross-entropy for masks, overlap for boxes."""
 
 from typing import Any
 
