@@ -58,7 +58,7 @@ def entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> entries.BountyEntr
     card = EntryCard(name="e", kind="supervised", networks=(network,), face_output="face")
     assert card.face_threshold == 0.0
     (tmp_path / "entry.json").write_text(card.model_dump_json())
-    (tmp_path / "a.onnx").write_bytes(b"net")
+    (tmp_path / "a.onnx").write_bytes(b"\n\x01n")
     return entries.BountyEntry(tmp_path)
 
 
@@ -133,7 +133,7 @@ def test_random_classes_are_eight_bytes_of_the_hash_for_each_attribute() -> None
 
 def test_an_entry_is_known_by_the_names_sizes_and_content_of_its_files(entry: Any, tmp_path: Path) -> None:
     card = (tmp_path / "entry.json").read_bytes()
-    expected = hashlib.sha256(b"entry.json\0%d\0" % len(card) + card + b"a.onnx\0003\0net").hexdigest()
+    expected = hashlib.sha256(b"entry.json\0%d\0" % len(card) + card + b"a.onnx\0003\0\n\x01n").hexdigest()
     assert entries.entry_hash(tmp_path) == expected
     twice = EntryNetwork(file="a.onnx", size=8, outputs=("age", *ATTRIBUTES))
     (tmp_path / "entry.json").write_text(EntryCard(name="e", kind="supervised", networks=(twice,)).model_dump_json())

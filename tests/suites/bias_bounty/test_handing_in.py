@@ -53,7 +53,7 @@ def entry(tmp_path: Path) -> Path:
     card = EntryCard(name="e", kind="semi-supervised", networks=networks)
     (tmp_path / "entry" / "entry.json").write_text(card.model_dump_json())
     for network in networks:
-        (tmp_path / "entry" / network.file).write_bytes(b"net")
+        (tmp_path / "entry" / network.file).write_bytes(b"\n\x01n")
     return tmp_path / "entry"
 
 
