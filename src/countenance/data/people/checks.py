@@ -27,7 +27,7 @@ WHOLE_PERSON = ("skin_tone", "age", "gender", "hair", "headwear", "pose")
 INNER_FACE = ("nose", "u_lip", "l_lip", "l_eye", "r_eye", "mouth")
 # What hides a point of the face, by its number among COCO's 17 and among the 33 points.
 UNDER_MASK, UNDER_LENS, UNDER_HAIR = ("face_mask", "hat", "hair"), ("eye_g", "hat", "hair"), ("hat", "hair")
-HIDING = {
+HIDING: dict[str, dict[int, tuple[str, ...]]] = {
     "keypoints": {0: UNDER_MASK, 1: UNDER_LENS, 2: UNDER_LENS, 3: UNDER_HAIR, 4: UNDER_HAIR},
     "keypoints_33": {0: UNDER_MASK, 9: UNDER_MASK, 10: UNDER_MASK, 2: UNDER_LENS, 5: UNDER_LENS}
     | {7: UNDER_HAIR, 8: UNDER_HAIR},
