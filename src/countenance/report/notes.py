@@ -84,10 +84,11 @@ def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> l
     Why an interval may hold 0 beside a small p comes last.
     """
     twins = " alone decides"
-    of_audit = [source.names.in_text(note) for note in source.audit.notes if twins not in note]
+    raw = [note for note in source.audit.notes if twins not in note]
+    of_audit = [source.names.in_text(note) for note in raw]
     card = dataset.get("card") or {}
     warning = [RENDERED] if card.get("warning") and not card.get("real_people", True) else [card.get("warning") or ""]
-    plain = [in_words(note, source) for note in of_audit if not _TOGETHER.fullmatch(note)]
+    plain = [source.names.in_text(in_words(note, source)) for note in raw if not _TOGETHER.fullmatch(note)]
     last = [note for note in plain if note.startswith((FURTHER_PERSON, UNLIKE_METHODS))]
     plain = [note for note in plain if note not in last]
     of_data = dataset.get("notes") or []
