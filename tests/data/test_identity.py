@@ -136,6 +136,9 @@ READERS: dict[str, Callable[[Path, str], Path | str]] = {
     "VOC table": voc_table,
     "VOC element": lambda root, column: voc(root, lambda who: f"<{column}>{who}</{column}>"),
     "VOC attributes": lambda root, column: voc(root, lambda who: tagged(column, who)),
+    "VOC element of attributes": lambda root, column: voc(
+        root, lambda who: f"<attributes><{column}>{who}</{column}></attributes>"
+    ),
     "labels.csv": labels,
     "FairFace": fairface,
     "BAFMD": bafmd,

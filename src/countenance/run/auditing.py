@@ -321,6 +321,12 @@ def comparable(columns: Sequence[str]) -> list[str]:
     return [name.removeprefix("attr.") for name in columns if name.startswith(("attr.", PREFIX))]
 
 
+UNLABELLED = (
+    "; no attribute of its people is known; a column {name} of attributes.csv beside the pictures, or of the table of "
+    "labels, adds it"
+)
+
+
 def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], where: Any = None) -> None:
     """Refuse attributes that are not there: those to compare by (with bins and intersections) and those of `where`."""
     for text in by or ():
@@ -328,7 +334,10 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
         for part in parts:
             name = part if part in known else part.rpartition(":")[0] or part
             if attribute_of(name, known) is None:
-                raise InputError(f"{label}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
+                raise InputError(
+                    f"{label}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}"
+                    f"{'' if any(not it.startswith(PREFIX) for it in known) else UNLABELLED.format(name=name)}"
+                )
     for name in parse_where(where):
         if attribute_of(name, known) is None:
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")

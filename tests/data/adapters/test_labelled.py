@@ -140,7 +140,7 @@ def voc(path: Path, width: object, height: object, *box: float) -> Path:
 def test_boxes_of_a_scaled_copy_are_scaled_and_those_of_another_shape_refused(tmp_path):
     path = tmp_path / "a.xml"
     for width, height in ((400, 200), (404, 200), (402, 201)):  # up to 2 % of another shape may be rounding
-        ((box, word, _),) = read_voc(voc(path, width, height, 40, 20, 80, 40), 200, 100)
+        ((box, word, *_),) = read_voc(voc(path, width, height, 40, 20, 80, 40), 200, 100)
         assert word == "face" and box == pytest.approx([20, 10, 40, 20], rel=0.02)
     with pytest.raises(InputError, match=r"made for a picture of 412×200, and the picture is 200×100"):
         read_voc(voc(path, 412, 200, 40, 20, 80, 40), 200, 100)
@@ -177,3 +177,41 @@ def test_one_file_in_pixels_among_normalised_ones_is_refused(tmp_path):
         path.write_text(f"\n{line}\n")
         with pytest.raises(InputError, match=f"line 2: {said}"):
             read_yolo(path, 200, 100)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "<gender>woman</gender><age>31</age>",
+        "<attributes><gender>woman</gender><age>31</age></attributes>",
+        "<attributes><attribute><name>gender</name><value>woman</value></attribute>"
+        "<attribute><name>age</name><value>31</value></attribute></attributes>",
+    ],
+)
+def test_an_object_of_pascal_voc_says_its_attributes(tmp_path, stated):
+    root = voc_folder(tmp_path / "set", "face")
+    path = root / "a.xml"
+    of_tools = "<pose>Left</pose><truncated>0</truncated><occluded>0</occluded><difficult>1</difficult><hat/>"
+    path.write_text(path.read_text().replace("</name>", f"</name>{of_tools}{stated}", 1))
+    data = load_dataset(root)
+    (face,) = data[0].subjects
+    assert face.attributes == {"gender": "woman", "age": 31.0} and face.identity is None
+    (root / "attributes.csv").write_text("file,gender,ward\na.jpg,man,north\n")  # what the label says itself stays
+    assert load_dataset(root)[0].subjects[0].attributes == {"gender": "woman", "age": 31.0, "ward": "north"}
+
+
+@pytest.mark.parametrize(("words", "masked"), [(["face"], ["no"]), (["with_mask", "without_mask"], ["yes", "no"])])
+def test_the_class_of_an_object_says_more_about_the_mask_than_its_elements(tmp_path, words, masked):
+    root = voc_folder(tmp_path / "set", *words)
+    path = root / "a.xml"
+    path.write_text(path.read_text().replace("</name>", "</name><masked>no</masked>"))
+    assert [face.attributes["masked"] for face in load_dataset(root)[0].subjects] == masked
+
+
+def test_an_attribute_that_no_file_says_is_refused_with_the_remedy(tmp_path, capsys):
+    root, out = voc_folder(tmp_path / "set", "face"), tmp_path / "run"
+    (tmp_path / "boxes.csv").write_text("file,x0,y0,x1,y1\na.jpg,40,15,60,35\n")
+    model = f"predictions:{tmp_path / 'boxes.csv'}"
+    call = ["run", "face_localization", "--model", model, "--data", str(root), "--by", "gender", "--out", str(out)]
+    assert run_command(call) == 2
+    assert "no attribute of its people is known; a column gender of attributes.csv beside" in capsys.readouterr().err

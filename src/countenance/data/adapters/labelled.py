@@ -177,10 +177,11 @@ def _categories(result: LabelFiles, root: Path, chosen: str | None, masks: bool)
 
 def _subjects(boxes: NamedBoxes, known: Categories, keys: Mapping[str, str], place: str) -> tuple[Subject, ...]:
     subjects: list[Subject] = []
-    for box, word, identity in boxes:
+    for box, word, identity, stated in boxes:
         kind = known.kind(keys[word], place)
         if kind is not None:
-            about = {"masked": known.masked.get(keys[word])} if known.masked else {}
+            worn = known.masked.get(keys[word])
+            about = {**stated, "masked": worn or stated.get("masked")} if known.masked else stated
             who = Subject(str(len(subjects)), identity, attributes=about)
             subjects.append(replace(who, face_box=box) if kind == "face" else replace(who, person_box=box))
     return tuple(subjects)

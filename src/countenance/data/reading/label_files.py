@@ -1,30 +1,38 @@
 """Label files of one picture: YOLO text and Pascal VOC XML, read as hostile input."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
 
+from countenance.data.categories import says_masked
 from countenance.data.reading import cells
 from countenance.data.reading.box_readings import YOLO, Array, checked_corners
 from countenance.data.reading.class_names import ClassNames
+from countenance.data.sample import Value
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import DataError
 from countenance.metrics.readings import LARGEST_NORMALISED, Reading
 
 
 class NamedBox(NamedTuple):
-    """Corners in pixels, the word for what the box shows, and who it is where the file says so."""
+    """Corners in pixels, the word for what the box shows, and who it is and their attributes where the file says so."""
 
     corners: Array
     word: str
     identity: str | None = None
+    attributes: Mapping[str, Value] = {}
 
 
 NamedBoxes = list[NamedBox]
 
+OF_ANNOTATION = {
+    *("name", "id", "pose", "truncated", "occluded", "difficult", "bndbox", "rotation", "score", "confidence"),
+    *("deleted", "verified", "date", "ignore", "attribute", "attributes"),
+}
+"""Elements of a Pascal VOC `object` that are about the annotation; every other one is an attribute of the person."""
 LARGEST_XML = 10_000_000
 SAME_SHAPE = 0.02
 """A picture may be scaled: its proportions may differ from those that its VOC file names by this much."""
@@ -101,7 +109,7 @@ def parse_xml(text: str, path: Path) -> ElementTree.Element:
 
 
 def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
-    """The boxes of a Pascal VOC file: `object` with `name`, `bndbox` in pixels, and who it is (`identity`) if it says.
+    """The boxes of a Pascal VOC file: `object` with `name`, `bndbox` in pixels, and its attributes and `identity`.
 
     Boxes are scaled when the file was made for a copy of the picture in another size.
     """
@@ -122,7 +130,7 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
         if values[2] < values[0] or values[3] < values[1]:
             raise DataError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
         corners, word = np.array(values) * np.tile(scale, 2), (item.findtext("name") or "").strip()
-        result.append(NamedBox(corners, word, _identity(item, place)))
+        result.append(NamedBox(corners, word, *_person(item, place)))
     outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, *_ in result)
     if outside:
         shown = f"{outside} of {len(result)} boxes leave the {width}×{height} picture"
@@ -130,13 +138,14 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
     return result
 
 
-def _identity(item: ElementTree.Element, place: str) -> str | None:
-    """Who an object is: an element of its own (`identity`), or among its `attributes` as some tools write them."""
-    listed = {
-        (entry.findtext("name") or ""): entry.findtext("value") for entry in item.iterfind("attributes/attribute")
-    }
-    own = {child.tag: child.text for child in item if not len(child)}
-    return cells.identity_apart(own, place)[0] or cells.identity_apart(listed, place)[0]
+def _person(item: ElementTree.Element, place: str) -> tuple[str | None, dict[str, Value]]:
+    """Who an object is and its attributes: elements of its own, or among its `attributes` as some tools write them."""
+    pairs = [(entry.findtext("name"), entry.findtext("value")) for entry in item.iterfind("attributes/attribute")]
+    pairs += [(child.tag, child.text) for child in (*item.iterfind("attributes/*"), *item) if not len(child)]
+    stated = {name: value.strip() for name, value in pairs if name and value and name not in OF_ANNOTATION}
+    identity, about = cells.identity_apart({name: value for name, value in stated.items() if value}, place)
+    masked = says_masked(about.pop("masked", None) or about.pop("mask", ""))
+    return identity, cells.attributes(about, place) | ({"masked": masked} if masked else {})
 
 
 def _scale(root: ElementTree.Element, width: int, height: int, path: Path) -> Array:
