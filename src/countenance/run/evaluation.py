@@ -113,8 +113,11 @@ class Evaluation:
             seconds, evaluated = time.perf_counter() - started, sum(piece.images for piece in missing)
             speed = round(evaluated / seconds, 2) if evaluated else None
             manifest = manifest.model_copy(update={"seconds": round(seconds, 3), "images_per_second": speed})
-            self._finish(markers, manifest, engine)
-        return Run(place)
+            evidence = self._finish(markers, manifest, engine)
+        run = Run(place)
+        if evidence is not None:
+            run.evidence(lambda: evidence)
+        return run
 
     def _say_cost(self, missing: list[Piece], engine: "_Lazy") -> None:
         """Before a long run: how many images, how fast a few of them were, how long it will take."""
@@ -141,7 +144,8 @@ class Evaluation:
             "the network, then run the same command again"
         )
 
-    def _finish(self, markers: Mapping[int, Marker], manifest: Manifest, engine: "_Lazy") -> None:
+    def _finish(self, markers: Mapping[int, Marker], manifest: Manifest, engine: "_Lazy") -> Any:
+        """Put the run together; returns what its results were made from."""
         watch = self._watch() if engine.engine is None else engine.engine.watch
         if watch.differed:
             numbers = ", ".join(str(number) for number in sorted(watch.differed)[:5])
@@ -150,9 +154,10 @@ class Evaluation:
             manifest = manifest.model_copy(update={"notes": [*manifest.notes, note]})
         self.store.sweep(markers)
         try:
-            finish(
+            reduced = finish(
                 self.plan, self.store, markers, manifest, watch=watch, notes=self.notes, progress=self.settings.progress
             )
+            return reduced.evidence
         except AllFailed:
             for number in markers:  # the same command tries again once the cause is removed
                 self.store.forget_shard(number)

@@ -134,6 +134,13 @@ class Run:
         """Numbers, curves, matrices and tables of the whole run."""
         return self.store.results()
 
+    def evidence(self, make: Callable[[], Any]) -> Any:
+        """What the results were made from: that of the reducer in the process that made the run, otherwise from `make`.
+
+        It is kept as long as the results are the same, so that several pages and tables make it once.
+        """
+        return self.store.evidence(make)
+
     def fit_notes(self) -> dict[str, Any]:
         """What the fit of the model returned, and how many seconds it took; empty for models that are not fitted."""
         return self.store.fit_notes()

@@ -84,15 +84,19 @@ class ShardStore:
             )
         return bool(self.verified and self._finished and is_sealable(name))
 
-    def _once(self, name: str, parse: Callable[[], Parsed]) -> Parsed:
-        """What `parse` makes of a file; read again only if the file has changed, or if that cannot be decided."""
+    def _once(self, name: str, parse: Callable[[], Parsed], what: str = "") -> Parsed:
+        """What `parse` makes of a file; read again only if the file has changed, or if that cannot be decided.
+
+        `what` distinguishes several things that are made of one file.
+        """
         stamp = self.storage.stamp(name) if isinstance(self.storage, LocalStorage) else None
         if stamp is None:
             return parse()
         stamp = (*stamp, bool(self.verified and self._finished))
-        if self._parsed.get(name, (None, None))[0] != stamp:
-            self._parsed[name] = (stamp, parse())
-        parsed: Parsed = self._parsed[name][1]
+        key = f"{name} {what}"
+        if self._parsed.get(key, (None, None))[0] != stamp:
+            self._parsed[key] = (stamp, parse())
+        parsed: Parsed = self._parsed[key][1]
         return parsed
 
     # tables

@@ -98,8 +98,8 @@ def finish(
     watch: Watch,
     notes: Notes,
     progress: Progress | None = None,
-) -> Manifest:
-    """Put the shards together, reduce them, and say that the run is complete.
+) -> Reduced:
+    """Put the shards together, reduce them, and say that the run is complete; returns what the reducer gave.
 
     AllFailed: no image has a valid prediction, and `watch` does not allow that.
     """
@@ -142,7 +142,7 @@ def finish(
     for entry in store.storage.entries(WORK):
         if is_own(entry.name):
             store.storage.delete(entry.name)
-    return manifest
+    return reduced
 
 
 def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns, checks: RowChecks) -> None:

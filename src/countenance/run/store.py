@@ -7,7 +7,7 @@ run are on a list with their hashes (`countenance.run.hashes`); a store that is 
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from countenance.run.file_names import (
 from countenance.run.hashes import FILES, digest
 from countenance.run.manifest import DamagedManifest, Manifest, Place, read_manifest
 from countenance.run.rows import check_failures, check_scores
-from countenance.run.shard_store import ShardStore
+from countenance.run.shard_store import Parsed, ShardStore
 from countenance.run.trust import is_marked, mark_of
 from countenance.scratch import temporary_folder
 from countenance.storage import Missing
@@ -212,6 +212,10 @@ class RunStore(ShardStore):
     def results(self) -> list[Result]:
         """The results; none where the task has no reducer."""
         return list(self._once(RESULTS, self._result_list))
+
+    def evidence(self, make: Callable[[], Parsed]) -> Parsed:
+        """What the results were made from; made again only if the results have changed."""
+        return self._once(RESULTS, make, "evidence")
 
     def _result_list(self) -> list[Result]:
         try:

@@ -21,16 +21,20 @@ def read(path: Path, request: PredictionRequest) -> Predictions:
         raise ModelError(f"{path}: top is {top!r}, expected a whole number")
     version = request.options.get("version")
     scores = read_scores(path, int(version) if version in ("2", "3") else None, top=int(top))
-    ids = tuple(request.names.ids)
+    return predictions_of(scores, tuple(request.names.ids))
+
+
+def predictions_of(scores: ScoreFile, ids: tuple[str, ...]) -> Predictions:
+    """A score file that was read as predictions for the images of a dataset."""
     image, warnings = on_protocol(scores, ids, "the dataset")
     order = np.argsort(image, kind="stable")[np.count_nonzero(image < 0) :]  # by image, in the order of the file
     present, first = np.unique(image[order], return_index=True)
     rows = np.split(order, first[1:])
     answers = {ids[k]: _answer(scores, own) for k, own in zip(present.tolist(), rows, strict=True)}
     left = len(ids) - len(answers)
-    absent = f"{path}: {left} of {len(ids)} images have no detection; their faces count as missed"
+    absent = f"{scores.path}: {left} of {len(ids)} images have no detection; their faces count as missed"
     return Predictions(
-        str(path), "uccs", answers, absent if left else None, Identifications, (*scores.warnings, *warnings)
+        str(scores.path), "uccs", answers, absent if left else None, Identifications, (*scores.warnings, *warnings)
     )
 
 

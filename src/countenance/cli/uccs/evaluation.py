@@ -59,21 +59,22 @@ def evaluate_detector(
 ) -> None:
     """Plot FROC curves: found faces over false alarms."""
     from countenance.suites.uccs import CurveSettings
-    from countenance.suites.uccs import evaluate_detector as evaluate
+    from countenance.suites.uccs.score_curves import read_submissions
 
     settings = CurveSettings(log_x, only_present, overlap_threshold, 1, plot_detection_numbers, bootstrap)
     ready_to_plot(froc_file)
-    evaluations = evaluate(
+    submissions = read_submissions(
         data_directory,
         result_files or baseline_file(data_directory, which_set.value, protocol_version, ("detection", "detection")),
+        recognition=False,
         labels=labels,
         which=which_set.value,
         version=protocol_version,
         settings=settings,
         attributes=any((by, report, out)),
     )
-    plot = froc_file or default_plot(f"UCCS-v{evaluations[0].version}-FROC.pdf")
-    written(evaluations, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
+    plot = froc_file or default_plot(f"UCCS-v{submissions[0].version}-FROC.pdf")
+    written(submissions, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
 @app.command("evaluate-recognizer", cls=SeveralValues)
@@ -107,21 +108,22 @@ def evaluate_recognizer(
 ) -> None:
     """Plot DIR (version 2) or O-ROC (version 3) curves: recognised faces over false identifications."""
     from countenance.suites.uccs import CurveSettings
-    from countenance.suites.uccs import evaluate_recognizer as evaluate
+    from countenance.suites.uccs.score_curves import read_submissions
 
     settings = CurveSettings(log_x, only_present, overlap_threshold, rank, plot_recognition_numbers, bootstrap)
     ready_to_plot(dir_file)
-    evaluations = evaluate(
+    submissions = read_submissions(
         data_directory,
         result_files or baseline_file(data_directory, which_set.value, protocol_version, ("recognition", "scoring")),
+        recognition=True,
         labels=labels,
         which=which_set.value,
         version=protocol_version,
         settings=settings,
         attributes=any((by, report, out)),
     )
-    plot = dir_file or default_plot("UCCS-v2-DIR.pdf" if evaluations[0].version == 2 else "UCCS-v3-OROC.pdf")
-    written(evaluations, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
+    plot = dir_file or default_plot("UCCS-v2-DIR.pdf" if submissions[0].version == 2 else "UCCS-v3-OROC.pdf")
+    written(submissions, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
 @app.command()

@@ -78,7 +78,7 @@ def evaluation(
     """Version 3: evaluate detection and recognition as a CONFIG.yaml says; other words override it (--eval.iou 0.5)."""
     from countenance.cli.uccs.output import Output, columns, ready_to_plot, written
     from countenance.suites.uccs import CurveSettings
-    from countenance.suites.uccs.score_curves import evaluate
+    from countenance.suites.uccs.score_curves import read_submissions
 
     config, tasks = _config(ctx.args)
     data, which, exclude = config.path("data_directory"), config["which_set"], config.path("eval.exclude_gallery")
@@ -98,7 +98,7 @@ def evaluation(
             bootstrap=bootstrap,
             exclude=None if exclude == data / f"exclude_gallery_{which}.txt" else exclude,
         )
-        evaluations = evaluate(
+        submissions = read_submissions(
             data,
             [Path(file) for file in config[f"eval.{task}.files"]],
             recognition=task == "recognition",
@@ -106,11 +106,11 @@ def evaluation(
             which=which,
             version=3,
             settings=settings,
-            attributes=by is not None,
+            attributes=any((by, report, out)),
         )
         place = None if out is None else out if len(tasks) == 1 else out / task
         output = (plots[task], apart(json, task), apart(report, task), place, gallery, columns(by), verbose)
-        written(evaluations, settings, data, Output(*output))
+        written(submissions, data, Output(*output))
 
 
 @app.command("baseline_detection", context_settings=ANY, cls=ConfigurationKeys)

@@ -9,8 +9,11 @@ from countenance.cli.lines import note, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from countenance.suites.uccs import CurveSettings, UccsEvaluation
+    from countenance.run import Run
+    from countenance.suites.uccs import UccsEvaluation
     from countenance.suites.uccs.comparison import SubmissionComparison
+    from countenance.suites.uccs.evaluation import Submission
+    from countenance.suites.uccs.operating import Point
 
 
 def ready_to_plot(path: Path | None) -> None:
@@ -60,14 +63,34 @@ def columns(by: str | None) -> list[str]:
     return [name.strip() for name in by.split(",") if name.strip()] if by else []
 
 
-def written(evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: Path, out: Output) -> None:
-    """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
-    if out.run is not None:
-        from countenance.suites.uccs.run import check_places
+def written(submissions: "Sequence[Submission]", data: Path, out: Output) -> None:
+    """The runs first, where some are to be written; lines, plots, tables and pages are made from what they hold.
 
-        check_places(out.run, [evaluation.label for evaluation in evaluations])
-    for warning in dict.fromkeys(warning for evaluation in evaluations for warning in evaluation.warnings):
+    Without --out the runs of a report are gone afterwards, and without either there is none.
+    """
+    from countenance.scratch import temporary_folder
+    from countenance.suites.uccs.operating import columns_of
+    from countenance.suites.uccs.rules import evaluated
+    from countenance.suites.uccs.run import check_places, evaluation_in, places, write_runs
+
+    labels = [submission.label for submission in submissions]
+    if out.run is not None:
+        check_places(out.run, labels)
+    columns_of(submissions[0].protocol, out.by)
+    for warning in dict.fromkeys(warning for submission in submissions for warning in submission.warnings):
         say(f"warning: {warning}", err=True)
+    if out.run is None and out.report is None:
+        return _shown([evaluated(submission) for submission in submissions], [], data, out)
+    with temporary_folder("uccs") as temporary:
+        folders = places(out.run, labels) if out.run else [temporary / str(k) for k in range(len(submissions))]
+        runs = write_runs(submissions, data, folders, out.by, note)
+        pairs = zip(runs, submissions, strict=True)
+        _shown([evaluation_in(run, submission) for run, submission in pairs], runs, data, out)
+
+
+def _shown(evaluations: "Sequence[UccsEvaluation]", runs: "Sequence[Run]", data: Path, out: Output) -> None:
+    """Lines on the terminal; plots, curves and pages in their files."""
+    settings = evaluations[0].settings
     for evaluation in evaluations:
         say(
             f"{evaluation.label}: {evaluation.hits:,} of {evaluation.total:,} {evaluation.unit} found "
@@ -85,8 +108,12 @@ def written(evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", 
 
         save_chart(chart_of(evaluations, band=settings.bootstrap > 0), out.plot, HEIGHT)
         files.append(out.plot)
+    points = []
     if out.by:
-        files += _by_group(evaluations, out)
+        from countenance.suites.uccs.operating import operating_points
+
+        points = [operating_points(evaluation, out.by) for evaluation in evaluations]
+        files += _by_group(evaluations, points, out)
     compared: list[SubmissionComparison] = []
     if len(evaluations) > 1 and (out.report is not None or settings.bootstrap):
         from countenance.suites.uccs.comparison import compare
@@ -95,50 +122,50 @@ def written(evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", 
         for line in (line for comparison in compared for line in comparison.lines()):
             say(line)
     if out.json is not None:
-        _write_json(evaluations, settings, out, [comparison.to_dict() for comparison in compared])
+        _write_json(evaluations, points, out, [comparison.to_dict() for comparison in compared])
         files.append(out.json)
-    if out.report is not None or out.run is not None:
-        files += _runs_and_pages(evaluations, compared, data, out)
+    if out.report is not None:
+        files += _pages(evaluations, compared, runs, data, out)
+    if out.run is not None:
+        files += [run.path for run in runs]
     if files:
         say(f"{evaluations[0].kind} written: " + ", ".join(map(str, files)))
 
 
-def _runs_and_pages(
-    evaluations: "Sequence[UccsEvaluation]", compared: "Sequence[SubmissionComparison]", data: Path, out: Output
+def _pages(
+    evaluations: "Sequence[UccsEvaluation]",
+    compared: "Sequence[SubmissionComparison]",
+    runs: "Sequence[Run]",
+    data: Path,
+    out: Output,
 ) -> list[Path]:
-    """A run for each file and the pages made from them; without --out the runs are gone afterwards."""
-    from countenance.scratch import temporary_folder
-    from countenance.suites.uccs.run import places, write_runs
+    """A page for each run; of several files one more that compares them."""
+    assert out.report is not None
+    if len(runs) == 1:
+        pages = [out.report]
+    else:
+        pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(runs))]
+    for run, page in zip(runs, pages, strict=True):
+        if out.by:
+            run.audit(by=[name.lower() for name in out.by])
+        run.report(page, gallery=out.gallery)
+    if len(runs) == 1:
+        return pages
+    from countenance.suites.uccs.comparison import write_comparison
 
-    with temporary_folder("uccs") as temporary:
-        labels = [evaluation.label for evaluation in evaluations]
-        folders = places(out.run, labels) if out.run else [temporary / str(k) for k in range(len(evaluations))]
-        runs = write_runs(evaluations, data, folders, out.by, note)
-        if out.report is None:
-            return folders
-        pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(evaluations))]
-        pages = pages if len(evaluations) > 1 else [out.report]
-        for run, page in zip(runs, pages, strict=True):
-            if out.by:
-                run.audit(by=[name.lower() for name in out.by])
-            run.report(page, gallery=out.gallery)
-    if len(evaluations) > 1:
-        from countenance.suites.uccs.comparison import write_comparison
-
-        write_comparison(evaluations, compared, pages, data, out.report)
-        pages = [out.report, *pages]
-    return [*pages, *(folders if out.run else ())]
+    write_comparison(evaluations, compared, pages, data, out.report)
+    return [out.report, *pages]
 
 
-def _by_group(evaluations: "Sequence[UccsEvaluation]", out: Output) -> list[Path]:
-    from countenance.suites.uccs.operating import operating_points, table_lines, unlike_groups
+def _by_group(evaluations: "Sequence[UccsEvaluation]", points: "Sequence[list[Point]]", out: Output) -> list[Path]:
+    from countenance.suites.uccs.operating import table_lines, unlike_groups
 
     for notice in unlike_groups(evaluations[0], out.by):
         say(f"notice: {notice}", err=True)
     written: list[Path] = []
     for k, evaluation in enumerate(evaluations):
         say(f"\n{evaluation.label}")
-        for line in table_lines(operating_points(evaluation, out.by)):
+        for line in table_lines(points[k]):
             say(line)
         if out.plot is None:
             continue
@@ -154,13 +181,14 @@ def _by_group(evaluations: "Sequence[UccsEvaluation]", out: Output) -> list[Path
 
 
 def _write_json(
-    evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", out: Output, compared: list[Any]
+    evaluations: "Sequence[UccsEvaluation]", points: "Sequence[list[Point]]", out: Output, compared: list[Any]
 ) -> None:
     import json
 
     from countenance.files import finite, write_text
 
     assert out.json is not None
+    settings = evaluations[0].settings
     content: dict[str, Any] = {
         "curves": [evaluation.to_dict() for evaluation in evaluations],
         "kind": evaluations[0].kind,
@@ -175,7 +203,7 @@ def _write_json(
     if compared:
         content["comparison"] = compared
     if out.by:
-        from countenance.suites.uccs.operating import group_curves, json_fields, operating_points
+        from countenance.suites.uccs.operating import group_curves, json_fields
 
         content["groups"] = [
             {
@@ -191,7 +219,7 @@ def _write_json(
         ]
         content["operating_points"] = [
             {"of": evaluation.label, **json_fields(point)}
-            for evaluation in evaluations
-            for point in operating_points(evaluation, out.by)
+            for evaluation, some in zip(evaluations, points, strict=True)
+            for point in some
         ]
     write_text(out.json, json.dumps(finite(content), allow_nan=False) + "\n")

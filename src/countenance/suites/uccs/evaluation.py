@@ -1,6 +1,6 @@
 """An evaluation: one score file against the truth, its curve, and the outcome of every face behind it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,13 @@ class Submission:
     row_image: Ints
     """Each detection's image in the protocol, or -1."""
     settings: CurveSettings
+    recognition: bool = field(default=False, kw_only=True)
+    """Whether people are to be recognised; False: faces are to be found."""
+    warnings: tuple[str, ...] = field(default=(), kw_only=True)
+    reading: tuple[str, ...] = field(default=(), kw_only=True)
+    """Those of the warnings that are about the reading of the boxes."""
+    strange: int = field(default=0, kw_only=True)
+    """Detections of the file that are not in `scores`: those on images that the protocol does not have."""
 
     @property
     def version(self) -> int:
@@ -53,7 +60,6 @@ class UccsEvaluation(Outcomes, Submission):
     curve: RateCurve
     images: int
     band: Band | None = None
-    warnings: tuple[str, ...] = ()
 
     @property
     def hits(self) -> int:
@@ -99,6 +105,6 @@ class UccsEvaluation(Outcomes, Submission):
             self.unit: self.total,
             "found": self.hits,
             "false_alarms": len(self.negatives),
-            "detections": len(self.scores),
+            "detections": len(self.scores) + self.strange,
             "warnings": list(self.warnings),
         }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from countenance.auditing import estimates
 from countenance.auditing.finding import Estimate
 from countenance.auditing.table import UNKNOWN
+from countenance.data.adapters.uccs_protocol import Protocol
 from countenance.data.tables import near
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
@@ -60,17 +61,21 @@ def groups_of(evaluation: UccsEvaluation, by: Sequence[str]) -> dict[str, NDArra
 
     For a probe that is in an image twice, its first face decides.
     """
-    known = {name.lower(): values for name, values in evaluation.protocol.attributes.items()}
-    groups = {}
+    known = columns_of(evaluation.protocol, by)
+    return {name.lower(): np.array(known[name.lower()])[evaluation.unit_face] for name in by}
+
+
+def columns_of(protocol: Protocol, by: Sequence[str]) -> dict[str, list[str]]:
+    """The further columns of a protocol by their names in small letters; InputError where one of `by` is not there."""
+    known = {name.lower(): values for name, values in protocol.attributes.items()}
     for name in by:
         if name.lower() not in known:
             there = ", ".join(known) or "none"
             raise InputError(
-                f"{evaluation.protocol.path}: no column {name!r}{near(name.lower(), list(known))} to group by; "
+                f"{protocol.path}: no column {name!r}{near(name.lower(), list(known))} to group by; "
                 f"further columns here: {there}"
             )
-        groups[name.lower()] = np.array(known[name.lower()])[evaluation.unit_face]
-    return groups
+    return known
 
 
 def unlike_groups(evaluation: UccsEvaluation, by: Sequence[str]) -> list[str]:

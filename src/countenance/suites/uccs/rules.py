@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from countenance.data.reading.lines import Bools
 from countenance.errors import InputError
 from countenance.metrics.curves import (
     Band,
@@ -18,12 +19,29 @@ from countenance.metrics.curves.open_set import RULES, OpenSet
 from countenance.suites.uccs.evaluation import Submission, UccsEvaluation
 
 
-def evaluated(submission: Submission, *, recognition: bool) -> UccsEvaluation:
+def refuse_without_known(submission: Submission) -> None:
+    """Raise where nobody is left to recognise."""
+    protocol = submission.protocol
+    counted = _present(submission)[protocol.image]
+    known = int(np.count_nonzero(counted & (protocol.subject > 0)))
+    if submission.recognition and known <= int(np.count_nonzero(counted & protocol.excluded)):
+        nobody = "no face of a known subject (SUBJECT_ID > 0) is left to recognise"
+        raise InputError(f"{protocol.path}: {nobody}, so there is no rate")
+
+
+def _present(submission: Submission) -> Bools:
+    """Which images of the protocol take part."""
+    present = np.full(len(submission.protocol.images), not submission.settings.only_present)
+    present[submission.row_image[submission.row_image >= 0]] = True
+    return present
+
+
+def evaluated(submission: Submission) -> UccsEvaluation:
     """A submission under the rule of its version: outcomes, curve, and a band where one is asked for."""
     protocol, scores, settings = submission.protocol, submission.scores, submission.settings
-    present = np.full(len(protocol.images), not settings.only_present)
-    present[submission.row_image[submission.row_image >= 0]] = True
+    recognition, present = submission.recognition, _present(submission)
     images = int(present.sum())
+    refuse_without_known(submission)
     out = RULES[submission.version, recognition](
         OpenSet(
             protocol.box,
@@ -39,9 +57,6 @@ def evaluated(submission: Submission, *, recognition: bool) -> UccsEvaluation:
             settings.rank,
         )
     )
-    if recognition and out.total <= 0:
-        known = "no face of a known subject (SUBJECT_ID > 0) is left to recognise"
-        raise InputError(f"{protocol.path}: {known}, so there is no rate")
     if submission.version == 2:
         draw = dir_curve if recognition else froc_curve
         curve = draw(out.units, out.negatives, out.total, log=settings.log, numbers=settings.numbers)
@@ -66,3 +81,13 @@ def with_band(evaluation: UccsEvaluation) -> UccsEvaluation:
     band = band_of(rates, targets)
     scale = evaluation.total if evaluation.settings.numbers else 1
     return replace(evaluation, band=Band(evaluation.curve.x, band.low * scale, band.high * scale))
+
+
+def in_numbers(evaluation: UccsEvaluation) -> UccsEvaluation:
+    """The same with counts instead of rates: what `CurveSettings.numbers` makes of it."""
+    curve, band, total = evaluation.curve, evaluation.band, evaluation.total
+    return replace(
+        evaluation,
+        curve=replace(curve, y=np.rint(curve.y * total)),
+        band=None if band is None else Band(band.x, band.low * total, band.high * total),
+    )

@@ -2,18 +2,25 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from unicodedata import normalize
 
+import numpy as np
+
+from countenance.answers.formats.uccs import predictions_of
+from countenance.data import Dataset
 from countenance.data.adapters.uccs import read_dataset, source_of
 from countenance.errors import InputError
 from countenance.files import file_hash
 from countenance.models import ModelCard
 from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
-from countenance.suites.uccs.evaluation import UccsEvaluation
-from countenance.suites.uccs.readings import reading_warnings
-from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions
+from countenance.run.whole_run import stored
+from countenance.suites.uccs.evaluation import Submission, UccsEvaluation
+from countenance.suites.uccs.rules import in_numbers, refuse_without_known
+from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions, evaluation_of, merge, partial
+from countenance.tasks.states import merged
 
 
 def places(out: Path, labels: Sequence[str]) -> list[Path]:
@@ -40,41 +47,79 @@ def check_places(out: Path, labels: Sequence[str]) -> None:
 
 
 def write_runs(
-    evaluations: Sequence[UccsEvaluation],
+    submissions: Sequence[Submission],
     data: Path,
     folders: Sequence[Path],
     by: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> list[Run]:
-    """A run for each evaluation; the same evaluation again leaves a finished run as it is."""
-    first = evaluations[0]
+    """A run for each submission; the same submission again leaves a finished run as it is."""
+    first = submissions[0]
     which, version = first.protocol.path.stem, first.version
+    for submission in submissions:
+        refuse_without_known(submission)
     dataset = read_dataset(
         data, which, version, pictures=False, exclude=first.settings.exclude, protocol=first.protocol
     )
     runs = []
-    for evaluation, place in zip(evaluations, folders, strict=True):
-        own = {name: value for name, value in vars(evaluation.settings).items() if name in CurveOptions.model_fields}
+    for submission, place in zip(submissions, folders, strict=True):
+        own = {name: value for name, value in vars(submission.settings).items() if name in CurveOptions.model_fields}
+        kind = "FROC" if not submission.recognition else "DIR" if version == 2 else "O-ROC"
         runs.append(
             evaluate(
-                f"predictions:{evaluation.scores.path}",
-                DETECTION if evaluation.kind == "FROC" else RECOGNITION,
+                predictions_of(submission.scores, submission.protocol.images),
+                RECOGNITION if submission.recognition else DETECTION,
                 dataset,
                 out=place,
                 options={"version": version, **own},
-                settings={"format": "uccs", "top": str(evaluation.settings.rank + 1), "version": str(version)},
                 card=ModelCard(
-                    name=evaluation.label,
+                    name=submission.label,
                     description="score file",
-                    content=file_hash(evaluation.scores.path),
+                    content=file_hash(submission.scores.path),
                     hashed=True,
                 ),
                 source=source_of(data, which, version, first.settings.exclude),
                 suite="uccs",
                 by=[name.lower() for name in by] or None,
-                notes=lambda *_, evaluation=evaluation: list(reading_warnings(evaluation, data)),
-                about={"kind": evaluation.kind, "protocol_version": version, "which_set": which},
+                notes=lambda *_, submission=submission: list(submission.reading),
+                about={"kind": kind, "protocol_version": version, "which_set": which},
                 say=say,
             )
         )
     return runs
+
+
+def evaluation_in(run: Run, submission: Submission) -> UccsEvaluation:
+    """The evaluation that the run of a submission holds, under the submission's label and with its settings."""
+    evaluation, _ = evaluation_again(run)
+    shown = replace(
+        evaluation,
+        label=submission.label,
+        protocol=replace(evaluation.protocol, path=submission.protocol.path),
+        settings=submission.settings,
+        warnings=submission.warnings,
+        strange=int(np.count_nonzero(submission.row_image < 0)),
+    )
+    return in_numbers(shown) if submission.settings.numbers else shown
+
+
+def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
+    """The evaluation behind a run, and the dataset; in another process it is made again from the predictions stored."""
+    dataset = run.dataset()
+    evaluation = run.evidence(lambda: _evaluation_of_stored(run, dataset))
+    faces = {sample.id: sample.subjects for sample in dataset}
+    attributes_of_faces = [face.attributes for name in evaluation.protocol.images for face in faces[name]]
+    names = dict.fromkeys(name for values in attributes_of_faces for name in values)
+    attributes = {name: [str(values.get(name) or "") for values in attributes_of_faces] for name in names}
+    return replace(
+        evaluation, label=run.model_name, protocol=replace(evaluation.protocol, attributes=attributes)
+    ), dataset
+
+
+def _evaluation_of_stored(run: Run, dataset: Dataset) -> UccsEvaluation:
+    shards = stored(run.store, dataset, run.manifest).shards()
+    state = merged((partial(shard) for shard in shards), merge)
+    if state is None:
+        raise InputError(f"{run.place}: the run has no stored predictions")
+    recognition = run.manifest.task == RECOGNITION.name
+    return evaluation_of(state, CurveOptions(**run.manifest.options), recognition=recognition)

@@ -38,6 +38,33 @@ def evaluate(
     The version is the one that the files themselves show unless `version` says otherwise; `attributes` reads the
     further columns of the protocol, to group by.
     """
+    return [
+        evaluated(submission)
+        for submission in read_submissions(
+            data,
+            result_files,
+            recognition=recognition,
+            labels=labels,
+            which=which,
+            version=version,
+            settings=settings,
+            attributes=attributes,
+        )
+    ]
+
+
+def read_submissions(
+    data: Path,
+    result_files: Sequence[Path],
+    *,
+    recognition: bool,
+    labels: Sequence[str] | None = None,
+    which: str = "validation",
+    version: int | None = None,
+    settings: CurveSettings | None = None,
+    attributes: bool = False,
+) -> list[Submission]:
+    """What `evaluate` compares: the protocol and every result file, each read once and checked."""
     files, settings = result_files, settings or CurveSettings()
     if not files:
         raise InputError("no result file given; name at least one with result_files=")
@@ -65,7 +92,7 @@ def evaluate(
             f"{protocol.path}: names images only, so there is no truth to compare with; "
             'evaluate on which="validation" (the truth of the test set stays with the organisers)'
         )
-    evaluations = []
+    submissions = []
     for path, label in zip(files, labels, strict=True):
         scores = read_scores(path, version, top=settings.rank + 1 if recognition else 0)
         if recognition and scores.kind == "detection":
@@ -76,10 +103,11 @@ def evaluate(
                 f"{path}: detections only; a recognition curve needs {what} (use evaluate-detector for this file)"
             )
         image, warnings = on_protocol(scores, protocol.images, protocol.path.name)
-        evaluation = evaluated(Submission(label, protocol, scores, image, settings), recognition=recognition)
-        warnings += reading_warnings(evaluation, data)
-        evaluations.append(replace(evaluation, warnings=(*protocol.warnings, *scores.warnings, *warnings)))
-    return evaluations
+        submission = Submission(label, protocol, scores, image, settings, recognition=recognition)
+        reading = reading_warnings(submission, data)
+        warnings = (*protocol.warnings, *scores.warnings, *warnings, *reading)
+        submissions.append(replace(submission, warnings=warnings, reading=reading))
+    return submissions
 
 
 evaluate_detector = partial(evaluate, recognition=False)

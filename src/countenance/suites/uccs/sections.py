@@ -1,25 +1,20 @@
 """What the report of a run says about the challenge: operating points, the choice of a threshold, what errors cost."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import Markup
 
-from countenance.data import Dataset
 from countenance.errors import InputError
 from countenance.report import gallery, render
 from countenance.report.draw.svg.curves import drawn
 from countenance.report.source import ReportSource
-from countenance.run import Run
 from countenance.run.suite import Section
-from countenance.run.whole_run import stored
 from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.operating import FEW, middle, operating_points, unlike_groups
 from countenance.suites.uccs.plot import group_charts
-from countenance.suites.uccs.task import RECOGNITION, CurveOptions, evaluation_of, merge, partial
-from countenance.tasks.states import merged
+from countenance.suites.uccs.run import evaluation_again
 
 TEMPLATES = Path(__file__).parent
 
@@ -65,24 +60,6 @@ def sections(source: ReportSource) -> list[Section]:
     return [
         (f"challenge-{key}", title, content[key]) for key, title in zip(content, titles, strict=True) if content[key]
     ]
-
-
-def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
-    """The evaluation behind a run, made again from its stored predictions, and the dataset."""
-    dataset = run.dataset()
-    shards = stored(run.store, dataset, run.manifest).shards()
-    state = merged((partial(shard) for shard in shards), merge)
-    if state is None:
-        raise InputError(f"{run.place}: the run has no stored predictions")
-    recognition = run.manifest.task == RECOGNITION.name
-    evaluation = evaluation_of(state, CurveOptions(**run.manifest.options), recognition=recognition)
-    faces = {sample.id: sample.subjects for sample in dataset}
-    attributes_of_faces = [face.attributes for name in evaluation.protocol.images for face in faces[name]]
-    names = dict.fromkeys(name for values in attributes_of_faces for name in values)
-    attributes = {name: [str(values.get(name) or "") for values in attributes_of_faces] for name in names}
-    return replace(
-        evaluation, label=run.model_name, protocol=replace(evaluation.protocol, attributes=attributes)
-    ), dataset
 
 
 def _divides(evaluation: UccsEvaluation, name: str) -> bool:

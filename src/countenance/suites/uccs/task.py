@@ -135,7 +135,7 @@ def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Uc
         state["score"],
         labels,
     )
-    return evaluated(Submission("", protocol, scores, state["image"], rules.settings()), recognition=recognition)
+    return evaluated(Submission("", protocol, scores, state["image"], rules.settings(), recognition=recognition))
 
 
 def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:
@@ -149,7 +149,8 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
         people = state["face_person"]
         point = operating_points(evaluation, (), [allowed / evaluation.scale], people)[0]
         columns = _columns(evaluation, point.threshold, recognition, state)
-        return Reduced(_results(evaluation, point, allowed, people), columns, _twice(evaluation, recognition))
+        results, notes = _results(evaluation, point, allowed, people), _twice(evaluation, recognition)
+        return Reduced(results, columns, notes, evidence=evaluation)
 
     return finish
 
