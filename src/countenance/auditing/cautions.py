@@ -1,4 +1,4 @@
-"""Corners in which a level or an interval is less sure than it looks: said, with the figure that was measured."""
+"""Notes on cases in which a level or an interval is less reliable than it looks, with the measured figure."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _large_clusters(batches: Sequence[Batch], many: str) -> str:
 
 
 def zero_inside(findings: Sequence[Finding], bounded: Collection[str], alpha: float) -> list[Finding]:
-    """The findings, with a note on those whose interval includes 0 beside a small p; the mean must have decided.
+    """The findings, with a note on those whose interval includes 0 beside a small p; only where the mean decided.
 
     `bounded` are the metrics that lie between two ends.
 
@@ -88,7 +88,7 @@ def zero_inside(findings: Sequence[Finding], bounded: Collection[str], alpha: fl
 
 
 def _allows_for_more(finding: Finding, bounded: Collection[str]) -> bool:
-    """Whether the interval allows for one further person; that of a rate of rows alone does not."""
+    """Whether the interval allows for one further person; intervals of rates without clusters do not."""
     alone = finding.n == finding.clusters and finding.n_versus == finding.clusters_versus
     has_ends = finding.metric in bounded or finding.kind == MISSING
     return has_ends and (finding.metric_kind == "mean" or finding.kind == "twins" or not alone)
