@@ -54,8 +54,7 @@ class LibraryBoxes(NamedTuple):
     labels: Sequence[str] | None
 
     def only(self, keep: Keep) -> "LibraryBoxes":
-        """The boxes with one of these labels; `person` and `face` also keep words that mean the same (pedestrian,
-        head).
+        """The boxes with one of these labels; `person` and `face` also keep synonyms (pedestrian, head).
 
         Boxes without labels are kept. A class number says nothing about people, so it is refused.
 
@@ -131,8 +130,8 @@ def library_detections(raw: Any) -> LibraryBoxes | None:
 class FromLibraries:
     """The ways from another library's detections to `Boxes`.
 
-    `keep` names the labels that stay; `person` and `face` also keep words that mean the same (pedestrian, head).
-    `names` are the names of class numbers, where the library's object has none.
+    `keep` names the labels that stay; `person` and `face` also keep synonyms (pedestrian, head). `names` are the names
+    of class numbers, where the library's object has none.
     """
 
     @classmethod

@@ -181,7 +181,7 @@ def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choi
 
 
 def _told_apart(choices: list[Choice]) -> list[Choice]:
-    """Two ways to cut one column have names that differ."""
+    """Choices that cut one column in two ways, under names that differ."""
     names = [choice.name for choice in choices]
     return [
         replace(choice, name=written(choice))

@@ -27,7 +27,7 @@ UNLIKE_METHODS = (
 
 
 def cautions(batches: Sequence[Batch], many: str, alpha: float) -> list[str]:
-    """What a reader should know about small groups of skewed or unlike metrics, and about very large clusters."""
+    """Notes on small groups where metrics are skewed or spreads differ, and on very large clusters."""
     notes = [_small_and_unlike(batch, many, alpha) for batch in batches if batch.measured.column.kind != "rate"]
     return [note for note in [*notes, _large_clusters(batches, many)] if note]
 

@@ -128,8 +128,7 @@ class _Making(LargeColumns):
     # ---- units
 
     def _fill(self) -> None:
-        """Fill in units: a row without a person takes its image's only person, else its image, else the row is a
-        unit."""
+        """Fill in units: a row without a person takes its image's only person, else its image, else the row itself."""
         self.keys = [f"u{i}" for i in range(len(self.grouped))]
         counted = ", ".join(["count(*)", *(f"count(*) - count({key})" for key in self.keys)])
         self.total, *missing = self.database.row(f"SELECT {counted} FROM units")  # noqa: S608
@@ -200,7 +199,8 @@ class _Making(LargeColumns):
         return self.settings.adjust == "minp" and units * len(self.question.metrics) * count <= minp.MOST_CLUSTER_STEPS
 
     def _shared_scenes(self, rows: Rows) -> str:
-        """Where one column was named although images cross it: an attribute of the image is shared by people."""
+        """A note where one column was named although images cross it, so that people share an attribute of the
+        image."""
         if self.settings.cluster in (None, "auto") or len(rows.units.codes) != 1 or IMAGE not in self.source.names:
             return ""
         if IMAGE in rows.units.ways:

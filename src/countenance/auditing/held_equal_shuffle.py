@@ -1,5 +1,4 @@
-"""Tests whether gaps with conditions held equal are more than chance: labels are shuffled among people with alike
-pictures.
+"""Tests gaps with conditions held equal: people's labels are shuffled among people with similar pictures.
 
 Residuals come from the pooled fit, in which groups do not matter. A group's statistic is the sum of its people's
 residuals over the root of the sum of squares of everybody's contributions. Labels are shuffled within six bins of

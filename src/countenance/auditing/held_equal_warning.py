@@ -28,8 +28,7 @@ MOST_NAMED = 3
 
 
 def confounding_notes(work: Computation) -> list[str]:
-    """One sentence for each compared attribute whose gaps may be those of a condition, with the option that checks
-    it."""
+    """One sentence for each compared attribute whose gaps may be those of a condition, with the option to check it."""
     rows = work.rows
     if rows.weights is not None or not rows.size or work.settings.comparison != "rest" or not hasattr(rows, "source"):
         return []

@@ -160,8 +160,7 @@ def _effect_words(kind: str, size: float, rates: tuple[float, float] | None) -> 
 
 
 def _people(units: int, rows: int, deff: float) -> str:
-    """A sample size in words: people, and their rows where these are more; rows alone where rows per person are
-    unknown.
+    """A sample size in words: people, and rows where these are more; rows alone where rows per person are unknown.
 
     >>> _people(157, 628, 2.5), _people(63, 63, 1.0), _people(1470, 1470, 4.0)
     ('157 people with 628 rows', '63 people', '1,470 rows')

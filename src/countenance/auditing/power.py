@@ -25,8 +25,7 @@ def reach(alpha: float, power: float, df: float = math.inf) -> float:
 
 
 def shifted(p: float, h: float) -> float:
-    """The rate at a Cohen's h from p, away from the nearer end (down from .9, up from .1); NaN if there is no such
-    rate.
+    """The rate at a Cohen's h from p, away from the nearer end (down from .9, up from .1); NaN if there is none.
 
     >>> round(shifted(0.95, 0.2), 4)
     0.8977

@@ -213,8 +213,7 @@ class Reader:
         )
 
     def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
-        """Reads keypoints: those missing in the file are placed far outside; people who are not in `rows` are
-        dropped."""
+        """Reads keypoints: missing ones are placed far outside; people who are not in `rows` are dropped."""
         chosen = self.request.options.get("keypoints")
         places = [KEYPOINTS.index(keypoint) for keypoint in chosen.split(",")] if chosen else list(range(17))
         rows = entry.get("rows")
@@ -239,8 +238,7 @@ class Reader:
         self.answers[name] = Parts(tuple(of_person.get(name_of, {}) for name_of in orders[-1]))
 
     def _order(self, orders: Sequence[Sequence[str]], rows: Any, answers: int, place: str) -> Sequence[str]:
-        """Which person each answer belongs to: as the entry's own `rows` say, else in the order that fits their
-        number."""
+        """Which person each answer is about: by the entry's own `rows`, else in the order that fits their number."""
         everyone = orders[-1]
         surplus = self.request.options.get("surplus") == "yes"
         named = [str(row) for row in rows] if isinstance(rows, list) else []

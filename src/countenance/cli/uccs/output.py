@@ -1,4 +1,4 @@
-"""What an evaluation leaves behind: plots, curves, tables and pages."""
+"""The output of an evaluation: plots, curves, tables and pages."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ def ready_to_plot(path: Path | None) -> None:
 
 
 def default_plot(name: str) -> Path | None:
-    """The plot that is drawn without being asked for; none, and a warning, where the extra for it is not installed."""
+    """The plot that is drawn by default; none, with a warning, where its extra is not installed."""
     from countenance.errors import MissingExtra
 
     try:
@@ -44,7 +44,7 @@ def baseline_file(data: Path, which: str, version: int | None, tasks: tuple[str,
 
 @dataclass(frozen=True)
 class Output:
-    """What an evaluation is to leave behind."""
+    """The output that an evaluation shall write."""
 
     plot: Path | None
     json: Path | None
@@ -61,7 +61,7 @@ def columns(by: str | None) -> list[str]:
 
 
 def written(evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: Path, out: Output) -> None:
-    """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
+    """Write plots, curves and pages into their files, and print the warnings."""
     if out.run is not None:
         from countenance.suites.uccs.run import check_places
 
@@ -106,7 +106,7 @@ def written(evaluations: "Sequence[UccsEvaluation]", settings: "CurveSettings", 
 def _runs_and_pages(
     evaluations: "Sequence[UccsEvaluation]", compared: "Sequence[SubmissionComparison]", data: Path, out: Output
 ) -> list[Path]:
-    """A run for each file and the pages made from them; without --out the runs are gone afterwards."""
+    """A run for each file and the pages made from them; without --out the runs are removed afterwards."""
     from countenance.scratch import temporary_folder
     from countenance.suites.uccs.run import places, write_runs
 

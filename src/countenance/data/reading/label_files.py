@@ -16,7 +16,7 @@ from countenance.metrics.readings import LARGEST_NORMALISED, Reading
 
 
 class NamedBox(NamedTuple):
-    """Corners in pixels, the word for what the box shows, and who it is where the file says so."""
+    """Corners in pixels, the word for what the box shows, and the person's identity if the file has it."""
 
     corners: Array
     word: str
@@ -66,7 +66,7 @@ def read_yolo(
 
 
 def _fields(fields: Sequence[str]) -> list[str]:
-    """What the fields of a line are called in messages."""
+    """The names of a line's fields in messages."""
     names = ("class", "cx", "cy", "w", "h")
     return [*names[: len(fields)], *(f"field {i + 1}" for i in range(len(names), len(fields)))]
 
@@ -131,7 +131,7 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
 
 
 def _identity(item: ElementTree.Element, place: str) -> str | None:
-    """Who an object is: an element of its own (`identity`), or among its `attributes` as some tools write them."""
+    """The identity of an object: its element `identity`, or among its `attributes` as some tools write them."""
     listed = {
         (entry.findtext("name") or ""): entry.findtext("value") for entry in item.iterfind("attributes/attribute")
     }
