@@ -1,4 +1,4 @@
-"""Opening files that others made: whatever a library raises on them is one line, and no small file fills the memory.
+"""Opens foreign files: any error of a library becomes one line, and no small file can fill the memory.
 
 Libraries do not say which errors damaged content may raise, and raise others with the next version (`lzma.LZMAError`,
 `zlib.error`, `struct.error`, `KeyError`, …). So everything that is raised while a foreign file is decoded is the file's
@@ -57,7 +57,7 @@ def decoding(place: object, what: str, remedy: str = "") -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, on one line; its kind where that alone would not be understood.
+    """What an exception says, on one line; with its kind if the text alone is unclear.
 
     >>> first_line(ValueError("bad magic\\nmore")), first_line(EOFError()), first_line(KeyError("a"))
     ('bad magic', 'EOFError', "KeyError: 'a'")
@@ -117,7 +117,7 @@ def json_of(content: bytes | str, place: object) -> Any:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether lists and objects lie in each other more often than in our files: what walks through them recurses."""
+    """Whether lists and objects are nested deeper than in our files: the code that reads them is recursive."""
     level = [value]
     for _ in range(DEEPEST):
         parts = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
@@ -128,7 +128,7 @@ def _is_deep(value: Any) -> bool:
 
 
 def regular_file(path: Path | str) -> Path:
-    """The path of a file; anything else (a folder, a pipe, which would be waited for without end) is refused.
+    """The path of a file; anything else (a folder, a pipe, which would block) is refused.
 
     >>> regular_file("/")
     Traceback (most recent call last):
@@ -152,7 +152,7 @@ def open_parquet(source: Any, place: object, remedy: str = "", *, pre_buffer: bo
 def read_parquet(source: Any, place: object, columns: Sequence[str] | None = None, remedy: str = "") -> Any:
     """The whole of a Parquet file as an Arrow table, or the columns named that it has; it must fit into memory.
 
-    A file of a few bytes can say that it has billions of rows, and text that it holds once may stand in each of them.
+    A file of a few bytes can claim billions of rows, and a text stored once may repeat in each of them.
     """
     file, most = open_parquet(source, place, remedy), most_memory(source)
     with decoding(place, "Parquet file", remedy), limited_memory(most):
@@ -180,8 +180,8 @@ def most_memory(source: Any) -> int:
 def limited_memory(more: int) -> Iterator[None]:
     """Let this process take at most this many further bytes while the context lasts (Linux); MemoryError beyond that.
 
-    Text that a file holds once may stand in each of its rows, so the size of a table is known only when it is decoded.
-    Where several contexts are open at once, in threads or in generators, the largest limit holds for all of them.
+    A text stored once may repeat in each row, so the size of a table is known only when it is decoded. Where several
+    contexts are open at once, in threads or in generators, the largest limit holds for all of them.
     """
     try:
         import resource
@@ -217,7 +217,7 @@ _limiting = threading.Lock()
 
 
 def _apply_limits(resource: Any) -> None:
-    """Set the largest limit of the open contexts, or what there was before any of them."""
+    """Set the largest limit of the open contexts, or restore the limit from before all of them."""
     soft, hard = _before
     largest = max((limit.most for limit in _limits), default=soft)
     bounds = [limit for limit in (largest, soft, hard) if limit != resource.RLIM_INFINITY]

@@ -1,4 +1,4 @@
-"""What goes wrong because of the input, told apart from what goes wrong because of us.
+"""Errors because of wrong input, as distinct from bugs.
 
 The command line prints an `InputError` as one line and exits with 2; anything else is our bug (exit 3).
 """
@@ -67,7 +67,7 @@ class GateFailed(Exception):
 
 
 class MissingExtra(InputError):
-    """An optional part is not installed; the message names the command that installs it.
+    """An optional package is not installed; the message names the command that installs it.
 
     >>> raise MissingExtra("a picture of it", "plots")
     Traceback (most recent call last):

@@ -40,10 +40,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_within(path: Path, write: Callable[[BinaryIO], object], *, parent: int | None, durable: bool = True) -> None:
-    """The same in a folder that is open (`parent`), so that nothing that happens to its path leads elsewhere.
+    """Write a file in an open folder (`parent`), so that a changed path cannot lead elsewhere.
 
-    `parent` is None where the system cannot do that. What need not be `durable` can be made again: it is whole too, but
-    the disk is not waited for.
+    `parent` is None where the system cannot do that. Without `durable` the file is whole too, but not flushed to disk,
+    since it can be recomputed.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "a.txt"
@@ -70,7 +70,7 @@ def create_atomically(path: Path, content: bytes, *, mode: int = 0o666, parent: 
 
 
 def within(path: Path, parent: int | None) -> str:
-    """What a call of the system takes for a file: its name where its folder is open, else its path.
+    """The name that a system call takes for a file: its name where its folder is open, else its path.
 
     >>> within(Path("run/a.txt"), 7), within(Path("a.txt"), None)
     ('a.txt', 'a.txt')
@@ -79,7 +79,7 @@ def within(path: Path, parent: int | None) -> str:
 
 
 def exists(path: str | Path) -> bool:
-    """Whether there is something at a path; a text that no path can be (too long a name, say) is no path.
+    """Whether there is something at a path; a text that cannot be a path (such as too long a name) gives False.
 
     >>> exists("."), exists("people:portraits?" + "a" * 300)
     (True, False)
@@ -131,7 +131,7 @@ def _write(
 
 
 def _filling(write: Callable[[BinaryIO], object], parent: int | None, mode: int = 0o666) -> Callable[[Path], object]:
-    """What makes a new file, never an existing one, and lets `write` fill it."""
+    """Create a new file, never an existing one, and let `write` fill it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
     def fill(part: Path) -> None:
@@ -199,7 +199,7 @@ def sync_folder(folder: Path, handle: int | None = None) -> None:
 
 @contextlib.contextmanager
 def staged(out: Path, *, replace: bool = False) -> Iterator[Path]:
-    """A new folder that takes the name `out` when all went well, and is gone otherwise.
+    """A new folder that takes the name `out` when all went well, and is removed otherwise.
 
     A folder of that name is refused, unless it is empty or `replace` is set.
 
@@ -259,7 +259,7 @@ def _plain(value: Any) -> Any:
 
 
 def finite(value: Any) -> Any:
-    """The same value with None in place of every float that is not finite."""
+    """The same value, with None for every float that is not finite."""
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None
     if isinstance(value, Mapping):

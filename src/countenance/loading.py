@@ -1,4 +1,4 @@
-"""Anything that has a name is loaded alike: a registered name, `module:attr`, or `path.py:attr`.
+"""Loads anything by name: a registered name, `module:attr`, or `path.py:attr`.
 
 Kinds are task, model, dataset, format, suite and method. Each kind keeps the table of its own names; other packages add
 theirs by the entry points `countenance.tasks`, `countenance.models`, ….
@@ -52,7 +52,7 @@ def load_registered(kind: str, name: str, own: Mapping[str, str], *, hint: str =
 
 
 def is_code(name: str) -> bool:
-    """Whether a name is code: `module:attr` or `path.py:attr`.
+    """Whether a name refers to code: `module:attr` or `path.py:attr`.
 
     >>> is_code("my_package.faces:load"), is_code("readers/mine.py:load"), is_code("people:portraits/x"), is_code("a")
     (True, True, False, False)
@@ -64,7 +64,7 @@ def is_code(name: str) -> bool:
 
 
 def load_code(kind: str, name: str, *, here: bool = True, folder: str | None = None) -> Any:
-    """What `module:attr` or `path.py:attr` names; the kind is for the messages.
+    """What `module:attr` or `path.py:attr` names; the kind appears in messages.
 
     `here`: modules in the current folder are found too, for a name that the user typed. `folder` is where a relative
     path begins (default: the current folder).

@@ -1,4 +1,4 @@
-"""Locks on files: they end with the process that holds them, however it ends, so that none can be stale."""
+"""Locks on files that end with their process, however it ends, so that no lock can be stale."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ FAR = 1 << 30
 
 
 def open_lock(path: Path) -> int:
-    """The handle of a lock file, made where there is none; OSError where the name is a link or a folder.
+    """The handle of a lock file, created if missing; OSError where the name is a link or a folder.
 
     A link is refused because following it would create, or write to, a file that somebody else chose.
     """

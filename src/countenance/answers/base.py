@@ -31,7 +31,7 @@ class Answer:
 
 
 def real(values: Any) -> Array:
-    """Numbers as an array; complex ones are a ValueError, not cut to their real part.
+    """Returns numbers as an array; complex numbers are a ValueError, since their imaginary part would be lost.
 
     >>> real([1, 2])
     array([1., 2.])
@@ -46,7 +46,7 @@ def real(values: Any) -> Array:
 
 
 def no_text(words: Iterable[str]) -> str | None:
-    """What to say where a word cannot be stored as text (half of a surrogate pair)."""
+    """The message for a word that cannot be stored as text (half of a surrogate pair)."""
     for word in words:
         try:
             word.encode()

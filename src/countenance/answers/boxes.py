@@ -67,7 +67,7 @@ class Boxes(FromLibraries, Answer):
         return cls.from_xywh([row["bbox"] for row in rows], [row.get("score", 1.0) for row in rows], labels)
 
     def read_as(self, reading: Reading, width: int, height: int) -> "Boxes":
-        """The same boxes with their numbers read in another format than `xyxy`.
+        """The same boxes, their numbers read in a format other than `xyxy`.
 
         >>> Boxes([[0.5, 0.5, 0.2, 0.4]]).read_as(Reading("cxcywh", "rel"), 100, 50).xyxy
         array([[40., 15., 60., 35.]])

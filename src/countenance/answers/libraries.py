@@ -24,7 +24,7 @@ LIBRARIES = (
 
 
 def library_of(value: Any) -> str | None:
-    """Which of the libraries an object comes from: its class, a class that this is derived from, or the module itself.
+    """The library that an object comes from, by its class, its base classes, or the module itself.
 
     >>> library_of("text") is None
     True
@@ -54,7 +54,7 @@ class LibraryBoxes(NamedTuple):
     labels: Sequence[str] | None
 
     def only(self, keep: Keep) -> "LibraryBoxes":
-        """Those with one of some labels; `person` and `face` also keep words that mean one (pedestrian, head).
+        """The boxes with one of these labels; `person` and `face` also keep synonyms (pedestrian, head).
 
         Boxes without labels are kept. A class number says nothing about people, so it is refused.
 
@@ -130,8 +130,8 @@ def library_detections(raw: Any) -> LibraryBoxes | None:
 class FromLibraries:
     """The ways from another library's detections to `Boxes`.
 
-    `keep` names the labels that stay; `person` and `face` also keep words that mean one (pedestrian, head). `names` are
-    the names of class numbers, where the library's object has none.
+    `keep` names the labels that stay; `person` and `face` also keep synonyms (pedestrian, head). `names` are the names
+    of class numbers, where the library's object has none.
     """
 
     @classmethod

@@ -79,7 +79,7 @@ class Adjustment:
         return adjusted.p, adjusted.levels, 1 / (adjusted.permutations + 1)
 
     def _decide(self, batches: Sequence[Batch], drafts: Sequence[Draft]) -> None:
-        """Where labels are not shuffled: the smallest p of a comparison's tests, times how many there are."""
+        """The p of each comparison where labels are not shuffled: the smallest p of its tests, times their number."""
         tested = sum(bool(draft.tests) for draft in drafts)
         start = 0
         for batch in batches:

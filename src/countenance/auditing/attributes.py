@@ -79,11 +79,10 @@ def choose(
     option: str = "by",
     most_quantiles: int = MOST_VALUES,
 ) -> Chosen:
-    """Find the attributes that were named, or every column that can be one where none was.
+    """Find the attributes that were named, or, if none was named, every column that can be an attribute.
 
-    `taken` are columns with another role: metrics, clusters, pairs. `paired` are columns whose values are compared in
-    pairs of twins, and so with nobody else. `option` is what errors call the list of names.
-    `most_quantiles` limits the bins of equal size.
+    `taken` are columns with another role: metrics, clusters, pairs. `paired` are columns whose values are compared only
+    in pairs of twins. `option` is what errors call the list of names. `most_quantiles` limits the bins of equal size.
     """
     known = _attribute_columns(source, taken)
     in_pairs = [{"attribute": bare(name), "why": IN_PAIRS} for name in source.names if name in paired]
@@ -145,7 +144,7 @@ def _why_not(column: str, source: Source) -> str:
 
 
 def _attribute_columns(source: Source, taken: Sequence[str]) -> list[str]:
-    """The columns that are neither metrics nor clusters: `attr.*` where there are such, else all that are left."""
+    """The columns that are neither metrics nor clusters: `attr.*` if there are any, else all others."""
     free = [name for name in source.names if name not in taken and not name.startswith("m.")]
     free = [name for name in free if name not in ("identity", "sample", "subject")]
     marked = [name for name in free if name.startswith("attr.")]
@@ -182,7 +181,7 @@ def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choi
 
 
 def _told_apart(choices: list[Choice]) -> list[Choice]:
-    """Two ways to cut one column have names that differ."""
+    """Choices that cut one column in two ways, under names that differ."""
     names = [choice.name for choice in choices]
     return [
         replace(choice, name=written(choice))
@@ -204,7 +203,7 @@ def written(choice: Choice) -> str:
 
 
 def coded(choice: Choice, column: Any, max_groups: int, counts: Array | None = None) -> Attribute:
-    """An attribute's groups, cut into bins where that was asked for; `counts`: how often each value occurs.
+    """An attribute's groups, cut into bins if requested; `counts`: how often each value occurs.
 
     >>> import pyarrow as pa
     >>> attribute = coded(Choice("age", "age", cuts=(18.0, 65.0)), pa.array([3, 18, 70, None]), 100)
@@ -275,7 +274,7 @@ def bin_labels(cuts: Sequence[float], whole: bool) -> list[str]:
 
 
 def bare(column: str) -> str:
-    """A column without our prefix.
+    """A column's name without our prefix.
 
     >>> bare("attr.age")
     'age'

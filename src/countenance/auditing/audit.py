@@ -82,7 +82,7 @@ def audited(work: Computation, *, equity: bool = False) -> Audit:
 
 
 def notes_of_columns(rows: Rows) -> list[str]:
-    """What is to be said of the compared columns.
+    """Notes on the compared columns.
 
     A slice that was searched for is known for some people only, and `age` may mean groups of ages.
     """
@@ -146,7 +146,7 @@ def _add_twins(work: Computation, source: Source, twins: Twins, metrics: list[st
 
 
 def _left_out(finding: Finding, min_n: int) -> dict[str, Any]:
-    """The side that is at fault: the other one, where it has a name and only it is too small."""
+    """The side that is too small: the other side if it has a name and is the only small one."""
     other = finding.clusters >= min_n > finding.clusters_versus and finding.versus != "rest"
     group = finding.versus if other else finding.group
     counts = (finding.n_versus, finding.clusters_versus) if other else (finding.n, finding.clusters)
@@ -154,7 +154,7 @@ def _left_out(finding: Finding, min_n: int) -> dict[str, Any]:
 
 
 def _stored(rows: Rows, settings: AuditSettings, work: Computation, findings: Sequence[Finding]) -> dict[str, Any]:
-    """The settings as an audit keeps them: everything that makes it again, and what was decided on the way."""
+    """The settings as an audit keeps them: everything needed to repeat it, and what was decided on the way."""
     chosen = rows.chosen
     by = [written(chosen.attributes[i]) for i in chosen.single]
     by += ["*".join(written(chosen.attributes[i]) for i in cross) for cross in chosen.crosses]

@@ -71,7 +71,7 @@ class Batch:
     _summed: list[tuple[Summed, Array, Array, bool]] = field(default_factory=list)
 
     def add(self, grouping: Grouping, summed: Summed) -> None:
-        """Take up the comparisons of one grouping; of a split or of unknown values, only what is large enough."""
+        """Add the comparisons of one grouping; for splits and unknown values, only those that are large enough."""
         if grouping.kind == GROUP:
             chosen = list(which(summed.sums, grouping, self.settings, self.measured.judged))
         else:
@@ -191,7 +191,7 @@ class Batch:
         return Statistic(PEOPLE, block, first + chosen, request, evaluate)
 
     def people_gap(self, use: Array) -> tuple[Array, Array]:
-        """The distances of people's means of some comparisons, and their variances, as few people have them."""
+        """The differences of people's means in some comparisons, and their variances, for groups of few people."""
         gaps, variances = [], []
         for summed, g, h, rest in self._summed:
             if summed.people is None:
@@ -243,7 +243,7 @@ class Batch:
 
     @property
     def gap(self) -> EffectGap:
-        """The differences with their intervals; what decides also holds with every missing score as wrong."""
+        """The differences with their intervals; the deciding interval also holds if every missing score is wrong."""
         kind, ends = self.measured.column.kind, self.measured.ends
         shown = gap_of(kind, self.sides, self.tested, ends)
         further = []
@@ -255,7 +255,7 @@ class Batch:
 
     @property
     def too_much_missing(self) -> Array:
-        """Where a metric without ends lacks so many scores that nothing can be ruled out."""
+        """Which comparisons lack so many scores of a metric without bounds that nothing can be ruled out."""
         if self.measured.missing is None or self.measured.ends is not None:
             return np.zeros(len(self.g), dtype=bool)
         parts = [BatchSides.picked(s.missing, g, h, rest) for s, g, h, rest in self._summed if s.missing is not None]

@@ -129,7 +129,7 @@ class _Chunk:
         return weights.sum(axis=0) if self.grid else np.bincount(self.home, weights, minlength=self.count)
 
     def beside(self, clusters: Array) -> Array:
-        """What every block's cluster has."""
+        """The value of each block's cluster."""
         return clusters[None, :] if self.grid else clusters[self.home]
 
     def listed(self, y: Array) -> tuple[Array, Array, Array, Array]:

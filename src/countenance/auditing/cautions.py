@@ -1,4 +1,4 @@
-"""Corners in which a level or an interval is less sure than it looks: said, with the figure that was measured."""
+"""Notes on cases in which a level or an interval is less reliable than it looks, with the measured figure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNLIKE_METHODS = (
 
 
 def cautions(batches: Sequence[Batch], many: str, alpha: float) -> list[str]:
-    """What a reader should know about small groups of skewed or unlike metrics, and about very large clusters."""
+    """Notes on small groups where metrics are skewed or spreads differ, and on very large clusters."""
     notes = [_small_and_unlike(batch, many, alpha) for batch in batches if batch.measured.column.kind != "rate"]
     return [note for note in [*notes, _large_clusters(batches, many)] if note]
 
@@ -69,7 +69,7 @@ def _large_clusters(batches: Sequence[Batch], many: str) -> str:
 
 
 def zero_inside(findings: Sequence[Finding], bounded: Collection[str], alpha: float) -> list[Finding]:
-    """The findings, with a note on those whose interval includes 0 beside a small p; the mean must have decided.
+    """The findings, with a note on those whose interval includes 0 beside a small p; only where the mean decided.
 
     `bounded` are the metrics that lie between two ends.
 
@@ -88,7 +88,7 @@ def zero_inside(findings: Sequence[Finding], bounded: Collection[str], alpha: fl
 
 
 def _allows_for_more(finding: Finding, bounded: Collection[str]) -> bool:
-    """Whether the interval allows for one further person; that of a rate of rows alone does not."""
+    """Whether the interval allows for one further person; intervals of rates without clusters do not."""
     alone = finding.n == finding.clusters and finding.n_versus == finding.clusters_versus
     has_ends = finding.metric in bounded or finding.kind == MISSING
     return has_ends and (finding.metric_kind == "mean" or finding.kind == "twins" or not alone)

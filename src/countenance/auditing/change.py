@@ -71,7 +71,7 @@ def _excess(gained: Array, lost: Array, n: Array, change: Numbers, t: Numbers) -
 class GainAndLoss:
     """Shares of (effective) rows that were gained and lost: intervals of their difference.
 
-    `far` is the side, where rows of one person are several, see `FarEnds`.
+    `far` is the side if people have several rows, see `FarEnds`.
     """
 
     gained: Numbers

@@ -43,7 +43,7 @@ def combined(first: Array, second: Array) -> Array:
 
 
 def rounded_up(value: float) -> int:
-    """The next whole number, where rounding has left nothing that only looks like more.
+    """The next whole number; an excess that is only rounding error is ignored.
 
     >>> rounded_up(2.0000000001), rounded_up(2.001), rounded_up(2.0)
     (2, 3, 2)

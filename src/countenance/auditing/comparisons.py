@@ -103,7 +103,7 @@ class Draft:
         self.ranks_decided = name == "rank"
 
     def hold_with(self, other: Draft) -> None:
-        """Call the difference small only where another view of it does too, such as missing scores as wrong."""
+        """Call the difference small only if another view of it does so too, such as missing scores as wrong."""
         self.smaller = self.smaller and other.smaller
         for name, wider in (("low_equivalence", min), ("high_equivalence", max)):
             if name in self.values and name in other.values:
@@ -135,9 +135,9 @@ class Draft:
         return far * self.unit, far * self.unit
 
     def _difference_in_tail(self, far: float, power: float) -> float:
-        """The difference that is seen where more rows in a long tail make it, which widens the group's spread.
+        """The detectable difference if it comes from more rows in a long tail, which widens the group's spread.
 
-        Labels that are shuffled are referred to the spread without the tail's part (`tests.unskewed`).
+        Permutation tests use the spread without the tail's part (`tests.unskewed`).
         """
         wide = far if math.isnan(self.raw_level) else float(quantile(power, self.df))
         start = (far - wide) * self.se
@@ -169,9 +169,9 @@ def disjoint(sums: GroupSums) -> bool:
 
 
 def referred(cells: Side, grouping: Grouping, settings: AuditSettings, judged: Judged) -> tuple[int, float]:
-    """The reference cell: named, 'largest' (also when nothing is said), or 'best'; and what choosing it costs.
+    """The reference cell: named, 'largest' (the default), or 'best'; and what choosing it costs.
 
-    The best and the largest are looked for among the groups that are large enough to be tested, where there are any.
+    The best and the largest are chosen among the groups that are large enough to be tested, where there are any.
     """
     reference = settings.reference
     if isinstance(reference, Mapping):
@@ -216,7 +216,7 @@ def why_untestable(
 def direction(difference: float, better: str | None) -> str:
     """Whether a group with this difference from the other side is served worse or better.
 
-    Unknown: it is not known which way the metric is better, or the sides do not differ.
+    Unknown if the metric's better direction is not known or the sides do not differ.
 
     >>> direction(-0.1, "higher"), direction(-5.0, "lower"), direction(3.0, None)
     ('worse', 'better', 'unknown')

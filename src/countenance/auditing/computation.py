@@ -311,7 +311,7 @@ class Computation:
         )
 
     def _test(self, batches: Sequence[Batch]) -> None:
-        """Test all comparisons, each at the level that its family asks for at worst."""
+        """Test all comparisons, each at the strictest level that its family may require."""
         for batch in batches:
             batch.join()
         names = [

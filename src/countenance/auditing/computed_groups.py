@@ -198,7 +198,7 @@ def _counted(n: int, people: int, unit: str) -> str:
 def own_ratios(
     computed: Sequence[ComputedGroups], settings: AuditSettings
 ) -> tuple[list[ComputedGroups], AuditSettings]:
-    """The numbers with the ratios that matter as the settings name them, and the settings of the metrics of rows."""
+    """The computed metrics with their ratios that matter from the settings, and the settings for metrics of rows."""
     names = {ratios.metric for ratios in computed}
     common, deltas = parse_delta(settings.delta)
     ways = parse_better(settings.better)

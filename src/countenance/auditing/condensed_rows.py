@@ -128,7 +128,7 @@ class _Making(LargeColumns):
     # ---- units
 
     def _fill(self) -> None:
-        """A row without a person takes the only person of its image, else its image stands for it; else it is alone."""
+        """Fill in units: a row without a person takes its image's only person, else its image, else the row itself."""
         self.keys = [f"u{i}" for i in range(len(self.grouped))]
         counted = ", ".join(["count(*)", *(f"count(*) - count({key})" for key in self.keys)])
         self.total, *missing = self.database.row(f"SELECT {counted} FROM units")  # noqa: S608
@@ -148,7 +148,7 @@ class _Making(LargeColumns):
             self.keys[0] = f"coalesce('a' || u0, 'a' || {person}, 'b' || u1, {nobody})"
 
     def _unnamed(self, ways: Sequence[int]) -> tuple[Unnamed | None, ...]:
-        """For each way, the rows that say nothing of it, and how many different values the others have."""
+        """For each way of clustering, the number of rows without a value, and of different values in the others."""
         last = len(self.grouped) - 1
         lacking: list[Unnamed | None] = []
         for way in ways:
@@ -199,7 +199,8 @@ class _Making(LargeColumns):
         return self.settings.adjust == "minp" and units * len(self.question.metrics) * count <= minp.MOST_CLUSTER_STEPS
 
     def _shared_scenes(self, rows: Rows) -> str:
-        """Where one column was named although images cross it: an attribute of the image is shared by people."""
+        """A note where one column was named although images cross it, so that people share an attribute of the
+        image."""
         if self.settings.cluster in (None, "auto") or len(rows.units.codes) != 1 or IMAGE not in self.source.names:
             return ""
         if IMAGE in rows.units.ways:

@@ -1,4 +1,4 @@
-"""Values of an audit as JSON, Arrow and pandas have them."""
+"""Converts values of an audit for JSON, Arrow and pandas."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class _Numbers:
         return evidence
 
     def _means(self) -> Callable[[Draft, int], None]:
-        """The same for two means, and for the ranks beside them."""
+        """A function that gives a draft what power and sizes of two means, and of their ranks, need."""
         tested, by_rank = self.batch.tested, self.batch.rank_test
         with np.errstate(all="ignore"):
             share = tested.v1 / (tested.v1 + tested.v2)
@@ -192,7 +192,7 @@ class _Numbers:
 
 
 def few_people_p(batch: Batch, draws: int) -> dict[int, float]:
-    """The p of comparisons of few people where labels are not shuffled for all: each by its own permutations."""
+    """The p of comparisons of few people, each by its own permutations, where labels are not shuffled for all."""
     return {int(i): batch.permuted(int(i), draws) for i in np.flatnonzero(batch.by_people & ~batch.still)}
 
 

@@ -82,7 +82,7 @@ def in_common(
 class RateGap:
     """Two rates with their effective sizes, degrees of freedom and correlation: intervals of their difference.
 
-    `far` are the two sides, where rows of one person are several, see `FarEnds`.
+    `far` are the two sides if people have several rows, see `FarEnds`.
     """
 
     p1: Numbers
@@ -256,7 +256,7 @@ def rank_biserial(
 
 
 def _leverage(clusters: Array, size: int) -> Array:
-    """How much more of a side each cluster is than one of equal clusters would be; 0 where the cluster is not on it."""
+    """By how much each cluster's share of a side exceeds that of equal clusters; 0 for clusters not on the side."""
     counts = np.bincount(clusters, minlength=size)
     here = counts > 0
     return np.asarray(np.where(here, counts / len(clusters) - 1 / here.sum(), 0.0))

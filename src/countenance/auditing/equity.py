@@ -176,7 +176,7 @@ class _Attribute:
 
 
 def _worth(side: Side) -> Array:
-    """How many trials people's means are worth with one further person at the far end; rows alone are trials."""
+    """The effective number of trials of people's means with one further person at the far end; rows count as trials."""
     far, known = FarEnds(side, SHARE), np.asarray(side.mean, dtype=float)
     known = known[~np.isnan(known)]
     mean, variance = far.with_one_further(0.0 if not known.size or float(known.mean()) >= 0.5 else 1.0)
@@ -186,7 +186,7 @@ def _worth(side: Side) -> Array:
 
 
 def _limits(side: Side, alpha: float) -> tuple[Array, Array]:
-    """What one further person at an end makes of each rate; of rows alone that do not vary, Wilson's limits."""
+    """The limits of each rate with one further person at either end; Wilson's limits for rows that do not vary."""
     mean = np.asarray(side.mean, dtype=float)
     low, high = FarEnds(side, SHARE, of_trials=True).limits(alpha)
     wilson = wilson_limits(mean, np.asarray(side.n, dtype=float), quantile(1 - alpha / 2))

@@ -123,7 +123,7 @@ def served_worse(finding: Finding) -> bool:
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
-    """Disparities: who does worse, who differs, who does better; groups before intersections, severe, people, large."""
+    """Disparities in order: worse, different, better; groups before intersections; severe, of people, large first."""
 
     def key(f: Finding) -> tuple[int, int, bool, bool, float]:
         size = abs(f.effect) if math.isfinite(f.effect) else 0.0
@@ -167,7 +167,7 @@ def _disparity(audit: Audit) -> str:
 
 
 def nobody_worse(audit: Audit, verb: str = "do") -> str:
-    """What is said beside groups that do better than everyone else: how far apart two groups are, if that is beyond δ.
+    """The sentence beside groups that do better than everyone else: how far apart two groups are, if that is beyond δ.
 
     >>> nobody_worse(Audit(verdict=DISPARITY, reason="", findings=[], excluded=[], settings={}))
     'nobody is shown to do worse'
@@ -263,7 +263,7 @@ def _is_named(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
 
 
 def side_words(finding: Finding) -> str:
-    """A group with its attribute; people of whom nothing is recorded by what is not.
+    """A group with its attribute; people without a recorded value are named by what is not recorded.
 
     >>> side_words(Finding(metric="ok", attribute="sex", group="(unknown)", versus="rest", comparison="rest", n=1,
     ...     clusters=1, n_versus=1, estimate=1, low=0, high=1, estimate_versus=1))

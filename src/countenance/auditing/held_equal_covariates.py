@@ -102,7 +102,7 @@ class HeldConditions:
 
 
 def unit_codes(work: Computation) -> tuple[Array, ...]:
-    """What is independent, as codes of rows; every row where nothing says whose it is."""
+    """The independent units, as codes of rows; each row is a unit where no column says whose it is."""
     codes = work.rows.units.codes
     return tuple(np.asarray(way, dtype=np.int64) for way in codes) or (np.arange(work.rows.size),)
 

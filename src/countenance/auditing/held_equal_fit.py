@@ -189,7 +189,7 @@ def measured_gap(
 def _near_the_ends(
     values: Array, inside: Array, weights: Array, effective: tuple[float, float], variances: Sequence[float]
 ) -> float:
-    """What one success and one failure more on each side add to the variance of a rate.
+    """What one more success and one more failure on each side add to the variance of a rate.
 
     Without it, a side on which everybody was found would have no error at all. A side counts as many rows as its
     variance stands for, and at least its people.
@@ -210,7 +210,7 @@ def _squares(codes: Array, values: Array) -> float:
 
 
 def effective_people(people: Array, weights: Array) -> float:
-    """How many people with equal weights are worth as much.
+    """The number of equally weighted people that would be as informative.
 
     >>> effective_people(np.array([0, 0, 1]), np.array([1.0, 1.0, 2.0]))
     2.0

@@ -1,4 +1,4 @@
-"""Is a gap still there between rows with the same conditions: findings of kind `given`."""
+"""Findings of kind `given`: whether a gap remains between rows with the same conditions."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class _HeldAttribute:
         return [0] if self.pair else there
 
     def tested(self) -> tuple[dict[tuple[int, int], float], Array, str]:
-        """p of each comparison that has people enough, adjusted p, and how they were tested."""
+        """p of each comparison that has enough people, adjusted p, and how they were tested."""
         tested = [
             TestedColumn(metric, group, propensity, gap.df)
             for (metric, group), (gap, propensity) in self.gaps.items()

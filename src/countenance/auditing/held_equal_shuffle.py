@@ -1,10 +1,10 @@
-"""Are gaps with conditions held equal more than chance: people's labels shuffled among people with alike pictures.
+"""Tests gaps with conditions held equal: people's labels are shuffled among people with similar pictures.
 
 Residuals come from the pooled fit, in which groups do not matter. A group's statistic is the sum of its people's
 residuals over the root of the sum of squares of everybody's contributions. Labels are shuffled within six bins of
-people whose conditions make them about equally likely members of each group. Where a label changes within a person
-(a mask, say), contributions of people get random signs instead. Many people: the limit, a normal distribution with
-the correlations that the contributions have.
+people whose conditions make them about equally likely members of each group. Where a label changes within a person (a
+mask, say), contributions of people get random signs instead. With many people the limit is used, a normal distribution
+with the correlations that the contributions have.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A warning without being asked: a compared attribute goes with a condition that the metric depends on."""
+"""A warning that needs no option: a compared attribute is associated with a condition that the metric depends on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_NAMED = 3
 
 
 def confounding_notes(work: Computation) -> list[str]:
-    """One sentence for each compared attribute whose gaps may be those of a condition, with the option that tells."""
+    """One sentence for each compared attribute whose gaps may be those of a condition, with the option to check it."""
     rows = work.rows
     if rows.weights is not None or not rows.size or work.settings.comparison != "rest" or not hasattr(rows, "source"):
         return []
@@ -121,7 +121,7 @@ def _note(
 
 
 def cramers_v(first: Array, second: Array, rows: int, columns: int) -> float:
-    """How strongly two columns of codes go together, from 0 to 1; -1 is not counted.
+    """How strongly two columns of codes are associated, from 0 to 1; -1 is not counted.
 
     >>> cramers_v(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]), 2, 2)
     1.0

@@ -184,7 +184,7 @@ class LargeColumns:
         )
 
     def _detect(self, candidates: Sequence[str]) -> None:
-        """Take a column that nobody named where rows of one value are alike, as `detection.alike` does."""
+        """Use a column that nobody named as the unit where its rows are alike, as `detection.alike` does."""
         cells = self._joint_cells()
         tested = []
         for i, name in enumerate(candidates):

@@ -17,7 +17,7 @@ UNEQUAL = 4
 
 @dataclass(frozen=True)
 class Shape:
-    """What an audit asks of a metric's values beside their sums."""
+    """What an audit needs of a metric's values besides their sums."""
 
     lowest: float
     highest: float

@@ -49,7 +49,7 @@ class Intervals:
 
     @classmethod
     def of(cls, sums: GroupSums, measured: MeasuredMetric, alpha: float) -> Intervals:
-        """One number has one interval, wherever it is shown: correlation and variance are those of all cells."""
+        """The intervals of a metric, the same wherever it is shown: correlation and variance are those of all cells."""
         cells = sums.cells
         each = [cells.take(g) for g in range(len(np.atleast_1d(cells.n)))]
         iccs = tests.correlations(each) if each else [0.0]
@@ -69,8 +69,8 @@ class Intervals:
 class Ranked:
     """A metric's ranks over the cells of one grouping: of people where none is on two sides, else of rows.
 
-    `dense`, `members` and `clusters` are there where two groups are compared: dense ranks, who of them is in each cell,
-    and whose they are where they are ranks of rows.
+    `dense`, `members` and `clusters` exist where two groups are compared: dense ranks, the members of each cell, and
+    their clusters where rows are ranked.
     """
 
     column: Column

@@ -95,7 +95,7 @@ def why_not(settings: AuditSettings, sums: RowSums, groupings: Sequence[Grouping
 
 
 def _named(settings: AuditSettings, groupings: Sequence[Grouping]) -> bool:
-    """Whether the reference was named, or is the largest group: neither looks at the metric."""
+    """Whether the reference was named, or is the largest group: neither choice depends on the metric."""
     if settings.reference != "best":
         return True
     return all("best" in grouping.cells for grouping in groupings)
@@ -113,7 +113,7 @@ class Shuffling:
 
     @property
     def _costs(self) -> list[tuple[int, int, str]]:
-        """What one permutation costs, the most that all may cost, and of what it is."""
+        """The cost of one permutation, the most that all may cost, and what the cost consists of."""
         shuffled = [statistic for statistic in self.statistics if statistic.request is not None]
         split = [grouping for grouping in self.groupings if self.sums.splits(grouping)]
         columns = len({id(statistic.request.column) for statistic in shuffled if statistic.request is not None})
@@ -256,7 +256,7 @@ def step_down(own: Array, shuffled: Array) -> Array:
 
 
 def _bound(shuffled: Array, alpha: float) -> float:
-    """What the smallest value of a shuffled table stays below in a share alpha of them."""
+    """The bound that the smallest value of a shuffled table is below in a share alpha of the tables."""
     smallest = np.sort(shuffled.min(axis=1))
     place = math.floor(alpha * (len(shuffled) + 1)) - 1
     return float(smallest[min(max(place, 0), len(smallest) - 1)])

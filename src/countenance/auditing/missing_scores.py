@@ -1,7 +1,7 @@
 """Missing scores: an outcome of its own, and what a metric would be if each of them were wrong.
 
-A row is missing for a metric when it is in the metric's denominator and has no score: a failed image, no answer. Who is
-not answered for is not served, so nobody is cleared by rows that are not there.
+A row is missing for a metric when it is in the metric's denominator and has no score: a failed image, no answer. A
+person without a prediction is not served, so missing rows clear no group.
 """
 
 from __future__ import annotations

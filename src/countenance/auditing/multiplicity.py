@@ -40,7 +40,8 @@ def holm(p: Array, attainable: Sequence[Array | None] = ()) -> Array:
     """Holm's adjusted p; NaN stays NaN and is outside the family.
 
     `attainable` has every p that an exact test can give, and None for other tests. A test then counts with the largest
-    of its own that is not above p, so that one which cannot come so low counts nothing (Westfall and Wolfinger 1997).
+    of its own that is not above p, so that a test that cannot reach so small a p does not count (Westfall and Wolfinger
+    1997).
 
     >>> holm(np.array([0.01, np.nan, 0.04, 0.03]))
     array([0.03, nan, 0.06, 0.06])

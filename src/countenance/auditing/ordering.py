@@ -1,4 +1,4 @@
-"""What an attribute is by itself: ordered (tone scales, age groups, bins), of a person or of a condition."""
+"""Properties of an attribute: ordered (tone scales, age groups, bins), of a person or of a condition."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ BELOW = ("under", "below", "younger", "less", "up")
 
 
 def role_of(names: Sequence[str], roles: Mapping[str, str]) -> str:
-    """Whether an attribute, or a crossing of several, is of a person or of a condition.
+    """Whether an attribute, or an intersection, is of a person or of a condition.
 
     >>> role_of(["skin_tone"], {}), role_of(["light"], {}), role_of(["light", "age_group"], {})
     ('person', 'condition', 'person')

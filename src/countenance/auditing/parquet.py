@@ -48,7 +48,7 @@ class ParquetFiles:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows the files have, as their ends say."""
+        """How many rows the files have, as their footers say."""
         return sum(open_parquet(file, file).metadata.num_rows for file in self.files)
 
     def dataset(self) -> Any:

@@ -166,7 +166,7 @@ class Permutations:
 
 
 def _members(strata: Array | None) -> list[Array]:
-    """The clusters of each stratum; none where there is one for all."""
+    """The clusters of each stratum; empty where there is a single stratum."""
     if strata is None or not strata.any():
         return []
     return [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]

@@ -1,4 +1,4 @@
-"""Before the data: how many rows or people a comparison needs; what a table at hand can see, and what it would take."""
+"""How many rows or people a comparison needs before there are data, and what a table at hand can show."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def plan(
 ) -> Plan:
     """Returns the people and rows that each of `groups` equal groups needs to show an effect on one of them.
 
-    The effect is shown with this `power`. `metric` is a rate, of which the other groups have the value `rate`, or a
-    mean. `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations,
-    means). Each group is compared with the rest (or with each other: `comparison="pairs"`), at `alpha` divided by the
-    number of comparisons, the strictest level of Holm; two groups are one comparison, and a mean takes two tests (mean
-    and ranks). Rows of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their
+    The effect is shown with this `power`. `metric` is a mean, or a rate whose value in the other groups is `rate`.
+    `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations, means).
+    Each group is compared with the rest (or with each other: `comparison="pairs"`), at `alpha` divided by the number of
+    comparisons, the strictest level of Holm; two groups are one comparison, and a mean takes two tests (mean and
+    ranks). Rows of one person are not independent: give the design effect `deff`, or `rows_per_unit` and their
     correlation `icc` (deff = 1 + (rows - 1)·icc). `sd` is the standard deviation of a mean's rows; if a group that is
     served worse also varies more, use that of this group. No group is smaller than `min_n` people, the least that an
-    audit needs. `baseline` is the former name of `rate`, and warns. An effect that cannot be is an `InputError`.
+    audit needs. `baseline` is the former name of `rate`, and warns. An impossible effect is an `InputError`.
 
     >>> plan(rate=0.95, effect="h=.2", groups=2).n_per_group
     393
@@ -160,7 +160,7 @@ def _effect_words(kind: str, size: float, rates: tuple[float, float] | None) -> 
 
 
 def _people(units: int, rows: int, deff: float) -> str:
-    """People first, and the rows they have where these are more; rows, where it is not said how many a person has.
+    """A sample size in words: people, and rows where these are more; rows alone where rows per person are unknown.
 
     >>> _people(157, 628, 2.5), _people(63, 63, 1.0), _people(1470, 1470, 4.0)
     ('157 people with 628 rows', '63 people', '1,470 rows')

@@ -25,7 +25,7 @@ def reach(alpha: float, power: float, df: float = math.inf) -> float:
 
 
 def shifted(p: float, h: float) -> float:
-    """The rate a Cohen's h from p, away from the nearer end (down from .9, up from .1); NaN: none is.
+    """The rate at a Cohen's h from p, away from the nearer end (down from .9, up from .1); NaN if there is none.
 
     >>> round(shifted(0.95, 0.2), 4)
     0.8977
@@ -47,9 +47,9 @@ def detectable_rate(
 ) -> float:
     """The rate of n1 rows that can be told from the rate `versus` of n2 with this power, away from the nearer end.
 
-    NaN where no rate is. With enough expected cases the arcsine approximation is used; with few, the outcomes that the
-    test rejects are added up. `exact` is the level of a test by permutation: with few cases that is Fisher's test at
-    this level whatever the sizes, where z may serve otherwise.
+    NaN if there is no such rate. With enough expected cases the arcsine approximation is used; with few, the outcomes
+    that the test rejects are added up. `exact` is the level of a test by permutation: with few cases that is Fisher's
+    test at this level whatever the sizes, where z may serve otherwise.
 
     >>> round(detectable_rate(0.9, 500, 500), 3), round(detectable_rate(0.999, 60, 1000), 3)
     (0.841, 0.951)
@@ -96,7 +96,7 @@ def detectable_rate(
 
 
 def _binomial(k: Array, n: int, p: float) -> Array:
-    """Binomial probabilities; scipy.stats takes its time for the same."""
+    """Binomial probabilities, computed faster than by scipy.stats."""
     from scipy import special
 
     choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
@@ -114,7 +114,7 @@ def rank_from_d(d: float) -> float:
 
 
 def growth(share: float, ratio: float) -> tuple[float, bool]:
-    """How many times as large a group must be, and whether the other side must grow alike.
+    """How many times as large a group must be, and whether the other side must grow by the same factor.
 
     `ratio` is the effect that can be seen over the one that must be; `share` is how much of the variance is the
     group's own. The group grows alone where that is enough with at most twice what both growing would take.

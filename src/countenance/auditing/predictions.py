@@ -1,8 +1,8 @@
 """Tables with predictions: from the truth, the prediction and a score of each row to the columns that are audited.
 
 Rates are columns of 0 and 1 with a denominator (a true positive rate counts the rows whose truth is positive), so that
-each has the audit's intervals and verdicts. What is no mean over rows (the AUC, the ratio of selection rates) is
-computed for each group with its error and compared as a ratio.
+each has the audit's intervals and verdicts. Numbers that are not means over rows (the AUC, the ratio of selection
+rates) are computed for each group with their errors and compared as ratios.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from countenance.errors import InputError
 
 
 class Origin:
-    """What was audited: a run, a path or a table. Audits are equal by what they say, not by where it comes from."""
+    """What was audited: a run, a path or a table. Audits with the same content are equal, whatever their origin."""
 
     def __init__(self, source: Any = None) -> None:
         self.source = source

@@ -96,7 +96,7 @@ class RowLabels:
 
 
 class _Slots:
-    """Rows' labels with what is not looked at put together: a slot for each cell, for other known rows, for unknown."""
+    """Rows' labels in fewer slots: one for each cell of interest, one for other known rows, one for unknown rows."""
 
     def __init__(self, labels: Array, matrix: Array, cells: Array) -> None:
         known, members = matrix.any(axis=1), matrix[:, cells]

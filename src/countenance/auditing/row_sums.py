@@ -18,7 +18,7 @@ from countenance.auditing.units import Units
 
 
 def layouts(units: Units, total: int, weights: Array | None = None) -> list[Layout]:
-    """The orders of rows in every way of clustering, and by both at once; units that are kept keep them."""
+    """The order of rows in every way of clustering, and in both at once; cached with the units."""
     if not units.codes:
         return [Layout(None, total, weights)]
     if not units.layouts:
@@ -58,7 +58,7 @@ class RowSums:
         return any(varying[index] for varying in self.varying for index in grouping.attributes)
 
     def of(self, grouping: Grouping, members: Members, column: Column, pairs: bool = False) -> GroupSums:
-        """Sum one metric over the cells of one grouping; `pairs`: also what any two cells share."""
+        """Sum one metric over the cells of one grouping; with `pairs` also what any two cells share."""
         return self.of_each(grouping, members, [column], pairs)[0]
 
     def of_each(
@@ -74,7 +74,7 @@ class RowSums:
         return [self._crossed(list(ways), len(grouping.cells)) for ways in zip(*sums, strict=True)]
 
     def _crossed(self, ways: list[GroupSums], size: int) -> GroupSums:
-        """One grouping's sums in all ways of clustering, put together."""
+        """The sums of one grouping in all ways of clustering, combined."""
         sums = ways[0]
         if len(ways) == 1:
             return sums
@@ -95,7 +95,7 @@ def _joined(crosses: list[Cross], size: int) -> Cross:
 
 
 def _whole(layout: Layout, members: Members, column: Column, size: int) -> GroupSums:
-    """Every cluster is in one cell as a whole, or in none."""
+    """The sums where every cluster is in one cell as a whole, or in none."""
     if members.rows is None and layout.mostly_alone:
         return _alone(layout, members, column, size)
     sums = layout.cluster_sums(column)
@@ -125,13 +125,13 @@ def _whole(layout: Layout, members: Members, column: Column, size: int) -> Group
 
 
 def _grouped(cells: list[Array], rest: list[Array], whole: list[Array], centre: float) -> GroupSums:
-    """The sums of cells, rests and everybody, from features as `_features` orders them; no cluster is in two cells."""
+    """The sums of cells, rests and everybody, from features in the order of `_features`; no cluster is in two cells."""
     sides = (side(parts[:-3], parts[-3], centre, (parts[-2], parts[-1])) for parts in (cells, rest, whole))
     return GroupSums(next(sides), next(sides), Cross(), next(sides), lambda g, h: Cross())
 
 
 def _alone(layout: Layout, members: Members, column: Column, size: int) -> GroupSums:
-    """The same where few clusters have several rows: every row as a cluster, then those few put right."""
+    """The same sums where few clusters have several rows: every row as a cluster, then corrected for those few."""
     rows, homes, first = layout.several
     own, cell = column.values[rows], members.cells[first]
     known = ~np.isnan(own)

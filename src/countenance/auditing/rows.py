@@ -29,7 +29,7 @@ MOST_ORDERED = 500_000
 
 
 class QuestionColumns:
-    """The columns of a table that an audit needs, found by the names it was given."""
+    """The columns of a table that an audit needs, found by the names that the user gave."""
 
     def __init__(
         self,
@@ -60,12 +60,13 @@ class QuestionColumns:
 
     @property
     def flags(self) -> list[str]:
-        """Columns that say something of the metrics: denominators, answers, values with missing as wrong."""
+        """Columns that qualify the metrics: denominators, answers, values with missing as wrong."""
         named = (*self.masks.values(), *self.answered.values(), *self.filled.values())
         return [column for column in named if column]
 
     def candidates(self, source: Source, settings: AuditSettings) -> list[str]:
-        """Columns that may say whose a row is although nobody says so; none where a column of people is known."""
+        """Columns that may name the person of a row although no option says so; empty where a column of people is
+        known."""
         if settings.cluster != AUTO or any(name != IMAGE for name in self.grouped):
             return []
         compared = [choice.column for choice in self.chosen.attributes]
@@ -78,13 +79,13 @@ class QuestionColumns:
 
 
 def _columns_named(by: Sequence[str] | None) -> list[str]:
-    """The columns that `by` may mean, crossings and bins taken apart."""
+    """The columns that `by` may mean, with intersections and bins split up."""
     parts = [part.strip() for text in by or () for part in (text, *text.split("*"))]
     return [name for part in parts for name in (part, f"attr.{part}", part.rpartition(":")[0]) if name]
 
 
 def _clusters(settings: AuditSettings, source: Source, used: Sequence[str]) -> list[str]:
-    """The columns that say what is independent; one that says whether there is a person does not say who."""
+    """The columns that say what is independent; a column that only says whether there is a person is left out."""
     if settings.cluster != AUTO:
         return columns_of(settings.cluster, source.names, source.resolve)
     free = [name for name in source.names if name not in used]
@@ -167,7 +168,8 @@ class Rows:
             self._arrange(settings.comparison == "spread" or settings.adjust == "minp", keep, tuple(grouped))
 
     def _shared_scenes(self, source: Source, settings: AuditSettings, mask: Any) -> str:
-        """Where one column was named although images cross it: an attribute of the image is shared by people."""
+        """A note where one column was named although images cross it, so that people share an attribute of the
+        image."""
         if settings.cluster in (None, "auto") or len(self.units.codes) != 1 or IMAGE not in source.names:
             return ""
         if IMAGE in self.units.ways:
@@ -195,7 +197,7 @@ class Rows:
 
     @cached_property
     def ends(self) -> list[Ends | None]:
-        """For each metric, the ends between which it lies: of a rate, of values from 0 to 1, and of changes of such."""
+        """For each metric, the ends between which it lies: of rates, of values from 0 to 1, and of changes of these."""
         return [self._ends(column) for column in self.columns]
 
     def _ends(self, column: Column) -> Ends | None:
@@ -317,7 +319,7 @@ class _MetricColumns:
 
 
 def _flag(name: str, column: Any, level: float) -> Array:
-    """Where a column of true/false or 0/1 has one of the two."""
+    """Which rows of a column of true/false or 0/1 have one of the two values."""
     values, kind = metric(name, column)
     if kind != "rate":
         raise InputError(f"column {name!r}: expected true/false or 0/1")

@@ -82,7 +82,7 @@ class AuditSettings(AuditFields):
 
 
 def named(names: Any, what: str) -> list[str] | None:
-    """The names that a user gave as a list, or as one text; None stays None.
+    """The names that a user gave, as a list or as one text; None stays None.
 
     >>> named("gender", "by"), named(["gender", "age:18,40"], "by")
     (['gender'], ['gender', 'age:18,40'])
@@ -97,7 +97,7 @@ def named(names: Any, what: str) -> list[str] | None:
 
 
 def parse_where(where: Any) -> dict[str, list[str]]:
-    """From "change=none,mask" (or a list of such, or a mapping) to {"change": ["none", "mask"]}.
+    """From "change=none,mask" (or a list of such texts, or a mapping) to {"change": ["none", "mask"]}.
 
     >>> parse_where(["change=none,mask", "light=dim"])
     {'change': ['none', 'mask'], 'light': ['dim']}
@@ -128,7 +128,7 @@ def _word(value: Any) -> str:
 def parse_delta(delta: Any) -> tuple[float | None, dict[str, float]]:
     """The difference that matters for rates and bounded metrics (None: the default), and those of single metrics.
 
-    In a mapping, the first is that of the empty name.
+    In a mapping, the empty name stands for the first.
 
     >>> parse_delta(".02,latency_ms=5"), parse_delta({"latency_ms": 5}), parse_delta(0.1)
     ((0.02, {'latency_ms': 5.0}), (None, {'latency_ms': 5.0}), (0.1, {}))
@@ -243,7 +243,7 @@ def judged(settings: AuditSettings, metrics: Sequence[str], bounded: Sequence[bo
 
 
 def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
-    """What was taken from the names of metrics, and of which metrics nothing is known.
+    """Notes on the directions taken from the names of metrics, and on metrics whose direction is not known.
 
     >>> direction_notes({"wer": Judged(0.05, "lower", True), "ok": Judged(0.05, None)})
     ['wer: lower is better, as its name says (better= says otherwise)',
@@ -262,6 +262,7 @@ def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
 
 
 def delta_of_rates(settings: AuditSettings) -> float:
-    """The smallest difference that matters in a rate that has none of its own, such as the share of missing scores."""
+    """The smallest difference that matters in a rate without a setting of its own, such as the share of missing
+    scores."""
     common, _ = parse_delta(settings.delta)
     return DELTA if common is None else common

@@ -1,7 +1,7 @@
 """Groups of few people: the means of single people, compared by permutation of their labels.
 
-No approximation serves five or ten people. Their labels are shuffled instead, among people with about as many pictures
-each (somebody's mean of one picture is 0 or 1, of twenty it is not), and all arrangements are counted if few.
+No approximation is accurate for five or ten people. Their labels are shuffled instead, among people with about as many
+pictures each (somebody's mean of one picture is 0 or 1, of twenty it is not), and all arrangements are counted if few.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class PeopleMeans:
 
 
 def person_column(name: str, values: Array, layout: Layout) -> Column:
-    """A column that has a value for each unit, at its first element, and none elsewhere."""
+    """A column with a value for each unit at its first element, and no value elsewhere."""
     if layout.alone:
         return Column(name, "mean", values)
     spread_out = np.full(layout.total, np.nan)
@@ -91,7 +91,7 @@ def distance(first: Side, second: Side) -> Array:
 
 
 def two_sided(gap: Array, variance: Array) -> Array:
-    """A p on the scale of the normal distribution: it orders arrangements, and permutations say what it is worth."""
+    """A p from the normal distribution: it only orders arrangements; permutations give the p that is reported."""
     with np.errstate(all="ignore"):
         p = np.asarray(both(gap / np.sqrt(variance)))
     return np.where(np.isfinite(p), p, 1.0)
@@ -132,7 +132,7 @@ def permutation_p(away: Array, strata: Array, inside: Array, draws: int, seed: i
 
 
 def _drawn(parts: list[tuple[Array, int]], draws: int, rng: np.random.Generator) -> Array:
-    """The sums of this many people of each stratum, drawn again for every sum."""
+    """The sums of random people of each stratum, as many as asked for, drawn again for every sum."""
     sums = np.zeros(draws)
     for values, size in parts:
         if size == len(values):
@@ -149,7 +149,7 @@ def _drawn(parts: list[tuple[Array, int]], draws: int, rng: np.random.Generator)
 
 
 def exact_p(ones: float, n: float, all_ones: float, everyone: float) -> float:
-    """The same, exactly, for people of one 0/1 row each: this many ones among n people, and among everyone.
+    """The exact p for people of one 0/1 row each: this many ones among n people, and among everyone.
 
     >>> exact_p(0, 19, 500, 519) < 1e-30, round(exact_p(5, 10, 50, 100), 6)
     (True, 1.0)

@@ -1,4 +1,4 @@
-"""Any table of rows: a path (.parquet, a folder of such, .csv), an Arrow table, a pandas DataFrame or a mapping.
+"""Any table of rows: a path (.parquet, a folder of them, .csv), an Arrow table, a pandas DataFrame or a mapping.
 
 A column may be named with or without our prefix (`attr.` for attributes, `m.` for metrics).
 """
@@ -24,7 +24,7 @@ ATTRIBUTE = "attr."
 
 
 class Source:
-    """The columns of a table, read only when asked for. One that is kept and used again keeps what it has read.
+    """The columns of a table, read only when asked for. A source that is used again keeps what it has read.
 
     >>> Source({"sex": ["f", "m"], "found": [1, 0]}).names
     ['sex', 'found']
@@ -66,7 +66,7 @@ class Source:
         self.label = self.label if label is None else label
 
     def resolve(self, name: str, prefix: str = "", what: str = "column") -> str:
-        """The table's own name for a column the user named; an unknown name is answered with the near ones.
+        """The table's own name for a column the user named; an unknown name is an error with similar names.
 
         `age` means the groups of ages where a run or a dataset has nothing else.
 
@@ -93,7 +93,7 @@ class Source:
         return name
 
     def note_of(self, name: str) -> str:
-        """What whoever made a column has to say of it; empty where nothing is said."""
+        """The note that the maker of a column stored with it; empty where there is none."""
         import pyarrow as pa
 
         schema = self.parquet.schema if self.parquet is not None else getattr(self._table, "schema", None)
@@ -102,7 +102,7 @@ class Source:
         return ((schema.field(name).metadata or {}).get(b"countenance.note") or b"").decode("utf-8", "replace")
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What `make` gives, made once for each key."""
+        """The value of `make`, computed once for each key."""
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
@@ -133,7 +133,7 @@ class Source:
         return "number" if number else "text" if pa.types.is_null(kind) else "other"
 
     def is_code(self, name: str) -> bool:
-        """Whether a column holds texts or whole numbers, which may say whose a row is.
+        """Whether a column holds texts or whole numbers, which may identify the person of a row.
 
         >>> [Source({"a": ["x"], "b": [7], "c": [1.5]}).is_code(name) for name in "abc"]
         [True, True, False]

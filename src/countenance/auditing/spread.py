@@ -275,7 +275,7 @@ def _pairs(
 
 
 def _reach(means: Array, limits: tuple[Array, Array]) -> Array:
-    """How far the difference of every two groups may be above what it is, from the limits of each."""
+    """How far the difference of every two groups may be above its estimate, from the limits of each."""
     low, high = limits
     return np.asarray(np.hypot((high - means)[:, None], (means - low)[None, :]))
 
@@ -283,7 +283,8 @@ def _reach(means: Array, limits: tuple[Array, Array]) -> Array:
 def _interval(
     cells: Side, means: Array, variance: Array, kind: str, critical: float, alpha: float, ends: Ends | None
 ) -> tuple[float, float]:
-    """From what every difference exceeds, all of them taken together, to what the true extremes stay below.
+    """The simultaneous interval of the largest difference: its lower end from all differences, its upper from the
+    extremes.
 
     The lower end is above 0 exactly where the test says so; a plain interval of resampled spreads never holds 0.
     """
@@ -293,7 +294,7 @@ def _interval(
 
 
 def _largest(cells: Side, kind: str, alpha: float, ends: Ends | None) -> float:
-    """What every difference of two groups is shown to stay below."""
+    """The simultaneous upper limit of every difference of two groups."""
     means, variance = np.asarray(cells.mean), variances(cells, kind)
     off = ~np.eye(len(means), dtype=bool)
     ways = (False, True) if kind == "rate" else (False,)

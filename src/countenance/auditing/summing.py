@@ -18,7 +18,7 @@ from countenance.auditing.table import Array, Attribute
 
 
 class Summing:
-    """The sums of all metrics over any grouping; what a metric needs once is made once."""
+    """The sums of all metrics over any grouping; what a metric needs several times is computed once."""
 
     def __init__(self, rows: Rows, attributes: Sequence[Attribute], settings: AuditSettings) -> None:
         self.rows, self.attributes, self.settings = rows, attributes, settings
@@ -74,7 +74,7 @@ class Summing:
     # ---- ranks
 
     def _rank_columns(self, column: Column, grouping: Grouping, members: Members) -> list[Column]:
-        """The ranks among everybody, by which groups are tested, and among those of known groups, if they differ."""
+        """The ranks among everybody, which the tests use, and among known groups, if these differ."""
         whole = self.whole(grouping)
         known = members.known(self.rows.size)
         if column.counts is not None and (self.layout.alone or not whole):
@@ -118,7 +118,7 @@ class Summing:
     # ---- few people
 
     def _few(self, grouping: Grouping, members: Members, column: Column, sums: GroupSums) -> FewPeople | None:
-        """People's means, where some side has few people and everybody is on one side."""
+        """People's means, where some side has few people and nobody is on both sides."""
         units = np.concatenate([np.atleast_1d(side.units) for side in (sums.cells, sums.rests)])
         if not ((units >= FEWEST) & (units < self.settings.min_n)).any() or self.sums.splits(grouping):
             return None

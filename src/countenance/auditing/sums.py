@@ -90,7 +90,7 @@ class Side:
 
     @property
     def alone(self) -> Numbers:
-        """Whether every row is a cluster by itself."""
+        """Whether every row is its own cluster."""
         alone = self.nn == self.n
         return alone if not self.further else alone & (self.further[0].nn == self.n)
 
@@ -103,14 +103,14 @@ class Side:
 
     @property
     def constant(self) -> Numbers:
-        """No variance at all (up to rounding)."""
+        """Whether the side has no variance at all (up to rounding)."""
         with np.errstate(all="ignore"):
             least = 1e-14 * self.squares / np.asarray(self.n, dtype=float)
         return (np.asarray(self.n) == 0) | (self.spread <= least)
 
     @property
     def variance(self) -> Numbers:
-        """The linearised variance of the estimate; NaN when one cluster is all there is."""
+        """The linearised variance of the estimate; NaN when there is only one cluster."""
         variance = 0.0
         for sign, way in self.ways:
             variance = variance + sign * way_variance(self, way)
@@ -118,7 +118,7 @@ class Side:
 
     @property
     def effective(self) -> Numbers:
-        """How many equal clusters these are worth, n²/Σn_c²; with two ways, of the scarcer one."""
+        """How many clusters of equal size would be as informative, n²/Σn_c²; with two ways, of the scarcer one."""
         with np.errstate(all="ignore"):
             units = np.asarray(self.n, dtype=float) ** 2 / self.nn
             if self.further:
@@ -237,7 +237,7 @@ def concatenate_crosses(crosses: Sequence[Cross], sizes: Sequence[int]) -> Cross
 
 
 def _each(function: Callable[..., Any], *sides: Side) -> Side:
-    """Apply a function to every array of several sides at once; what is not there stays so."""
+    """Apply a function to every array of several sides at once; None stays None."""
     changed: dict[str, Any] = {}
     for field in fields(Side):
         if field.name in ("centre", "further", "thirds"):

@@ -96,7 +96,7 @@ def implied(side: Side, iccs: list[Numbers]) -> Numbers:
 
 
 def own_effect(side: Side) -> Numbers:
-    """A side's own design effect: its variance over that of independent rows; NaN where it does not vary."""
+    """A side's own design effect: its variance over that of independent rows; NaN without variance."""
     with np.errstate(all="ignore"):
         effect = side.variance / (side.spread / np.asarray(side.n, dtype=float))
     return np.where(np.asarray(side.alone), 1.0, np.where(np.asarray(side.constant), np.nan, effect))
@@ -291,7 +291,7 @@ def mcnemar_attainable(gains: Array, losses: Array) -> Array | None:
 
 
 def _too_many_swaps(net: Array) -> bool:
-    """Whether the exact null would take too long; it is normal by then."""
+    """Whether the exact null would take too long; the normal distribution is close by then."""
     return bool(np.abs(net).sum() > LARGEST_EXACT and np.abs(net).max() > 1)
 
 

@@ -1,4 +1,4 @@
-"""Twins: pictures that differ from their base in one thing. Each is compared with its own base, and with nobody else.
+"""Twins: pictures that differ from their base in one thing. Each is compared with its own base alone.
 
 A thing that is changed on purpose says nothing about groups: people with the change are the same people. So every value
 of the changed thing is compared with the base, pair by pair, and of an ordered thing also the first version of each
@@ -43,7 +43,7 @@ UNCHANGED = ("", "none", "base", "original")
 
 @dataclass(frozen=True)
 class Twins:
-    """Which rows of a table are twins, and what of it is compared in pairs alone."""
+    """Which rows of a table are twins, and which of their attributes are compared in pairs alone."""
 
     columns: list[str]
     """The columns of base and change."""
@@ -59,7 +59,7 @@ class Twins:
 
     @classmethod
     def of(cls, source: Source, by: Sequence[str] | None, settings: AuditSettings) -> Twins | None:
-        """The twins of a table; None where there are none, or another comparison is asked for."""
+        """The twins of a table; None where there are no twins, or where another comparison is requested."""
         if settings.paired_by is None or settings.comparison != "rest":
             return None
         base, change = (
@@ -172,13 +172,13 @@ class _Versions:
         self.home[self.keys[here]] = here
 
     def _rows(self, thing: str) -> Array:
-        """The rows in which one thing is changed, of bases that are there."""
+        """The rows in which one thing is changed, for the bases that exist."""
         changed = np.array([change == thing for change in self.twins.changes])
         rows = np.flatnonzero(changed & (self.twins.bases >= 0) & ~self.twins.is_base & self.use)
         return rows[self.home[self.keys[rows]] >= 0]
 
     def _labels(self, thing: str) -> list[str]:
-        """What every row's value of the thing is."""
+        """The value of the changed thing in every row."""
         for name in (f"attr.{thing}", thing):
             if name in self.source.names:
                 return [text_of(value) for value in self.source.read([name], [])[name].to_pylist()]
@@ -245,7 +245,7 @@ class _Versions:
 
 
 def _owners(source: Source, bases: Array, settings: AuditSettings) -> Array:
-    """Whose each row is: the person's where each base is of one person, else its base's."""
+    """The owner of each row: its person where each base has one person, else its base."""
     person = person_column(source.names)
     if settings.cluster != AUTO or person is None:
         return bases

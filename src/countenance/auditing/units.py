@@ -24,7 +24,7 @@ NOUNS = {
 
 @dataclass(frozen=True)
 class Unnamed:
-    """Rows that do not say whose they are: how many, what stands for them, and how many values the others have."""
+    """Rows that do not name their person: how many, what stands for them, and how many values the others have."""
 
     rows: int
     known: int
@@ -35,7 +35,7 @@ class Unnamed:
 
     @property
     def nouns(self) -> tuple[str, str]:
-        """What stands for the rows, one and many."""
+        """The noun for what stands for the rows, singular and plural."""
         return nouns([self.by]) if self.by else ("row", "rows")
 
 
@@ -58,7 +58,7 @@ class Units:
 
     @property
     def nouns(self) -> tuple[str, str]:
-        """What a unit is called, one and many.
+        """The noun for a unit, singular and plural.
 
         >>> Units((), ()).nouns, Units((np.array([0]),), ("ward",)).nouns
         (('row', 'rows'), ('ward cluster', 'ward clusters'))
@@ -102,7 +102,7 @@ class Units:
         return f"{sentence}; {self.detected}" if self.detected else sentence
 
     def _counted(self, index: int) -> str:
-        """How many units a way has; rows that do not say whose they are are counted apart.
+        """How many units a way has; rows that do not name their unit are counted apart.
 
         >>> Units((np.array([0, 0, 1, 2]),), ("identity",), unnamed=(Unnamed(2, 1, "sample"),))._counted(0)
         '1 person and 2 rows of nobody named (taken as 2 images)'
@@ -129,7 +129,7 @@ def plural(count: int, singular: str, many: str) -> str:
 
 
 def too_few(count: int, nouns: tuple[str, str], least: int, group: str = "") -> str:
-    """That a group has too few units for a test.
+    """The sentence that a group has too few units for a test.
 
     >>> too_few(1, ("person", "people"), 20, "no"), too_few(3, ("row", "rows"), 5)
     ('1 person in no, fewer than 20', '3 rows, fewer than 5')
@@ -138,7 +138,7 @@ def too_few(count: int, nouns: tuple[str, str], least: int, group: str = "") -> 
 
 
 def nouns(ways: Sequence[str]) -> tuple[str, str]:
-    """What the units of some columns are called, one and many; of two columns, the scarcer one counts.
+    """The noun for the units of some columns, singular and plural; of two columns, the scarcer one counts.
 
     >>> nouns(["identity"]), nouns(["identity", "sample"])
     (('person', 'people'), ('person or image', 'people or images'))
@@ -151,7 +151,7 @@ def nouns(ways: Sequence[str]) -> tuple[str, str]:
 
 
 def stored_nouns(settings: Mapping[str, Any]) -> tuple[str, str]:
-    """What the units of a stored audit or comparison are called; one that is older says only its columns.
+    """The noun for the units of a stored audit or comparison; older files name only the columns.
 
     >>> stored_nouns({"ways": ["identity"]}), stored_nouns({"nouns": ["person", "people"]}), stored_nouns({})
     (('person', 'people'), ('person', 'people'), ('row', 'rows'))
@@ -171,7 +171,7 @@ def _nouns(way: str) -> tuple[str, str]:
 
 
 def columns_of(cluster: Any, names: Sequence[str], resolve: Any) -> list[str]:
-    """The columns that may say which rows belong together: those named, else that of people and that of pictures."""
+    """The columns that say which rows belong together: those named, else the columns of people and pictures."""
     if cluster is None:
         return []
     if cluster == AUTO:
@@ -215,7 +215,7 @@ def units(columns: Sequence[tuple[str, Any]], cluster: Any, detected: str = "") 
 
 
 def _unnamed(codes: Array, filled: Array, by: str) -> Unnamed | None:
-    """The rows of a column without a value, and what became of them; None where each has one."""
+    """The rows of a column without a value, and how they were assigned; None where each has a value."""
     missing = codes < 0
     if not missing.any():
         return None
@@ -247,7 +247,7 @@ def codes_of(column: Any) -> Array:
 
 
 def _filled(coded: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
-    """A row without a person takes the only person of its image, else its image stands for it; else it is alone."""
+    """Codes with gaps filled: a row without a person takes its image's only person, else its image, else itself."""
     filled = []
     last = coded[-1][1]
     for index, (name, partial) in enumerate(coded):

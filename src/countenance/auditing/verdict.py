@@ -36,7 +36,7 @@ def none_larger(delta: float | None) -> str:
 
 
 def decides(alpha: float) -> str:
-    """Which interval shows that a difference is small, where the one that is printed is wider.
+    """Which interval shows that a difference is small, where the printed interval is wider.
 
     >>> decides(0.05)
     'the 90 % interval decides that (two one-sided tests), not the 95 % one shown'
@@ -47,7 +47,7 @@ def decides(alpha: float) -> str:
 
 @dataclass(frozen=True)
 class VerdictQuestion:
-    """What every conclusion of an audit needs beside the comparison: settings, what units are called, the smallest p.
+    """What every conclusion of an audit needs besides the comparison: settings, what units are called, the smallest p.
 
     `floor` is the smallest p that the adjustment can give; such a p is printed as "< floor".
     """
@@ -57,7 +57,7 @@ class VerdictQuestion:
     floor: float = 0.0
 
     def counted(self, n: int, units: int) -> str:
-        """What is counted: rows where there is one for each person, else pictures of this many people.
+        """The noun for what is counted: rows where each person has one, else pictures of this many people.
 
         >>> VerdictQuestion(AuditSettings(), ("person", "people")).counted(200, 25)
         '200 pictures of 25 people'
@@ -107,7 +107,7 @@ def concluded(
 
 
 def _few_people(values: Mapping[str, Any], question: VerdictQuestion) -> str:
-    """Why a side of two groups can neither fail nor be cleared, where `min_n` alone would allow it."""
+    """Why a comparison of two groups cannot reach a verdict although `min_n` alone would allow it."""
     if values["comparison"] not in ("rest", "pairs", "reference"):
         return ""
     sides = ((values["group"], values["clusters"]), (values["versus"], values["clusters_versus"]))
@@ -116,7 +116,7 @@ def _few_people(values: Mapping[str, Any], question: VerdictQuestion) -> str:
 
 
 def _sides(values: Mapping[str, Any]) -> str:
-    """Both numbers with what they count; where something is missing, that these are shares of missing scores."""
+    """Both numbers with their counts; for missing scores, it says that these are shares of missing scores."""
     what = "missing scores " if values["kind"] == "missing" else ""
     first = f"{shown(values['estimate'])} in {values['counted']}"
     return f"{what}{first} against {shown(values['estimate_versus'])} in {values['counted_versus']}"
@@ -149,7 +149,7 @@ def _ratio_words(draft: Draft) -> str:
 
 
 def ratio_words(ratio: Ratio, whose: str = "") -> str:
-    """A ratio of failures with its interval; `whose` they are where it is not the side that is named first.
+    """A ratio of failures with its interval; `whose` names the failing side if it is not the first.
 
     >>> ratio_words(Ratio(22.0, 9.877, 48.64)), ratio_words(Ratio(None, 3.2, None))
     (', 22 times as many failures [9.9, 48.6]', ', at least 3.2 times as many failures')
@@ -223,7 +223,7 @@ def _of_few(draft: Draft, p_adjusted: float, question: VerdictQuestion) -> Findi
 
 
 class Needed:
-    """How many rows and units a group needs so that a difference would be seen; None: that cannot be said."""
+    """How many rows and units a group needs so that a difference would be seen; None if this cannot be computed."""
 
     def __init__(self, draft: Draft, seen: float, mde: float, target: float | None) -> None:
         self.draft, self.seen, self.mde, self.target = draft, seen, mde, target
@@ -245,7 +245,7 @@ class Needed:
             self.units = rounded_up(values["clusters"] * times)
 
     def sentence(self, power: float, nouns: tuple[str, str]) -> str:
-        """What would be seen with what there is, and what it would take."""
+        """A sentence: what the present sizes can show, and what size the difference needs."""
         here = int(self.draft.values["clusters"])
         there = f"with {plural(here, *nouns)} here"
         if self.draft.values["effect_name"] == "ratio":
@@ -267,18 +267,18 @@ class Needed:
 
     @property
     def _of_ranks(self) -> bool:
-        """Whether the typical value is looked at too: it has an effect that can be seen by itself."""
+        """Whether the typical value is tested too: its detectable effect is then given as well."""
         return self.draft.values["effect_name"] == "rank-biserial" and math.isfinite(self.mde)
 
     def more(self, nouns: tuple[str, str]) -> str:
-        """How many more units it takes, in words."""
+        """How many more units are needed, in words."""
         count = (self.units or 0) - int(self.draft.values["clusters"])
         side = " and as large a share more on the other side" if self.both else ""
         return f"{plural(count, f'more {nouns[0]}', f'more {nouns[1]}')} here{side}"
 
 
 def h_of_gap(rate: float, gap: float) -> float:
-    """Cohen's h of a rate that lies a gap away from another, away from the nearer end; NaN: there is none.
+    """Cohen's h of a rate that lies a gap away from another, away from the nearer end; NaN if there is no such rate.
 
     >>> round(h_of_gap(0.95, 0.05), 4)
     0.1925
@@ -288,7 +288,7 @@ def h_of_gap(rate: float, gap: float) -> float:
 
 
 def shown(value: float, *, sign: bool = False) -> str:
-    """A number as a sentence has it: three decimals below 10, fewer above, two digits where it is very small.
+    """A number as sentences print it: three decimals below 10, fewer above, two digits where it is very small.
 
     >>> shown(0.9312), shown(-0.05, sign=True), shown(212.345), shown(0.00123)
     ('0.931', '-0.050', '212.3', '0.0012')
@@ -318,7 +318,7 @@ def overall(
     """The audit's verdict: the worst of its findings, and no all-clear over groups that were never tested.
 
     `named` are the attributes whose groups must all have been tested. Splits of an ordered attribute may show a
-    disparity; that they show none clears nobody.
+    disparity, but never clear a group.
 
     >>> overall([], [], {})
     ('untestable', 'nothing could be compared')
@@ -372,12 +372,12 @@ def about(finding: Finding) -> str:
 
 
 def _together(findings: Sequence[Finding]) -> str:
-    """That a group was compared with all others at once, where it was."""
+    """The phrase that a group was compared with all others at once, where it was."""
     return " from everybody else together" if any(f.versus == "rest" for f in findings) else ""
 
 
 def widest_words(widest: Widest) -> str:
-    """The largest difference between two groups, as a sentence has it."""
+    """The largest difference between two groups, as a sentence."""
     pairs = f"simultaneous over {plural(widest.pairs, 'pair', 'pairs')}"
     return (
         f"the largest difference between two groups of {widest.attribute} is {shown(widest.difference)} in "
@@ -397,7 +397,7 @@ def _why_in_full(entry: Mapping[str, Any]) -> str:
 
 
 def _deltas(small: Sequence[Finding]) -> str:
-    """What the findings that show no difference rule out, as each of them says it."""
+    """The differences that findings without a disparity rule out, in the words of these findings."""
     deltas = {f.measure: f.verdict.removeprefix(none_larger(None)[:-1]) for f in small}
     if len(set(deltas.values())) == 1:
         return f"{next(iter(deltas.values()))} or more"

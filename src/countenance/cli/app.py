@@ -88,7 +88,7 @@ def _root(
 def refuse_repeats(command: Any) -> Any:
     """The command, with every command below it refusing repeated options that take one value, and an empty --out.
 
-    Flags of earlier versions are read as those of today.
+    Former flags are read as the present ones.
     """
     for path, leaf in leaves(command):
         leaf.parse_args = partial(_parse, " ".join(path), leaf, leaf.parse_args)

@@ -25,7 +25,7 @@ Depth = Annotated[int | None, single(AuditFields, "depth")]
 
 
 def audit_arguments(fields: AuditFields) -> dict[str, Any]:
-    """The arguments of an audit that options were given for, with their texts read.
+    """The arguments of an audit for the options that were given, parsed.
 
     >>> audit_arguments(AuditFields(alpha=0.01, pair="sample,subject"))
     {'alpha': 0.01, 'pair': ['sample', 'subject']}
@@ -91,7 +91,7 @@ def names_of(text: str | None) -> list[str] | None:
 
 
 def only_metric(text: str | None) -> str:
-    """The metric of a command that looks at one.
+    """The metric of a command that uses only one.
 
     >>> only_metric("recall@0.5")
     'recall@0.5'

@@ -214,7 +214,7 @@ def lines_of(result: "Audit", columns: int | None = None, finished: "Run | None"
 
 
 def given_lines(result: "Audit", columns: int | None = None) -> list[str]:
-    """What the conditions held equal say, as a table; nothing where none were."""
+    """The conditions held equal as a table; empty where there are none."""
     from countenance.auditing.given_finding import PART_OF_GAP, not_recorded_words
     from countenance.report.names import in_group_order
 
@@ -250,7 +250,7 @@ def overall_words(result: "Audit") -> str:
 
 
 def tally(result: "Audit", adjusted: bool = False) -> str:
-    """How many comparisons ended in each verdict, and how they were adjusted if that is asked for."""
+    """How many comparisons ended in each verdict, and optionally how they were adjusted."""
     if not result.findings:
         return "none: nothing was compared"
     counts = Counter(finding.verdict for finding in result.findings)
@@ -259,7 +259,7 @@ def tally(result: "Audit", adjusted: bool = False) -> str:
 
 
 def _equity_lines(answer: "Audit", columns: int | None = None) -> list[str]:
-    """The equity measures as a table; what is undefined is said."""
+    """The equity measures as a table, with a line for each that is undefined."""
     if not answer.equity:
         return []
     head = ("attribute", "of", "measure", "value", "interval", "a fair system shows", "p")
@@ -360,7 +360,8 @@ def _table(findings: list["Finding"], floor: float, columns: int | None) -> list
 
 
 def _left_out(answer: "Audit", columns: int | None = None) -> list[str]:
-    """Who was not compared; many intersections are counted, and so are groups without rows for the same reason."""
+    """The groups that were not compared; many intersections, and groups without rows for the same reason, are
+    counted."""
     from countenance.report.names import Names
 
     named, names = set(answer.settings["named"]), Names.of(answer)

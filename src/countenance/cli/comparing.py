@@ -96,7 +96,7 @@ def _names(entries: Sequence[str]) -> list[str] | None:
 
 
 def _scored(entries: Sequence[str], task: str | None, data: str | None, stack: ExitStack) -> list[str]:
-    """Files of predictions as runs, in a folder that is removed at the end."""
+    """Files of predictions as runs, in a folder that is removed afterwards."""
     from countenance.run import evaluate
     from countenance.scratch import temporary_folder
 
@@ -162,7 +162,7 @@ def leaderboard(
 
 
 def _check(entries: Sequence[str], outputs: Sequence[Path | None]) -> None:
-    """Refuse what would only fail at the end."""
+    """Refuse early what would otherwise fail at the end."""
     if len(entries) < 2:
         raise InputError("found one run or table, expected two or more")
     check_writable(outputs)
@@ -178,7 +178,7 @@ def _check_pdf(pdf: Path | None) -> None:
 
 
 def _pdf_lines(result: "Comparison | Leaderboard", pdf: Path | None) -> list[str]:
-    """The line that says where the PDF is, which is written now."""
+    """The line that says where the PDF is, after writing it."""
     if pdf is None:
         return []
     from countenance.comparing import Comparison

@@ -52,7 +52,7 @@ def _part_sizes(dataset: "Dataset") -> dict[str, int]:
 
 
 def _load(name: str, reading: ReadingSettings) -> "Dataset":
-    """A dataset; what its reader left out is said."""
+    """A dataset, with a printed line on what its reader left out."""
     from countenance.data import load_dataset
 
     dataset = load_dataset(name, **reading.reading())

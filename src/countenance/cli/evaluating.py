@@ -219,7 +219,7 @@ def report(
 
 
 def list_() -> None:
-    """List the tasks, models and datasets that are known here."""
+    """List the tasks, models and datasets that are installed."""
     from countenance.data import dataset_names
     from countenance.models import model_names
     from countenance.tasks import load_task, task_names

@@ -115,7 +115,7 @@ def _evaluate(
     quiet: bool = True,
     **arguments: Any,
 ) -> "Run":
-    """Evaluate one task; `arguments` are keywords of `evaluate_task`, None where the user said nothing."""
+    """Evaluate one task; `arguments` are keywords of `evaluate_task`, None where the user gave no option."""
     from countenance.cli.progress import progress
     from countenance.data.adapters.fhibe.table import dataset_folder
     from countenance.data.adapters.fhibe.words import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS

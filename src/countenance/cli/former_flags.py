@@ -1,4 +1,4 @@
-"""Flags of earlier versions: each is read as the flag that stands for it today, with a note that names that one."""
+"""Former flags: each is read as the flag that replaced it, with a note that names that flag."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,7 +27,7 @@ FORMER: Mapping[str, Mapping[str, str]] = {
 
 
 def in_flags_of_today(command: str, arguments: Sequence[str]) -> list[str]:
-    """The arguments of a command, with former flags replaced.
+    """The arguments of a command, with former flags replaced by present ones.
 
     >>> in_flags_of_today("happyfaces ask", ["--batch=5", "-d", "faces"])
     ['--fit-every=5', '-d', 'faces']

@@ -58,7 +58,7 @@ MARKS = {"FAIL": "severe", "warn": "unsure", "pass": "none", "FAILED": "severe",
 
 
 def _painted(line: str) -> PaintedLine:
-    """A line of the outcome, its first words in the colour of what they say."""
+    """A line of the outcome, its first words in the colour of their meaning."""
     label, text = line[:9], line[9:]
     first, colon, rest = text.partition(":")
     if label.strip() == "gate" and colon:
@@ -67,7 +67,7 @@ def _painted(line: str) -> PaintedLine:
 
 
 def show(outcome: "Gate", junit: Path | None = None, json: Path | None = None, markdown: Path | None = None) -> None:
-    """Print the outcome, write its files, and fail where the gate does."""
+    """Print the outcome, write its files, and exit with 1 where the gate fails."""
     from countenance.files import write_json, write_text
     from countenance.gating import output
 

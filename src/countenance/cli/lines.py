@@ -15,7 +15,7 @@ from countenance.text import printable, redacted
 
 
 class Stopped(Exception):
-    """Ctrl-C, where the command has said itself what it means."""
+    """Ctrl-C, where the command has already printed its own message."""
 
 
 COLOURS = {
@@ -124,5 +124,5 @@ def flushed() -> None:
 
 
 def note(line: object) -> None:
-    """Print a line to the standard error: what a command says beside its result."""
+    """Print a line to the standard error: notes beside the result of a command."""
     say(line, err=True)

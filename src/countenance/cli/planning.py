@@ -23,7 +23,7 @@ class StatisticKind(StrEnum):
 
 
 def _statistic(kind: StatisticKind, metric: str | None) -> str:
-    """What a study without data compares; earlier versions took it from --metric."""
+    """What a study without data compares (formerly the option --metric)."""
     if metric is None:
         return kind.value
     if metric not in list(StatisticKind):

@@ -157,7 +157,7 @@ def _group_options(group: type[SettingsModel], chosen: Only | None) -> list[insp
 
 
 def _single_option(parameter: inspect.Parameter, hint: Any, chosen: SingleSetting) -> inspect.Parameter:
-    """The option of a single setting; what the signature says of its type must be so."""
+    """The option of a single setting; the type in the signature must be the setting's."""
     option = option_of(chosen.group, chosen.name, chosen.flags)
     if option is None or _plain(get_args(option.annotation)[0]) != _plain(hint):
         raise TypeError(f"{parameter.name}: {hint} is not the type of {chosen.group.__name__}.{chosen.name}")
@@ -168,7 +168,7 @@ def _single_option(parameter: inspect.Parameter, hint: Any, chosen: SingleSettin
 
 
 def _settings(group: type[SettingsModel], values: dict[str, Any], flags: Sequence[str] = ()) -> SettingsModel:
-    """The settings that options were given for; a word of earlier versions is read with a note."""
+    """The settings for the options that were given; a former word is read with a note."""
     try:
         settings = group(**{name: value for name, value in values.items() if value is not None})
     except OptionError as error:
@@ -242,11 +242,11 @@ PLAIN_ARGUMENTS = (
 
 
 def in_flags(error: InputError) -> str:
-    """What an error says, with flags in place of the arguments that it names; settings of Python alone stay.
+    """An error's message, with flags in place of the arguments that it names; settings that only Python has stay.
 
-    Messages name arguments as one writes them in Python: `columns=`, `depth=1`, `labels="my.csv"`,
-    `options={"known": "0.5"}`. Names of settings with an underscore are not words of a sentence, so those of an
-    `OptionError` are replaced wherever they stand; others only where the error says that it names them.
+    Messages name arguments as in Python: `columns=`, `depth=1`, `labels="my.csv"`, `options={"known": "0.5"}`. Names of
+    settings with an underscore are not words of a sentence, so those of an `OptionError` are replaced wherever they
+    stand; others only where the error says that it names them.
 
     >>> from countenance.errors import InputError, OptionError
     >>> in_flags(OptionError("address", "address and gpus_per_worker are for engine ray"))
@@ -271,7 +271,7 @@ or none."""
 
 
 def _assigned(match: re.Match[str]) -> str:
-    """The flag of an argument, with the value as one types it in a shell."""
+    """The flag of an argument, with its value as typed in a shell."""
     name = match[1]
     flag = f"--{name.replace('_', '-')}" if name in PLAIN_ARGUMENTS else FLAGS.get(name) or _flags()[name]
     value = match["quoted"] or ("" if match["number"] in ("True", "False") else match["number"]) or match["text"] or ""

@@ -49,14 +49,14 @@ def data_of(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def opened_entries(entries: Sequence[str], unverified: bool) -> Sequence[Any]:
-    """Runs and tables as a comparison takes them; runs are opened here where they are not to be verified."""
+    """Runs and tables as a comparison takes them; runs that are not to be verified are opened here."""
     from countenance.run import Run
 
     return [Run(entry, verified=False) if unverified and is_run(entry) else entry for entry in entries]
 
 
 def keep_audit(run: "Run", audit: "Audit") -> None:
-    """Store an audit in its run, or say why that cannot be: a run that cannot be written to is shown all the same."""
+    """Store an audit in its run, or print why that fails: the audit of a run that cannot be written is still shown."""
     from countenance.run import store_audit
 
     try:

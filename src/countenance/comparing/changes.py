@@ -34,7 +34,8 @@ def by_group(sides: Sides) -> list[Change]:
 
 
 def paired_findings(sides: Sides, groups: bool = True) -> list[tuple[str, str, Finding]]:
-    """Attribute, group and finding in the audit's own words, over all rows ("", "") and, with `groups`, in each group.
+    """Changes as an audit's findings, with attribute and group: over all rows ("", "") and, with `groups`, in each
+    group.
 
     All of them are one family, unlike `overall` and `by_group`, which are two.
     """
@@ -81,7 +82,7 @@ def _draft(sides: Sides, column: str, rows: Array | None = None, pooled: Pooled 
 
 
 def _count_missing(sides: Sides, column: str, rows: Array | None, draft: Draft, pooled: Pooled | None) -> None:
-    """Let a change be small, or no loss, only if it also is with every missing score as wrong."""
+    """Call a change small, or no loss, only if it is so with every missing score as wrong, too."""
     settings, ends = sides.work.settings, sides.ends[column]
     if sides.contrasts[column].as_wrong(draft.judged.better) is None:
         allowed = ends is None and draft.values["lacking"] <= TOLERATED * (draft.values["n"] + draft.values["lacking"])
@@ -96,7 +97,7 @@ def _count_missing(sides: Sides, column: str, rows: Array | None, draft: Draft, 
 
 
 def _concluded(sides: Sides, drafts: Drafts) -> list[tuple[Draft, Finding, str, str, int, dict[str, Any]]]:
-    """Every draft as a finding, adjusted for all of them, with what only a change has."""
+    """Every draft as a finding, adjusted for all of them, with the fields that only changes have."""
     settings = sides.work.settings
     values = [draft.values | {"attribute": attribute, "depth": depth} for draft, attribute, _, depth in drafts]
     families = [family_of(row, settings.families) for row in values]
@@ -170,8 +171,7 @@ def _change(
 def _interval(finding: Finding, alpha: float) -> tuple[float, float]:
     """The interval of a change; it holds zero where the deciding test does not rule out that nothing changed.
 
-    The test of 0/1 scores is exact and the interval is not, so that either may be the more cautious: models
-    differ where both say so.
+    The test of 0/1 scores is exact and the interval is not, so either may be the wider: models differ where both agree.
     """
     if finding.p >= alpha:
         return min(finding.diff_low, 0.0), max(finding.diff_high, 0.0)

@@ -200,11 +200,12 @@ class ComparisonQuestion:
 
     @property
     def measured(self) -> list[str]:
-        """The metrics, with a metric for missing scores where there are any."""
+        """The metrics, and for each with missing scores a metric of these."""
         return [*self.paired.metrics, *(missing_name(m) for m in self.paired.metrics if self.paired.missing[m].any())]
 
     def judged(self) -> dict[str, Judged]:
-        """What matters in each metric: as named, else as the runs say, else the default of bounded metrics."""
+        """The smallest difference that matters in each metric: as named, else from the runs, else the default if
+        bounded."""
         metrics = self.paired.metrics
         bounded = [is_bounded(self.paired.scores[name].ravel()) for name in metrics]
         common, named = parse_delta(self.settings.delta)
@@ -222,7 +223,7 @@ class ComparisonQuestion:
         return judgements | {name: rate for name in self.measured if name not in judgements}
 
     def one_sided(self, first: int, second: int) -> list[str]:
-        """Metrics that rows have in one of the two only."""
+        """Metrics that only one of the two entries has."""
         notes = []
         for name, values in self.paired.scores.items():
             have = ~np.isnan(values[:, [first, second]])
@@ -244,7 +245,8 @@ class ComparisonQuestion:
         return notes
 
     def of_all(self) -> tuple[ComparisonQuestion, list[str]]:
-        """The same with the values that every entry has, and what was left out: ranks need the same rows for all."""
+        """The question restricted to rows with values in every entry, and what was left out: ranks need the same rows
+        for all."""
         scores, notes = {}, []
         for name, values in self.paired.scores.items():
             missing = np.isnan(values).sum(axis=1)
@@ -261,7 +263,7 @@ class ComparisonQuestion:
 
 
 def missing_name(metric: str) -> str:
-    """What the outcome is called that a metric's score is missing.
+    """The name of the outcome that a metric's score is missing.
 
     >>> missing_name("correct")
     'correct (missing)'

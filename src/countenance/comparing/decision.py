@@ -35,7 +35,7 @@ def decided(
     nouns: tuple[str, str],
     absent: Sequence[Absent] = (),
 ) -> list[str]:
-    """What is said of each metric, and of groups that could not be compared, in sentences of up to three numbers.
+    """The sentences on each metric and on groups that could not be compared, each with at most three numbers.
 
     Everyone comes first, then for whom it is worse, then the gaps that moved.
     """
@@ -121,7 +121,8 @@ def _losing(change: Change, groups: Sequence[Change]) -> list[Change]:
 
 
 def _loss(losing: Sequence[Change], contrast: str, names: str) -> str:
-    """How much the group that loses most loses; the others are named unless the sentence before did that."""
+    """The sentence on the largest loss of a group; other losing groups are named unless the sentence before named
+    them."""
     if not losing:
         return ""
     first = losing[0]
@@ -131,7 +132,7 @@ def _loss(losing: Sequence[Change], contrast: str, names: str) -> str:
 
 
 def _worse(change: Change, groups: Sequence[Change], absent: bool) -> str:
-    """Where b is worse for no group: whether a loss of δ is ruled out for everyone."""
+    """The sentence where b is worse for no group: whether a loss of δ is ruled out for everyone."""
     known = [g for g in groups if g.group != UNKNOWN]
     if not known or change.better is None:
         return ""
@@ -182,12 +183,12 @@ def _gaps(gaps: Sequence[Gap], *, contrast: bool = False) -> list[str]:
 
 
 def _mirrored(gap: Gap) -> str:
-    """Which way a group moves whose gap changed only because another group's did."""
+    """The direction in which a group moved if its gap changed only because another group's did."""
     return WORSE if gap.moved == NARROWED else BETTER
 
 
 def _grew(gap: Gap) -> bool:
-    """Whether it is shown that a group fell further behind, though by less than what matters."""
+    """Whether a group is shown to have fallen further behind, though by less than δ."""
     shown = gap.p_adjusted < SHOWN and (gap.low > 0 or gap.high < 0)
     return shown and gap.direction != BETTER and abs(gap.gap_b) > abs(gap.gap_a)
 
@@ -203,7 +204,7 @@ def _from_to(gap: Gap) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence; of many, the first.
+    """Names in a sentence; of a long list only the first.
 
     >>> listed(["a"]), listed(["a", "b"]), listed(list("abcdef"))
     ('a', 'a and b', 'a, b, c and 3 more')

@@ -1,4 +1,4 @@
-"""What is compared: runs and tables of scores, each with its name, its columns and what it says about its metrics."""
+"""The sides of a comparison: runs and tables of scores, each with its name, columns and properties of its metrics."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ComparedModel:
 
     @property
     def licences(self) -> dict[str, str]:
-        """The licences of what made a run; a table says none."""
+        """The licences of what made a run; empty for a table."""
         return {} if self.run is None else of_manifest(self.run.manifest)
 
     @property
@@ -64,7 +64,7 @@ class ComparedModel:
 
     @property
     def nouns(self) -> dict[str, str]:
-        """What a run's task calls its metrics, where it gives them names of its own."""
+        """The names that a run's task gives its metrics, where it has its own."""
         known = metrics_of(self.run) if self.run is not None else ()
         return {metric.name: metric.noun for metric in known if metric.noun}
 
@@ -170,7 +170,7 @@ def check_alike(entries: Sequence[ComparedModel]) -> None:
 
 
 def _same_pictures(first: DatasetRecord, second: DatasetRecord) -> bool:
-    """Whether two runs have read the same pictures, as far as that is known: saved predictions need no picture."""
+    """Whether two runs read the same pictures, as far as known: saved predictions need no picture."""
     known = first.pictures and second.pictures and first.images == second.images
     return first.pictures == second.pictures if known else True
 
@@ -183,7 +183,7 @@ def _options_of_rows(run: Run) -> dict[str, Any]:
 
 
 def _options(options: dict[str, Any], others: dict[str, Any]) -> str:
-    """The options that others differ from."""
+    """The options that differ between runs."""
     differing = [name for name in sorted(options) if name not in others or options[name] != others[name]]
     return ", ".join(f"{name}={options[name]}" for name in differing) or "none"
 
@@ -194,7 +194,7 @@ def _data(record: Any) -> str:
 
 
 def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | None) -> list[str]:
-    """The metrics to compare: those named, or those of the first entry that all have."""
+    """The metrics to compare: those named, or those of the first entry that all entries have."""
     if metrics is not None:
         listed = list(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
         if not listed:
@@ -218,7 +218,7 @@ def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | No
 
 
 def key_columns(entries: Sequence[ComparedModel], pair: str | Sequence[str] | None) -> list[str]:
-    """The columns that tell which rows belong together: those named, else sample and subject where all have them."""
+    """The columns that identify rows: those named, else sample and subject where all entries have them."""
     if pair is not None:
         listed = list(dict.fromkeys([pair] if isinstance(pair, str) else pair))
         if not listed:

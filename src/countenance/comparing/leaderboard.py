@@ -90,7 +90,7 @@ def leaderboard(
 def _against_first(
     names: Sequence[str], pairs: Sequence[Change], details: dict[str, Any], nouns: tuple[str, str]
 ) -> list[str]:
-    """For each further model, whether it is better than the first and for whom it is worse."""
+    """The comparison of each further model with the first: whether it is better, and for whom it is worse."""
     decisions = []
     for name in names[1:]:
         changed = [pair for pair in pairs if pair.a == names[0] and pair.b == name]

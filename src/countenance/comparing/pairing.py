@@ -1,4 +1,4 @@
-"""Rows that are in all entries, side by side: found by their keys, each key once, and what is not in all is named."""
+"""Pairs the rows that all entries have, by their keys, which must be unique; notes name what is left out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Paired:
         return int(self.table.num_rows)
 
     def assessable(self) -> Paired:
-        """The same without metrics of which no row has a value in all entries, which a note names; all where none has.
+        """The same without metrics of which no row has a value in all entries, which a note names; all where there is
+        no value.
 
         Detectors that judge no masks, and photographs without any, have no rate of masks.
         """
@@ -162,12 +163,13 @@ def _columns(
 
 
 def _taken(values: Array, place: Array) -> Array:
-    """The values at some places; NaN where there is none."""
+    """The values at some places; NaN for places of -1."""
     return np.where(place >= 0, values[place], np.nan) if len(values) else np.full(len(place), np.nan)
 
 
 def _lacking(entry: ComparedModel, metric: str, place: Array, scores: Array) -> Array:
-    """Where an entry should have a score: its image failed, or it gave no answer; in a table, where another has one."""
+    """Where an entry should have a score: its image failed, it gave no answer, or (in a table) another entry has
+    one."""
     if entry.run is None:
         return np.asarray(~np.isnan(scores).all(axis=1))
     known = next((direction for direction in metrics_of(entry.run) if direction.name == metric), None)
@@ -179,7 +181,7 @@ def _lacking(entry: ComparedModel, metric: str, place: Array, scores: Array) -> 
 
 
 def _alone(source: Source, codes: Array, shared: Array, where: dict[str, list[str]]) -> Array:
-    """The rows of an entry without a partner, those that `where` asks for."""
+    """The rows of an entry without a partner, after the filter `where`."""
     alone = ~np.isin(codes, shared)
     if where and alone.any():
         try:
@@ -193,7 +195,7 @@ def _alone(source: Source, codes: Array, shared: Array, where: dict[str, list[st
 def absent_groups(
     entries: Sequence[ComparedModel], paired: Paired, known: Sequence[tuple[Choice, Attribute]]
 ) -> list[Absent]:
-    """The groups that only rows without a partner have: nothing can be said about them, and that is said.
+    """The groups that only rows without a partner have, about which nothing can be concluded.
 
     `known` are the attributes that are compared, with the groups of the paired rows.
     """
@@ -279,7 +281,7 @@ def _refuse_twice(entry: ComparedModel, codes: Array, keys: Sequence[str], texts
 def _places(codes: Sequence[Array], failed: Sequence[set[int]]) -> tuple[Array, list[Array]]:
     """The keys that all entries have or failed on, in the first entry's order, and the row of each in every entry.
 
-    -1: the entry failed on it.
+    -1 if the entry failed on it.
     """
     size = max((int(own.max(initial=-1)) for own in codes), default=-1) + 1
     where = []
@@ -306,7 +308,7 @@ def _left_over(
     texts: Sequence[Any],
     entries: Sequence[ComparedModel],
 ) -> dict[str, Any]:
-    """What only some entries have: how many rows, which, and how many of them another entry failed on."""
+    """A note on rows that only some entries have: how many, which, and on how many of them another entry failed."""
     alone = np.flatnonzero(~np.isin(codes, shared))
     failed: set[str] = set().union(*(other.failed for other in entries if other is not entry))
     lost = 0
@@ -323,7 +325,7 @@ def _left_over(
 
 
 def _others(source: Source, metrics: Sequence[str], named: set[str]) -> dict[str, Any]:
-    """All columns that are not compared; texts stay as they are written where they are named."""
+    """All columns that are not compared; named columns keep their texts as written."""
     measured = {source.resolve(name, "m.", "metric") for name in metrics}
     names = [name for name in dict.fromkeys(source.names) if name not in measured and not name.startswith("m.")]
     names = [name for name in names if source.names.count(name) == 1]
@@ -344,7 +346,7 @@ def _agreed(
     named: set[str],
     clusters: Sequence[str],
 ) -> tuple[Any, list[str]]:
-    """Columns whose values differ between entries: dropped unless named; then the first entry's are used, and said.
+    """Columns whose values differ between entries: dropped unless named; then the first entry's are used, with a note.
 
     A column that differs describes what a model did, not who is in the picture.
     """

@@ -1,4 +1,4 @@
-"""What a comparison says: the decision, how each metric changed overall and for each group, and which gaps moved."""
+"""The result of a comparison: the decision, how each metric changed overall and in each group, and which gaps moved."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ class Change(BaseModel):
 
     @property
     def shown(self) -> bool:
-        """Whether the two are shown to differ: the deciding test says so, and the interval does not hold zero."""
+        """Whether the two are shown to differ: the deciding test is significant, and the interval does not hold
+        zero."""
         return self.verdict in (BETTER, WORSE, HIGHER, LOWER)
 
     @property
@@ -159,7 +160,7 @@ class Gap(BaseModel):
 
 
 class Absent(BaseModel):
-    """A group of which no row has a partner: only `model` has it, and nothing can be said about it."""
+    """A group whose rows have no partner: only `model` has it, and nothing can be concluded about it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -223,12 +224,12 @@ class Comparison(_Result):
         return str(pages.comparison_html(self))
 
     def change(self, metric: str, attribute: str = "", group: str = "") -> Change:
-        """How one metric changed, for everyone or for a group."""
+        """The change of one metric, for everyone or for a group."""
         key = metric, attribute, group
         return next(c for c in [*self.overall, *self.groups] if (c.metric, c.attribute, c.group) == key)
 
     def gap(self, metric: str, attribute: str, group: str) -> Gap:
-        """How the gap of one group changed."""
+        """The change of the gap of one group."""
         return next(gap for gap in self.gaps if (gap.metric, gap.attribute, gap.group) == (metric, attribute, group))
 
 
@@ -271,7 +272,7 @@ class Leaderboard(_Result):
     """Three or more models (or two) on the rows that all have, best first.
 
     `overall` compares every two of them (b - a in the order in which they were given); all pairs by all metrics are one
-    family. `groups` and `gaps`, where they were asked for, compare each model with the first, in one family each.
+    family. `groups` and `gaps`, if requested, compare each model with the first, in one family each.
     """
 
     decision: str
@@ -288,7 +289,7 @@ class Leaderboard(_Result):
     settings: dict[str, Any]
 
     def against_first(self) -> list[Comparison]:
-        """Every further model against the first, where that was asked for; adjusted for all models together."""
+        """Every further model against the first, if requested; adjusted for all models together."""
         first, comparisons = self.models[0], []
         for name, sentence in zip(self.models[1:], self.decisions[1:], strict=True):
             decision = sentence.removeprefix(f"Against {first}: ")

@@ -24,7 +24,7 @@ FILLED = "filled."
 
 
 class Lacks(NamedTuple):
-    """Where the old and the new model have no score although they should, and the scores that each has."""
+    """Which scores the old and the new model lack although they should have them, and the scores that each has."""
 
     old: Array
     new: Array
@@ -32,7 +32,7 @@ class Lacks(NamedTuple):
     new_scores: Array
 
     def rates(self) -> tuple[Array, Array]:
-        """Which scores are missing as 1, which are there as 0; NaN where there is none to have."""
+        """The missing scores as a rate: 1 if missing, 0 if present, NaN if there should be no score."""
         return (
             np.where(self.old, 1.0, np.where(np.isnan(self.old_scores), np.nan, 0.0)),
             np.where(self.new, 1.0, np.where(np.isnan(self.new_scores), np.nan, 0.0)),
@@ -53,7 +53,8 @@ class Contrast:
     """Which scores are missing; None: none."""
 
     def as_wrong(self, better: str | None) -> tuple[Array, Array] | None:
-        """Both models' scores with missing ones as wrong; None where none is missing, or nothing is the worst score."""
+        """Both models' scores with missing ones as wrong; None where none is missing, or the metric has no worst
+        score."""
         if self.lacks is None or self.ends is None or better is None:
             return None
         worst = self.ends[1] if better == LOWER else self.ends[0]
@@ -62,7 +63,7 @@ class Contrast:
 
     @property
     def ends(self) -> Ends | None:
-        """Between which ends all scores of both lie: 0 and 1, or none."""
+        """The ends between which all scores of both lie: 0 and 1, or None."""
         return SHARE if is_bounded(np.concatenate([self.old, self.new])) else None
 
     def reordered(self, order: Array) -> Contrast:
@@ -146,7 +147,7 @@ class Sides:
         return Pairs(new[place], old[place], contrast.kind, own, pooled)
 
     def missing(self, column: str, rows: Array | None = None) -> int:
-        """How many scores one of the two models lacks."""
+        """How many scores either of the two models lacks."""
         lacks = self.contrasts[column].lacks
         if lacks is None:
             return 0
@@ -154,7 +155,7 @@ class Sides:
         return int((either if rows is None else either & rows).sum())
 
     def cells(self) -> Iterator[tuple[Grouping, str, Array]]:
-        """Every group with its rows, the unknown of single attributes last."""
+        """Every group with its rows; unknown values of single attributes come last."""
         total = self.work.rows.total
         for grouping in self.work.groupings:
             members = grouping.members(self.work.rows.attributes, total)
@@ -171,7 +172,7 @@ class Sides:
 
 
 def _by_column(families: Any, named: dict[str, Contrast]) -> Any:
-    """Families that name metrics, by the columns that hold these metrics for every two models."""
+    """Families of metrics as families of the columns that hold these metrics for every two models."""
     columns: dict[str, list[str]] = {}
     for name, contrast in named.items():
         columns.setdefault(contrast.metric, []).append(name)

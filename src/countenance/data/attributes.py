@@ -1,4 +1,4 @@
-"""`attributes.csv`: who is who in a dataset whose boxes do not say it, a row for each person or each image."""
+"""`attributes.csv`: identities and attributes that a dataset's boxes lack, a row for each person or each image."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,9 +20,9 @@ Who = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class AttributeRows:
-    """The rows of a table by whom they are about, each with its place.
+    """The rows of a table by person or image, each with its place.
 
-    `person` is the column that says who it is, `columns` are those besides it and the key.
+    `person` is the column of identities, `columns` are all others except the key.
     """
 
     columns: list[str]
@@ -30,7 +30,7 @@ class AttributeRows:
     person: str | None = None
 
     def people(self) -> dict[Who, tuple[str, str]]:
-        """Who it is, as far as the table says so, with the place in the table."""
+        """The identities that the table gives, with their places in the table."""
         if self.person is None:
             return {}
         named = {who: (place, cells.identity(row[self.person], place)) for who, (place, row) in self.rows.items()}
@@ -41,7 +41,7 @@ def attribute_rows(dataset: Dataset, table: Path, annotations: Mapping[str, Who 
     """Read a CSV with a column `annotation_id`, `image_id`, or `file`, and with `file` optionally `face` (from 0).
 
     `annotations` are the annotation ids of a COCO file (None: it was left out). A file is named in any way that can
-    only mean one image. A second row for somebody, and one for nobody, is refused.
+    only mean one image. A second row for the same person, and a row that matches nobody, are refused.
     """
     header, rows = read_csv(table)
     names = ImageNames([sample.id for sample in dataset])
@@ -88,7 +88,7 @@ def _known(name: str | None) -> str:
 def with_attributes(
     dataset: Dataset, words: Mapping[Who, Mapping[str, Value]], people: Mapping[Who, tuple[str, str]]
 ) -> Dataset:
-    """The dataset with further attributes and identities; what an annotation says itself is not overwritten.
+    """The dataset with further attributes and identities; values in the annotations are not overwritten.
 
     An identity for a whole image is refused where the image has boxes of several people.
     """
@@ -108,7 +108,7 @@ def with_attributes(
 
 
 def _only_person(sample: Sample, people: Mapping[Who, tuple[str, str]]) -> str | None:
-    """Who it is in an image that a row without a box is about."""
+    """The person in an image, for a row without a box."""
     if (sample.id, None) not in people:
         return None
     place, person = people[sample.id, None]
@@ -121,7 +121,7 @@ def _only_person(sample: Sample, people: Mapping[Who, tuple[str, str]]) -> str |
 def with_table(dataset: Dataset, table: Path) -> Dataset:
     """The dataset with the identities of a CSV and every further column as an attribute.
 
-    `masked` or `mask` says what the boxes do not.
+    `masked` or `mask` is used where the boxes do not say it.
     """
     annotated = [(subject.id, (sample.id, i)) for sample in dataset for i, subject in enumerate(sample.people)]
     result = attribute_rows(

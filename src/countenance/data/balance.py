@@ -64,8 +64,8 @@ def people_in_words(dataset: Dataset) -> str:
 def balance(dataset: Dataset) -> dict[str, list[tuple[str, int]]]:
     """For each attribute with a manageable number of values: the values in their order, with their counts.
 
-    An attribute of people is counted over people, one of images over images. A value that the vocabulary
-    has and nobody carries is listed with 0, so that who is missing can be seen.
+    An attribute of people is counted over people, one of images over images. A value that the vocabulary has and nobody
+    carries is listed with 0, so that missing groups can be seen.
     """
     people: dict[str, Counter[str]] = {}
     images: dict[str, Counter[str]] = {}

@@ -1,4 +1,4 @@
-"""The dataset card: what a dataset is, by what right it is used, and who said what about whom."""
+"""The dataset card: what a dataset is, why it may be used, and who assigned which attributes."""
 
 from pathlib import Path
 from typing import Literal

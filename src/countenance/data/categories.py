@@ -115,7 +115,7 @@ def says_masked(word: str) -> str | None:
 
 
 def masked_word(word: str, place: str) -> str | None:
-    """`yes` or `no` for what a file says about the mask; empty is not known, any other word is refused.
+    """`yes` or `no` for what a file says about the mask; empty means not known, any other word is refused.
 
     >>> masked_word("with_mask", "row 2"), masked_word("no-mask", "row 2"), masked_word(" ", "row 2")
     ('yes', 'no', None)
@@ -205,12 +205,12 @@ class Categories:
         return kind
 
     def shown(self) -> dict[Any, str]:
-        """What each category shows: person, face, mask, no_mask, or its own name where it is something else."""
+        """What each category shows: person, face, mask, no_mask, or its own name if it is something else."""
         kinds: dict[Any, str] = dict(self.names) | dict(self.kinds)
         return kinds | {key: LABELS[word] for key, word in self.masked.items()}
 
     def notes(self, file: str) -> list[str]:
-        """What was left out, counted and named."""
+        """Notes on what was left out, counted and named."""
         if not self.left_out:
             return []
         n = self.left_out.total()
@@ -233,7 +233,7 @@ def choose(
 ) -> Categories:
     """The categories of a file by their names, or as the user chose them (then all others are left out).
 
-    With `masks` every category that says mask or no mask, by its name or there, is one of faces, and no other is.
+    With `masks` exactly the categories that say mask or no mask, by name or by the user's choice, are faces.
     """
     names = {row.get("id"): str(row.get("name") or "") for row in rows if isinstance(row.get("id"), int | str)}
     listed = [row.get("id") for row in rows]

@@ -1,9 +1,9 @@
 """How a picture was taken, measured while its pixels are at hand: the columns `img.*` of a run's scores.
 
 Light and colours are those of the surroundings, outside of everybody's box, so that they say nothing of how a person
-looks. What is measured on the face itself is apart, as `img.face.*`: it changes with skin tone, and a gap with such a
-column held equal may be explained by the very thing that is compared. Everything is taken from a grid of 24 points
-along the picture's longer side, so that it costs little beside decoding.
+looks. Measurements of the face itself are named `img.face.*`: it changes with skin tone, and a gap with such a column
+held equal may be explained by the very thing that is compared. Everything is taken from a grid of 24 points along the
+picture's longer side, so that it costs little beside decoding.
 """
 
 import math
@@ -85,7 +85,7 @@ class Conditions:
 
 
 def outline(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
-    """People reduced to what measuring needs: where they are, and whether they are regions that are not counted.
+    """People reduced to what the measurements need: their boxes, and whether they are ignored regions.
 
     >>> outline([Subject("ann", attributes={"age": 30.0})])[0].attributes
     {}
@@ -161,7 +161,7 @@ def _values(pixels: NDArray[np.uint8], grid: "_Grid") -> Floats:
 
 @dataclass(frozen=True)
 class _Grid:
-    """The points of a picture of one size that are looked at."""
+    """The points of a picture of one size that are measured."""
 
     step: int
     reach: int
@@ -257,7 +257,7 @@ def _person(subject: Subject, size: tuple[int, int], sums: Sequence[float]) -> d
 
 
 def turn_of(subject: Subject) -> float | None:
-    """How far the nose is from the middle of the eyes, to the side, over the distance of the eyes; None: not known.
+    """How far the nose is to the side of the middle of the eyes, over the distance of the eyes; None if not known.
 
     >>> turn_of(Subject("ann", landmarks=np.array([[40.0, 50], [60, 50], [55, 60], [42, 70], [58, 70]])))
     0.25

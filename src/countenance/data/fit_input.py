@@ -1,4 +1,4 @@
-"""What a model is fitted on before it predicts: arrays, and nothing that says what it will be asked about."""
+"""The data on which a model is fitted before it predicts: arrays, with no hint at what it will predict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class FitContext:
-    """All that a model sees when it is fitted: arrays by name.
+    """Everything that a model sees when it is fitted: arrays by name.
 
     >>> FitContext({"labels": np.array([1, 0])})["labels"].tolist()
     [1, 0]
@@ -21,7 +21,7 @@ class FitContext:
         return self.arrays[name]
 
     def copied(self) -> "FitContext":
-        """The same in arrays of its own: a model may write on what it is given."""
+        """The same data in separate arrays, since a model may write to its input."""
         return FitContext({name: array.copy() for name, array in self.arrays.items()})
 
 

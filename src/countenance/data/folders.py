@@ -1,4 +1,4 @@
-"""A folder of any kind: which reader it is for, and the labels that lie beside its pictures."""
+"""Finds the reader for a folder of any kind, and the labels that lie beside its pictures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,7 +66,7 @@ class FolderReading:
         return LabelOptions(self.categories, self.boxes, self.only_present)
 
     def attached(self, dataset: Dataset, labels: Sequence[Path]) -> Dataset:
-        """The dataset with what label files say of it."""
+        """The dataset with the label files' values added."""
         for path in labels:
             dataset = attach_labels(dataset, path, self.columns, replace_categories(self.label_options))
         return dataset
@@ -80,13 +80,13 @@ class FolderReading:
         boxes: StatedBoxes,
         only_present: bool,
     ) -> "FolderReading":
-        """The reading that the arguments of `load_dataset` mean."""
+        """The reading that the arguments of `load_dataset` describe."""
         files = [labels] if isinstance(labels, str | Path) else list(labels or ())
         return cls(categories, tuple(map(Path, files)), parse_columns(columns), boxes, only_present)
 
 
 def replace_categories(options: LabelOptions) -> LabelOptions:
-    """The options of a table beside a dataset, whose own categories were chosen when it was read."""
+    """The options for a table beside a dataset, whose own categories were chosen when it was read."""
     return replace(options, categories=None)
 
 
@@ -109,7 +109,7 @@ def read_dir(root: Path, reading: FolderReading) -> Dataset:
 
 
 def _further_parts(first: Path, others: Sequence[Path], pictures: PictureFolder) -> list[Path]:
-    """The tables that go on where the first ends: with the same columns, about other pictures (train and val)."""
+    """The tables that continue the first: with the same columns, about other pictures (train and val)."""
     if not others:
         return []
     names, listed = _named(first, pictures)
@@ -209,7 +209,8 @@ def _may_be_coco(path: Path) -> bool:
 
 
 def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
-    """The parts of a folder with train, valid and test, each with a COCO file or a table; None for other folders."""
+    """The parts of a folder with train, valid and test, each with a COCO file or a table; None if there are no
+    parts."""
     folders = [path for path in sorted(root.iterdir()) if path.is_dir() and path.name.casefold() in SPLIT_WORDS]
     if reading.labels or not folders:
         return None
@@ -236,7 +237,7 @@ def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
 
 
 def _tables(root: Path, pictures: PictureFolder) -> list[Path]:
-    """The files of a folder that are tables about its pictures."""
+    """The tables in a folder that are about its pictures."""
     finder = pictures.finder
     usable = []
     for path in sorted(root.iterdir()):
@@ -257,7 +258,7 @@ def _tables(root: Path, pictures: PictureFolder) -> list[Path]:
 
 
 def _inner_tables(root: Path, pictures: PictureFolder) -> list[Path]:
-    """The only table in the folders of a folder that has none itself, as archives are unpacked; else nothing.
+    """The only table in the subfolders of a folder without a table, as in unpacked archives; else None.
 
     Many files with the endings of tables are something else (a text beside each picture) and are not opened.
     """
@@ -302,7 +303,7 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
 
 
 def _no_labels(root: Path, pictures: PictureFolder) -> str:
-    """Why a folder cannot be read, and everything that would help."""
+    """The error for a folder that cannot be read, with everything that would help."""
     links = [path.name for path in root.iterdir() if path.is_dir() and path.is_symlink()]
     linked = f"; {links[0]} is a link, which is not followed" if links else ""
     if not pictures.ids:
@@ -328,7 +329,7 @@ def _no_labels(root: Path, pictures: PictureFolder) -> str:
 
 
 def refuse_boxes(reading: FolderReading, source: object) -> None:
-    """Refuse what the user says of boxes where no table is read that could hold some."""
+    """Refuse options on boxes where no table is read that could hold boxes."""
     if reading.boxes != StatedBoxes():
         raise OptionError(
             "truth_boxes" if reading.boxes.form else "truth_units",

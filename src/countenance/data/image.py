@@ -37,7 +37,7 @@ def max_pixels() -> int:
 
 
 def decoder() -> str:
-    """What turns files into pixels here: names, versions and a hash of a test picture's pixels; part of every run.
+    """The libraries that decode files here: names, versions and a hash of a test picture's pixels; part of every run.
 
     >>> decoder().split()[-2]
     'pixels'
@@ -121,7 +121,7 @@ class UrlImage:
 
     @property
     def path(self) -> str:
-        """What messages call it."""
+        """The name of the picture in messages."""
         return self.url
 
     def load(self) -> NDArray[np.uint8]:
@@ -148,7 +148,7 @@ class UrlImage:
 
 @lru_cache(maxsize=64)
 def _store(folder: str) -> Storage:
-    """A folder of an object store; kept, since each has a connection."""
+    """A folder of an object store; cached, since each opens a connection."""
     return open_storage(folder, patient=True)
 
 
@@ -188,7 +188,7 @@ class ArrayImage:
         return self.pixels
 
     def read_bytes(self) -> bytes:
-        """The bytes of the pixels, of which a picture in memory is hashed."""
+        """The bytes of the pixels, from which a picture in memory is hashed."""
         return self.pixels.tobytes()
 
     def size(self) -> tuple[int, int]:
@@ -268,10 +268,10 @@ def decode(content: bytes, name: str = "image") -> NDArray[np.uint8]:
 
 
 def decode_small(content: bytes, least: float, name: str = "image") -> NDArray[np.uint8]:
-    """A picture for looking at: a JPEG at a half, a quarter or an eighth of its size, at least `least` of it.
+    """A picture for display: a JPEG at a half, a quarter or an eighth of its size, at least `least` of it.
 
-    Only the pixels that are needed are worked out, so a large photo takes a fraction of the time. Other formats, and
-    JPEG files that cannot be decoded like this, come whole. Never for a model: the pixels are not those of `decode`.
+    Only the needed pixels are computed, so a large photo takes a fraction of the time. Other formats, and JPEG files
+    that cannot be decoded like this, come whole. Never for a model: the pixels are not those of `decode`.
 
     >>> decode_small(encode_png(np.zeros((16, 32, 3), np.uint8)), 0.25).shape
     (16, 32, 3)
@@ -312,7 +312,7 @@ def encode_png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 def size_of(image: LazyImage) -> tuple[int, int]:
-    """The picture's size; 0 × 0 when it cannot be read, which is for `check` and the run to report, image by image."""
+    """The picture's size; 0 × 0 when it cannot be read, which `check` and the run report image by image."""
     try:
         return image.size()
     except InputError:

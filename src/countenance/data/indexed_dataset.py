@@ -1,4 +1,4 @@
-"""A dataset in a manifest: samples are read when they are asked for, so its size does not matter."""
+"""A dataset in a manifest: samples are read on access, so its size does not matter."""
 
 from collections.abc import Iterator
 from functools import cached_property

@@ -71,7 +71,7 @@ def upright(content: bytes) -> bool:
 
 
 def _plain(content: bytes) -> bool:
-    """Whether the segments alone say so: one or three colours, nothing of Adobe or EXIF in the file."""
+    """Whether the segments alone show this: one or three colours, no Adobe or EXIF entries."""
     place, colours = 2, 0
     while place + 10 <= len(content) and content[place] == 0xFF and content[place + 1] != 0xDA:
         kind = content[place + 1]
@@ -141,14 +141,14 @@ def _pillow(content: bytes) -> Pixels:
 
 @cache
 def same_as_pillow() -> bool:
-    """Whether OpenCV's pixels are Pillow's here."""
+    """Whether OpenCV's pixels equal Pillow's on this machine."""
     result = _opencv(sample_file())
     return result is not None and np.array_equal(result, _pillow(sample_file()))
 
 
 @cache
 def pixels_id() -> str:
-    """A short hash of the pixels that the test picture has here; decoders with the same one give the same pixels.
+    """A short hash of the test picture's pixels on this machine; decoders with the same hash give the same pixels.
 
     >>> len(pixels_id())
     8

@@ -1,4 +1,4 @@
-"""Writing people into a folder of somebody else's layout: the faces that it lists, pictures, tables and cards."""
+"""Writes people in the layout of another tool or dataset: faces, pictures, tables and cards."""
 
 import csv
 import io
@@ -129,7 +129,7 @@ class FolderWriter:
 
 
 def whole_people(dataset: Dataset, pictures: int) -> Dataset:
-    """About this many pictures of people alone: all those of people chosen evenly, so that nobody is cut in half."""
+    """About this many pictures of people: all pictures of people chosen evenly, so that nobody's are split."""
     by_person: dict[str, list[Sample]] = {}
     for sample in dataset:
         if len(sample.people) == 1:

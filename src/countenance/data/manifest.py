@@ -1,4 +1,4 @@
-"""A dataset as a partitioned Parquet manifest: what workers read, and what a large dataset is.
+"""A dataset as a partitioned Parquet manifest: the form in which workers read, and large datasets are stored.
 
 A row is a sample: its id, where its picture is (or the picture itself), its size, and everything known about it. A
 worker gets a manifest, a partition and a range of rows; no sample is ever sent to it.
@@ -46,7 +46,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class SampleManifest:
-    """An opened manifest: the card, the attributes and the partitions; samples are read when asked for."""
+    """An opened manifest: the card, the attributes and the partitions; samples are read on access."""
 
     storage: Storage
     card: DatasetCard
@@ -76,7 +76,7 @@ class SampleManifest:
             return [self._sample(row, file, start + k) for k, row in enumerate(file.rows(start, stop))]
 
     def batches(self, size: int = ROW_GROUP) -> Iterator[tuple[int, int, Any]]:
-        """What is known of the samples without their pictures, as Arrow tables: partition, first row, rows."""
+        """The samples' data without their pictures, as Arrow tables: partition, first row, rows."""
         for number, partition in enumerate(self.partitions):
             for start, batch in self._file(partition.name).batches(size):
                 yield number, start, batch
@@ -128,7 +128,7 @@ class SampleManifest:
 
 @contextmanager
 def _one_line(place: str) -> Iterator[None]:
-    """Say in one line that rows are not those that `data index` writes."""
+    """Turn errors about wrong rows into one line: they are not those that `data index` writes."""
     try:
         yield
     except InputError:
@@ -247,7 +247,7 @@ def _array(values: Any) -> Floats | None:
 
 
 def _subject(values: Mapping[str, Any], width: int, height: int) -> Subject:
-    """A subject from what `truth` wrote. It was checked when the dataset was read, so it is not checked again."""
+    """A subject as `truth` wrote it; it was checked when the dataset was read, so it is not checked again."""
     mask = values.get("mask")
     return Subject(
         id=values["id"],
@@ -286,7 +286,7 @@ def schema() -> Any:
 
 
 def _partition(entry: Mapping[str, Any], place: str) -> Partition:
-    """What a manifest says of one partition."""
+    """The manifest's entry for one partition."""
     name, sha256 = entry["name"], entry["sha256"]
     if not isinstance(name, str) or not isinstance(sha256, str):
         raise ValueError(f"a partition named {name!r:.40} with the hash {sha256!r:.40}, expected text")

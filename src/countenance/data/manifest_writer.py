@@ -75,7 +75,7 @@ class ManifestWriter:
         seen.append(np.asarray(part.ids, dtype=np.uint64))
 
     def _refuse_twins(self, seen: list[NDArray[np.uint64]]) -> None:
-        """Refuse ids that name several samples. Eight bytes of each id are compared, then the ids themselves."""
+        """Refuse an id that names several samples. Eight bytes of each id are compared, then the ids themselves."""
         values, times = np.unique(np.concatenate(seen), return_counts=True)
         doubtful = set(values[times > 1].tolist())
         if not doubtful:
@@ -167,7 +167,7 @@ def _row(sample: Sample, embed: bool = False) -> dict[str, Any]:
 
 
 def _readable(sample: Sample) -> bytes | None:
-    """A picture's bytes; None when it cannot be read, which is for the run to report, image by image."""
+    """A picture's bytes; None when it cannot be read, which the run reports image by image."""
     try:
         return sample.image.read_bytes()
     except InputError:
@@ -188,7 +188,7 @@ def note_kinds(kinds: dict[str, str | None], sample: Sample) -> None:
 
 
 def settled(kinds: Mapping[str, str | None]) -> dict[str, str]:
-    """Kinds with text for attributes that no sample has a value of."""
+    """Attribute kinds, with text for attributes without a value in any sample."""
     return {name: kind or "string" for name, kind in kinds.items()}
 
 

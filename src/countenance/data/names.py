@@ -1,4 +1,4 @@
-"""Whose image is meant: a file of predictions names images in its own way, a dataset in another."""
+"""Matches the names of images in a file of predictions to the images of a dataset."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class ImageNames:
-    """The images of a dataset under every name that can only mean one of them.
+    """The images of a dataset under every name that matches only one of them.
 
     A name is looked up as it is, then by its aliases (a COCO image id, say), then by the end of its path, without its
     folders, and without its ending. Letters with accents are the same in either of their Unicode forms.
@@ -44,7 +44,7 @@ class ImageNames:
         return _unique((stem, name) for name in self.ids for stem in map(_without_suffix, _endings(name)))
 
     def find(self, name: str) -> str | None:
-        """The sample id that a name means; None when it means nobody, or more than one."""
+        """The sample id that a name means; None when it matches no image, or several."""
         if name in self._exact:
             return name
         if name in self.aliases:
@@ -80,7 +80,7 @@ class ImageNames:
         return f"{place}: {images} another folder than in the dataset ({shown})"
 
     def unmatched(self, names: Iterable[str], place: str) -> str | None:
-        """A sentence about the names that mean no image of the dataset; None when all do."""
+        """A sentence about the names that match no image of the dataset; None when all match."""
         lost = [name for name in dict.fromkeys(names) if self.find(name) is None]
         if not lost:
             return None

@@ -131,7 +131,7 @@ _unpacking = threading.Lock()
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose name is not longer than a name can be: the library reads a name whole, whatever it takes."""
+    """A member whose name is not too long: the library would read any length into memory."""
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in NAMING and self.size > LONGEST_NAME:
@@ -145,7 +145,7 @@ def _most_unpacked() -> int:
 
 @dataclass
 class Unpacking:
-    """How much of an archive, or of a compressed file, was unpacked, and what is too much."""
+    """How much of an archive, or of a compressed file, was unpacked, and the limit."""
 
     archive: Path
     limit: int = field(default_factory=_most_unpacked)

@@ -1,4 +1,4 @@
-"""What was computed of a picture, kept in memory by the picture's hash, so that the same picture costs it once."""
+"""A cache in memory of values computed from pictures, by the picture's hash."""
 
 import hashlib
 from collections.abc import Callable, Iterable

@@ -13,7 +13,7 @@ Kind = TypeVar("Kind", bound=BaseModel)
 def read_record(kind: type[Kind], path: Path, *, missing: str, wrong: str = "") -> Kind:
     """A JSON file as a model. The error names the first field that is wrong.
 
-    `missing` ends the error where there is no such file, `wrong` the one about a field: what to do then.
+    `missing` is the remedy in the error for a missing file, `wrong` that for a wrong field.
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file; {missing}")

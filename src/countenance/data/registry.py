@@ -82,7 +82,7 @@ def _refuse_columns(reading: FolderReading, source: object) -> None:
 
 
 def is_reader_name(source: str | Path) -> bool:
-    """Whether a source begins with a dataset's name; a folder of that name is meant where the name alone says nothing.
+    """Whether a source begins with a dataset's name; a name that needs a folder then means a folder of that name.
 
     >>> is_reader_name("people"), is_reader_name("yolo:street"), is_reader_name("street")
     (True, True, False)
@@ -94,7 +94,7 @@ def is_reader_name(source: str | Path) -> bool:
 
 
 def _needs_a_folder(name: str) -> bool:
-    """Whether a name of this package means nothing without a folder."""
+    """Whether a name of this package needs a folder."""
     if name in OWN:
         return name != "people"
     return plugins("dataset")[name].value.startswith("countenance.")
@@ -111,7 +111,7 @@ def _is_folder(source: str | Path) -> bool:
 def _without_labels(
     source: str | Path | Dataset, part: str | None, reading: FolderReading, root: str | Path | None, task: str | None
 ) -> Dataset:
-    """A dataset that is not a folder."""
+    """A dataset that is not a folder, before labels are added."""
     categories = reading.categories
     if isinstance(source, Dataset):
         return no_categories(source, categories, source.name)
@@ -166,7 +166,7 @@ def _people_of(name: str, part: str | None, root: Path) -> Dataset:
 
 
 def is_shipped(source: str) -> bool:
-    """Whether a source is data of this package, which no name in a file can lead elsewhere from.
+    """Whether a source is data of this package, in which no name can lead to another folder.
 
     >>> is_shipped("people:portraits"), is_shipped("people:../x"), is_shipped("/home/me/faces")
     (True, False, False)
@@ -187,7 +187,7 @@ def _by_name(name: str, part: str | None, task: str | None) -> Dataset:
 
 
 def _with_boxes(source: str, form: Form | None, units: Units | None) -> str:
-    """The name of a dataset with what its boxes are."""
+    """The name of a dataset with the options for its boxes."""
     options = "&".join(f"{name}={word}" for name, word in (("form", form), ("units", units)) if word)
     return f"{source}{'&' if '?' in source else '?'}{options}"
 

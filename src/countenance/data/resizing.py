@@ -1,4 +1,4 @@
-"""Pictures brought to another size, to the byte as OpenCV does it, without OpenCV.
+"""Resizes pictures exactly as OpenCV does, byte for byte, without OpenCV.
 
 Detectors were trained on pictures that OpenCV resized, and their scores depend on every pixel. Both methods here follow
 its arithmetic: sums of 32-bit floats in its order where a picture shrinks (`INTER_AREA`), weights of 11 bits where it
@@ -72,7 +72,7 @@ def _block_means(image: Pixels, wide: int, high: int) -> Pixels:
 
 @lru_cache(256)
 def _shares(source: int, target: int) -> Any:
-    """How much each of `source` pixels counts in each of fewer `target` pixels: a sparse matrix."""
+    """The share of each of `source` pixels in each of fewer `target` pixels: a sparse matrix."""
     from scipy.sparse import csr_matrix
 
     scale = 1 / (target / source)

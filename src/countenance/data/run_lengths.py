@@ -1,4 +1,4 @@
-"""Masks as COCO writes them, {"size": [height, width], "counts": text or numbers}: the one place that knows them."""
+"""Masks as COCO writes them, {"size": [height, width], "counts": text or numbers}, read and written here alone."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The first two nouns: a Sample is one image and all that is known of it, a Subject one person in it."""
+"""The two basic types: a Sample is one image and all its data, a Subject one person in it."""
 
 import hashlib
 import json
@@ -231,7 +231,7 @@ class Dataset(Sequence[Sample]):
         return f"Dataset({self.name!r}, {len(self)} samples)"
 
     def filter(self, keep: Callable[[Sample], bool]) -> "Dataset":
-        """The samples for which `keep` is true, under the same card."""
+        """The samples for which `keep` is true, with the same card."""
         return self.of([sample for sample in self.samples if keep(sample)])
 
     def split(self, name: str | None) -> "Dataset":

@@ -144,7 +144,7 @@ def _yaml(path: Path) -> Mapping[str, Any]:
 
 
 def _flat(values: Mapping[Any, Any], below: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value under its dotted name; a key that is not known keeps what is below it."""
+    """Every value under its dotted name; an unknown key keeps its nested value."""
     for key, value in values.items():
         name, part = f"{before}{key}", below.get(key)
         if not isinstance(part, Mapping):

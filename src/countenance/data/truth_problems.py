@@ -23,7 +23,7 @@ TOLERANCE = 0.5
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a dataset."""
+    """One problem of a dataset."""
 
     kind: str
     message: str
@@ -49,7 +49,7 @@ def check(dataset: Dataset, progress: Callable[[], None] | None = None) -> list[
 
 
 def _unit_problems(dataset: Dataset) -> Iterator[Problem]:
-    """Boxes whose numbers are shares of the picture would all lie in its first pixels."""
+    """Problems of boxes whose numbers seem to be shares of the picture: all would lie in its first pixels."""
     for name in ("person_box", "face_box"):
         boxes = [box for s in dataset for subject in s.subjects if (box := getattr(subject, name)) is not None]
         if boxes and guessed_units(np.array(boxes)) == "rel":
@@ -160,7 +160,7 @@ def _words(dataset: Dataset) -> dict[str, dict[str, list[str]]]:
 
 
 def _mistyped_values(dataset: Dataset) -> Iterator[Problem]:
-    """A value that is almost one of our words in an attribute that has these words otherwise: monk_11 among tones."""
+    """Values that are almost one of our words, in an attribute that otherwise has these words: monk_11 among tones."""
     for name, words in _words(dataset).items():
         known = VOCABULARIES[name]
         others = [word for word in words if word not in known]

@@ -18,7 +18,7 @@ HALVES = re.compile("[\\ud800-\\udfff]")
 
 
 class _OneKeyEach(yaml.SafeLoader):
-    """Refuses a key that is there twice: YAML takes the last one without a word."""
+    """Refuses a repeated key, of which YAML silently takes the last."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -68,7 +68,7 @@ def parse_yaml(text: str, place: str) -> Any:
 
 
 def _expanded(node: Any, known: dict[int, int]) -> int:
-    """How many nodes there are when every alias is written out; one more than allowed where there are more."""
+    """How many nodes there are when every alias is written out; at most one more than allowed."""
     if id(node) in known:
         count = known[id(node)]
         if not count:

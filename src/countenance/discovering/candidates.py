@@ -24,7 +24,7 @@ DIMENSIONS, CLUSTERS, LEAVES, LEAF_ROWS = 16, 25, 12, 60
 
 @dataclass(frozen=True)
 class Candidate:
-    """A slice: which rows are in it, and the values that make it where it is made of values."""
+    """A slice: which rows are in it, and the values that define it, if any do."""
 
     rows: Array
     literals: tuple[Literal, ...] = ()
@@ -87,7 +87,7 @@ def _scores(masks: Array, badness: Array, *, one_sided: bool) -> Array:
 
 
 def _lattice(rows: SearchRows) -> list[Candidate]:
-    """Values, and intersections of up to three, the best ones of each depth made deeper."""
+    """Values, and intersections of up to three, extending the best of each depth."""
     if not rows.literals:
         return []
     here, one_sided = rows.search, rows.better is not None
@@ -223,7 +223,7 @@ def lifts(rows: SearchRows, inside: Array, most: int = 3) -> list[tuple[Literal,
 
 
 def described(rows: SearchRows, candidate: Candidate, number: int) -> str:
-    """A slice in words: the values that make it, or those that it has most of."""
+    """A slice in words: the values that define it, or those most over-represented in it."""
     if candidate.literals:
         return " and ".join(literal.words for literal in candidate.literals)
     named: Sequence[tuple[Literal, float, float]] = lifts(rows, candidate.rows)

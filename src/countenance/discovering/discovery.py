@@ -78,7 +78,7 @@ class Discovered:
 
 
 def _of_scores(names: Sequence[str]) -> list[str]:
-    """A sentence on columns of 0 and 1 in which nothing was searched."""
+    """A note on columns of 0 and 1 that were not searched."""
     if not names:
         return []
     single = len(names) == 1
@@ -102,7 +102,7 @@ def discover(
     """Slices of a table in which a metric is worse: at most ten, each tested on people that the search did not see.
 
     `embeddings` has a vector for each row of the table (NaN: none). Where it is not known which way the metric is
-    better, slices that differ either way are looked for. The example of the package runs.
+    better, slices that differ either way are looked for. See the example of the package.
     """
     rows = search_rows(table, metric, better=better, attributes=attributes, seed=seed)
     own = None if embeddings is None else np.asarray(embeddings, dtype=np.float64)[rows.places]

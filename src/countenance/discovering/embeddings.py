@@ -1,4 +1,4 @@
-"""What rows look like, as vectors: from a file, from the model itself, or a small descriptor of each crop."""
+"""Vectors that describe rows: from a file, from the model itself, or a small descriptor of each crop."""
 
 from __future__ import annotations
 

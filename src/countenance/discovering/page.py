@@ -52,7 +52,7 @@ def write_page(
 ) -> Path:
     """Write the page into a folder; `mode` says how pictures are shown: off, blurred or full.
 
-    The run gives the model and the metric their words; without it they are named as in the table.
+    The run gives the model and the metric their words; without a run they are named as in the table.
     """
     metric, wording = _words(discovered, run)
     model = model_label(run.model_name) if run is not None else "The model"
@@ -97,7 +97,7 @@ def _failed(record: Slice, metric: Metric) -> int:
 
 
 def _counts(record: Slice, metric: Metric, wording: MetricWords, rate: bool) -> str:
-    """How many of how many, from the confirming half."""
+    """How many failed of how many, in the confirming half."""
     if not rate:
         return numbers.plural(record.n_confirm, "row")
     return f"{numbers.count(_failed(record, metric))} of {numbers.count(record.n_confirm)} {wording.failed}"

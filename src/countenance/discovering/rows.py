@@ -1,4 +1,4 @@
-"""The rows that slices are searched in: how badly each does, whose it is, and what is recorded of it."""
+"""The rows in which slices are searched: how badly each does, its person, and its recorded values."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class SearchRows:
 def search_rows(
     table: Any, name: str, *, better: str | None = None, attributes: Sequence[str] | None = None, seed: int = 0
 ) -> SearchRows:
-    """Read a table; people are split once, by a hash of who they are."""
+    """Read a table; people are split once, by a hash of their identity."""
     source = table if isinstance(table, Source) else Source(table)
     column = source.resolve(name, "m.", "metric")
     values, _ = metric(name, source.read([], [column])[column])

@@ -1,4 +1,4 @@
-"""Slices as a page says them: groups as people, bins of numbers as ranges, conditions by their meaning."""
+"""Slices in the words of a page: groups as people, bins of numbers as ranges, conditions by their meaning."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _short(number: str) -> str:
 
 
 def slice_words(rows: SearchRows, candidate: Candidate) -> tuple[str, str]:
-    """A slice in few words, and what else it has more of than the others."""
+    """A slice in few words, and the values that are more frequent in it than elsewhere."""
     if candidate.literals:
         return ", ".join(map(literal_words, candidate.literals)), ""
     named = lifts(rows, candidate.rows)

@@ -1,7 +1,7 @@
 """Rules for gates that look again and again, on data that grows: bounds that hold at every look (`any_time: true`).
 
 The bounds are betting confidence sequences of people's means (`metrics.any_time`), each person counted once, in the
-order of the rows: what an earlier look saw comes first in a later one. A score that is missing counts as wrong.
+order of the rows: the rows of an earlier look come first in a later one. A score that is missing counts as wrong.
 """
 
 from __future__ import annotations

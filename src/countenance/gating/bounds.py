@@ -19,18 +19,18 @@ from countenance.gating.sample_sizes import (
 
 @dataclass(frozen=True)
 class Limits:
-    """What a number must keep; None: no limit on that side."""
+    """The limits of a number; None means no limit on that side."""
 
     at_least: float | None = None
     at_most: float | None = None
 
     def words(self) -> str:
-        """The limits as a policy says them."""
+        """The limits in a policy's words."""
         parts = [] if self.at_least is None else [f"at least {self.at_least:g}"]
         return " and ".join(parts + ([] if self.at_most is None else [f"at most {self.at_most:g}"]))
 
     def beyond(self, value: float) -> float:
-        """How far a number lies beyond its limits; below 0 it keeps them.
+        """How far a number lies beyond its limits; negative within them.
 
         >>> round(Limits(at_least=0.9).beyond(0.85), 3), round(Limits(-0.05, 0.05).beyond(-0.01), 3)
         (0.05, -0.04)
@@ -152,13 +152,13 @@ class Lacking:
     """More than can be passed over are missing from a metric that has no worst score."""
 
     def keep(self, least: float, most: float) -> bool:
-        """Whether limits are kept with every missing score as wrong."""
+        """Whether the limits hold with every missing score as wrong."""
         if self.too_many:
             return False
         return math.isnan(self.low) or (self.low >= least and self.high <= most)
 
     def words(self) -> str:
-        """What is missing, for a reason.
+        """The missing scores, in words for a reason.
 
         >>> Lacking(3, 0.85, 0.95).words(), Lacking(1, too_many=True).words()
         ('3 missing scores', '1 score is missing, and nothing can be put in its place')
@@ -174,7 +174,7 @@ def _end(high: float) -> str:
 
 
 def undecided(units: int, needed: int | None, nouns: tuple[str, str]) -> str:
-    """With how many units a rule is undecided, and how many would decide it.
+    """The number of units of an undecided rule, and how many would decide it.
 
     >>> undecided(49, 380, ("person", "people"))
     'undecided with 49 people; about 380 would decide'

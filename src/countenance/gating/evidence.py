@@ -53,7 +53,7 @@ USUAL = ("comparison", "reference", "cluster", "min_n", "h0", "r0", "families", 
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """A run as a policy sees it."""
+    """A run with everything that a policy can refer to."""
 
     run: Run
     policy: Policy
@@ -152,7 +152,7 @@ class RunEvidence:
         return sorted(known, key=lambda e: order.index(e.group))
 
     def unknown(self, metric: str, by: str | None) -> int:
-        """How many rows with the metric have no known value of an attribute: no group of a rule has them."""
+        """How many rows with the metric have no known value of an attribute, and so are in no group of a rule."""
         if by is None or metric not in self.metrics:
             return 0
         return sum(e.n for e in self._groups(metric, by, self.alpha) if e.group == UNKNOWN)
@@ -198,7 +198,7 @@ class RunEvidence:
 
     @cached_property
     def questions(self) -> list[RuleQuestion]:
-        """What the rules of the policy ask of the rows."""
+        """The questions of the policy's rules about the rows."""
         return questions_of(self.policy, self.metrics, twins=self._twins)
 
     @property
@@ -253,7 +253,7 @@ class RunEvidence:
         return stored if same else None
 
     def _is_usual(self, settings: Mapping[str, Any]) -> bool:
-        """Whether nobody chose how groups are compared, or what size of difference matters."""
+        """Whether the comparison and the smallest difference that matters have their defaults."""
         usual = AuditSettings()
         chosen = [name for name in USUAL if settings.get(name) != getattr(usual, name)]
         own = {metric.name: metric.delta for metric in metrics_of(self.run) if metric.delta}
@@ -298,17 +298,17 @@ class RunEvidence:
 
 
 def _bounds(e: Estimate) -> tuple[float, float]:
-    """An interval; of a metric without ends whose units are all alike nothing is known."""
+    """An interval; unbounded for a metric without ends whose units are all equal."""
     return (math.nan, math.nan) if e.n and e.low == e.high else (e.low, e.high)
 
 
 def _lacking(e: Estimate) -> Lacking:
-    """What is missing from a group's number."""
+    """The missing scores of a group's number."""
     return Lacking(e.missing, e.low_wrong, e.high_wrong, too_many_missing(e))
 
 
 def too_many_missing(e: Estimate) -> bool:
-    """Whether more is missing from a metric without a worst score than can be passed over."""
+    """Whether more is missing from a metric without a worst score than can be ignored."""
     return e.missing > TOLERATED * (e.n + e.missing) and math.isnan(e.low_wrong)
 
 

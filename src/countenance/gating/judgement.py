@@ -69,13 +69,13 @@ def gate(
 
 
 def metric_nouns(run: Run) -> dict[str, str]:
-    """What pages call the metrics of a run."""
+    """The names of a run's metrics on pages."""
     task = run.task()
     return {metric.name: words_of(metric, task).noun for metric in metrics_of(run)}
 
 
 def _decided(rule: Rule, evidence: RunEvidence, names: RuleNames) -> RuleOutcome:
-    """A rule with its checks; a rule that the policy gives no name has its words as title."""
+    """A rule with its checks; a rule without a name has its words as title."""
     checks = DECIDE[rule.kind](rule.wants, evidence)
     metric = getattr(rule.wants, "metric", None)
     if isinstance(metric, str):
@@ -86,7 +86,7 @@ def _decided(rule: Rule, evidence: RunEvidence, names: RuleNames) -> RuleOutcome
 
 
 def _notes(policy: Policy, run: Run, baseline: Run | None) -> list[str]:
-    """What is to be said of the runs: what limits their numbers, how often they were asked, how they were judged."""
+    """Notes on the runs: what limits their numbers, how often the gate was run, how they were judged."""
     notes = [*run.cautions, *(baseline.cautions if baseline else ()), note_of(run)]
     if policy.any_time:
         notes.append("intervals hold at every look (betting), with each person counted once, in the order of the rows")

@@ -1,4 +1,4 @@
-"""The kinds of rules: what each may say in a policy."""
+"""The kinds of rules, with the settings of each in a policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 @dataclass(frozen=True)
 class RuleNames:
-    """What metrics and attributes are called in the words of a rule: as the policy writes them, or as pages do."""
+    """The names of metrics and attributes in the words of a rule: as in the policy, or as on pages."""
 
     metrics: Mapping[str, str] = field(default_factory=dict)
     spoken: bool = False
@@ -49,7 +49,7 @@ AS_WRITTEN = RuleNames()
 
 
 class StrictRule(BaseModel):
-    """Settings in which an unknown key is a mistake."""
+    """Settings in which an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -147,7 +147,7 @@ Measure = Literal[
 class EquityRule(Bound):
     """An equity measure over the groups of `by`, as the audit gives it.
 
-    Of a metric, of `FMR` or `FNMR`; three measures are of both and take no metric.
+    It is a measure of a metric, `FMR` or `FNMR`; three measures combine these two and take no metric.
     """
 
     measure: Measure

@@ -1,4 +1,4 @@
-"""What a gate says: the checks of every rule, the outcome of the rules, and whether the run passes."""
+"""The result of a gate: the checks of every rule, the outcome of the rules, and whether the run passes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class RuleOutcome(BaseModel):
 
     @property
     def worst(self) -> RuleCheck | None:
-        """The check to name: of those that failed, or else are undecided, the one furthest beyond its limit."""
+        """The check to name: among those that failed, else those undecided, the one furthest beyond its limit."""
         return next(iter(self.ordered), None)
 
     @property

@@ -101,7 +101,7 @@ def worst_first(rule: RuleOutcome) -> list[RuleCheck]:
 
 
 def _room(check: RuleCheck) -> float:
-    """The passed checks with the lowest numbers first; those without a number last."""
+    """The passed checks to show, lowest numbers first; checks without a number last."""
     return check.low if math.isfinite(check.low) else check.value if math.isfinite(check.value) else math.inf
 
 
@@ -222,7 +222,7 @@ def _check_lines(rule: RuleOutcome, gate: Gate) -> list[str]:
 
 
 def check_subject(check: RuleCheck, gate: Gate) -> str:
-    """What a check is about, in words: the metric and the group, with the side that it is compared with."""
+    """The subject of a check in words: the metric and the group, with the side that it is compared with."""
     metric = gate.metric_nouns.get(check.metric, check.metric)
     if not check.group:
         return metric if check.about == check.metric else check.about

@@ -45,7 +45,7 @@ class Licences(StrictRule):
 class Policy(BaseModel):
     """What a run must show. `alpha` is the level of each rule, `where` keeps the rows that rules are about.
 
-    With `any_time` intervals hold at every look, for a gate that is asked again and again while data grows.
+    With `any_time` intervals hold at every look, for a gate that is repeated while data grows.
     """
 
     model_config = StrictRule.model_config
@@ -169,7 +169,7 @@ def _choice(choice: Any, place: str) -> None:
 
 
 def _short(value: Any) -> str:
-    """A value in few signs, however deep it is nested."""
+    """A value in few characters, however deeply it is nested."""
     import reprlib
 
     return reprlib.repr(value)
@@ -182,7 +182,7 @@ def _known(content: Mapping[Any, Any], names: Sequence[str], place: str) -> None
 
 
 def _model(kind: type[Any], settings: Any, place: str) -> Any:
-    """The settings of a rule, with pydantic's complaints in our words."""
+    """The settings of a rule, with pydantic's errors in our words."""
     if not isinstance(settings, dict):
         raise InputError(f"{place}: {_short(settings)}, expected settings: {', '.join(kind.model_fields)}")
     _known(settings, list(kind.model_fields), place)

@@ -1,4 +1,4 @@
-"""Which questions the rules of a policy ask: rules that ask the same are answered by one computation."""
+"""The questions that a policy's rules ask; equal questions are answered by one computation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RuleQuestion:
     equity: bool = False
 
     def answers(self, other: RuleQuestion) -> bool:
-        """Whether an answer to this question holds one to another.
+        """Whether an answer to this question also answers another.
 
         >>> both = RuleQuestion("sex", ("fmr", "fnmr"), compares=True, equity=True)
         >>> pairs = RuleQuestion("sex", ("fmr",), "pairs", compares=True)
@@ -49,7 +49,7 @@ class AnsweredQuestion:
 
 
 def equity_metrics(metric: str | None, known: Sequence[str]) -> list[str] | None:
-    """The columns that an equity measure is made of; None: the run does not have them.
+    """The columns from which an equity measure is computed; None if the run does not have them.
 
     >>> equity_metrics("recall", ["recall"]), equity_metrics("FMR", ["recall"])
     (['recall'], None)
@@ -62,7 +62,7 @@ def equity_metrics(metric: str | None, known: Sequence[str]) -> list[str] | None
 def questions_of(policy: Policy, known: Sequence[str], *, twins: bool = False) -> list[RuleQuestion]:
     """The questions of a policy about the metrics that rows have, none of which answers another.
 
-    With `twins`, versions of one picture are compared in pairs, and groups that are not compared are other rows.
+    With `twins`, versions of one picture are compared in pairs, and groups that are not compared have other rows.
     """
     every = list(_of_rules(policy, known))
     questions: list[RuleQuestion] = []

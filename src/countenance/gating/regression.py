@@ -57,7 +57,7 @@ class PairedRuns:
         return self.question.absent(self.sides) if self.grouped else []
 
     def left_out(self) -> str:
-        """How many rows have no partner, and where."""
+        """How many rows have no partner, and in which entry."""
         parts = [
             f"{plural(side['unpaired'], 'row', 'rows')} of {_the(side['name'])}"
             for side in self.question.paired.unpaired

@@ -1,4 +1,4 @@
-"""Each kind of rule, decided: from the evidence to checks."""
+"""Decides each kind of rule: from the evidence to checks."""
 
 from __future__ import annotations
 
@@ -127,25 +127,26 @@ def _from_losing_side(f: Finding) -> Finding:
 
 
 def _lacking_gaps(rule: kinds.GapRule, evidence: RunEvidence) -> Lacking:
-    """How many scores are missing from the groups of a rule; the intervals if they were wrong are those of each gap."""
+    """How many scores are missing from the groups of a rule; the intervals with these as wrong are those of each
+    gap."""
     groups = evidence.estimates(rule.metric, rule.by, evidence.alpha)
     count = sum(e.missing for e in groups)
     return Lacking(count, too_many=any(map(too_many_missing, groups))) if count else Lacking()
 
 
 def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any]:
-    """How many units a group has and needs; one that could not be tested needs at least 20."""
+    """How many units a group has and needs; a group that could not be tested needs at least 20."""
     needed = f.clusters_needed if f.verdict != UNTESTABLE else least
     return {"n": f.n, "units": f.clusters, "unit": nouns[1], "needed": needed}
 
 
 def _sides(f: Finding) -> dict[str, str]:
-    """Who is compared with whom."""
+    """The two sides of a comparison in words."""
     return {"attribute": f.attribute, "group": f.group, "versus": f.versus, "direction": f.direction}
 
 
 def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
-    """The audit's verdict: one check for every comparison that differs or cannot tell, one for all the others."""
+    """The audit's verdict: a check for every comparison that differs or is undecided, and one for all others."""
     from countenance.auditing.attributes import split_names
 
     by = split_names(rule.by) if isinstance(rule.by, str) else rule.by

@@ -1,4 +1,4 @@
-"""How many units it takes to decide a rule that the evidence cannot decide, if the number is as it looks now."""
+"""How many units would decide an undecided rule, if the number stays as it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOO_MANY = "more than a study can collect"
 
 
 def needed_words(needed: int, unit: str) -> str:
-    """How many units it takes, as far as a study can collect them.
+    """How many units are needed, as far as a study can collect them.
 
     >>> needed_words(818, "people"), needed_words(175_238, "people")
     ('about 818 people', 'more than a study can collect')
@@ -45,7 +45,7 @@ def units_with_one_further(limit: float, at_least: bool, alpha: float) -> int | 
 
 
 def units_for_distance(units: int, low: float, high: float, away: float, alpha: float) -> int | None:
-    """Units at which an interval is so narrow that a number `away` from its limit is clear of it 80 % of the time.
+    """Units at which an interval is so narrow that it excludes a limit this far `away` 80 % of the time.
 
     >>> units_for_distance(100, -0.06, 0.06, 0.03, 0.05)
     818

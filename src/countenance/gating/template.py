@@ -1,4 +1,4 @@
-"""A commented policy made from a run, to begin with."""
+"""A commented policy made from a run, as a starting point."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_ATTRIBUTES = 3
 
 
 def template(run: Run) -> str:
-    """A policy as YAML with what the run shows beside every limit; it is valid as it is."""
+    """A policy as YAML with the run's number beside every limit; it is valid as it is."""
     evidence = RunEvidence(run, Policy())
     metrics = [name for name in default_metrics(run) if name in evidence.metrics][:MOST_METRICS]
     by = _attributes(run, evidence)
@@ -94,7 +94,7 @@ def _estimates(evidence: RunEvidence, metric: str, by: list[str]) -> list[str]:
 
 
 def _limit(better: str | None, low: float, high: float) -> tuple[str, float]:
-    """The limit that a run just keeps."""
+    """The limit that a run just meets."""
     return ("at_most", -_down(-high, 2)) if better == "lower" else ("at_least", _down(low, 2))
 
 

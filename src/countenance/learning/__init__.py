@@ -1,1 +1,1 @@
-"""What more than one suite needs to train a network: loop, augmentation, a pretrained backbone, export."""
+"""Shared by suites that train a network: loop, augmentation, a pretrained backbone, export."""

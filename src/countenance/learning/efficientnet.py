@@ -48,7 +48,7 @@ def efficientnet_weights() -> Path | None:
 def pretrained_network(what: str = "a pretrained network", device: str = "cpu", **form: Any) -> Network:
     """The network with the installed weights; `form` is a memory format.
 
-    `what` is what needs it, for the message where no weights are installed.
+    `what` names the caller, for the message where no weights are installed.
     """
     torch, path = need_torch(), efficientnet_weights()
     if path is None:
@@ -73,7 +73,7 @@ def efficientnet_lite0(stored: Mapping[str, Any], device: str = "cpu", **form: A
         return weight.detach().to(device, **form), bias.detach().to(device), stride
 
     def convolve(x: Any, weight: Any, bias: Any, stride: int) -> Any:
-        """Padded as TensorFlow pads: more at the end where the padding is odd."""
+        """A convolution padded as in TensorFlow: more at the end where the padding is odd."""
         pads = []
         for side, kernel in zip(x.shape[:1:-1], weight.shape[:1:-1], strict=True):
             whole = max((-(-side // stride) - 1) * stride + kernel - side, 0)

@@ -16,7 +16,7 @@ from countenance.models.onnx import open_session
 
 @dataclass(frozen=True)
 class Exported:
-    """What a file takes and gives: an input of N × 3 × size × size, RGB, and named outputs."""
+    """The inputs and outputs of a file: an input of N × 3 × size × size, RGB, and named outputs."""
 
     size: int
     outputs: Sequence[str]
@@ -30,7 +30,7 @@ class Exported:
 def export_onnx(network: Any, path: Path, form: Exported) -> None:
     """Write a module that gives a tensor or a tuple of tensors, as many as there are outputs.
 
-    RuntimeError where onnxruntime finds other numbers than torch. Nothing in the file tells where it was made.
+    RuntimeError where onnxruntime finds other numbers than torch. The file holds no path of this machine.
     """
     import torch
 
@@ -70,7 +70,7 @@ def export_onnx(network: Any, path: Path, form: Exported) -> None:
 
 
 def _without_traces(path: Path) -> None:
-    """Take the exporter's notes out of the file: they tell where on this machine each line of code is."""
+    """Remove the exporter's notes, which hold the path of each line of code on this machine."""
     import onnx
 
     model = onnx.load(path)

@@ -1,4 +1,4 @@
-"""What every training of a network shares: the checks before it, one loop, batches, varied pictures, what was used.
+"""Shared by every training of a network: checks, one loop, batches, varied pictures, a record of what was used.
 
 Needs the extra `torch`, which loads when a training begins.
 """
@@ -44,7 +44,7 @@ def training_device(device: str = "auto") -> str:
 
 
 def what_was_used(device: str) -> dict[str, Any]:
-    """What a training may be repeated with: device, threads and versions."""
+    """The record with which a training can be repeated: device, threads and versions."""
     torch = need_torch()
     return {
         "device": torch.cuda.get_device_name() if device.startswith("cuda") else "CPU",
@@ -65,9 +65,9 @@ def descend(optimiser: Any, loss: Tensor, clip: float | None = None) -> None:
 
 
 def minimise(optimiser: Any, steps: int, loss: Callable[[float], Tensor], rise: float = 0.0) -> None:
-    """Take steps down a loss, which gets the share of the time that is done; the rate falls like a cosine.
+    """Minimise a loss, which is given the finished share of the time; the learning rate falls like a cosine.
 
-    `rise` is the share of the time in which the rate grows from nothing to what the optimiser was made with.
+    `rise` is the share of the time in which the rate grows from 0 to the optimiser's.
     """
     rate = optimiser.param_groups[0]["lr"]
     for step in range(steps):
@@ -93,7 +93,7 @@ def batches(count: int, size: int, generator: Any, device: str) -> list[Tensor]:
 
 
 def follow(average: Any, network: Any, keep: float) -> None:
-    """Move an averaged network towards the trained one; what only counts batches stays as it is."""
+    """Move an averaged network towards the trained one; counters of batches stay as they are."""
     torch = need_torch()
     with torch.no_grad():
         own, new = list(average.state_dict().values()), list(network.state_dict().values())

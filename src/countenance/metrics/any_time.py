@@ -1,4 +1,4 @@
-"""Bounds of a mean that hold at every look, however often one looks: a betting confidence sequence.
+"""Bounds of a mean that hold at every look, however many looks there are: a betting confidence sequence.
 
 Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86 (2024): somebody who bets
 that values are above m, with stakes that depend on the past alone, ever multiplies their capital by 1 / alpha with a

@@ -28,7 +28,7 @@ def iou_matrix(a: Array, b: Array) -> Array:
 
 
 def best_overlap(truth: Array, answered: Array) -> Array:
-    """For each true box the largest overlap with any answered box; nobody answered: 0.
+    """For each true box the largest overlap with any predicted box; 0 without predictions.
 
     >>> best_overlap(np.array([[0, 0, 2, 2.0]]), np.zeros((0, 4)))
     array([0.])
@@ -41,7 +41,7 @@ def best_overlap(truth: Array, answered: Array) -> Array:
 def recall_curve(overlap: Array, thresholds: Array) -> Array:
     """Share of subjects found at each overlap threshold (found means overlap >= threshold).
 
-    A subject nobody answered has overlap 0. No subjects: NaN, never 0 or 1.
+    A subject without a predicted box has overlap 0. Without subjects the shares are NaN, never 0 or 1.
 
     >>> recall_curve(np.array([0.4, 0.6, 0.9]), np.array([0.5, 0.75]))
     array([0.66666667, 0.33333333])
@@ -63,7 +63,8 @@ def average_recall(overlap: Array, thresholds: Array = AR_THRESHOLDS) -> Array:
 def suppress(
     boxes: Array, scores: Array, limit: float, relative_to: Literal["union", "smaller"] = "union"
 ) -> NDArray[np.intp]:
-    """Non-maximum suppression: the indices kept, best score first; of two overlapping by more than `limit`, one.
+    """Non-maximum suppression: the kept indices, best score first; of two boxes that overlap by more than `limit`, one
+    is kept.
 
     The overlap is the intersection's share of the union, or of the smaller box (which also removes a box in a box).
 

@@ -20,7 +20,7 @@ DRAWN_AT_ONCE = 262_144
 
 @dataclass(frozen=True)
 class RankedDetections:
-    """Everything that average precision by group needs, a block at a time, so that it need not fit into memory."""
+    """The input of average precision by group, a block at a time, so that it need not fit into memory."""
 
     images: int
     ranked: Callable[[], Iterator[tuple[Ints, Ints]]]
@@ -57,7 +57,7 @@ def average_precisions(
     equal values whatever their sizes. People in one image stand or fall together, and all groups share the resamples.
     No truth: NaN. Memory: a byte an image and resample, for as many resamples at once as `MOST_WEIGHTS` allows, and
     the blocks. Time: false positives of one image between two hits are added up once, before images are resampled, so a
-    model that answers 200,000 boxes for every image costs little more than one that answers a few.
+    model that predicts 200,000 boxes for every image costs little more than one that predicts a few.
 
     >>> ranked, truths = (np.array([0, 1]), np.array([0, -1])), (np.array([0, 1]), np.array([0, 0]))
     >>> shares = np.ones((1, 1))
@@ -165,7 +165,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Own:
-    """What counts for one group in a block of predicted boxes."""
+    """The boxes that count for one group in a block of predicted boxes."""
 
     hits: Ints
     """The images of boxes that find somebody of the group."""
@@ -189,5 +189,5 @@ class _Own:
 
 
 def _running(values: NDArray[Any]) -> Array:
-    """Sums of the first 0, 1, 2, … values."""
+    """Running sums of the first 0, 1, 2, … values."""
     return np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])

@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PredictionRequest:
-    """What the reader of a file is asked for.
+    """What a caller asks the reader of a prediction file for.
 
     >>> request = PredictionRequest(Boxes, ImageNames(["images/s1.png", "images/s2.png"]))
     >>> request.names.find("s1"), request.names.find("s3")
@@ -99,7 +99,7 @@ EMPTY: Mapping[type[Any], Callable[[], Any]] = {
 def by_image(
     entries: Iterable[tuple[str, Any]], request: PredictionRequest, place: str
 ) -> tuple[dict[str, list[Any]], str | None]:
-    """The entries of each image of the dataset, and a sentence on the names that mean none of them."""
+    """The entries of each image of the dataset, and a sentence on names that match no image."""
     result: dict[str, list[Any]] = {}
     unknown = []
     for name, entry in entries:
@@ -112,7 +112,7 @@ def by_image(
 
 
 def absence(answers: Mapping[str, Any], request: PredictionRequest, place: str, means: str) -> str | None:
-    """A sentence on images without an entry, where the kind has an empty prediction; `means` says what they are."""
+    """A sentence on images without an entry, for kinds that have an empty prediction; `means` says how they count."""
     left, total = len(request.names.ids) - len(answers), len(request.names.ids)
     return f"{place}: {left} of {total} images have {means}" if left and request.kind in EMPTY else None
 

@@ -58,7 +58,7 @@ def read_coco_results(path: Path, request: PredictionRequest) -> Predictions:
 def _of_people(
     entries: list[Any], request: PredictionRequest, path: Path
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """The results with their places; those of categories that the dataset knows as something else are left out."""
+    """The results with their places, without categories that the dataset defines as something other than people."""
     remaining: list[dict[str, Any]] = []
     others: Counter[str] = Counter()
     for i, entry in enumerate(entries):
@@ -86,7 +86,7 @@ def _of_people(
 def _classes(request: PredictionRequest, entries: list[dict[str, Any]]) -> Mapping[int, str]:
     """The category numbers that say mask or no mask: as the user says, else as the dataset's own file does.
 
-    Numbers none of which the dataset knows are those of a detector that does not judge.
+    If the dataset knows none of the numbers, the detector does not judge masks.
     """
     if "classes" in request.options:
         return parse_classes(request.options["classes"])

@@ -60,7 +60,7 @@ class EntryField(NamedTuple):
     """What a field without a value is: an answer of nothing, no answer, or an error."""
 
     def read(self, entry: Any, place: str) -> Any:
-        """The field's value; None where it has none and may."""
+        """The field's value; None if it is empty and may be."""
         value = field(entry, self.name, place)
         if not isinstance(value, self.kind) and (value is not None or self.null == "wrong"):
             nothing = "" if self.null == "wrong" else " or null"
@@ -99,7 +99,7 @@ def boxes_of(boxes: list[Any], entry: Mapping[str, Any], place: str) -> Boxes:
 def mask_runs_of(
     masks: list[Any], entry: Mapping[str, Any], place: str, size: tuple[int, int] | None = None
 ) -> tuple[list[Ints], list[float]]:
-    """The run lengths of an entry's masks and their scores; 1 for each where it has none."""
+    """The run lengths of an entry's masks and their scores; each score is 1 where the entry has no scores."""
     scores = entry.get("scores")
     known = isinstance(scores, list) and len(scores) == len(masks)
     runs = read_masks(masks, [f"{place}: mask {k}" for k in range(len(masks))], size)
@@ -130,7 +130,7 @@ def checked_parts(person: dict[str, float], place: str) -> dict[str, float]:
 
 
 def parts_of(people: list[Any], place: str) -> list[dict[str, float]]:
-    """The parts of each person; their probabilities are not looked at."""
+    """The parts of each person; their probabilities are not checked."""
     if not all(isinstance(person, dict) for person in people):
         raise ModelError(f"{place}: expected a list with the parts of each person")
     return people
@@ -157,7 +157,7 @@ def vector_of(value: list[Any], place: str) -> NDArray[np.float64]:
 
 
 class Lazy(Mapping[str, Any]):
-    """Answers that are made when they are asked for: masks and pictures together need more memory than there is."""
+    """Answers that are built on access, because all masks and pictures together do not fit into memory."""
 
     def __init__(self, make: Mapping[str, Callable[[], Any]]) -> None:
         self.make = make
@@ -174,7 +174,7 @@ class Lazy(Mapping[str, Any]):
 
 @dataclass
 class Reader:
-    """Turns the entries of a file into answers, and says what a reader of the numbers should know."""
+    """Turns the entries of a file into answers, and collects notes on them."""
 
     path: Path
     request: PredictionRequest
@@ -192,7 +192,7 @@ class Reader:
         READERS[self.request.kind](self, name, value, entry, place)
 
     def read_boxes(self, name: str, boxes: list[Any], entry: Mapping[str, Any], place: str) -> None:
-        """A box with its corners the wrong way round overlaps nobody: it is kept as a point, and noted."""
+        """Reads boxes; a box with its corners the wrong way round is kept as a point, and noted."""
         answer = boxes_of(boxes, entry, place)
         wrong = np.asarray((answer.xyxy[:, 2:] < answer.xyxy[:, :2]).any(axis=1))
         if self.request.reading("xyxy") == CORNERS and wrong.any() and self.request.options.get("turned") != "raw":
@@ -213,7 +213,7 @@ class Reader:
         )
 
     def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
-        """Keypoints that the file leaves out are far outside; `rows` names the image's people, and others go."""
+        """Reads keypoints: missing ones are placed far outside; people who are not in `rows` are dropped."""
         chosen = self.request.options.get("keypoints")
         places = [KEYPOINTS.index(keypoint) for keypoint in chosen.split(",")] if chosen else list(range(17))
         rows = entry.get("rows")
@@ -238,7 +238,7 @@ class Reader:
         self.answers[name] = Parts(tuple(of_person.get(name_of, {}) for name_of in orders[-1]))
 
     def _order(self, orders: Sequence[Sequence[str]], rows: Any, answers: int, place: str) -> Sequence[str]:
-        """Whom each answer is about: as the entry's own `rows` say, else in the order that fits their number."""
+        """Which person each answer is about: by the entry's own `rows`, else in the order that fits their number."""
         everyone = orders[-1]
         surplus = self.request.options.get("surplus") == "yes"
         named = [str(row) for row in rows] if isinstance(rows, list) else []
@@ -273,7 +273,7 @@ class Reader:
         self.answers[name] = Embedding(vector)
 
     def read_picture(self, name: str, file: str, entry: Mapping[str, Any], place: str) -> None:
-        """A picture beside the file or in a folder of its own below, or where the entry says inside `roots`."""
+        """Reads a picture: beside the file, in a subfolder, or at the entry's path if that lies inside `roots`."""
         if (path := self._picture(file, place)) is not None:
             self.files[path] = None
             self.lazy[name] = lambda: Picture(LazyImage(path).load())
@@ -348,8 +348,7 @@ READERS: dict[type[Any], Callable[[Reader, str, Any, Mapping[str, Any], str], No
 def read_outputs(path: Path, request: PredictionRequest) -> Predictions:
     """The outputs of each image; one without an answer counts as an image in which nothing was found.
 
-    Entries are read one after the other. Those of images whose people are not wanted (only some of the dataset's images
-    are evaluated) are passed over.
+    Entries are read one after the other. Entries of images that are not evaluated are skipped.
     """
     about, reader = FIELDS[request.kind], Reader(path, request)
     seen: set[str] = set()

@@ -59,7 +59,7 @@ UNSCORED = MaskForm({"path": "image", "class": "class", **SIZES})
 
 
 def _form(header: Sequence[str], rows: Sequence[Row]) -> MaskForm | None:
-    """The form of a table with these columns, whose first rows are these; None: it is in none of them."""
+    """The form of a table with these columns and first rows; None if it matches no form."""
     if NAMED.fits(header):
         return NAMED
     if not all(_is_number(row.get("class")) for row in rows):
@@ -118,7 +118,7 @@ def read(path: Path, request: PredictionRequest) -> Predictions:
 
 
 def read_table(rows: TableRows, request: PredictionRequest) -> Predictions | None:
-    """The same from the columns of a DataFrame; None where they are in none of the forms."""
+    """The boxes in the columns of a DataFrame; None if the columns match no form."""
     form = _form(rows.header, [row for _, row in islice(rows.rows, 100)])
     return None if form is None else _predictions(form, rows, request, None)
 

@@ -66,7 +66,7 @@ def _formats() -> list[Format]:
 def read_predictions(source: Any, request: PredictionRequest, name: str | None = None) -> Predictions:
     """Predictions from a file, a DataFrame, an Arrow table or a mapping of columns.
 
-    The format is recognised from the file; `name` says it where that is not enough.
+    The format is recognised from the file; `name` gives the format where recognition fails.
     """
     result = _of_file(Path(source), request, name) if isinstance(source, str | Path) else _of_columns(source, request)
     elsewhere = request.names.other_folders(result.place)

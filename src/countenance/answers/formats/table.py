@@ -84,7 +84,7 @@ def rows_of_file(path: Path) -> TableRows:
 
 
 def _other_signs(path: Path) -> TableRows:
-    """The rows of a table as spreadsheet programs save it where 12,5 is a number: separated by semicolons or tabs."""
+    """The rows of a table separated by semicolons or tabs, as spreadsheets save it where decimals have a comma."""
     table = read_text_table(path, lambda cell: False)
     table.problems.refuse()
     columns = {

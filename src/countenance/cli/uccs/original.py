@@ -1,4 +1,4 @@
-"""The scripts of version 3 under their own names: a YAML file, and `--a.b.c value` for whatever is to be otherwise."""
+"""The scripts of version 3 under their own names: a YAML file, and `--a.b.c value` to override a key."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

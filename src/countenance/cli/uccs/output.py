@@ -1,4 +1,4 @@
-"""What an evaluation leaves behind: plots, curves, tables and pages."""
+"""The output of an evaluation: plots, curves, tables and pages."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ def ready_to_plot(path: Path | None) -> None:
 
 
 def default_plot(name: str) -> Path | None:
-    """The plot that is drawn without being asked for; none, and a warning, where the extra for it is not installed."""
+    """The plot that is drawn by default; none, with a warning, where its extra is not installed."""
     from countenance.errors import MissingExtra
 
     try:
@@ -47,7 +47,7 @@ def baseline_file(data: Path, which: str, version: int | None, tasks: tuple[str,
 
 @dataclass(frozen=True)
 class Output:
-    """What an evaluation is to leave behind."""
+    """The output that an evaluation shall write."""
 
     plot: Path | None
     json: Path | None

@@ -78,7 +78,7 @@ def _annotation_file(source: Path) -> Path:
 def read_annotated(source: Path, request: ReadingOptions) -> Dataset:
     """Read the annotated CSV `index, filename, x, y, dx, dy, mask, skincolor, sex` and the pictures beside it.
 
-    Every further column is an attribute, or says who it is (`identity`, `person_id`). The reading of the boxes is
+    Every further column is an attribute, or names the person (`identity`, `person_id`). The reading of the boxes is
     checked, see `checked_corners`.
     """
     table, reading = _annotation_file(source), request.reading

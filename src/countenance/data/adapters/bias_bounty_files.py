@@ -71,7 +71,8 @@ class Truth:
 
     @classmethod
     def read(cls, labels: Path, nonfaces: Path | None = None, identities: Path | None = None) -> "Truth":
-        """The files that say it; identities are looked for beside the labels and among the organiser's files."""
+        """Read labels, identities and non-faces; identities are looked for beside the labels and in the organiser's
+        files."""
         table = read_labels(labels)
         places = (labels.parent, organiser_folder(labels.parent.parent, labels.parent.name))
         source = identities or next((file for place in places if (file := place / IDENTITIES).exists()), None)
@@ -186,7 +187,7 @@ def predictions_text(names: Sequence[str], words: Sequence[Mapping[str, str]]) -
 
 
 def read_identities(path: Path, names: Sequence[str]) -> tuple[str | None, ...]:
-    """Whose picture each of `names` is (`name,identity`); None for an image without an entry."""
+    """The person in each of `names` (`name,identity`); None for an image without an entry."""
     header, rows = read_csv(path, needed=("name",))
     column = person_column(header)
     if column is None:

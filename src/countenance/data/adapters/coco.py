@@ -119,7 +119,7 @@ def _persons(
     table: Path,
     annotations: Path,
 ) -> dict[str, Who | None]:
-    """Whom each annotation id means (None: it was left out); an id that means two is refused where a table uses ids."""
+    """The person of each annotation id (None if left out); an id used twice is refused where a table uses ids."""
     ids = [str(annotation["id"]) for annotation in annotated if "id" in annotation]
     if len(set(ids)) < len(ids) and "annotation_id" in read_csv(table)[0]:
         twice, _ = Counter(ids).most_common(1)[0]

@@ -1,4 +1,4 @@
-"""FairFace: one face per picture, no boxes, no masks; copies that a spreadsheet damaged are repaired."""
+"""FairFace: one face per picture, no boxes, no masks; label files damaged by a spreadsheet are repaired."""
 
 import re
 from pathlib import Path
@@ -40,7 +40,7 @@ def load(part: str | None) -> Dataset:
 
 
 def repaired_age(text: str, place: str) -> str:
-    """The age group, also when a spreadsheet took it for a date.
+    """The age group, also where a spreadsheet turned it into a date.
 
     >>> [repaired_age(text, "row 2") for text in ("03-Sep", "9-Mar", "Oct-19", "19-Oct", "20-29", "more than 70")]
     ['3-9', '3-9', '10-19', '10-19', '20-29', 'more than 70']

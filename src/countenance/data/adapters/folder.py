@@ -54,7 +54,7 @@ class OpenedTable:
         return cls(root, card, *read_csv(root / "labels.csv"))
 
     def is_own(self) -> bool:
-        """Whether every column is one that `data export` writes, or one declared in the card."""
+        """Whether every column is one that `data export` writes, or is declared in the card."""
         header = set(self.header)
         known = {*FILE_COLUMNS, *SUBJECT_COLUMNS, *VOCABULARIES, *NUMERIC, *self.card.attributes, person_column(header)}
         exported = {"subject", "sample"} & header or {"width", "height"} <= header

@@ -36,7 +36,7 @@ SET_OF = {"validation": "validation", "not_drawn": "unlabelled", "held_back": "h
 
 
 def identity_of(name: str) -> str:
-    """Who is in a photo: LFW's files are named after people; otherwise a photo stands for itself.
+    """The person in a photo: LFW's files are named after people; in other sets each photo is its own person.
 
     >>> identity_of("Ann_Lee_0002.jpg"), identity_of("0001_FHWH.png")
     ('Ann_Lee', '0001_FHWH')
@@ -75,7 +75,7 @@ def attributes_of(tag: str, features: tuple[str, str]) -> dict[str, str]:
 
 
 def card_of(data: HappyFaces) -> DatasetCard:
-    """The dataset's card."""
+    """The card of HappyFaces as a dataset."""
     return DatasetCard(
         name="happyfaces",
         description="Labelled photos in which two features agree, unlabelled ones in which some disagree",
@@ -90,7 +90,7 @@ def card_of(data: HappyFaces) -> DatasetCard:
 class HappyFacesDataset(Dataset):
     """The photos that runs score, and behind them the three sets, from which a task draws what methods are fitted on.
 
-    Photos of all types and parts come in the order of their pixels' hashes: a batch of neighbours says nothing.
+    Photos of all types and parts come in the order of their pixels' hashes: so the order of a batch reveals nothing.
     """
 
     def __init__(self, data: HappyFaces, only: Collection[str] | None = None) -> None:

@@ -62,7 +62,7 @@ class Photos:
         return features_shown(self.tags)
 
     def ids(self, part: str) -> list[str]:
-        """The ids of the photos as those of a part of the dataset."""
+        """The ids of the photos in a part of the dataset."""
         return [f"{part}/{tag}/{name}" for tag, name in zip(self.tags, self.names, strict=True)]
 
     def take(self, indices: Sequence[int] | Labels) -> "Photos":
@@ -83,7 +83,7 @@ class HappyFaces:
     real_people: bool = True
 
     def scored(self, not_drawn: Labels | None = None) -> dict[str, Photos]:
-        """The parts on which a method is scored, validation first: it names the heads."""
+        """The parts on which a method is scored; validation comes first, because it names the heads."""
         rest = self.unlabelled if not_drawn is None else self.unlabelled.take(not_drawn)
         held_back = {} if self.held_back is None else {"held_back": self.held_back}
         return {"validation": self.validation, "not_drawn": rest, **held_back}
@@ -156,7 +156,7 @@ def _find(root: Path, names: tuple[str, ...]) -> Path:
 
 
 def _opened(archive: Path) -> Path:
-    """The folder in an archive; a single folder around everything is stepped into."""
+    """The folder in an archive; a single folder around everything is skipped."""
     folder = unpacked(archive)
     inner = list(folder.iterdir())
     while len(inner) == 1 and inner[0].is_dir() and inner[0].name not in TAGS:

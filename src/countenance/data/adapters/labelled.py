@@ -48,8 +48,7 @@ def read_labelled(
     """Every picture under `root` that has a label file, with its people and faces as the words of its boxes say.
 
     `categories` chooses what is a person and what a face (`face=head`, `face=0`) where the words do not say so; boxes
-    of anything else are left out, and the notes say how many. `attributes.csv` (or the one that was asked for) says
-    who is who.
+    of anything else are left out, and the notes say how many. `attributes.csv` (or the file named) identifies people.
     """
     card_file = root / "card.json"
     card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
@@ -69,7 +68,7 @@ def labelled_pictures(
     masks: ClassNames | None = None,
     copies: bool = False,
 ) -> Dataset:
-    """The pictures with their boxes; with `masks` a face is what says mask or no mask, and nothing else is read.
+    """The pictures with their boxes; with `masks` only boxes labelled mask or no mask are read, as faces.
 
     `masks` are the class numbers where neither a file beside the labels nor the settings say them. With `copies` copies
     of a picture may share their label file.
@@ -89,7 +88,7 @@ def labelled_pictures(
 
 @dataclass
 class LabelFiles:
-    """What the label files of a folder say."""
+    """The contents of a folder's label files."""
 
     pictures: list[tuple[Sample, NamedBoxes]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -136,7 +135,7 @@ def _read(root: Path, kind: str, request: ReadingOptions, masks: ClassNames | No
 def _order(
     folder: Path, root: Path, stated: Mapping[int, str] | None, otherwise: ClassNames | None
 ) -> ClassNames | None:
-    """The class order of a folder of YOLO files: the file that names classes decides, else the user, else the set."""
+    """The class order of a folder of YOLO files: from the file that names classes, else the user, else the dataset."""
     beside = classes_beside(folder, root)
     if beside is None:
         return otherwise if stated is None else ClassNames(stated, "--classes")
@@ -154,7 +153,7 @@ def _check_all(read: list[tuple[Sample, NamedBoxes]], request: ReadingOptions, r
 
 
 def _categories(result: LabelFiles, root: Path, chosen: str | None, masks: bool) -> Categories:
-    """What the words of the boxes show; a class that nothing names must be chosen by its number."""
+    """What the words of the boxes show; a class without a name must be chosen by its number."""
     seen = dict.fromkeys(box.word for _, boxes in result.pictures for box in boxes)
     words = dict.fromkeys([*(word for order in result.named for word in order.words.values()), *seen])
     ids = {word: str(number) for number, word in enumerate(words)}

@@ -43,7 +43,7 @@ class MaskData:
 
 
 def source_of(name: str, directory: Path | None, request: ReadingOptions) -> str | None:
-    """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=cxcywh…`.
+    """The name under which `load_dataset` reads the same data again: `mask_fairness:FOLDER?name=bafmd&form=cxcywh…`.
 
     None for data that have a name of their own, and where the attributes are outside of the folder.
 
@@ -101,7 +101,8 @@ def _read(name: str, directory: Path | None, request: ReadingOptions) -> MaskDat
 
 
 def _read_folder(root: Path, request: ReadingOptions) -> tuple[Dataset, str]:
-    """Any folder: COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes, and `attributes.csv`; and which it was."""
+    """Any folder: COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes, and `attributes.csv`; returned with its
+    kind."""
     if not root.is_dir():
         raise DataError(f"{root}: no such folder")
     card_file, table = root / "card.json", request.attributes or root / "attributes.csv"

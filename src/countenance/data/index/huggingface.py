@@ -114,7 +114,7 @@ def _sample(
 
 
 def _image(picture: Any, name: str, place: str) -> tuple[Image, str | None]:
-    """A picture is stored in the table, or beside it under its path."""
+    """The picture of a row, which is stored in the table, or beside it under its path."""
     content = picture.get("bytes") if isinstance(picture, Mapping) else picture
     if isinstance(content, bytes):
         return encoded(content, name)

@@ -73,7 +73,8 @@ def _samples(archive: Path) -> Iterator[Sample]:
 
 
 def _refuse_cut(archive: Path, end: int) -> None:
-    """A tar ends with a block of zeros; Python's reader takes one that was cut off for a shorter one."""
+    """Refuse a truncated tar: a tar ends with a block of zeros; Python's reader accepts a truncated tar as a shorter
+    one."""
     with archive.open("rb") as stream:
         stream.seek(end)
         if stream.read(BLOCK) != bytes(BLOCK):

@@ -1,1 +1,1 @@
-"""Labels as people have them: a table, or an annotation tool's export, beside a folder of pictures or any dataset."""
+"""Labels in users' own files: a table, or an annotation tool's export, beside a folder of pictures or any dataset."""

@@ -1,4 +1,4 @@
-"""Labels beside a dataset that another reader has read: who is who, and further attributes."""
+"""Labels beside a dataset that another reader has read: identities and further attributes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ SAME_BOX = 0.5
 
 
 def attach_labels(dataset: Dataset, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
-    """The dataset with what a table says of its people; what the dataset says itself is not overwritten."""
+    """The dataset with what a table says of its people; the dataset's own values are not overwritten."""
     finder = PictureFinder([sample.id for sample in dataset], dataset.aliases)
     table = read_label_file(path, finder.names_picture)
     columns = understand_table(table, finder, stated, options)
@@ -45,7 +45,7 @@ def attach_labels(dataset: Dataset, path: Path, stated: Mapping[str, str], optio
 
 
 def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable) -> Sample:
-    """A picture with what its rows say."""
+    """A picture with the values of its rows."""
     if not rows:
         return sample
     split = next((row.split for row in rows if row.split is not None), None)
@@ -80,7 +80,7 @@ def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable)
 
 
 def _meant(row: LabelledPerson, rows: Sequence[LabelledPerson], sample: Sample) -> list[int]:
-    """Whom of a picture a row is about: by annotation, by number, by box, or everybody where it is the only row."""
+    """The person whom a row is about: by annotation, by number, by box, or everybody where it is the only row."""
     subjects = sample.people
     if row.annotation is not None:
         return [i for i, subject in enumerate(subjects) if subject.id == row.annotation]
@@ -96,7 +96,7 @@ def _meant(row: LabelledPerson, rows: Sequence[LabelledPerson], sample: Sample) 
 
 
 def _overlap(row: LabelledPerson, subject: Subject) -> float | None:
-    """How much a row's box and a person's box overlap; None where there is nothing to compare."""
+    """How much a row's box and a person's box overlap; None without two boxes."""
     pairs = [(row.face_box, subject.face_box), (row.person_box, subject.person_box)]
     shared = [_iou(own, other) for own, other in pairs if own is not None and other is not None]
     return max(shared) if shared else None

@@ -35,7 +35,7 @@ USUAL: tuple[Form, ...] = ("xyxy", "xywh")
 
 @dataclass(frozen=True)
 class StatedBoxes:
-    """What the user says of the boxes."""
+    """The user's options on boxes."""
 
     form: Form | None = None
     units: Units | None = None
@@ -76,7 +76,7 @@ def corners_of(
 def _reading(
     table: LabelTable, columns: BoxColumns, form: Form | None, numbers: Floats, shapes: Floats, stated: StatedBoxes
 ) -> Reading | None:
-    """What the numbers are: as the user says, as the columns' names say, or the only reading that fits."""
+    """The reading of the numbers: from the user, from the columns' names, or the only reading that fits."""
     units = stated.units or guessed_units(numbers)
     form = stated.form or form
     if form is not None:

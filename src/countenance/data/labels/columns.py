@@ -60,7 +60,7 @@ class LabelColumns:
     guessed_person: bool = False
 
     def sentence(self, pictures: int, people: int, named: bool) -> str:
-        """What was understood, in a line.
+        """A line on how the columns were understood.
 
         >>> boxes = [BoxColumns(("x", "y", "w", "h"), "xywh", None)]
         >>> LabelColumns(boxes=boxes, attributes={"sex": "Sex"}).sentence(4, 2, True)
@@ -79,7 +79,7 @@ class LabelColumns:
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
-    """What the user says of columns, by role or by the name of an attribute.
+    """The user's roles of columns, by role or by the name of an attribute.
 
     >>> parse_columns("file=img, person=who")
     {'file': 'img', 'person': 'who'}
@@ -95,7 +95,7 @@ def understand(
 ) -> LabelColumns:
     """The roles of the columns; what is ambiguous becomes a problem of the table, with the option that decides it.
 
-    `stated` is what the user says (`parse_columns`); with `categories` classes are chosen by the user as well.
+    `stated` are the user's roles (`parse_columns`); with `categories` the user also chooses classes.
     """
     reader = _RoleReader(table, dict(stated), {squashed(name): name for name in reversed(table.names)})
     columns = LabelColumns(split=reader.stated_column("split"), index=reader.stated_column("face"))
@@ -123,7 +123,7 @@ class _RoleReader:
     squashed: dict[str, str]
 
     def free(self, word: str) -> str | None:
-        """The column of that name, unless the user has said what it is."""
+        """The column of that name, unless the user has given it a role."""
         name = self.squashed.get(word)
         return None if name in self._stated_names() else name
 
@@ -148,7 +148,7 @@ class _RoleReader:
 
 
 def _file_column(reader: _RoleReader, names_picture: Callable[[str], bool]) -> str | None:
-    """The column that names pictures: by its name, else the only one whose cells do."""
+    """The column that names pictures: by its name, else the only one whose cells name pictures."""
     table = reader.table
     shares = {}
     for name, cells in table.columns.items():
@@ -268,7 +268,7 @@ def _is_split(cells: Sequence[str]) -> bool:
 
 
 def _set_person(reader: _RoleReader, columns: LabelColumns) -> None:
-    """The column that says who it is; `subject`, `name` and `id` only where their values repeat."""
+    """Set the column of identities; `subject`, `name` and `id` only where their values repeat."""
     table = reader.table
     strong = next((name for word in aliases.PERSON if (name := reader.free(word)) and name != columns.file), None)
     subject = reader.free("subject")
@@ -301,13 +301,13 @@ def _numbers_people(table: LabelTable, file: str | None, subject: str) -> bool:
 
 
 def _is_written(cells: Sequence[str]) -> bool:
-    """Whether a column of a truth's name holds it: JSON, or run lengths (no words of the vocabulary)."""
+    """Whether a column named after a truth holds that truth: JSON, or run lengths (no words of the vocabulary)."""
     known = [cell for cell in cells if not is_missing(cell)]
     return bool(known) and all(cell.startswith(("[", "{")) for cell in known)
 
 
 def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
-    """Every other column is an attribute; sizes, row numbers and empty columns are not; mistyped names are refused."""
+    """Make every other column an attribute, except sizes, row numbers and empty columns; refuse mistyped names."""
     table = reader.table
     used = {columns.file, columns.person, columns.index, columns.annotation, columns.category, columns.split}
     used |= {name for box in columns.boxes for name in box.names} | set(columns.truth)
@@ -359,7 +359,7 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
 
 
 def _attribute_names(names: Sequence[str]) -> dict[str, str]:
-    """What attributes are called, by column; words for an age are `age`, and equal names keep their brackets.
+    """The names of attributes, by column; words for an age are `age`, and equal names keep their brackets.
 
     >>> _attribute_names(["Alter", "Score (left)", "Score (right)", "Beard (y/n)"])
     {'Alter': 'age', 'Score (left)': 'score_(left)', 'Score (right)': 'score_(right)', 'Beard (y/n)': 'beard'}
@@ -421,7 +421,7 @@ def _headless(table: LabelTable, columns: LabelColumns) -> str:
 
 
 def _typo(name: str, own: str) -> str:
-    """A hint where a name is almost one of ours (skin_tne), which is hardly meant."""
+    """A hint where a name is almost one of ours (skin_tne), and so probably mistyped."""
     import difflib
 
     if name.startswith("attr.") or own in VOCABULARIES or own in NUMERIC or own in SUBJECT_COLUMNS:

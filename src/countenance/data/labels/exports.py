@@ -24,7 +24,7 @@ def table_of(path: Path, rows: Sequence[Row], kind: str | None = None) -> LabelT
 
 
 def cell_text(value: Any) -> str:
-    """A value of JSON or Parquet as the cell of a table.
+    """A value of JSON or Parquet as the text of a table's cell.
 
     >>> cell_text(None), cell_text(True), cell_text(2.0), cell_text([1, 2])
     ('', 'yes', '2', '[1, 2]')
@@ -80,7 +80,7 @@ def _cvat_box(box: ElementTree.Element) -> Row:
 
 
 def via_rows(entries: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Entries of VGG VIA: a file with its regions, each with a shape and what is said of it."""
+    """Entries of VGG VIA: a file with its regions, each with a shape and attributes."""
     rows: list[Row] = []
     for entry in entries:
         regions = entry.get("regions") or []

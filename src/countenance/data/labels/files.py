@@ -50,7 +50,7 @@ LINES = (".jsonl", ".ndjson", ".manifest")
 
 
 def table_suffix(path: Path) -> str:
-    """How a label file's name ends, without regard to capitals and to its being compressed.
+    """The ending of a label file's name, in small letters and without that of compression.
 
     >>> table_suffix(Path("People.CSV")), table_suffix(Path("rows.jsonl.gz"))
     ('.csv', '.jsonl')

@@ -32,7 +32,7 @@ class PictureFinder:
         self._numbers = {number: names[0] for number, names in numbers.items() if len(names) == 1}
 
     def find(self, cell: str, row: Iterable[str] = ()) -> str | None:
-        """The picture that a cell means; the other cells of its row decide between equal names in several folders."""
+        """The picture that a cell means; other cells of its row resolve equal names in several folders."""
         if not cell or len(cell) > 4096:
             return None
         picture = self._by_name(cell)
@@ -50,7 +50,7 @@ class PictureFinder:
         return self._numbers.get(int(plain)) if plain.isdecimal() and len(plain) < 19 else None
 
     def candidates(self, cell: str) -> list[str]:
-        """Every picture whose file has the name in a cell, unless both are of a split, and of another one."""
+        """Every picture whose file has the name in a cell, except those of another split than the cell's."""
         path = _path(cell)
         return [name for name in self._by_file.get(path.name.casefold(), []) if _one_split(path, name)]
 

@@ -58,7 +58,7 @@ class PictureFolder:
 def read_pictures(
     pictures: PictureFolder, paths: Sequence[Path], stated: Mapping[str, str], options: LabelOptions
 ) -> Dataset:
-    """The pictures of a folder with what the parts of a label table say of them, each of other pictures."""
+    """The pictures of a folder with the labels of the parts of a table, each part about other pictures."""
     if not pictures.ids:
         raise DataError(f"{pictures.root}: holds no picture, so that {paths[0].name} is about nothing there")
     finder = pictures.finder
@@ -82,7 +82,7 @@ def read_pictures(
 def by_folder(table: LabelTable, pictures: PictureFolder) -> LabelTable:
     """The table with a row for each picture, where no cell names one and the cells of a column name their folders.
 
-    That is how a study keeps its participants: a row for each, whose pictures lie in the folder of their number.
+    Studies often have a row for each participant, whose pictures lie in the folder of their number.
     """
     column = names_folders(table, pictures)
     if column is None:
@@ -111,7 +111,7 @@ def by_folder(table: LabelTable, pictures: PictureFolder) -> LabelTable:
 
 
 def names_folders(table: LabelTable, pictures: PictureFolder) -> str | None:
-    """The column whose cells name the folders of the pictures, each once; None where one names pictures, or none does.
+    """The column whose cells name folders of pictures, each once; None if there is none, or a column names pictures.
 
     >>> pictures = PictureFolder(Path("set"), ("P1/a.jpg", "P1/b.jpg", "P2/a.jpg"))
     >>> names_folders(LabelTable(Path("t.csv"), {"who": ["P1", "P2"], "sex": ["f", "m"]}, [2, 3]), pictures)
@@ -130,7 +130,7 @@ def names_folders(table: LabelTable, pictures: PictureFolder) -> str | None:
 def understand_table(
     table: LabelTable, finder: PictureFinder, stated: Mapping[str, str], options: LabelOptions
 ) -> LabelColumns:
-    """The roles of a table's columns; a file without a header whose name says what it lists needs none."""
+    """The roles of a table's columns; a file without a header whose name gives its contents needs no roles."""
     if table.headless and not stated and len(table.names) == 2:
         files = [name for name, column in table.columns.items() if finder.names_picture(column[0])]
         word = table.path.stem.casefold()
@@ -183,7 +183,7 @@ def _named_pictures(table: LabelTable, columns: LabelColumns, finder: PictureFin
 
 
 def _by_picture(table: LabelTable, people: Sequence[LabelledPerson]) -> dict[str, list[LabelledPerson]]:
-    """The people of each picture; rows that stand twice are read once, rows that nothing tells apart are problems.
+    """The people of each picture; repeated rows are read once, rows that cannot be distinguished are problems.
 
     So are rows about the same box that contradict each other: a box shows one person.
     """
@@ -220,7 +220,7 @@ def _by_picture(table: LabelTable, people: Sequence[LabelledPerson]) -> dict[str
 
 
 def _same(row: LabelledPerson, other: LabelledPerson) -> bool:
-    """Whether two rows say the same of the same picture."""
+    """Whether two rows are equal and about the same picture."""
     return _boxes(row) == _boxes(other) and _facts(row) == _facts(other)
 
 
@@ -229,12 +229,12 @@ def _boxes(row: LabelledPerson) -> list[list[float] | None]:
 
 
 def _facts(row: LabelledPerson) -> dict[str, object]:
-    """What a row says of a person besides the boxes."""
+    """The values of a row about a person, without the boxes."""
     return {"person": row.identity, "number": row.index, "split": row.split, **row.attributes}
 
 
 def _contradictions(row: LabelledPerson, other: LabelledPerson) -> list[str]:
-    """What two rows say differently."""
+    """The values in which two rows differ."""
     facts, others = _facts(row), _facts(other)
     return [name for name in facts if facts[name] != others.get(name)]
 
@@ -252,7 +252,7 @@ def _card(root: Path) -> DatasetCard:
 
 
 def names_table(pictures: PictureFolder) -> LabelTable:
-    """What the names of files and folders say, as a table: file, folder, folder2 (above it), name1, name2, …"""
+    """The parts of file and folder names as a table: file, folder, folder2 (above it), name1, name2, …"""
     rows: list[dict[str, str]] = []
     for name in pictures.ids:
         path = PurePosixPath(name)
@@ -266,7 +266,8 @@ def names_table(pictures: PictureFolder) -> LabelTable:
 
 
 def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mapping[str, Mapping[str, str]]) -> Dataset:
-    """A dataset from the names of files and folders; `stated` says what each part is, `words` what codes mean."""
+    """A dataset from the names of files and folders; `stated` gives the role of each part, `words` the meaning of
+    codes."""
     table = names_table(pictures)
     parts = [part for name in stated.values() for part in name.split("+")]
     unknown = next((part for part in parts if part not in table.columns), None)
@@ -293,7 +294,7 @@ def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mappin
 
 
 def read_utk_names(pictures: PictureFolder) -> Dataset | None:
-    """Pictures named as UTKFace names them (age_gender_race_date.jpg); None where they are not."""
+    """Pictures named as UTKFace names them (age_gender_race_date.jpg); None for other names."""
     matching = sum(UTK.fullmatch(PurePosixPath(name).name) is not None for name in pictures.ids)
     if not pictures.ids or matching < NEARLY_ALL * len(pictures.ids):
         return None
@@ -327,7 +328,7 @@ def _is_individual(name: str) -> bool:
 
 
 def read_class_folders(pictures: PictureFolder) -> Dataset | None:
-    """A folder for each value of an attribute whose words say which one it is (female, male; mask, no_mask).
+    """A dataset with a folder for each value of an attribute, recognised by the words (female, male; mask, no_mask).
 
     None where a picture lies elsewhere, or the words belong to no attribute.
     """

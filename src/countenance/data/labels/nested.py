@@ -11,7 +11,7 @@ BOXED = frozenset({*ONE_BOX, "facebox", "personbox", "facebbox", "personbbox"})
 
 
 def flat_rows(records: Sequence[Mapping[str, Any]]) -> tuple[list[Row], str | None, list[str]]:
-    """A row for each person of each record, what their boxes show (None: not said), and columns that no row can hold.
+    """A row for each person of each record, what their boxes show (None: not stated), and columns that no row can hold.
 
     >>> flat_rows([{"file": "a.jpg", "faces": [{"age": 31}, {"age": 9}]}])
     ([{'file': 'a.jpg', 'age': 31}, {'file': 'a.jpg', 'age': 9}], 'face', [])
@@ -63,7 +63,7 @@ def _sized(person: Row) -> Row:
 
 
 def _scalars(record: Mapping[str, Any]) -> Row:
-    """A record with the parts of a record in it as columns of its own (`attributes: {"age": 31}`); boxes stay."""
+    """A record with nested records spread over columns (`attributes: {"age": 31}`); boxes stay."""
     row: Row = {}
     for name, value in record.items():
         if isinstance(value, Mapping) and squashed(name) not in BOXED:
@@ -74,7 +74,7 @@ def _scalars(record: Mapping[str, Any]) -> Row:
 
 
 def _cannot_be_held(rows: Sequence[Row], name: str) -> bool:
-    """Whether values are records, or lists of records, that are no box."""
+    """Whether values are records, or lists of records, but no boxes."""
     if squashed(name) in BOXED:
         return False
     values = [row[name] for row in rows if row.get(name)]
@@ -115,7 +115,7 @@ def labelbox_rows(records: Sequence[Mapping[str, Any]]) -> list[Row] | None:
 
 
 def _answers(classifications: Sequence[Mapping[str, Any]]) -> Row:
-    """What the questions of Labelbox were answered with, by their names."""
+    """The answers to Labelbox's questions, by their names."""
     answers: Row = {}
     for question in classifications:
         radio, text = question.get("radio_answer"), question.get("text_answer")

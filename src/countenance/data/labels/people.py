@@ -1,4 +1,4 @@
-"""The rows of a label table as people: whose picture, who it is, the boxes and the attributes."""
+"""The rows of a label table as people: picture, identity, boxes and attributes."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Sizes = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class LabelledPerson:
-    """What a row (or one box of a row) says."""
+    """The contents of a row (or of one box of a row)."""
 
     line: int
     picture: str
@@ -58,7 +58,7 @@ class LabelledPerson:
 
 @dataclass
 class LabelOptions:
-    """How a label table is to be read, as the user says."""
+    """The user's options on how a label table is read."""
 
     categories: str | None = None
     boxes: StatedBoxes = field(default_factory=StatedBoxes)
@@ -68,7 +68,7 @@ class LabelOptions:
 def people_of(
     table: LabelTable, columns: LabelColumns, finder: PictureFinder, sizes: Sizes, options: LabelOptions
 ) -> list[LabelledPerson]:
-    """Everybody whom a table names, in its order; problems are noted in the table."""
+    """Everybody whom a table names, in the table's order; problems are noted in the table."""
     pictures = _pictures(table, columns, finder, options)
     shapes = [None if picture is None else sizes.get(picture) for picture in pictures]
     corners = {box.kind: corners_of(table, box, shapes, options.boxes) for box in columns.boxes}
@@ -118,7 +118,7 @@ def _cell(table: LabelTable, name: str | None, i: int) -> str | None:
 def _pictures(
     table: LabelTable, columns: LabelColumns, finder: PictureFinder, options: LabelOptions
 ) -> list[str | None]:
-    """The picture of every row; rows whose picture is not there are problems, or left out where the user says so."""
+    """The picture of every row; rows without their picture are problems, or left out with `only_present`."""
     if columns.file is None:
         table.problems.add_whole(
             f'no column names the pictures (there are {", ".join(table.names)}); say which one: columns="file=COLUMN"'
@@ -172,7 +172,7 @@ def _classes(table: LabelTable, columns: LabelColumns, options: LabelOptions) ->
 def _shown(
     table: LabelTable, columns: LabelColumns, classes: Categories | None, i: int
 ) -> tuple[str | None, str | None]:
-    """What the box of a row shows (face, person, other; None: nothing says) and whether a mask is worn."""
+    """What the box of a row shows (face, person, other; None: not stated) and whether a mask is worn."""
     if classes is None:
         return table.kind, None
     word = table.columns[columns.category or ""][i]
@@ -185,7 +185,7 @@ def _shown(
 def _boxes_of_row(
     corners: Mapping[str | None, list[list[Floats]]], i: int, kind: str | None
 ) -> list[tuple[Floats | None, Floats | None]]:
-    """Face and person box of each person of a row; a box of which nothing says what it shows serves as either."""
+    """Face and person box of each person of a row; a box without a label serves as either."""
     faces = corners["face"][i] if "face" in corners else []
     people = corners["person"][i] if "person" in corners else []
     if None in corners:

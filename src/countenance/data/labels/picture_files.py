@@ -45,7 +45,7 @@ def supervisely_rows(content: Mapping[str, Any], path: Path) -> list[Row]:
 
 
 def _tags(tags: Any) -> Row:
-    """Tags by name; one without a value is said to be there."""
+    """Tags by name; a tag without a value counts as present."""
     pairs = [(tag.get("name"), tag.get("value")) for tag in tags or () if isinstance(tag, Mapping)]
     return {str(name): True if value is None else value for name, value in pairs if name}
 

@@ -24,7 +24,7 @@ class Problems:
     """What is wrong with the file as a whole: a column that is missing, an ambiguous name."""
 
     def add(self, sentence: str, line: int, cell: str = "", single: str = "row", many: str = "rows") -> None:
-        """Note a problem of a line; `sentence` has {} where the count and the noun stand."""
+        """Note a problem of a line; `sentence` has {} for the count and the noun."""
         self.kinds.setdefault((sentence, single, many), []).append((line, cell))
 
     def add_whole(self, sentence: str) -> None:
@@ -46,7 +46,7 @@ class Problems:
         return f"{self.place}: {'; '.join(self.sentences())}"
 
     def refuse(self) -> None:
-        """Raise everything at once where something is wrong."""
+        """Raise all problems at once, if there are any."""
         if self:
             raise DataError(str(self))
 

@@ -72,7 +72,7 @@ def _unpacked(content: bytes, path: Path) -> bytes:
 
 
 def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTable:
-    """A table with its separator, header and number format as they are recognised.
+    """A table with its separator, header and number format recognised.
 
     `names_picture` says whether a cell names a picture: a first row that does is no header.
     """
@@ -114,7 +114,7 @@ def _records(text: str, path: Path) -> tuple[str | None, list[tuple[int, list[st
 
 
 def _fitness(head: str, sign: str) -> tuple[int, int]:
-    """How well a separator fits: the number of columns that most lines have, and how many lines have it."""
+    """How well a separator fits: the most common number of columns, and how many lines have it."""
     try:
         widths = Counter(len(cells) for cells in csv.reader(io.StringIO(head), delimiter=sign) if cells)
     except csv.Error:
@@ -152,7 +152,7 @@ def _after_count(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]
 
 
 def _titles(rows: Sequence[tuple[int, list[str]]], names_picture: Callable[[str], bool]) -> int:
-    """How many lines stand above the header: a title of one cell, and lines of one or two where the header has more.
+    """How many lines are above the header: a title of one cell, and lines of one or two where the header has more.
 
     A header is a full line of names, without regard to empty cells at its end, above a line of no more cells.
 

@@ -67,7 +67,7 @@ def _without(row: Row, names: Sequence[str]) -> Row:
 
 
 def datumaro_rows(content: Any) -> list[Row] | None:
-    """Rows of Datumaro's own JSON: `items` with annotations, classes by number; None for anything else."""
+    """Rows of Datumaro's JSON: `items` with annotations, classes by number; None for anything else."""
     if not (_has(content, ("items", "categories")) and isinstance(content["items"], list)):
         return None
     labels = (content["categories"].get("label") or {}).get("labels") or []

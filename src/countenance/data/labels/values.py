@@ -47,7 +47,7 @@ def numbers_in(table: LabelTable, name: str) -> list[float | None]:
 
 
 def attribute_values(table: LabelTable, attribute: str, name: str) -> tuple[str, list[Value]]:
-    """What an attribute is called and its value in every row."""
+    """An attribute's name, and its value in every row."""
     cells = table.columns[name]
     known = [cell for cell in cells if not is_missing(cell)]
     numeric = [cell for cell in known if not is_no_number_known(cell)]
@@ -72,7 +72,7 @@ def attribute_values(table: LabelTable, attribute: str, name: str) -> tuple[str,
 
 
 def _spellings(table: LabelTable, name: str, cells: Sequence[str]) -> dict[str, str]:
-    """The words of a column that differ from a more frequent one only in capitals and spaces, with that one."""
+    """The rarer spellings of words in a column (capitals, spaces), each with the most frequent spelling."""
     counts = Counter(cell for cell in cells if not is_missing(cell))
     usual: dict[str, str] = {}
     changed: dict[str, str] = {}
@@ -94,7 +94,7 @@ def _is_measure(cells: Sequence[str]) -> bool:
 
 
 def _age_words(cell: str) -> Value:
-    """A group of ages; one that a spreadsheet took for a date is repaired."""
+    """A group of ages; a group that a spreadsheet turned into a date is repaired."""
     if is_missing(cell):
         return None
     try:

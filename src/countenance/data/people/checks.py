@@ -168,7 +168,7 @@ def _box_mask(box: Sequence[float], width: int, height: int, margin: float) -> A
 
 
 def touched(change: str, base: Row, twin: Row, width: int, height: int) -> Array:
-    """Where a change may alter pixels: anywhere, on the person, or on the face (and throat) only."""
+    """Where a change may alter pixels: anywhere, on the person, or on the face (and throat) alone."""
     if change in WHOLE_PICTURE:
         return np.ones((height, width), bool)
     persons = decode(base["mask"], width, height) | decode(twin["mask"], width, height)

@@ -169,7 +169,7 @@ def read_people(root: Path, part: str | None = None) -> Dataset:
 
 @lru_cache(2)
 def _shipped(part: str | None) -> tuple[Sample, ...]:
-    """The shipped people do not change while a process runs; one that evaluates several models reads them once."""
+    """The shipped people, cached: a process that evaluates several models reads them once."""
     return _samples(SHIPPED, part)
 
 

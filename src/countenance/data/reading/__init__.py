@@ -1,1 +1,1 @@
-"""Files of others, read and written: columns, lines, entries of JSON, arrays, label files; errors name the place."""
+"""Reads and writes common files: columns, lines, entries of JSON, arrays, label files; errors name the place."""

@@ -1,4 +1,4 @@
-"""Arrays in files: .npz, .pth without executing anything in it, and a cache that a changed input never hits."""
+"""Arrays in files: .npz, .pth without executing anything in it, and a cache keyed by its inputs."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ REMEDY = "save a dict of tensors: torch.save({'embeddings': torch.as_tensor(...)
 
 
 def digest(*parts: object) -> str:
-    """A name for what is made from these parts; arrays count with shape, type and content.
+    """A name for what is made from these parts; arrays contribute their shape, type and content.
 
     >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a", 2)
     (True, False)
@@ -68,7 +68,7 @@ def save_arrays(path: Path, arrays: Arrays) -> None:
 
 
 def load_arrays(path: Path, only: tuple[str, ...] = ()) -> Arrays:
-    """The arrays of an .npz file (`only` some of them), never a pickled object; a row for each thing, so none of 0-d.
+    """The arrays of an .npz file (`only` some of them), never a pickled object; each with at least one dimension.
 
     The file is a zip of headers that say how large each array is: what would not fit into memory is refused.
     """

@@ -1,4 +1,4 @@
-"""Boxes of a dataset's files: what their four numbers are, checked against the pictures."""
+"""Boxes of a dataset's files: the meaning of their four numbers, checked against the pictures."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A subject as plain values and back: the one form that the COCO and folder adapters store what COCO lacks in."""
+"""A subject as plain values and back: the form in which the COCO and folder adapters store what COCO lacks."""
 
 import math
 import re
@@ -128,7 +128,7 @@ def identity(value: Any, place: str) -> str | None:
 
 
 def identity_apart(values: Mapping[str, Any], place: str) -> tuple[str | None, dict[str, Any]]:
-    """Who a person is by the column that is named so, and all other values.
+    """The identity of a person, from its column, and all other values.
 
     >>> identity_apart({"person_id": 7, "age": 31}, "row 2"), identity_apart({"age": 31}, "row 2")
     (('7', {'age': 31}), (None, {'age': 31}))

@@ -1,8 +1,8 @@
 """Class numbers of label files: which word each stands for.
 
 Label files of the YOLO kind have numbers alone. A file beside them (`classes.txt` of labelImg, `obj.names` and
-`_darknet.labels` of darknet, `data.yaml` of Ultralytics) says what they mean. A wrong order turns every judgement
-round, so it is never guessed silently.
+`_darknet.labels` of darknet, `data.yaml` of Ultralytics) says what they mean. A wrong order would reverse every
+judgement, so it is never guessed silently.
 """
 
 from collections.abc import Mapping
@@ -39,11 +39,11 @@ class ClassNames:
         return self.words[number]
 
     def labels(self) -> dict[int, str]:
-        """Those class numbers that say mask or no mask."""
+        """The class numbers that mean mask or no mask."""
         return {number: LABELS[words] for number, word in self.words.items() if (words := says_masked(word))}
 
     def agree(self, stated: Mapping[int, str]) -> None:
-        """Raise where the user says otherwise than the file does about mask and no mask."""
+        """Raise where the user's choice of mask and no mask differs from the file's."""
         labels = self.labels()
         if any(labels.get(number, label) != label for number, label in stated.items()):
             request = ",".join(f"{number}={label}" for number, label in stated.items())
@@ -54,7 +54,8 @@ class ClassNames:
 
 
 def classes_beside(folder: Path, root: Path | None = None) -> ClassNames | None:
-    """The classes that a file in a folder names, or in a folder above it up to `root`; None where there is none."""
+    """The classes that a file in a folder names, or in a folder above it up to `root`; None if there is no such
+    file."""
     for here in (folder, *folder.parents):
         for path in (here / name for name in FILES):
             if path.is_file():

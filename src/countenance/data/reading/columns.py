@@ -1,4 +1,4 @@
-"""A CSV file as columns of text: read at once, its cells parsed when somebody asks for them, each with its place."""
+"""A CSV file as columns of text: read at once, its cells parsed on access, each with its place."""
 
 import ast
 import csv
@@ -48,7 +48,7 @@ class TextTable:
         return self.columns[column]
 
     def literals(self, column: str) -> list[Any]:
-        """Each cell of a column as the plain value that it writes."""
+        """Each cell of a column as a parsed plain value."""
         return [literal(text, self.place(i, column)) for i, text in enumerate(self.text(column))]
 
     def numbers(self, column: str) -> Floats:
@@ -86,7 +86,7 @@ class TextTable:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number of a size that floats have."""
+    """Whether a value is a finite number within the range of floats."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300
 
 

@@ -19,7 +19,7 @@ _SIGN = re.compile(r"[ \t\n\r]*([{}:,]?)[ \t\n\r]*")
 def read_entries(path: Path, missing: str = "expected a JSON object there") -> Iterator[tuple[str, Any]]:
     """Each name and value, in the order of the file; anything but one JSON object is refused.
 
-    `missing` ends the error where there is no such file: what to do then.
+    `missing` is the remedy in the error for a missing file.
     """
     if not path.exists():
         raise DataError(f"{path}: no such file; {missing}")

@@ -74,7 +74,7 @@ def read_yolo(
 
 
 def _fields(fields: Sequence[str]) -> list[str]:
-    """What the fields of a line are called in messages."""
+    """The names of a line's fields in messages."""
     names = ("class", "cx", "cy", "w", "h")
     return [*names[: len(fields)], *(f"field {i + 1}" for i in range(len(names), len(fields)))]
 

@@ -1,4 +1,4 @@
-"""Which label file belongs to which picture of a folder; whatever belongs to nothing is said."""
+"""Matches label files to the pictures of a folder, and notes those that match no picture."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Judge = Callable[[Path, Path], float]
 
 @dataclass
 class LabelPlaces:
-    """Pictures with their label files, and what the folder has besides."""
+    """Pictures with their label files, and the other files of the folder."""
 
     pairs: list[tuple[Path, Path]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -76,7 +76,7 @@ def label_places(root: Path, suffix: str, *, shared: bool = False) -> LabelPlace
 
 
 def _left_out(root: Path, paths: Sequence[Path], item: str, many: str) -> list[str]:
-    """A note on what is left out, with its first; it is published, so it says no path of this machine."""
+    """A note on files left out, with the first; it is published, so it has no path of this machine."""
     if not paths:
         return []
     shown = min(paths).relative_to(root).as_posix() + (", …" if len(paths) > 1 else "")
@@ -84,7 +84,7 @@ def _left_out(root: Path, paths: Sequence[Path], item: str, many: str) -> list[s
 
 
 def _common(item: Sequence[str], other: Sequence[str]) -> int:
-    """How many parts are the same from the beginning on."""
+    """How many parts two paths share from the beginning."""
     same = [a == b for a, b in zip(item, other, strict=False)]
     return same.index(False) if False in same else len(same)
 

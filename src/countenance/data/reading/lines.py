@@ -34,7 +34,7 @@ class Lines:
     def numbers(self, expected: Bools) -> Floats | None:
         """The wanted fields as numbers as Python reads them, nan and inf too; None if one of them is not a number.
 
-        The other places of the array hold nothing to be relied on.
+        Other places of the array are undefined.
 
         >>> cut(b"a,1.5\\n", 1).numbers(np.array([False, True]))[1]
         np.float64(1.5)
@@ -119,7 +119,7 @@ def joined(stated: Sequence[tuple[int, list[str]]]) -> Lines:
 def rows(block: bytes, line: int, path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line number and fields of every line that is neither empty nor a comment.
 
-    A quoted field may not run over a line's end: an open quote would swallow the rest of the file.
+    A quoted field may not run over a line's end: an open quote would include the rest of the file.
 
     >>> list(rows(b'# c\\n"a,b",1\\n', 1, Path("f")))
     [(2, ['a,b', '1'])]

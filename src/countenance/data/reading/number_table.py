@@ -35,7 +35,7 @@ class NumberColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class LineLayout:
-    """What the lines of a file hold, and what is read of them."""
+    """What the lines of a file hold, and which fields are read."""
 
     columns: tuple[str, ...]
     """What its owner calls the columns, for errors."""
@@ -57,7 +57,7 @@ class LineLayout:
     top: int = 0
 
     def parse(self, fields: Sequence[str], place: str) -> list[str]:
-        """The fields of one line with every number as Python writes it, or an error that names its place."""
+        """The fields of one line, parsed as Python parses numbers; an error names the place."""
         if problem := self._miscounted(fields):
             raise DataError(f"{place}: {problem}")
         if not fields[self.name]:

@@ -1,4 +1,4 @@
-"""How a dataset in a folder is to be read, as an object and as the end of its name: `bafmd:FOLDER?split=test`."""
+"""The options for reading a dataset in a folder, as an object and as the end of its name: `bafmd:FOLDER?split=test`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ OPTIONS = ("form", "units", "classes", "attributes", "only_present", "split")
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How a dataset is to be read."""
+    """The options for reading a dataset."""
 
     reading: Reading = YOLO
     """What the four numbers of a box are in annotated BAFMD and in YOLO files."""
@@ -45,7 +45,7 @@ class ReadingOptions:
 
     @classmethod
     def of_options(cls, folder: Path, options: Mapping[str, str], place: str) -> "ReadingOptions":
-        """The settings that options of a dataset's name stand for."""
+        """The settings for the options in a dataset's name."""
         try:
             reading = Reading(form_named(options.get("form", YOLO.form)), units_named(options.get("units", YOLO.units)))
         except ValueError as error:

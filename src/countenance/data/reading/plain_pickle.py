@@ -1,7 +1,7 @@
 """Whole numbers and texts of a pickled list, read without executing anything of the file.
 
-A pickle is a program. Here its instructions are only looked at: those that make a plain list, tuple or set of numbers
-and texts are understood, and a file with any other is refused.
+A pickle is a program. Here its instructions are only parsed: those that make a plain list, tuple or set of numbers and
+texts are read, and a file with any other is refused.
 """
 
 import pickletools

@@ -1,4 +1,4 @@
-"""How far a curve moves when other images had been drawn: a bootstrap over images."""
+"""How far a curve would move with other images: a bootstrap over images."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from countenance.metrics.curves.pairs import Floats, Ints
 
 @dataclass(frozen=True)
 class Band:
-    """Lower and upper limit of y at each x of a curve."""
+    """Lower and upper limits of y at each x of a curve."""
 
     x: Floats
     low: Floats
@@ -52,7 +52,7 @@ def resampled_rates(
     seed: int = 0,
     strict: bool = False,
 ) -> Floats:
-    """The rate at each number of false alarms (columns) in each draw of the images (rows); NaN: nobody was drawn.
+    """The rate at each number of false alarms (columns) in each draw of the images (rows); NaN where nobody was drawn.
 
     Faces of one image share light, blur and crowd, so the image is what is drawn, with replacement. `targets` are
     numbers of false alarms. `strict`: a target that even the highest false alarm exceeds counts as a rate of 0, as in

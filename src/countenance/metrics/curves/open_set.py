@@ -28,7 +28,7 @@ CurveKind = Literal["FROC", "DIR", "O-ROC"]
 
 @dataclass(frozen=True)
 class OpenSet:
-    """The faces of a set of images, what was detected in them, and what a face or an identity must reach to count."""
+    """The faces of a set of images, the detections in them, and the thresholds for counting a face or an identity."""
 
     face_box: Floats
     """Left, top, width, height, a row for each face."""
@@ -58,7 +58,7 @@ class OpenSet:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What a rule found: the outcome of every unit behind a curve, and every false alarm."""
+    """The outcome of a rule: for every unit behind a curve, and every false alarm."""
 
     kind: CurveKind
     units: Floats
@@ -150,7 +150,7 @@ RULES: dict[tuple[int, bool], Callable[[OpenSet], Outcomes]] = {
 
 
 def _falling(labels: ListedIdentities) -> tuple[Floats, Ints]:
-    """Each detection's similarities in a row, the largest first, with whose they are; short rows end in `MISSED`."""
+    """Each detection's similarities in a row, the largest first, with their identities; short rows end in `MISSED`."""
     width = int(labels.count.max(initial=0))
     top, who = np.full((len(labels.count), width), MISSED), np.zeros((len(labels.count), width), np.int64)
     row = np.repeat(np.arange(len(labels.count)), labels.count)

@@ -99,7 +99,7 @@ def best_detection(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: Ints
 
 
 def _in_pieces(overlap: Callable[[Boxes, Boxes], Any], faces: Boxes, boxes: Boxes, g: Ints, d: Ints) -> Any:
-    """The overlap of every pair, without a copy of all their boxes at once."""
+    """The overlap of every pair, computed in pieces to save memory."""
     out = np.empty(len(g), dtype=faces.dtype)
     for start in range(0, len(g), PIECE):
         part = slice(start, start + PIECE)

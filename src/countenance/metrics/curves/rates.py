@@ -105,7 +105,7 @@ def dir_curve(units: Floats, negatives: Floats, total: int, *, log: bool, number
 def per_image_curve(units: Floats, negatives: Floats, total: int, images: int, *, numbers: bool = False) -> RateCurve:
     """Rate over false alarms per image, one point for each distinct negative score (UCCS version 3).
 
-    From the lowest threshold to the highest, so x falls. No negatives: one point at x = 0.
+    From the lowest threshold to the highest, so x falls. Without negatives there is one point at x = 0.
 
     >>> curve = per_image_curve(np.array([0.9, 0.3]), np.array([0.5, 0.2]), 2, 4)
     >>> curve.x, curve.y

@@ -15,7 +15,7 @@ ROUNDS = 500
 
 @dataclass(frozen=True)
 class ThresholdChoice:
-    """A threshold with what it does here, and what it does on images that did not choose it."""
+    """A threshold with its result here, and on images that did not choose it."""
 
     threshold: float
     false_alarms: int
@@ -28,7 +28,7 @@ class ThresholdChoice:
 
     @property
     def stable(self) -> bool:
-        """On other images the threshold keeps within half and double of what was asked for."""
+        """Whether the threshold stays within half and double of the wanted number on other images."""
         return self.elsewhere_low >= 0.5 and self.elsewhere_high <= 2.0
 
 

@@ -76,7 +76,7 @@ class FhibeDataset(Dataset):
 
     @property
     def source(self) -> str:
-        """What reads it again."""
+        """The name under which `load_dataset` reads it again."""
         query = {name: value for name, value in self.read.items() if value}
         return f"fhibe:{self.table.root}?{urlencode(query, safe=',')}"
 
@@ -248,7 +248,7 @@ def _face_parts(table: FhibeTable, row: int, size: tuple[int, int], masks: dict[
 
 
 def _hashes_of_masks(table: FhibeTable, rows: Iterable[int]) -> dict[int, str]:
-    """The hashes of the label maps of rows that are left out, so that leaving them out is not another truth."""
+    """The hashes of the label maps of rows that are left out, so that the truth's hash stays the same without them."""
     hashes = {}
     for row in rows:
         with suppress(InputError):  # it may be gone with the person

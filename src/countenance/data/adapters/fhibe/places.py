@@ -71,7 +71,7 @@ _COUNTRY: dict[str, str] = {word: name for name, words in _PUBLISHED["spellings"
 
 
 def country(written: str) -> str | None:
-    """The country that a person wrote by hand, in one spelling; None for words that name no country.
+    """The country that a person typed, in a uniform spelling; None for words that name no country.
 
     >>> country("USA"), country(" kenya "), country("Cote d'ivoire"), country("I Go")
     ('United States of America', 'Kenya', "Cote D'Ivoire", None)
@@ -85,7 +85,8 @@ def country(written: str) -> str | None:
 
 
 def offered(attribute: str) -> tuple[str, ...]:
-    """What people could choose of an attribute, without numbers; nothing of nationalities (225) and free text.
+    """The values that people could choose for an attribute, without numbers; empty for nationalities (225) and free
+    text.
 
     >>> offered("weather")[:2], len(offered("ancestry")), offered("location_country")
     (('Fog', 'Haze'), 27, ())

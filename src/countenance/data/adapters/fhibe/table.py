@@ -111,7 +111,7 @@ def read_table(
 
 
 def _header(path: Path) -> list[str]:
-    """The names of a table's columns; none where it cannot be read, which its reader says."""
+    """The names of a table's columns; empty where it cannot be read, since its reader reports that."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             return next(csv.reader(stream), [])

@@ -49,7 +49,7 @@ def keypoints(table: FhibeTable, names: tuple[str, ...] = KEYPOINTS) -> Array:
 
 
 def face_diagonals(table: FhibeTable) -> Array:
-    """The diagonal of each face box, in the published order of operations."""
+    """The body parts that can be seen: the face, each segment's class, hands by knuckles or glove, legs. """
     boxes = table.boxes("face_bbox").tolist()
     return np.array([float(np.sqrt((x1 - x0) ** 2 + (y1 - y0) ** 2)) for x0, y0, x1, y1 in boxes])
 
@@ -116,7 +116,7 @@ def visible_parts(keypoints: dict[str, list[float]], classes: list[str], compat:
 
 
 def body_parts(table: FhibeTable, compat: Compat = "default") -> list[list[str]]:
-    """The parts that are there, for each row."""
+    """The visible body parts of each row."""
     out = []
     for i, (points, segments) in enumerate(zip(table.literals("keypoints"), table.literals("segments"), strict=True)):
         try:
@@ -153,7 +153,7 @@ def face_labels_of(content: bytes, table: FhibeTable, i: int) -> NDArray[np.uint
 
 
 def usable(table: FhibeTable) -> FhibeTable:
-    """The rows that verification uses: pictures of one person, people with at least two of these."""
+    """The rows that verification uses: pictures of one person, of people with at least two such pictures."""
     alone = np.empty(len(table), dtype=bool)
     for i, cell in enumerate(table.text("multiple_subjects")):
         word = cell.strip().lower()
