@@ -1,17 +1,24 @@
 """The run of a score file: the published curves, and rows that say who was found."""
 
+import gzip
+import hashlib
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from countenance.answers.formats import uccs as score_format
+from countenance.answers.formats.uccs_scores import read_scores
 from countenance.cli.app import run as countenance
 from countenance.data.adapters import uccs as adapter
 from countenance.data.adapters.uccs import load
 from countenance.errors import InputError
+from countenance.metrics.curves.open_set import RULES
+from countenance.models import saved_predictions
 from countenance.run import Run
-from countenance.suites.uccs import score_curves
+from countenance.suites.uccs import rules, score_curves
 from countenance.suites.uccs.run import places
 
 FIXTURES = Path(__file__).parent / "fixtures" / "ties"
@@ -115,10 +122,97 @@ def test_a_strange_source_is_refused(part):
         load(part)
 
 
-def test_the_protocol_is_read_once_for_the_terminal_and_the_run(command, small, mine, monkeypatch):
-    reads = []
-    for module in (adapter, score_curves):
-        read = module.read_protocol
-        monkeypatch.setattr(module, "read_protocol", lambda *a, read=read, **k: reads.append(a) or read(*a, **k))
-    assert command("evaluate-recognizer", "-d", small, "-r", mine, "--protocol-version", 2, "--out", "run")[0] == 0
-    assert len(reads) == 1
+@pytest.fixture
+def counts(monkeypatch):
+    """How often protocols and score files are read, outcomes and curves computed, and files hashed, from now on."""
+    counts = Counter()
+
+    def counted(place, name):
+        function = getattr(place, name)
+        monkeypatch.setattr(place, name, lambda *a, **k: counts.update([name]) or function(*a, **k))
+
+    for place, name in (
+        (adapter, "read_protocol"),
+        (score_curves, "read_protocol"),
+        (score_curves, "read_scores"),
+        (score_format, "read_scores"),
+        (saved_predictions, "file_hash"),
+        *((rules, name) for name in ("froc_curve", "dir_curve", "per_image_curve", "resampled_rates")),
+    ):
+        counted(place, name)
+    for key, rule in RULES.items():
+        monkeypatch.setitem(RULES, key, lambda faces, rule=rule: counts.update(["outcomes"]) or rule(faces))
+    return counts
+
+
+ONCE = {"read_protocol": 1, "read_scores": 1, "outcomes": 1, "dir_curve": 1, "resampled_rates": 1}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--out", "run"), ("--report", "page.html"), ("--out", "run", "--report", "page.html", "--by", "known_as")],
+    ids=["terminal", "run", "report", "both"],
+)
+def test_each_file_is_read_once_and_each_curve_computed_once(command, small, mine, counts, options):
+    protocol = small / "protocol" / "validation.csv"
+    header, *faces = protocol.read_text().splitlines()
+    named = [f"{face},{name}" for face, name in zip(faces, "xyx", strict=True)]
+    protocol.write_text("\n".join([f"{header},known_as", *named]) + "\n")
+    line = (
+        "evaluate-recognizer",
+        "-d",
+        small,
+        "-r",
+        mine,
+        "--protocol-version",
+        2,
+        "--json",
+        "o.json",
+        "--bootstrap",
+        20,
+        *options,
+    )
+    for _ in range(2):  # a new run, and a run that is there already
+        counts.clear()
+        assert command(*line)[0] == 0
+        assert counts == ONCE
+
+
+@pytest.mark.parametrize("extra", [(), ("--only-present",), ("-p",), ("--log-x", "--bootstrap", "20")], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "file"),
+    [("detector", "v2-detection.txt"), ("recognizer", "v2-recognition.txt"), ("detector", "v3-detection.txt")],
+)
+def test_a_run_changes_nothing_that_is_printed_or_tabulated(command, kind, file, extra):
+    line = (f"evaluate-{kind}", "-d", FIXTURES, "-r", FIXTURES / file, "-vv", "-w", "p.svg", "--json", "o.json", *extra)
+    contents = []
+    for more in ((), ("--out", "run"), ("--out", "run")):  # without, with a new run, with one that is there already
+        code, out, _ = command(*line, *more)
+        lines = [text for text in out.splitlines() if " written: " not in text]
+        contents.append((code, lines, Path("o.json").read_text(), Path("p.svg").read_text()))
+    assert contents[0] == contents[1] == contents[2] and contents[0][0] == 0
+
+
+def test_detections_on_strange_images_are_counted_with_a_run_too(command, small, mine):
+    mine.write_text(mine.read_text() + "strange.jpg,1,1,8,8,.5,3,.5\n")
+    summaries = []
+    for more in ((), ("--out", "run")):
+        assert command("evaluate-detector", "-d", small, "-r", mine, "--json", "o.json", *more)[0] == 0
+        summaries.append(json.loads(Path("o.json").read_text())["summaries"])
+    assert summaries[0] == summaries[1] and summaries[0][0]["detections"] == 5
+
+
+@pytest.mark.parametrize("ending", ["txt", "txt.gz"])
+def test_the_hash_of_a_score_file_is_that_of_its_bytes(tmp_path, mine, ending):
+    path = tmp_path / f"scores.{ending}"
+    path.write_bytes(gzip.compress(mine.read_bytes()) if ending.endswith("gz") else mine.read_bytes())
+    assert read_scores(path).sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("options", [("--by", "colour"), ("--only-present",)], ids=["column", "nobody known"])
+def test_what_is_wrong_is_said_before_a_run_is_written(command, small, tmp_path, options):
+    (tmp_path / "none.txt").write_text("b.jpg,1,1,8,8,.9,3,.8\n")
+    protocol = small / "protocol" / "validation.csv"
+    protocol.write_text(protocol.read_text().replace(",5,", ",-1,"))  # b.jpg has nobody whom the challenge knows
+    code, _, err = command("evaluate-recognizer", "-d", small, "-r", tmp_path / "none.txt", *options, "--out", "run")
+    assert code == 2 and f"error: {protocol}: no " in err and not Path("run").exists()

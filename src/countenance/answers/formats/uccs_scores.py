@@ -4,6 +4,7 @@ Version 2: FILE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT,DETECTION_SCORE[,SUBJECT_ID_1,SCORE
 columns in any order, landmarks, and for scoring a similarity for each gallery subject (S_0001, ...).
 """
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ class ScoreFile:
     subjects: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """Version 3: the gallery subject of each similarity column."""
     warnings: tuple[str, ...] = ()
+    sha256: str = ""
+    """Of the file that was read."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -72,7 +75,8 @@ def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scor
     """Read a score file; of version 3's similarities the `top` largest are kept (a detection curve needs none)."""
     version = version or file_version(path)
     layout, subjects = layout_of(path, version, top)
-    table = read_table(path, layout)
+    digest = hashlib.sha256()
+    table = read_table(path, layout, digest)
     start = np.cumsum(table.listed) - table.listed
     over = np.flatnonzero(table.listed > MOST_LABELS) if version == 2 else NO_IDS
     warning = (
@@ -95,6 +99,7 @@ def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scor
         ListedIdentities(start, table.listed, table.pairs[:, 0].astype(np.int64), table.pairs[:, 1].copy()),
         subjects,
         (warning,) if warning else (),
+        digest.hexdigest(),
     )
 
 

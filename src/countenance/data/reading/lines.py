@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.reading.text_blocks import blocks
+from countenance.data.reading.text_blocks import Digest, blocks
 from countenance.errors import DataError
 
 Ints = NDArray[np.int64]
@@ -54,9 +54,9 @@ class Lines:
         return self.fields.take(self.first + column)
 
 
-def data_blocks(path: Path, header_line: int = 0) -> Iterator[tuple[int, bytes]]:
+def data_blocks(path: Path, header_line: int = 0, digest: Digest | None = None) -> Iterator[tuple[int, bytes]]:
     """The blocks of a file below its header line."""
-    for start, block in blocks(path):
+    for start, block in blocks(path, digest=digest):
         below = block.split(b"\n", max(0, header_line - start + 1))[-1]
         if below:
             yield max(start, header_line + 1), below

@@ -13,7 +13,7 @@ import numpy as np
 
 from countenance.data.reading import lines as reader
 from countenance.data.reading.lines import Floats, Ints, Lines, data_blocks, joined, rows
-from countenance.data.reading.text_blocks import first_line
+from countenance.data.reading.text_blocks import Digest, first_line
 from countenance.data.tables import finite_number, near
 from countenance.errors import DataError
 from countenance.metrics.topk import largest
@@ -108,11 +108,11 @@ class FileTable(NamedTuple):
     """In order of first appearance."""
 
 
-def read_table(path: Path, layout: LineLayout) -> FileTable:
-    """Read a file, a block of lines at a time; without any line it is refused."""
+def read_table(path: Path, layout: LineLayout, digest: Digest | None = None) -> FileTable:
+    """Read a file, a block of lines at a time; without any line it is refused. `digest` gets its bytes."""
     known: dict[str, int] = {}
     parts: list[FileTable] = []
-    for start, block in data_blocks(path, layout.header_line):
+    for start, block in data_blocks(path, layout.header_line, digest):
         lines = reader.cut(block, start)
         part = None if lines is None else _part(lines, layout, known)
         if part is None:

@@ -3,7 +3,9 @@
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any, BinaryIO, Protocol
 
 from countenance.data.paths import Unpacking
 from countenance.decoding import regular_file
@@ -13,15 +15,35 @@ BLOCK = 4 * 2**20
 LONGEST_LINE = 64 * 2**20
 
 
-def blocks(path: Path, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+class Digest(Protocol):
+    """What `hashlib.sha256()` makes."""
+
+    def update(self, data: bytes, /) -> None:
+        """Add bytes."""
+
+
+class _Hashed:
+    """A stream whose bytes are hashed while they are read."""
+
+    def __init__(self, stream: BinaryIO, digest: Digest | None) -> None:
+        self.stream, self.digest = stream, digest
+
+    def read(self, size: int = -1) -> bytes:
+        block = self.stream.read(size)
+        if self.digest is not None:
+            self.digest.update(block)
+        return block
+
+
+def blocks(path: Path, size: int = BLOCK, digest: Digest | None = None) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines with the number of their first line; every line ends in a single newline.
 
     A byte-order mark is dropped, Windows and old Macintosh line ends become newlines, gzip is recognised by
-    its first bytes. Anything but UTF-8 text is refused with its line.
+    its first bytes. Anything but UTF-8 text is refused with its line. `digest` gets the file's bytes as they are.
     """
     try:
         zipped = _is_zipped(path)
-        with gzip.open(path, "rb") if zipped else path.open("rb") as stream:
+        with path.open("rb") as file, _unzipped(_Hashed(file, digest), zipped) as stream:
             line, rest, first, unpacked = 1, b"", True, Unpacking(path)
             while True:
                 read = stream.read(size)
@@ -52,6 +74,10 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
         raise DataError(f"{path}: a folder, expected a file") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _unzipped(stream: Any, zipped: bool) -> AbstractContextManager[Any]:
+    return gzip.open(stream) if zipped else nullcontext(stream)
 
 
 def _is_zipped(path: Path) -> bool:

@@ -12,7 +12,6 @@ from countenance.answers.formats.uccs import predictions_of
 from countenance.data import Dataset
 from countenance.data.adapters.uccs import read_dataset, source_of
 from countenance.errors import InputError
-from countenance.files import file_hash
 from countenance.models import ModelCard
 from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
@@ -75,7 +74,7 @@ def write_runs(
                 card=ModelCard(
                     name=submission.label,
                     description="score file",
-                    content=file_hash(submission.scores.path),
+                    content=submission.scores.sha256,
                     hashed=True,
                 ),
                 source=source_of(data, which, version, first.settings.exclude),
