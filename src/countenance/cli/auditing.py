@@ -393,7 +393,7 @@ def _run_sentences(finished: "Run", result: "Audit") -> str:
     from countenance.report.page import too_many_failed
     from countenance.report.source import ReportSource
 
-    short = terminal_words(ReportSource(result, finished.task(), finished), finished.model_name)
+    short = terminal_words(ReportSource(result, finished.task(), finished), finished.model_label)
     if too_many_failed(finished.manifest.model_dump()):
         return f"{result.reason.partition('. ')[0]}. {short}"
     return short

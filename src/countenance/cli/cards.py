@@ -117,7 +117,7 @@ def _figures(run: "Run", out: Path) -> list[Path]:
     source = ReportSource.of(run)
     figures = all_figures(source)
     about = (
-        f"{source.run.model_name} on {source.run.dataset_name}. Licences: {in_words(of_manifest(source.run.manifest))}"
+        f"{source.run.model_label} on {source.run.dataset_name}. Licences: {in_words(of_manifest(source.run.manifest))}"
     )
     names = (
         [out] if len(figures) == 1 else [named(out).with_name(f"{out.stem}-{name}{out.suffix}") for name, _ in figures]

@@ -60,7 +60,7 @@ def discover(
     if save_attribute is not None:
         check_name(save_attribute, source.names)
     if run is not None:
-        name = f"{run.model_name} on {run.dataset_name}"
+        name = f"{run.model_label} on {run.dataset_name}"
         mode = mode_for(gallery, run.manifest.dataset.card.real_people)
         dataset, vectors, notes = _looks(run, embeddings)
         discovery = discover_run(run, metric, embeddings=vectors, notes=notes, **options)

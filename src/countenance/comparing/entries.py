@@ -115,7 +115,7 @@ def _open(entry: Any) -> tuple[Source, Run | None]:
 
 def _names(runs_or_tables: Sequence[Any], runs: Sequence[Run | None]) -> list[str]:
     """The models' names where they differ, else those of folders and files, else letters."""
-    models = [run.model_name for run in runs if run is not None]
+    models = [run.model_label for run in runs if run is not None]
     if len(models) == len(runs_or_tables) == len(set(models)):
         return models
     places = [

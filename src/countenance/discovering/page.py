@@ -19,7 +19,6 @@ from countenance.report.charts.forest import Forest, ForestBlock, ForestRow, bou
 from countenance.report.charts.scale import Scale
 from countenance.report.harms import failing_share
 from countenance.report.metric_words import MetricWords, words_of
-from countenance.report.names import model_label
 from countenance.run import Run
 from countenance.run.auditing import metrics_of
 from countenance.tasks import Metric
@@ -55,7 +54,7 @@ def write_page(
     The run gives the model and the metric their words; without a run they are named as in the table.
     """
     metric, wording = _words(discovered, run)
-    model = model_label(run.model_name) if run is not None else "The model"
+    model = run.model_label if run is not None else "The model"
     rate = metric.better is not None and bool(np.isin(discovered.rows.values, (0.0, 1.0)).all())
     samples = {} if dataset is None or mode == "off" else {sample.id: sample for sample in dataset}
     shown = []

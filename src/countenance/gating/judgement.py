@@ -54,7 +54,7 @@ def gate(
     return Gate(
         passed=all(outcome.outcome != FAIL for outcome in outcomes),
         run=judged.place,
-        model=judged.model_name,
+        model=judged.model_label,
         dataset=judged.dataset_name,
         baseline=None if before is None else before.place,
         alpha=rules.alpha,

@@ -25,7 +25,7 @@ def template(run: Run) -> str:
     metrics = [name for name in default_metrics(run) if name in evidence.metrics][:MOST_METRICS]
     by = _attributes(run, evidence)
     lines = [
-        f"# A policy for `countenance gate`, made from {_comment(run.model_name)} on {_comment(run.dataset_name)}.",
+        f"# A policy for `countenance gate`, made from {_comment(run.model_label)} on {_comment(run.dataset_name)}.",
         "# Limits are what this run shows, rounded to the safe side: replace them by what you need.",
         "# A rule passes when its interval keeps the limit and fails when the interval lies beyond it. Otherwise the",
         "# evidence is insufficient, and `insufficient` says what happens: fail, warn or pass. There is no default.",

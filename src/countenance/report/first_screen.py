@@ -34,7 +34,7 @@ from countenance.report.harms import (
 )
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
-from countenance.report.names import REST, Names, attribute_label, model_label
+from countenance.report.names import REST, Names, attribute_label
 from countenance.report.sentences import (
     counts_sentence,
     finding_sentence,
@@ -97,7 +97,6 @@ def first_screen(
     album = Album("off") if album is None else album
     ordered = harms(source)
     members = GroupRows(source)
-    model = model_label(model)
     rungs = ladders(source, album)
     lead, second = _lead(source, model, ordered, rungs, too_many_failed)
     who, when = [h for h in ordered if h.is_person], [h for h in ordered if not h.is_person]
@@ -123,10 +122,10 @@ def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False
     """What the first screen says first, as a terminal prints it: sentences of at most three numbers."""
     ordered = harms(source)
     rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
-    lead, _ = _lead(source, model_label(model), ordered, rungs, too_many_failed)
-    whole = sentence(source, model_label(model), ordered, too_many_failed=too_many_failed)
+    lead, _ = _lead(source, model, ordered, rungs, too_many_failed)
+    whole = sentence(source, model, ordered, too_many_failed=too_many_failed)
     differing = sum(f.verdict == words.DISPARITY for f in source.audit.findings)
-    led = bool(ordered) and not rungs and whole.endswith(harm_sentence(model_label(model), ordered[0]))
+    led = bool(ordered) and not rungs and whole.endswith(harm_sentence(model, ordered[0]))
     if led:
         lead = in_sentences(whole, ordered[0].words.verb)
     if rungs and not rungs[0].confirmed:

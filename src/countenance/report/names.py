@@ -41,29 +41,6 @@ def shown(text: str) -> Markup:
     return escape(clean(text))
 
 
-MODELS = {
-    "mtcnn": "MTCNN",
-    "haar": "Haar",
-    "yunet": "YuNet",
-    "rfb320": "RFB-320",
-    "wearmask": "WearMask",
-    "aizoo": "AIZOO",
-    "bicubic": "Bicubic",
-    "jpeg": "JPEG",
-    "ir101": "IR-101",
-}
-"""Models of the zoo as their authors write them."""
-
-
-def model_label(name: str) -> str:
-    """A model as a sentence names it.
-
-    >>> model_label("mtcnn"), model_label("my-detector")
-    ('MTCNN', 'my-detector')
-    """
-    return MODELS.get(name, name)
-
-
 def attribute_label(name: str) -> str:
     """An attribute, or an intersection, in words.
 

@@ -8,7 +8,6 @@ from countenance.report.album import Album
 from countenance.report.first_screen import FirstScreen, first_screen
 from countenance.report.fragments import fragment
 from countenance.report.ladder import FIRST_ROWS
-from countenance.report.names import model_label
 from countenance.report.notes import first_notes
 from countenance.report.page import too_many_failed
 from countenance.report.source import AuditSource, ReportSource
@@ -30,11 +29,11 @@ def run_html(run: Run) -> str:
     manifest = run.plain_manifest()
     first = first_screen(
         source,
-        run.model_name,
+        run.model_label,
         Album.of(source, "auto"),
         too_many_failed=too_many_failed({"max_failures": 0.05} | manifest),
     )
-    title = f"{model_label(run.model_name)} on {run.dataset_name}: {manifest.get('question', '')}".strip(": ")
+    title = f"{run.model_label} on {run.dataset_name}: {manifest.get('question', '')}".strip(": ")
     return _first(first, title, first_notes(source, list(manifest.get("notes") or []), manifest["dataset"]))
 
 
@@ -73,5 +72,5 @@ def run_lines(run: Run) -> str:
     if not run.complete or not run.store.storage.has(AUDIT):
         return head
     source = ReportSource(read_audit(run), run.task(), run)
-    first = first_screen(source, run.model_name)
+    first = first_screen(source, run.model_label)
     return "\n".join([head, *_lines("Audit", source.audit.verdict, first)[1:]])

@@ -26,7 +26,6 @@ from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import GroupRows
 from countenance.report.metric_words import words_of
-from countenance.report.names import model_label
 from countenance.report.notes import first_notes, together
 from countenance.report.results import result_sections
 from countenance.report.sentences import decision
@@ -207,16 +206,17 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
     """What the sections about the audit, the data and the method say; with an album also faces."""
     manifest, settings = DEFAULTS | source.run.plain_manifest(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)
-    first = first_screen(source, source.run.model_name, album, too_many_failed=failed)
+    first = first_screen(source, source.run.model_label, album, too_many_failed=failed)
     name = data_name(manifest)
     return audited(source) | {
         "manifest": manifest,
         "card": manifest["dataset"]["card"],
         "data_name": name,
         "model": manifest["model"],
+        "model_label": source.run.model_label,
         "headline": first.sentence,
         "first": first,
-        "first_of": f"{model_label(source.run.model_name)} on {name}: {manifest['question']}".strip(": "),
+        "first_of": f"{source.run.model_label} on {name}: {manifest['question']}".strip(": "),
         "first_notes": first_notes(source, manifest["notes"], manifest["dataset"]),
         "matrix": face_matrix(source, harms(source), album or Album("off"), GroupRows(source)),
         "real_people": bool(manifest["dataset"]["card"].get("real_people")),

@@ -37,7 +37,7 @@ def write_pdf(
     source = run if isinstance(run, ReportSource) else ReportSource.of(run)
     content = context(source, "auto") if content is None else content
     manifest = content["manifest"]
-    title = f"{source.run.model_name} on {content['data_name']}"
+    title = f"{source.run.model_label} on {content['data_name']}"
     licences = in_words(of_manifest(source.run.manifest))
     day = str(manifest["finished"])[:10]
     paper = Paper(

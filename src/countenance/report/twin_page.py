@@ -10,7 +10,6 @@ from pathlib import Path
 from countenance.report import render
 from countenance.report.album import Album
 from countenance.report.ladder import FIRST_ROWS, Ladder, ladders
-from countenance.report.names import model_label
 from countenance.report.notes import RENDERED
 from countenance.report.source import ReportSource
 from countenance.run import Run
@@ -42,7 +41,7 @@ def write_twin_page(
         if rungs:
             chosen = next((ladder for ladder in rungs if ladder.attribute == change), rungs[0])
             how_sure = chosen.how_sure(source.audit.settings)
-            shown.append(ModelLadder(model_label(run.model_name), chosen, how_sure, _link(run.path / REPORT, out)))
+            shown.append(ModelLadder(run.model_label, chosen, how_sure, _link(run.path / REPORT, out)))
     shown.sort(key=lambda model: -model.ladder.decided)
     rendered = not any(run.manifest.dataset.card.real_people for run in runs)
     text = render.page(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countenance.errors import RunError
+from countenance.models.labels import model_label
 from countenance.run.file_names import FINDINGS
 from countenance.run.manifest import Manifest, Place
 from countenance.run.named_tasks import described_task, registered_task, task_with_code
@@ -83,6 +84,11 @@ class Run:
     def model_name(self) -> str:
         """The name of the model that was evaluated."""
         return self.manifest.model.name
+
+    @property
+    def model_label(self) -> str:
+        """The model as pages call it: MTCNN, not mtcnn."""
+        return model_label(self.model_name)
 
     @property
     def dataset_name(self) -> str:

@@ -59,7 +59,7 @@ def _card(run: Run, key: str) -> RunCard:
         figures.append((cluster_noun(audit.settings)[1], numbers.count(whole[0].clusters)))
     real = run.manifest.dataset.card.real_people
     faces = () if real else tuple(f"/runs/{key}/faces/{number}" for number in range(FACES))
-    return RunCard(terminal_words(source, run.model_name), tuple(figures), faces)
+    return RunCard(terminal_words(source, run.model_label), tuple(figures), faces)
 
 
 def _figure(estimate: Estimate, wording: MetricWords) -> tuple[str, str]:

@@ -53,7 +53,7 @@ class Several:
     @property
     def names(self) -> list[str]:
         """The models' names where they differ, else the folders', else the ids."""
-        models, folders = [opened.run.model_name for opened in self.runs], [opened.name for opened in self.runs]
+        models, folders = [opened.run.model_label for opened in self.runs], [opened.name for opened in self.runs]
         for names in (models, folders):
             if len(set(names)) == len(names):
                 return names

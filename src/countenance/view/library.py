@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
+from countenance.models.labels import model_label
 from countenance.run.file_names import AUDIT, SHARDS
 from countenance.run.manifest import Manifest
 from countenance.run.run import UNVERIFIED
@@ -49,6 +50,11 @@ class Summary:
     problem: str = ""
     source: str = ""
     """What the run calls its dataset's source."""
+
+    @property
+    def model_label(self) -> str:
+        """The model as pages call it."""
+        return model_label(self.model)
 
 
 class Library:

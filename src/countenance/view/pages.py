@@ -192,7 +192,7 @@ def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, 
     context = evidence(source)
     album = album_of(site, opened)
     if album.mode != "off":
-        model = opened.run.model_name
+        model = opened.run.model_label
         context["first"] = first_screen(source, model, album, too_many_failed=context["too_many_failed"])
     failed = source.failed()
     context["worst_label"] = "Pictures of those it fails:" if failed else "Pictures of the largest gaps, not confirmed:"

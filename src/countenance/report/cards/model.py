@@ -9,7 +9,6 @@ from countenance.auditing.headline import delta_words
 from countenance.report import charts, method, words
 from countenance.report.cards.front_matter import front_matter, licence_fields
 from countenance.report.cards.tables import cell, groups_table
-from countenance.report.names import model_label
 from countenance.report.page import AUDITED, DEFAULTS, too_many_failed
 from countenance.report.sentences import sentence
 from countenance.report.source import ReportSource
@@ -34,11 +33,11 @@ def model_card(run: Run) -> str:
     source = ReportSource.of(run)
     manifest, settings = DEFAULTS | run.plain_manifest(), AUDITED | source.audit.settings
     audit = source.audit
-    headline = sentence(source, model_label(run.model_name), too_many_failed=too_many_failed(manifest))
+    headline = sentence(source, run.model_label, too_many_failed=too_many_failed(manifest))
     strongest = words.strongest(audit.findings, source.names)
     statements = [words.statement(f, source.names) for f in strongest] or words.in_short(audit, source.names)
     card, model = run.manifest.dataset.card, run.manifest.model
-    lines = [front_matter(_fields(run, source), "model"), f"# {cell(run.model_name)}", ""]
+    lines = [front_matter(_fields(run, source), "model"), f"# {cell(run.model_label)}", ""]
     lines += [f"{cell(model.description)}.", ""] if model.description else []
     lines += [f"**{cell(headline)}** Verdict of the audit: {audit.verdict}.", ""]
     lines += [f"- **{cell(statement.who)}**: {cell(statement.text)}" for statement in statements]

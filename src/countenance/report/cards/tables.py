@@ -118,7 +118,7 @@ def latex(text: str) -> str:
 def _table(source: ReportSource, what: str, columns: Sequence[tuple[str, bool]], rows: Any, exact: Any) -> CardTable:
     manifest, settings = source.run.manifest, source.audit.settings
     level = 100 * (1 - float(settings.get("alpha", 0.05)))
-    caption = f"{source.run.model_name} on {source.run.dataset_name}: {what}. Brackets are {level:g} % intervals"
+    caption = f"{source.run.model_label} on {source.run.dataset_name}: {what}. Brackets are {level:g} % intervals"
     unit = settings.get("unit")
     return CardTable(
         f"{caption}{f'; unit: {unit}' if unit else ''}.",

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from countenance.auditing import Estimate
 from countenance.report import sentences
-from countenance.report.names import model_label
 from countenance.report.page import DEFAULTS, too_many_failed
 from countenance.report.source import ReportSource
 from countenance.run import Run, audit_run, store_audit
@@ -68,7 +67,7 @@ def sentence(source: ReportSource) -> str:
     """The verdict as the report's first line says it."""
     manifest = DEFAULTS | source.run.manifest.plain()
     failed = too_many_failed(manifest)
-    return sentences.sentence(source, model_label(source.run.model_name), too_many_failed=failed)
+    return sentences.sentence(source, source.run.model_label, too_many_failed=failed)
 
 
 def _audited(source: ReportSource) -> Iterator[PublishedNumber]:

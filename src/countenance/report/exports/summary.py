@@ -35,7 +35,7 @@ def summary(source: ReportSource) -> str:
         lines += ["", "```text", *picture(*chosen), "```"]
     manifest = source.run.manifest
     about = (
-        f"{source.run.model_name} on {numbers.plural(manifest.dataset.images, 'image')} of {source.run.dataset_name}"
+        f"{source.run.model_label} on {numbers.plural(manifest.dataset.images, 'image')} of {source.run.dataset_name}"
     )
     lines += ["", f"{cell(about)}. Licences: {cell(in_words(of_manifest(manifest)))}. Made by countenance "]
     lines[-1] += f"{manifest.countenance}."

@@ -37,7 +37,7 @@ def logged(run: Run | Path | str, *, report: bool | None = None) -> LoggedRun:
     card = source.run.manifest.dataset.card
     with_report = not card.real_people if report is None else report
     return LoggedRun(
-        f"{source.run.model_name} on {source.run.dataset_name}",
+        f"{source.run.model_label} on {source.run.dataset_name}",
         sentence(source),
         _parameters(source),
         {name: value for number in numbers for name, value in _metrics(number)} | _counts(source),

@@ -129,7 +129,7 @@ def _why_not(run: Run, metric: str) -> str:
         return f"not assessable: {run.dataset_name} has no {which} faces"
     boxes = [answer for answer in run.answers().values() if isinstance(answer, Boxes) and len(answer)]
     if boxes and all(answer.labels is None for answer in boxes):
-        return f"not assessable: {run.model_name} finds faces and does not judge masks"
+        return f"not assessable: {run.model_label} finds faces and does not judge masks"
     return "not assessable: no such face was localised"
 
 

@@ -66,7 +66,7 @@ def assess(
 def summary_lines(run: Run, assessment: Assessment) -> list[str]:
     """What an assessment says, in a few lines."""
     lines = [
-        f"evaluated           {run.model_name} on {run.manifest['dataset']['images']} pictures of {run.dataset_name}"
+        f"evaluated           {run.model_label} on {run.manifest['dataset']['images']} pictures of {run.dataset_name}"
     ]
     if run.manifest["failed"]:
         lines[0] += f", {run.manifest['failed']} without an answer"

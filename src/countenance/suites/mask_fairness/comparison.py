@@ -46,7 +46,7 @@ def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) 
     line is adjusted for all others.
     """
     first_run, second_run = open_run(first), open_run(second)
-    names = (first_run.model_name, second_run.model_name)
+    names = (first_run.model_label, second_run.model_label)
     if names[0] == names[1]:
         names = (f"{names[0]} ({first.name})", f"{names[1]} ({second.name})")
     entries = entries_of([second_run, first_run], names[::-1])  # differences are the first's less the second's

@@ -95,7 +95,7 @@ def write_overview(paths: Sequence[Path], out: Path) -> Path:
 
 def _detector(run: Run, assessment: Assessment) -> dict[str, Any]:
     return assessment.tally() | {
-        "name": run.model_name,
+        "name": run.model_label,
         "failed": run.manifest.failed,
         "not_assessable": [f"{TITLES[metric]}: {why}" for metric, why in assessment.not_assessable.items()],
         "verdict": assessment.audit.verdict,

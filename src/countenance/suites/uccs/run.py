@@ -111,7 +111,7 @@ def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
     names = dict.fromkeys(name for values in attributes_of_faces for name in values)
     attributes = {name: [str(values.get(name) or "") for values in attributes_of_faces] for name in names}
     return replace(
-        evaluation, label=run.model_name, protocol=replace(evaluation.protocol, attributes=attributes)
+        evaluation, label=run.model_label, protocol=replace(evaluation.protocol, attributes=attributes)
     ), dataset
 
 
