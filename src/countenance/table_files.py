@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.data.labels.files import table_suffix
-from countenance.data.labels.text_files import decoded, read_text_table
+from countenance.data.labels.text_files import MOST_TITLES, decoded, read_text_table
 from countenance.errors import InputError
 from countenance.words import is_missing, is_number, number_of, without_thousands
 
@@ -15,7 +15,7 @@ RECORDS = (".json", ".jsonl", ".ndjson")
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a file is a table that needs no understanding: Parquet, or CSV in UTF-8 with commas.
+    """Whether a file is a table that needs no understanding: Parquet, or CSV in UTF-8 with commas and its header first.
 
     >>> is_plain(Path("rows.parquet")), is_plain(Path("rows.tsv")), is_plain(Path("rows.csv.gz"))
     (True, False, False)
@@ -27,11 +27,14 @@ def is_plain(path: Path) -> bool:
     if not path.is_file():
         return True
     with path.open("rb") as file:
-        head = file.readline(2**16)
+        head, *rows = (file.readline(2**16) for _ in range(MOST_TITLES))
     try:
         first = head.decode("utf-8-sig")
     except UnicodeDecodeError:
         return False
+    name, *others = (cell.strip() for cell in first.split(","))
+    if any(rows) and not any(others) and (not first.strip() or (name and any(b"," in row for row in rows))):
+        return False  # a title above the header, or an empty line
     return "," in first or not (";" in first or "\t" in first)
 
 

@@ -72,3 +72,35 @@ def test_what_is_no_table_is_refused_with_the_forms_that_are(tmp_path: Path, row
         (tmp_path / name).write_text(content)
         with pytest.raises(ct.InputError, match=words):
             ct.audit(tmp_path / name, by="sex")
+
+
+@pytest.mark.parametrize(
+    ("above", "remark"),
+    [
+        ("Results of the third quarter\n", "line 1 (Results of the third quarter) is a title and left out"),
+        ("Results of the third quarter,,,,\n,,,,\n", "line 1 (Results of the third quarter) is a title and left out"),
+        ("Results\n\n", "line 1 (Results) is a title and left out"),
+        ("\n", ""),
+        ("# exported in May\n", ""),
+    ],
+)
+def test_lines_above_the_header_of_commas_are_left_out(
+    tmp_path: Path, rows: pd.DataFrame, above: str, remark: str
+) -> None:
+    path, out = tmp_path / "rows.csv", tmp_path / "audit.json"
+    path.write_text(above + rows.to_csv(index=False))
+    arguments = ["audit", str(path), "--by", "sex", "--metric", "advice", "--cluster", "user", "--json", str(out)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0 and remark in result.output
+    expected = ct.audit(rows, by="sex", metrics="advice", cluster="user")
+    assert [finding["p"] for finding in json.loads(out.read_text())["findings"]] == [f.p for f in expected.findings]
+    assert [f.p for f in ct.audit(path, by="sex", metrics="advice", cluster="user").findings] == [
+        f.p for f in expected.findings
+    ]
+
+
+def test_a_title_that_reads_as_a_header_is_refused_with_the_columns(tmp_path: Path, rows: pd.DataFrame) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("Results, third quarter, team West\n" + rows.to_csv(index=False))
+    with pytest.raises(ct.InputError, match="no metric 'advice'; the columns are 'Results', ' third quarter'"):
+        ct.audit(path, by="sex", metrics="advice")

@@ -222,7 +222,8 @@ def _names_of_csv(path: Path) -> list[str]:
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from None
     if not header:
-        raise InputError(f"{path}: empty file, expected a header line with the names of the columns")
+        problem = "empty file" if header is None else "line 1 is empty"
+        raise InputError(f"{path}: {problem}, expected a header line with the names of the columns")
     if len(header) == 1 and (other := next((sign for sign in (";", "\t") if sign in header[0]), "")):
         separator = "semicolons" if other == ";" else "tabs"
         raise InputError(f"{path}: columns separated by {separator}, expected commas; export it as CSV with commas")

@@ -119,7 +119,10 @@ def audit(
             else:
                 if not is_plain(path):
                     folder = Path(stack.enter_context(temporary_folder("table")))
-                    path = write_columns(table_columns(path), folder / f"{Path(table).stem}.parquet")
+                    remarks: list[str] = []
+                    path = write_columns(table_columns(path, remarks), folder / f"{Path(table).stem}.parquet")
+                    for text in remarks:
+                        note(text)
                 source = Source(path, label=str(table))
                 answer = audit_table(source, compared, names_of(metric), progress=progress, **settings)
         for line in lines_of(answer, width(), finished):
