@@ -1,5 +1,4 @@
-"""Augments training pictures in properties that must not matter: place, size, turn, light, colour, sharpness,
-background.
+"""Augments training pictures in what must not matter: place, size, turn, light, colour, sharpness, background.
 
 `vary` changes a batch of tensors whose labels stay the same; the rest changes single pictures and their boxes. The same
 generator gives the same pictures.

@@ -69,7 +69,7 @@ class RunStore(ShardStore):
         self.storage.write(MANIFEST, manifest.to_bytes())
 
     def local(self, manifest: Manifest) -> Place:
-        """Where things lie on this machine; nothing where the run was made elsewhere or by somebody else."""
+        """Where things are on this machine; empty if the run was made elsewhere or by somebody else."""
         place = self._local()
         return place if is_marked(place.claims(manifest), place.mark) else Place()
 
@@ -81,17 +81,17 @@ class RunStore(ShardStore):
             return Place()
 
     def write_local(self, place: Place, manifest: Manifest) -> None:
-        """Say where things lie, and that this user made the run; the salt of withdrawn ids stays."""
+        """Record where things are, and that this user made the run; the salt of withdrawn ids stays."""
         salted = place.model_copy(update={"salt": place.salt or self._local().salt or secrets.token_hex(16)})
         marked = salted.model_copy(update={"mark": mark_of(salted.claims(manifest))})
         self.storage.write(LOCAL, to_json(marked.model_dump()).encode())
 
     def salt(self) -> str:
-        """The secret with which ids of withdrawn images are hashed; empty where the run came without it."""
+        """The secret with which ids of withdrawn images are hashed; empty if the run was copied without it."""
         return self._local().salt
 
     def write_salt(self, salt: str) -> None:
-        """Keep a salt for a run that came without one, and nothing else that it did not say."""
+        """Store a salt for a run that came without one, and change nothing else."""
         self.storage.write(LOCAL, to_json(self._local().model_copy(update={"salt": salt}).model_dump()).encode())
 
     def tidy(self) -> list[str]:
@@ -114,7 +114,7 @@ class RunStore(ShardStore):
         return self.storage.move_aside(next(candidate for candidate in candidates if candidate not in taken)).place
 
     def broken(self) -> bool:
-        """Whether files of a run are here whose manifest is missing or damaged."""
+        """Whether files of a run are here without an intact manifest."""
         if not self.exists():
             return self.storage.has(FILES) or bool(self.storage.entries(SHARDS))
         try:
