@@ -167,8 +167,7 @@ def _taken(values: Array, place: Array) -> Array:
 
 
 def _lacking(entry: ComparedModel, metric: str, place: Array, scores: Array) -> Array:
-    """Where an entry lacks a score that it should have: its image failed, it gave no answer, or another table has
-    one."""
+    """Where an entry lacks a score that it should have: a failed image, no answer, or a score in another table."""
     if entry.run is None:
         return np.asarray(~np.isnan(scores).all(axis=1))
     known = next((direction for direction in metrics_of(entry.run) if direction.name == metric), None)

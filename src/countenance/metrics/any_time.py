@@ -21,7 +21,8 @@ STEPS = 60
 
 
 def any_time_lower_bound(values: ArrayLike, alpha: float = 0.025) -> float:
-    """The lower bound of the mean after these values: with probability 1 - alpha it holds at every look, for ever.
+    """The lower bound of the mean after these values: with probability 1 - alpha it holds at every look; 0 without
+    values.
 
     No values: 0, which always holds.
 

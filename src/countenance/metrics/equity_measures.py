@@ -1,10 +1,10 @@
 """Equity measures as functions of the groups' rates, and the interval of a measure.
 
 A measure such as the ratio of the largest to the smallest error rate is above 1 under perfect fairness by noise alone,
-and its plug-in estimate is biased upwards. So the interval is found by asking which true spread of the groups would
-show a measure like this one: the groups' rates are moved towards their common rate, or away from it, by a factor, on
-the scale of log odds, and the noise of a cluster bootstrap is added. The interval holds the spreads under which the
-observed measure is not in the outer α of the simulated measures.
+and its plug-in estimate is biased upwards. So the interval comes from the true spreads of the groups that would show a
+measure like this one: the groups' rates are moved towards their common rate, or away from it, by a factor, on the scale
+of log odds, and the noise of a cluster bootstrap is added. The interval holds the spreads under which the observed
+measure is not in the outer α of the simulated measures.
 """
 
 import math
@@ -153,8 +153,8 @@ def trials(units: Array, rates: Array, drawn: Array, most: Array | float = np.in
     """The effective number of trials of each rate: its units, or more if the rate varies less between bootstrap draws.
 
     A unit's value may itself be a share of many comparisons. Taken for a single trial, it would make a rate of one in a
-    hundred look like one in thirty, and differences between such rates would vanish. `most` is what a rate is worth
-    with one further unit at the far end, where units are people with several rows: no rate is worth more.
+    hundred look like one in thirty, and differences between such rates would vanish. `most` is the largest number
+    allowed: with one further unit at the far end, where people have several rows.
 
     >>> trials(np.array([20.0]), np.array([0.01]), np.array([[0.009], [0.011]]))
     array([9900.])

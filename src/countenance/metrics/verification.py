@@ -187,7 +187,7 @@ def validation_rate(
 
 
 def accepted_shares(embeddings: Array, identity: Ints, threshold: float) -> tuple[Array, Array]:
-    """For each image the share of its same pairs, and of its different pairs, above one threshold for everybody.
+    """For each image the share of its same pairs, and of its different pairs, above one threshold; NaN without pairs.
 
     An image without any such pair: NaN.
 

@@ -58,7 +58,7 @@ def write_comparison_pdf(comparison: Comparison, out: Path | str) -> Path:
 
 
 def write_leaderboard_pdf(leaderboard: Leaderboard, out: Path | str) -> Path:
-    """Write a leaderboard as PDF and return its path: what its page says.
+    """Write a leaderboard as PDF and return its path: the content of its page.
 
     The same leaderboard gives the same bytes.
     """

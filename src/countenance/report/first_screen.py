@@ -388,8 +388,7 @@ def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
 
 
 def rest_words(source: Audited, metric: Metric, ordered: Sequence[Harm]) -> str:
-    """How the comparisons of a metric ended, as counts of groups; a range of values counts under the attribute that
-    lists it."""
+    """How the comparisons of a metric ended, as counts of groups; a range counts under the attribute that lists it."""
     own = [f for f in source.audit.findings if f.metric == metric.name and f.kind in ("group", TWINS)]
     own += [h.finding for h in ordered if h.finding.kind == SPLIT and h.metric.name == metric.name]
     marks = [words.mark_of(f, words.failed_side(f)) for f in own]

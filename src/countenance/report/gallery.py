@@ -236,9 +236,9 @@ def failure(
 def window_of(
     row: dict[str, Any], sample: Sample, width: int = 0, height: int = 0, *, task: Task | None = None
 ) -> pictures.Window:
-    """The part of a picture that a row is about: around a person who is small in it, else the whole.
+    """The part of a picture that a row is about: around a small person, else the whole picture.
 
-    Of a task about whole people it is the person, else the face.
+    For tasks about whole people it shows the person, else the face.
     """
     subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
     boxes = [] if subject is None else [subject.face_box, subject.person_box]
@@ -250,9 +250,9 @@ def window_of(
 
 
 def about_row(row: dict[str, Any], by: Sequence[str]) -> list[tuple[str, str]]:
-    """Who a row is about, tone, age and gender first: pairs of attribute and value.
+    """The person of a row as pairs of attribute and value: tone, age and gender first.
 
-    The attribute is empty where the value speaks for itself.
+    The attribute is empty where the value needs none.
     """
     by = sorted(by, key=lambda name: PLAIN.index(name) if name in PLAIN else len(PLAIN))
     return [

@@ -1,5 +1,4 @@
-"""The interactive chart of gaps: every group's interval over harm shown, not known and ruled out, and a mark for the
-smallest gap that matters."""
+"""The interactive chart of gaps: every group's interval, and a mark for the smallest gap that matters."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def whose(metric: str, settings: Mapping[str, Any]) -> str:
 
 
 def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate | None = None) -> str:
-    """What rows are where they are not people: pictures of fewer people, or of people who are not told apart.
+    """The noun for rows that are not people: pictures of fewer people, or of people without identities.
 
     Where images have several rows (in `whole`, all rows of the metric), a row is one of the people in them.
 

@@ -23,8 +23,7 @@ _ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-
 
 
 def clean(text: str) -> str:
-    """Text from data without credentials and without invisible characters that act (controls, bidi overrides,
-    surrogates).
+    """Text from data without credentials and invisible characters (controls, bidi overrides, surrogates).
 
     >>> clean("a\\x00b\\u202ec\\nd")
     'a�b�c d'

@@ -126,9 +126,9 @@ class ReportSource(Audited):
         return Unanswered.of(failed, self.scores, [metric.name for metric in self.metrics])
 
     def unanswered(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
-        """By audited attribute: each value with how many of its people have no answer, and how many were asked about.
+        """By audited attribute: each value with how many of its people have no answer, and how many it has.
 
-        Empty where nothing failed, or where the run does not say who its failures show.
+        Empty if no image failed, or if the run does not record the people in failed images.
         """
         tables = []
         for attribute in self.names.levels:

@@ -46,8 +46,7 @@ def mark(verdict: str, severity: str | None = None) -> str:
 
 
 def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE) -> str:
-    """A verdict in the words of pages; the codes stay in the API and in files. `direction` is that of the side
-    described.
+    """A verdict in the words of pages; the codes stay in the API and in files.
 
     >>> verdict_label("disparity"), verdict_label("disparity", direction="better")
     ('served worse', 'served better')
@@ -233,8 +232,7 @@ def strongest(findings: Sequence[Finding], names: Names, most: int = 4) -> list[
 
 
 def unconfirmed(findings: Sequence[Finding], most: int = 2) -> list[Finding]:
-    """The largest gaps to a group's disadvantage for which the evidence is too thin, so that they are not passed
-    over."""
+    """The largest gaps to a group's disadvantage for which the evidence is too thin, so that none is passed over."""
     thin = [f for f in findings if f.verdict == INSUFFICIENT and math.isfinite(f.effect)]
     worse = [f for f in thin if not _favoured(f)]
     return sorted(worse, key=lambda f: -abs(f.effect))[:most]

@@ -19,8 +19,7 @@ Pixels = NDArray[np.uint8]
 
 
 class Decoded(NamedTuple):
-    """A picture that was read: its pixels (None if they are in the batch as the network's input), hash and
-    conditions."""
+    """A picture that was read: its pixels (None if they are in the batch as the network's input) and metadata."""
 
     pixels: Pixels | None
     digest: str

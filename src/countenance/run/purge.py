@@ -310,8 +310,7 @@ def _audit_again(run: Run, settings: dict[str, Any]) -> list[str]:
 
 
 def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
-    """Recompute the results if the dataset can be loaded; otherwise remove them and record the reason in the
-    manifest."""
+    """Recompute the results if the dataset loads; otherwise remove them and record why in the manifest."""
     try:
         task = run.code_task()
         if task.reduce is None:
@@ -330,8 +329,7 @@ def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
 
 
 def without_results(run: Run, error: Exception) -> list[str]:
-    """Record in the manifest that the results were removed with a person who withdrew, and why there are no new
-    ones."""
+    """Record in the manifest that the results were removed with a person who withdrew, and why there are no new."""
     _note(run, f"results were removed by a purge and could not be computed again ({error})")
     return []
 

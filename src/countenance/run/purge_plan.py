@@ -144,9 +144,9 @@ def journal_of(store: RunStore, held: HeldPeople) -> Journal:
 
 
 def made_again_of(store: RunStore) -> list[str]:
-    """Files that go because they may show somebody: pages, and what a suite wrote, as the list of hashes says.
+    """Files to remove because they may show people: pages, and a suite's files on the list of hashes.
 
-    A file on the list whose content is another one is not what was written; it is somebody else's now.
+    A file whose content differs from the list was changed by somebody else, and stays.
     """
     known = store.sealed()
     names = [entry.name for entry in store.storage.entries()]

@@ -73,8 +73,7 @@ class ShardResult:
         return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped, pictures, state)
 
     def _state(self, task: Task, rows: Any) -> bytes | None:
-        """The task's reducer state for the shard; None without a reducer or if it fails, which is reported at the
-        end."""
+        """The task's reducer state for the shard; None without a reducer, or if it fails, which is reported later."""
         if task.reduce is None:
             return None
         try:

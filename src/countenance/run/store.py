@@ -95,9 +95,9 @@ class RunStore(ShardStore):
         self.storage.write(LOCAL, to_json(self._local().model_copy(update={"salt": salt}).model_dump()).encode())
 
     def tidy(self) -> list[str]:
-        """Remove what a killed writer left, move folders out of the way that have names of our files, and name those.
+        """Remove the files of a killed writer, move aside folders with names of our files, and name those.
 
-        A `local.json` that was a folder is made again and says nothing: repairing a run gives it no trust.
+        A `local.json` that was a folder becomes an empty file: repairing a run gives it no trust.
         """
         list(self.storage.leftovers())
         moved = self.storage.clear(is_own)
@@ -160,11 +160,10 @@ class RunStore(ShardStore):
 
     @contextmanager
     def score_paths(self) -> Iterator[list[Path] | None]:
-        """The files of a score table that is too large to be read whole, on this machine; None: it is small.
+        """The files of a score table that is too large to be read whole, on this machine; None for a small one.
 
         Libraries open them by name, several times. Where hashes are compared they are copies in the private folder of
-        this process, hashed while they are made: in the run somebody could exchange a file that was compared before it
-        is read.
+        this process, hashed while copying: in the run somebody could replace a file between the check and its use.
         """
         names = self.tables_in(MANY_SCORES)
         if not names:
@@ -191,7 +190,7 @@ class RunStore(ShardStore):
         return list(paths.values())
 
     def copied(self, name: str, copy: Path) -> Path:
-        """Copy a file for a library that opens it by its name; what was copied is compared with its hash, as in `read`.
+        """Copy a file for a library that opens it by its name; the copy is compared with its hash, as in `read`.
 
         `Missing` when there is none.
         """
@@ -227,7 +226,7 @@ class RunStore(ShardStore):
         self.storage.write(RESULTS, results_to_json(results).encode())
 
     def fit_notes(self) -> dict[str, Any]:
-        """What the model said when it was fitted; nothing where it was not."""
+        """The notes of the model's fit; empty for a model that was not fitted."""
         try:
             notes = json_of(self.read(FIT), f"{self.place}/{FIT}")
         except Missing:
@@ -235,7 +234,7 @@ class RunStore(ShardStore):
         return notes if isinstance(notes, dict) else {}
 
     def write_fit_notes(self, notes: Mapping[str, Any]) -> None:
-        """Keep what the model said when it was first fitted for this run."""
+        """Store the notes of the model's first fit for this run."""
         if not self.storage.has(FIT):
             self.storage.write(FIT, to_json(notes).encode())
 
@@ -246,9 +245,9 @@ class RunStore(ShardStore):
         return self.hashes.current()
 
     def seal(self, names: Iterable[str] | None = None, *, leaving: Sequence[str] = ()) -> None:
-        """Write down the hash of the files named (by default of every file of the run that has one).
+        """Record the hashes of the files named (by default of every file of the run that has one).
 
-        What the list says of other files stays, whether they are still there or not: a file that was removed is missed.
+        Entries of other files stay, even of missing ones, so that a removed file is noticed.
         """
         known, chosen = self.sealed(), None if names is None else set(names)
         entries = [entry.name for entry in self.storage.entries() if is_sealable(entry.name)]
@@ -271,5 +270,5 @@ class RunStore(ShardStore):
         return hashes
 
     def replacing(self, *names: str) -> AbstractContextManager[None]:
-        """Files that are written in the context are off the list of hashes until it ends."""
+        """Take files off the list of hashes while the context writes them."""
         return self.hashes.replacing(names, self.seal)

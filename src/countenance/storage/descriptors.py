@@ -52,7 +52,8 @@ def folder_of(folder: Path, name: str) -> Iterator[tuple[int | None, str]]:
 
 
 def open_below(folder: Path, name: str) -> int:
-    """The descriptor of a plain file below a folder, to be read; OSError where there is none, or a link on the way.
+    """The descriptor of a plain file below a folder, to be read; OSError without such a file, or with a link in its
+    path.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp())
@@ -71,10 +72,10 @@ def open_below(folder: Path, name: str) -> int:
 
 @contextmanager
 def way_to(folder: Path, name: str) -> Iterator[int | None]:
-    """The open folder that a file is about to be written to, made where there is none, with nothing in the file's way.
+    """The open folder for a file that will be written, created if missing, with no obstacle at the file's name.
 
-    A link goes, whatever it leads to; a folder with the name of the file, and a file with the name of one of its
-    folders, are kept under another name unless they are empty folders. None where there are no such calls.
+    A link is removed, whatever its target; a folder with the name of the file, and a file with the name of one of its
+    folders, are kept under another name unless they are empty folders. None on Windows.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp())
@@ -101,7 +102,7 @@ def way_to(folder: Path, name: str) -> Iterator[int | None]:
 
 
 def _entered(path: Path, parent: int | None) -> int | None:
-    """Open a folder within an open one, made where there is none."""
+    """Open a folder within an open one, created if missing."""
     for _ in range(TRIES):
         _clear(path, parent, stat.S_ISDIR)
         with suppress(FileExistsError):
@@ -117,7 +118,7 @@ def _entered(path: Path, parent: int | None) -> int | None:
 
 
 def _clear(path: Path, parent: int | None, expected: Callable[[int], bool]) -> None:
-    """Move out of the way what is not of the kind expected."""
+    """Move anything aside that is not of the kind expected."""
     name = within(path, parent)
     with suppress(FileNotFoundError):  # nothing there, or another process was faster
         mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
@@ -129,7 +130,7 @@ def _clear(path: Path, parent: int | None, expected: Callable[[int], bool]) -> N
 
 
 def _removed(name: str, parent: int | None) -> bool:
-    """Whether a folder was empty, and could go."""
+    """Whether a folder was empty and could be removed."""
     try:
         os.rmdir(name, dir_fd=parent)
     except FileNotFoundError:

@@ -124,9 +124,9 @@ def bgr(image: Pixels) -> Pixels:
 
 
 def chosen_kinds(names: Iterable[str], request: Request, model: str) -> tuple[str, ...] | None:
-    """What the boxes of a detector with these classes show: what the task needs, or else what it finds instead.
+    """What the boxes of a detector with these classes show: the kind that the task needs, or else the kind found.
 
-    None: all boxes count, since the detector has one class and its name says nothing.
+    None means that all boxes count: the detector has one class without a telling name.
 
     >>> chosen_kinds(["person", "car", "face"], Request("face_localization", object, ("face",)), "mine")
     ('face',)

@@ -1,5 +1,4 @@
-"""RHF: Faster R-CNN on ResNet50-HDC-FPN, for faces with masks, with badly worn masks and without. Weights by path
-(PyTorch).
+"""RHF: Faster R-CNN on ResNet50-HDC-FPN for faces with, without and with badly worn masks. Weights by path (PyTorch).
 
 The architecture is that of the published weights, so that their names fit; loading executes nothing from the file. HDC
 (hybrid dilated convolution) means that the later stages halve the picture and are dilated as well.

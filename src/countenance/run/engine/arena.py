@@ -15,9 +15,9 @@ from countenance.scratch import temporary_file
 
 
 class Arena:
-    """Shared memory without a name, given out in order and given back in the same order.
+    """Shared memory without a name, allocated in order and freed in the same order.
 
-    It ends with the last process that has it, however that ends.
+    It is released with the last process that holds it, however that ends.
 
     >>> arena = Arena(100)
     >>> arena.take(60), arena.take(60), arena.free(), arena.take(60)

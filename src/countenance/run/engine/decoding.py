@@ -353,8 +353,7 @@ class Decoders:
 
 
 def _alone(sample: Sample) -> Sample | Exception:
-    """The parts of a sample that a decode process needs: its picture (from a table, the picture's file) and its
-    people."""
+    """The parts of a sample that a decode process needs: its picture (from a table, its file) and its people."""
     image = sample.image
     if isinstance(image, StoredImage):
         try:

@@ -152,8 +152,7 @@ class Worker:
         return {"commit": commit}
 
     def _measure(self, piece: Piece) -> dict[str, Any] | None:
-        """Images and seconds of a few batches, predicted and scored without being stored; the first batch is a
-        warm-up."""
+        """Images and seconds of a few batches, predicted and scored without being stored; the first is a warm-up."""
         batch = self.job.batch
         few = piece.first(PROBED * batch * max(1, self.job.decoders // 2))
         if few.images < 2 * batch:

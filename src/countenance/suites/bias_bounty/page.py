@@ -63,7 +63,7 @@ def write_pages(
 
 
 def _slug(name: str, number: int) -> str:
-    """A file name that is safe everywhere and unique: the number comes first."""
+    """A safe and unique file name: the number comes first."""
     return f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}".rstrip("-")
 
 

@@ -19,7 +19,7 @@ from countenance.suites.uccs.evaluation import Submission, UccsEvaluation
 
 
 def evaluated(submission: Submission, *, recognition: bool) -> UccsEvaluation:
-    """A submission under the rule of its version: outcomes, curve, and a band where one is asked for."""
+    """A submission under the rule of its version: outcomes, curve, and a band if requested."""
     protocol, scores, settings = submission.protocol, submission.scores, submission.settings
     present = np.full(len(protocol.images), not settings.only_present)
     present[submission.row_image[submission.row_image >= 0]] = True

@@ -1,4 +1,4 @@
-"""What the report of a run says about the challenge: operating points, the choice of a threshold, what errors cost."""
+"""The report's sections on the challenge: operating points, the choice of a threshold, the cost of errors."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ TEMPLATES = Path(__file__).parent
 
 
 def sections(source: ReportSource) -> list[Section]:
-    """The sections; a dataset that is gone costs them, not the report."""
+    """The sections of the report; they are left out if the dataset is missing."""
     try:
         evaluation, dataset = evaluation_again(source.run)
     except (InputError, OSError) as error:
@@ -68,7 +68,7 @@ def sections(source: ReportSource) -> list[Section]:
 
 
 def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
-    """The evaluation behind a run, made again from its stored predictions, and the dataset."""
+    """The evaluation behind a run, repeated from its stored predictions, and the dataset."""
     dataset = run.dataset()
     shards = stored(run.store, dataset, run.manifest).shards()
     state = merged((partial(shard) for shard in shards), merge)
@@ -86,6 +86,6 @@ def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
 
 
 def _divides(evaluation: UccsEvaluation, name: str) -> bool:
-    """Whether an attribute makes two groups or more of what can be found."""
+    """Whether an attribute divides the units into two or more groups."""
     values = evaluation.protocol.attributes.get(name, [])
     return bool(values) and len({values[face] for face in evaluation.unit_face.tolist()}) > 1
