@@ -31,9 +31,9 @@ _IN_QUERY = re.compile(
 
 
 def redacted(text: str) -> str:
-    """The text without credentials: those in URLs, in signed addresses, and those that variables hold.
+    """The text without credentials: those in URLs, in signed addresses, and in variables.
 
-    Everything that is printed or stored goes through here (`cli.lines.say`, `files.to_json`, a worker's output).
+    All text that is printed or stored passes through here (`cli.lines.say`, `files.to_json`, a worker's output).
 
     >>> redacted("s3://AKIA:a/b+c@bucket/run, http://me:pw@host:80/x, http://host:80/me@x, s3://bucket/me@x")
     's3://…@bucket/run, http://…@host:80/x, http://host:80/me@x, s3://bucket/me@x'

@@ -1,9 +1,8 @@
-"""Distinguishes runs made here by this user from runs that somebody sent: by a mark that needs a secret outside the
-run.
+"""Recognises runs made here by this user, as opposed to runs that somebody sent, by a mark with a secret.
 
 A run names code (`module:attr`), datasets and folders. In a user's own run these are trusted; in a run from somebody
-else the sender chose them. The mark is a keyed hash over exactly those names, with a secret of this user, so whoever
-edits one of them, or copies the mark into another run, has no valid mark.
+else the sender chose them. The mark is a keyed hash over exactly those names, with a secret of this user that is
+outside the run, so whoever edits one of them, or copies the mark into another run, has no valid mark.
 """
 
 import contextlib
@@ -97,9 +96,9 @@ def code_folder(source: str | None) -> str | None:
 
 @contextmanager
 def import_path(folder: str | None) -> Iterator[None]:
-    """Import without the current folder: a run may lie in it, beside a module that its sender put there.
+    """Import without the current folder: it may hold a run, and beside it a module from the run's sender.
 
-    `folder` is where the code of a run was that was made here.
+    `folder` is the code folder of a run that was made here.
     """
     before, here = sys.path[:], Path.cwd()
     sys.path[:] = [entry for entry in before if entry and Path(entry).absolute() != here]

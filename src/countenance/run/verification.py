@@ -55,8 +55,7 @@ def verify(store: RunStore) -> RunCheck:
 
 
 def unverified_tables(store: RunStore) -> list[str]:
-    """The predictions and scores of a finished run that differ from what was written; empty without a list of
-    hashes."""
+    """The predictions and scores of a finished run that differ from what was written; empty without hashes."""
     if store.manifest().status != "complete" or not (known := store.sealed()):
         return []
     names = {*known, *(entry.name for entry in store.storage.entries())}

@@ -80,8 +80,7 @@ class Storage(Protocol):
         """Keep other writers out while the context lasts; `InputError` when another writer works here."""
 
     def move_aside(self, name: str) -> "Storage":
-        """Move everything here to another name beside it, so that this place is empty; `InputError` if that name is
-        taken."""
+        """Move everything here to another name, so that this place is empty; `InputError` if that name exists."""
 
     def siblings(self, prefix: str) -> "Sequence[Storage]":
         """Places beside this one whose names begin with `prefix`."""

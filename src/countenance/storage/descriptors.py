@@ -4,7 +4,7 @@ Anyone who can write into a folder can replace a file, or a folder on the way to
 part of a name is therefore opened within the one before it, and no part may be a link; the rest is done with the
 descriptor. Windows has no such calls: there the path is only checked before it is opened.
 
-What is written goes the same way: `way_to` makes the folders on it, and moves what is in the way out of it.
+Files are written in the same way: `way_to` creates the folders, and moves obstacles aside.
 """
 
 import errno
@@ -32,9 +32,8 @@ TRIES = 8
 
 @contextmanager
 def folder_of(folder: Path, name: str) -> Iterator[tuple[int | None, str]]:
-    """The open folder that a file is in, and the file's name in it; where there are no such calls, None and its path.
-
-    `folder` itself may be a link: it is what the user named.
+    """The open folder that a file is in, and the file's name in it; on Windows, None and its path. `folder` itself may
+    be a link, since the user named it.
     """
     if not DESCRIPTORS:
         yield None, str(folder / name)
@@ -52,8 +51,7 @@ def folder_of(folder: Path, name: str) -> Iterator[tuple[int | None, str]]:
 
 
 def open_below(folder: Path, name: str) -> int:
-    """The descriptor of a plain file below a folder, to be read; OSError without such a file, or with a link in its
-    path.
+    """The descriptor of a plain file below a folder, for reading; OSError without it, or with a link in its path.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp())

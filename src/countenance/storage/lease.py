@@ -45,8 +45,7 @@ class Lease:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock; `InputError` when another writer holds it, or took it over because this writer stopped
-        renewing."""
+        """Hold the lock; `InputError` when another writer holds it, or took it over after a pause of this one."""
         self._take()
         over = threading.Event()
         keeper = threading.Thread(target=self._keep, args=(over,), daemon=True)

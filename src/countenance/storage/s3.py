@@ -147,8 +147,7 @@ class S3Storage:
                 _until_whole(put)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write unless the object exists; a repeated request may find its first attempt, so the caller compares
-        contents."""
+        """Write unless the object exists; a repeated request may find its own first attempt, so compare contents."""
         try:
             with self._errors(name):
                 _obstore().put(self.client, self._key(name), content, mode="create", use_multipart=False)

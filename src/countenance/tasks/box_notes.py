@@ -1,5 +1,4 @@
-"""Notes of tasks that predict boxes: boxes in another reading, and models that find faces instead of people, or the
-reverse."""
+"""Notes of tasks that predict boxes: boxes in another reading, and models that find faces instead of people."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

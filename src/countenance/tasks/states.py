@@ -68,9 +68,9 @@ def _places(content: bytes) -> dict[str, _Place]:
 
 
 class Spool(Mapping[str, NDArray[Any]]):
-    """States in a temporary file, in the order in which they came. As a mapping: their arrays, joined.
+    """States in a temporary file, in the order in which they came. As a mapping it has their arrays, joined.
 
-    What is kept in memory is where each array begins, some hundred bytes for each state.
+    Memory holds only the places of the arrays, some hundred bytes for each state.
 
     >>> with Spool() as spool:
     ...     spool.add({"a": np.array([1])})

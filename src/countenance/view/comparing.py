@@ -210,9 +210,9 @@ def _links(several: Several, index: int, change: Change | Gap) -> tuple[str, str
 
 
 def compared(site: Site, several: Several) -> tuple[str, list[Comparison]]:
-    """Every further run against the first, as `countenance compare` does it; of three or more also who is best.
+    """Every further run against the first, as by `countenance compare`; of three or more runs also the best.
 
-    Three or more are one family: each two by themselves would let the last look worse by luck.
+    All comparisons are one family, since separate ones would raise the chance of a false finding.
     """
     question = several.question
     key = (*((opened.id, opened.stamp) for opened in several.runs), question.key())

@@ -131,8 +131,7 @@ class Library:
 
 
 def _until(start: float, least: float) -> float:
-    """The time until which a result that was begun at `start` is cached: ten times its duration, so that repeated
-    searches take at most a tenth of a processor."""
+    """The time until which a list begun at `start` is cached: ten times its duration, so that searches stay rare."""
     now = time.monotonic()
     took = now - start
     return now + max(least, 10 * took if took > LONG else 0.0)

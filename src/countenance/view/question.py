@@ -103,8 +103,7 @@ class Question:
         return self.by, self.metrics, where, self.depth, self.alpha, self.delta, self.adjust, self.given
 
     def figures(self) -> tuple[Any, ...]:
-        """The part of the question that estimates depend on, without how comparisons are judged; attributes come
-        first."""
+        """The part of the question that estimates depend on: not how comparisons are judged. Attributes come first."""
         return self.key()[:-3]
 
     def query(self, **further: Any) -> str:

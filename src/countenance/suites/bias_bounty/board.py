@@ -197,8 +197,7 @@ class Rules:
 
 
 def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_: None) -> Board:
-    """Run every entry on the holdout, score every submission and rank the valid ones; others are rejected with a
-    reason."""
+    """Run every entry on the holdout, score every submission and rank; invalid ones are rejected with a reason."""
     contest, notes = Contest.read(board), list[str]()
     splits = {
         which: Truth.of_split(data, split) for which, split in SPLITS.items() if (data / split / "labels.csv").exists()

@@ -118,8 +118,7 @@ def _absent(run: Run) -> dict[str, str]:
 
 
 def _why_not(run: Run, metric: str) -> str:
-    """The reason why a metric has no units: no (or only) masked faces, a detector without judgements, or no face
-    found."""
+    """The reason why a metric has no units: no masked (or bare) face, no judgement, or no face found."""
     if metric == "localization":
         return "no face in the data"
     scores = run.scores()

@@ -40,8 +40,7 @@ class EntryTraining:
 def train_entry(
     name: str, data: Path, out: Path, how: EntryTraining = EntryTraining(), progress: ProgressMaker | None = None
 ) -> dict[str, Any]:
-    """Train `name` on `data/train` and write the entry to `out`; returns the content of entry.json and
-    training.json."""
+    """Train `name` on `data/train` and write the entry to `out`; returns entry.json and training.json as dicts."""
     if name not in EPOCHS:
         raise InputError(f"entry {name!r} is not known; there are {', '.join(EPOCHS)}")
     if out.exists():

@@ -122,9 +122,9 @@ def image_data_loader_from_paths(
 
 
 def get_project_root() -> str:
-    """The folder of the project that the running script belongs to: the nearest with .git or pyproject.toml.
+    """The project folder of the running script: the nearest with .git or pyproject.toml.
 
-    A script that belongs to none: the current folder. Results go to `results` in it unless another folder is named.
+    Without such a folder it is the current one. Results go to `results` in it unless another folder is named.
     """
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     for folder in Path(script).resolve().parents if script else ():

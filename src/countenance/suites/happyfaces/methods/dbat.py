@@ -1,5 +1,4 @@
-"""D-BAT (Pagliardini et al., 2022): trains a second model that agrees on labelled photos and disagrees on unlabelled
-ones."""
+"""D-BAT (Pagliardini et al., 2022): a second model agrees on labelled and disagrees on unlabelled photos."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -1,6 +1,6 @@
-"""Spatial discovery: two features that explain the label at two places in the photo, found without being told where.
+"""Spatial discovery: two features that explain the label at two places of the photo, which are not known beforehand.
 
-Its assumption is that the two features live in different places. Where they share one, it says so.
+It assumes that the two features are at different places, and declines where they are not.
 """
 
 import hashlib
@@ -50,8 +50,7 @@ class Discovery:
 def discover(
     labelled: Pictures, labels: Labels, deep: DeepFeatures | None = None, landmarks: Landmarks | None = None
 ) -> Discovery:
-    """Steps a to d on the labelled photos. The same photos give the same object, so that seeds share the
-    computation."""
+    """Steps a to d on the labelled photos. The same photos give the same object, which all seeds share."""
     # Photos are sorted by their pixels: the discovery does not depend on the order in which they came.
     order = sorted(range(len(labels)), key=lambda i: hashlib.blake2b(labelled[i].tobytes()).digest())
     with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring

@@ -1,5 +1,4 @@
-"""Top-k disagreement (ACE): at least a few unlabelled photos of each cross type must get different labels from the two
-heads."""
+"""Top-k disagreement (ACE): the heads must disagree on at least a few unlabelled photos of each cross type."""
 
 from typing import Any, ClassVar
 

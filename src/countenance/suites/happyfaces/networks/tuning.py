@@ -37,8 +37,7 @@ class HeldOut:
 
     @property
     def value(self) -> float:
-        """The value to minimise; the own loss has weight 1 for every candidate, or the smallest weight would seem
-        best."""
+        """The value to minimise; the own loss has weight 1 always, or the smallest weight would seem best."""
         return self.cross_entropy + self.own_loss
 
 

@@ -30,8 +30,7 @@ class FaceTemplate:
     usual: Singles
 
     def shifts(self, fine: Singles) -> Labels:
-        """For each photo the move (down, right, in fine squares) at which its region is most similar to the
-        template."""
+        """For each photo the shift (down, right, in fine squares) at which its region is most like the template."""
         weighted = (self.usual.reshape(*self.region.root(_SCALE).shape[:2], -1) * self.region.root(_SCALE)).ravel()
         cell, box, best = SCALES[_SCALE][0], self.region.box(_SCALE), []
         for start in range(0, len(fine), _CHUNK):

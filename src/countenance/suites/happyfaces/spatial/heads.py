@@ -59,8 +59,7 @@ class Design:
 
 @dataclass
 class Head:
-    """The input part of a head: photos to features, features to kernel. Its learnt part is a `Ridge` over that
-    kernel."""
+    """The input part of a head: photos to features, features to kernel. Its learnt part is a `Ridge`."""
 
     design: Design
     region: Region
