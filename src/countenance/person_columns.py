@@ -1,4 +1,4 @@
-"""The names under which tables, attribute files and annotations say who a person is, and how old."""
+"""The names under which tables, attribute files and annotations give a person's identity and age."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -22,7 +22,7 @@ GROUPS_OF = {"age": "age_group"}
 
 
 def attribute_of(name: str, attributes: Collection[str]) -> str | None:
-    """The attribute that a name means: the one of that name, else the one that holds its groups; None without either.
+    """The attribute that a name means: itself, else the attribute with its groups; None if neither exists.
 
     >>> attribute_of("age", ["age", "age_group"]), attribute_of("age", ["age_group"]), attribute_of("age", ["sex"])
     ('age', 'age_group', None)
@@ -31,9 +31,9 @@ def attribute_of(name: str, attributes: Collection[str]) -> str | None:
 
 
 def person_column(names: Iterable[str]) -> str | None:
-    """The column that says who a row is about, None where there is none; of several, the first of `PERSON_COLUMNS`.
+    """The column with the person of a row, or None; of several, the first of `PERSON_COLUMNS`.
 
-    Capital letters, hyphens, spaces and the prefix `attr.` make no difference.
+    Capital letters, hyphens, spaces and the prefix `attr.` are ignored.
 
     >>> person_column(["file", "Person ID", "age"]), person_column(["subject", "person_box"])
     ('Person ID', None)

@@ -1,4 +1,4 @@
-"""Any table with predictions, as people have it, made ready for an audit: `audit(…, truth=, pred=, score=)`."""
+"""Tables with predictions in users' own form, prepared for an audit: `audit(…, truth=, pred=, score=)`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ MOST_VALUES = 30
 
 @dataclass
 class PredictionTable:
-    """What is audited: the table with a column for each measure, and the settings that these need."""
+    """The input of an audit: the table with a column for each measure, and the settings that these need."""
 
     columns: dict[str, Any]
     by: list[str]
@@ -94,7 +94,7 @@ def prediction_table(
 
 
 def _roles(source: Source, columns: Mapping[str, str | None], by: Sequence[str]) -> dict[str, str]:
-    """The column of each role; every name that no column has is refused at once, those of groups included."""
+    """The column of each role; all names without a column, also those of groups, are refused at once."""
     roles: dict[str, str] = {}
     problems: list[str] = []
     for role, name in columns.items():
@@ -111,7 +111,7 @@ def _roles(source: Source, columns: Mapping[str, str | None], by: Sequence[str])
 
 
 def _better(own: Mapping[str, str | None], stated: Any) -> Any:
-    """Which way each measure is better; what the user says counts."""
+    """Which way each measure is better; the user's setting comes first."""
     from countenance.auditing.settings import parse_better
 
     return {**own, **parse_better(stated)} if stated else dict(own)

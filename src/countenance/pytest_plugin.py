@@ -1,11 +1,11 @@
-"""A gate as a test: the marker `countenance` and the fixture `countenance_gate`, found by pytest by themselves.
+"""A gate as a test: the marker `countenance` and the fixture `countenance_gate`, which pytest finds automatically.
 
     @pytest.mark.countenance(run="runs/new", policy="gate.yaml")
     def test_the_detector_may_ship(): ...
 
-The gate is held after the test's own body. The test fails where the gate does, with its checks; what the policy lets
-through with a warning is a warning of the test. The fixture does the same with a run that the test makes itself.
-Nothing of countenance is imported before the first gate.
+The gate runs after the test's own body. The test fails where the gate does, with its checks; a warning of the policy is
+a warning of the test. The fixture does the same with a run that the test makes itself. Nothing of countenance is
+imported before the first gate.
 """
 
 import warnings
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Hold the gates of a marked test after its own body, the outermost marker first."""
+    """Check the gates of a marked test after its own body, the outermost marker first."""
     result = yield
     for marker in reversed(list(pyfuncitem.iter_markers("countenance"))):
         by_place: dict[str, Any] = dict(zip(TAKES, marker.args, strict=False))
@@ -62,7 +62,7 @@ def countenance_gate(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
 
 
 def settle(item: Any, run: Any, policy: Any, baseline: Any = None) -> "Gate":
-    """Hold a gate for a test: fail, warn, and leave the outcome where reports find it."""
+    """Check a gate for a test: fail, warn, and store the outcome where reports find it."""
     from countenance.errors import InputError
     from countenance.gating import gate, output
 

@@ -1,9 +1,9 @@
 """Temporary files of one process, in one private folder that a lock holds.
 
-Unpacked pictures, people's truth, database files: none of it may outlive the process, whatever ends it. A process that
-is killed cannot clean up, but its lock is free from then on, so the next start of any command removes its folder
-(`sweep`). Files that are being written elsewhere (`.name.part` beside their target) are noted in the folder while they
-are unfinished, and are removed with it.
+Unpacked pictures, people's truth, database files: none may outlive the process, however it ends. A process that is
+killed cannot clean up, but its lock is then free, so the next start of any command removes its folder (`sweep`). Files
+that are being written elsewhere (`.name.part` beside their target) are noted in the folder while they are unfinished,
+and are removed with it.
 """
 
 import atexit
@@ -30,7 +30,7 @@ UNFINISHED = "unfinished"
 
 @dataclass(frozen=True)
 class Swept:
-    """What a sweep found: folders of processes that ended (removed), and those of processes at work."""
+    """The result of a sweep: folders of processes that ended (removed), and folders of running processes."""
 
     removed: int = 0
     files: int = 0
@@ -64,7 +64,7 @@ def root() -> Path:
 
 
 def scratch_folder(what: str) -> Path:
-    """A new empty folder in the private folder of this process; it goes when the process ends.
+    """A new empty folder in the private folder of this process; it is removed when the process ends.
 
     >>> folder = scratch_folder("example")
     >>> folder.is_dir(), folder.is_relative_to(root())
@@ -75,7 +75,7 @@ def scratch_folder(what: str) -> Path:
 
 @contextmanager
 def temporary_folder(what: str) -> Iterator[Path]:
-    """A folder as long as the context lasts."""
+    """A folder that exists while the context lasts."""
     folder = scratch_folder(what)
     try:
         yield folder
@@ -84,20 +84,20 @@ def temporary_folder(what: str) -> Iterator[Path]:
 
 
 def temporary_file() -> io.BufferedRandom:
-    """A file without a name, which is gone when it is closed."""
+    """A file without a name, removed when it is closed."""
     return tempfile.TemporaryFile(dir=_process_folder())
 
 
 @contextmanager
 def named_file(suffix: str = "") -> Iterator[BinaryIO]:
-    """A file as long as the context lasts, for libraries that take a name."""
+    """A file that exists while the context lasts, for libraries that take a name."""
     with temporary_folder("file") as place, (place / f"content{suffix}").open("w+b") as stream:
         yield stream
 
 
 @contextmanager
 def unfinished(path: Path) -> Iterator[None]:
-    """Note that a file or folder is being made while the context lasts, so that a kill in between leaves no trace."""
+    """Record a file or folder as unfinished while the context lasts, so that it is removed if the process is killed."""
     note = None
     with contextlib.suppress(OSError):  # a full temporary folder keeps nobody from writing elsewhere
         notes = _process_folder() / UNFINISHED
@@ -113,7 +113,7 @@ def unfinished(path: Path) -> Iterator[None]:
 
 
 def sweep() -> Swept:
-    """Remove what processes left that were killed: their folders, and the files that they had not finished."""
+    """Remove the folders of killed processes, and the files that they had not finished."""
     global _swept
     removed = files = at_work = 0
     own = None if _own is None or _own.process != os.getpid() else _own.folder.name
@@ -138,7 +138,7 @@ def sweep() -> Swept:
 
 
 def _remove_left(left: Path) -> int:
-    """Remove the folder of a process that ended, and the unfinished files that it noted; how many those were."""
+    """Remove the folder of a process that ended, and the unfinished files that it noted; returns their number."""
     count = 0
     notes = left / UNFINISHED
     for note in sorted(notes.iterdir()) if notes.is_dir() else ():
@@ -183,7 +183,7 @@ def _make() -> _Private:
 
 
 def _taken(handle: int) -> bool:
-    """Whether this process has the lock, or nobody can have one because the file system has none."""
+    """Whether this process has the lock, or the file system has no locks."""
     try:
         return take(handle)
     except OSError:
@@ -191,7 +191,7 @@ def _taken(handle: int) -> bool:
 
 
 def is_private(place: Path) -> bool:
-    """Whether a folder is this user's alone; on Windows temporary folders are."""
+    """Whether a folder is accessible to this user alone; on Windows temporary folders are."""
     try:
         state = place.lstat()
     except OSError:
@@ -202,7 +202,7 @@ def is_private(place: Path) -> bool:
 
 
 def _end(private: _Private) -> None:
-    """Remove the folder of this process, and what its workers left."""
+    """Remove the folder of this process, and files that its workers left."""
     if private.process != os.getpid():
         return  # a process that was forked from the one that made it
     shutil.rmtree(private.folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Tables of rows in files that people have: any separator, decimal comma, JSON, compressed; as columns with types."""
+"""Tables in users' files: any separator, decimal comma, JSON, compressed; as columns with types."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ RECORDS = (".json", ".jsonl", ".ndjson")
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a file is a table that needs no understanding: Parquet, or CSV in UTF-8 with commas and its header first.
+    """Whether a table needs no recognition: Parquet, or CSV in UTF-8 with commas and its header first.
 
     >>> is_plain(Path("rows.parquet")), is_plain(Path("rows.tsv")), is_plain(Path("rows.csv.gz"))
     (True, False, False)
@@ -41,7 +41,7 @@ def is_plain(path: Path) -> bool:
 def table_columns(path: Path, notes: list[str] | None = None) -> dict[str, Any]:
     """The columns of a file of rows: text with any separator, decimal comma and words for missing cells, or JSON.
 
-    What was left out of a text, and how it was read, is added to `notes`.
+    Notes on left-out text and on the recognised format are added to `notes`.
     """
     suffix = table_suffix(path)
     if suffix in TEXTS:
@@ -94,7 +94,7 @@ def _named(table: Any) -> tuple[list[str], list[Any]]:
 
 
 def _typed(cells: Sequence[str], others: Sequence[str], comma: bool) -> Any:
-    """A column of text as numbers where all of it are clearly numbers (01 is a code), otherwise as words."""
+    """A column of text as numbers if all values clearly are numbers (01 is a code), otherwise as words."""
     import pyarrow as pa
 
     cells, doubtful = without_thousands(cells, others, comma=comma)

@@ -1,4 +1,4 @@
-"""Small datasets and fake models for tests, yours and ours. Nobody's face is in them."""
+"""Small datasets and fake models for tests, without pictures of real people."""
 
 import csv
 import itertools
@@ -55,13 +55,13 @@ def small_dataset(n: int = 60, size: int = 64, seed: int = 0) -> Dataset:
 
 
 def write_small_dataset(out: Path, n: int = 60, size: int = 64, seed: int = 0) -> Path:
-    """The same on disk, as a folder with `labels.csv`; returns the folder."""
+    """Write the small dataset as a folder with `labels.csv`; returns the folder."""
     write_folder(small_dataset(n, size, seed), out)
     return out
 
 
 class DiscDetector:
-    """Finds the bright disc of `face_picture`: a real, if humble, detector."""
+    """A real, if simple, detector that finds the bright disc of `face_picture`."""
 
     name = "disc-detector"
 
@@ -84,7 +84,7 @@ class DiscDetector:
 def reduced(
     task: Task, samples: Sequence[Sample], answers: Mapping[str, Any], shards: int = 1, seed: int = 0
 ) -> Reduced:
-    """What a task's reducer finds, without a run: for tests of a reducer, whatever the number of shards.
+    """The result of a task's reducer, without a run: for tests of a reducer, with any number of shards.
 
     >>> from countenance.tasks import load_task
     >>> data = small_dataset(4)
@@ -104,10 +104,10 @@ def reduced(
 
 
 def write_examples(out: Path | str = ".", people: int = 120) -> Path:
-    """Write what the how-to pages use: `photos/`, `street/` (YOLO), `voc/`, and tables of predictions and decisions.
+    """Write the data of the how-to pages: `photos/`, `street/` (YOLO), `voc/`, and tables of predictions and decisions.
 
     Pictures show bright discs; those of half the people of the darkest tone are dim, so that a detector with a fixed
-    threshold misses them. Nobody's face is in them.
+    threshold misses them. They show no faces.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -176,7 +176,7 @@ def _write_label_files(dataset: Dataset, yolo: Path, voc: Path) -> None:
 
 
 def _decisions(people: int) -> list[list[Any]]:
-    """Loans: approved above a score, which is lower for group b than its repayments say."""
+    """Loans: approved above a score, which is lower for group b than its repayments justify."""
     random = np.random.default_rng(3)
     group = random.choice(["a", "b", "c"], people, p=[0.4, 0.35, 0.25])
     repaid = random.random(people) < 0.6

@@ -1,4 +1,4 @@
-"""Text that came from foreign files or holds secrets, made fit for a terminal and for files that others read."""
+"""Text from foreign files or with secrets, made safe for terminals and for files that others read."""
 
 import os
 import re
@@ -31,9 +31,9 @@ _IN_QUERY = re.compile(
 
 
 def redacted(text: str) -> str:
-    """The text without credentials: those in URLs, in signed addresses, and those that variables hold.
+    """The text without credentials: those in URLs, in signed addresses, and in variables.
 
-    Everything that is printed or stored goes through here (`cli.lines.say`, `files.to_json`, a worker's output).
+    All text that is printed or stored passes through here (`cli.lines.say`, `files.to_json`, a worker's output).
 
     >>> redacted("s3://AKIA:a/b+c@bucket/run, http://me:pw@host:80/x, http://host:80/me@x, s3://bucket/me@x")
     's3://…@bucket/run, http://…@host:80/x, http://host:80/me@x, s3://bucket/me@x'
@@ -90,12 +90,12 @@ def printable(text: str) -> str:
 
 
 def _harmless(sign: str) -> bool:
-    """Whether a character is harmless on a terminal; letters that this version of Unicode does not know are."""
+    """Whether a character is harmless on a terminal; letters unknown to this version of Unicode count as harmless."""
     return sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) in ("Zs", "Cn", "Co")
 
 
 def one_line(text: str, longest: int = 200) -> str:
-    """The text as one short line that can be stored and shown: a name that somebody else chose.
+    """The text as one short line that can be stored and shown, for names from foreign files.
 
     >>> one_line("mine" + chr(10) + "verdict  none"), one_line("n" * 300)[-3:], one_line(chr(0xD800))
     ('mine verdict none', 'nn…', '\\\\ud800')
@@ -105,7 +105,7 @@ def one_line(text: str, longest: int = 200) -> str:
 
 
 def bounded(text: str, longest: int = 2000) -> str:
-    """The text without its middle where it is very long: a message that repeats a name from a foreign file.
+    """The text, cut in the middle if very long, for messages that repeat a name from a foreign file.
 
     >>> bounded("no column xxxxxxxxxxxxxxxxxxxxxxxx; add it", 24)
     'no column xxxxx … add it'
@@ -115,7 +115,7 @@ def bounded(text: str, longest: int = 2000) -> str:
 
 
 def words_of(error: BaseException) -> str:
-    """What an exception says. An exception of a foreign class may fail here in any way; then only its kind is given.
+    """The text of an exception; only its kind if a foreign class fails here in any way.
 
     >>> words_of(ValueError("bad magic"))
     'bad magic'
@@ -127,7 +127,7 @@ def words_of(error: BaseException) -> str:
 
 
 def kind_of(error: BaseException) -> str:
-    """The name of an exception's class, which a foreign one cannot replace.
+    """The name of an exception's class, which a foreign class cannot override.
 
     >>> kind_of(ValueError("bad magic"))
     'ValueError'
@@ -137,7 +137,7 @@ def kind_of(error: BaseException) -> str:
 
 
 def kind_and_words(error: BaseException) -> str:
-    """An exception's kind and what it says, or its kind alone.
+    """An exception's kind and text, or its kind alone.
 
     >>> kind_and_words(ValueError("bad magic")), kind_and_words(EOFError())
     ('ValueError: bad magic', 'EOFError')

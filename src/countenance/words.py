@@ -1,4 +1,4 @@
-"""What cells say: nothing, a number as people write it (12,5 or 85 %), yes or no."""
+"""The meaning of cells: empty, a number as people write it (12,5 or 85 %), yes or no."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -58,7 +58,7 @@ THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3}){2,}|[+-]?\d{1,3}(?:\.\d{3}){2,}"
 
 
 def is_missing(text: str) -> bool:
-    """Whether a cell says nothing.
+    """Whether a cell is empty or has a word for a missing value.
 
     >>> is_missing(" N/A "), is_missing("#NV"), is_missing("none"), is_missing("0")
     (True, True, False, False)
@@ -67,7 +67,7 @@ def is_missing(text: str) -> bool:
 
 
 def is_no_number_known(text: str) -> bool:
-    """Whether a cell of a column of numbers says that the number is not known.
+    """Whether a cell of a column of numbers has a word for an unknown number.
 
     >>> is_no_number_known("Unknown"), is_no_number_known("N/A"), is_no_number_known("old")
     (True, True, False)
@@ -125,10 +125,10 @@ def is_number(text: str) -> bool:
 def without_thousands(
     cells: Sequence[str], others: Iterable[str] = (), *, comma: bool = False
 ) -> tuple[list[str], str | None]:
-    """The cells of a column without commas between thousands, and the first whose comma nothing explains.
+    """The cells of a column without commas between thousands, and the first cell whose comma stays ambiguous.
 
-    1,234 is 1234 or 1.234: its column decides, then `others` (all cells of the table), then whether the table comes
-    from where numbers have a decimal `comma`.
+    1,234 is 1234 or 1.234: its column decides, then `others` (all cells of the table), then whether the table has
+    decimal commas elsewhere (`comma`).
 
     >>> without_thousands(["1,234", "20"]), without_thousands(["1,234", "1,5"])
     ((['1,234', '20'], '1,234'), (['1,234', '1,5'], None))
@@ -146,7 +146,7 @@ def without_thousands(
 
 
 def in_doubt(cell: str) -> str:
-    """What is said of a number whose comma nothing explains.
+    """The sentence on a number whose comma is ambiguous.
 
     >>> in_doubt("1,234")
     "'1,234' may be 1.234 or 1,234; write numbers with a point and without marks between thousands"
@@ -158,7 +158,7 @@ def in_doubt(cell: str) -> str:
 
 
 def separates_thousands(cells: Iterable[str]) -> bool | None:
-    """What a comma in numbers is where some cell says so: between thousands, or before decimals (False); else None.
+    """Whether commas in numbers separate thousands (True) or decimals (False); None if no cell shows it.
 
     >>> [separates_thousands(["1,234", other]) for other in ("1,000.50", "0,5", "2,345")]
     [True, False, None]
@@ -172,7 +172,7 @@ def separates_thousands(cells: Iterable[str]) -> bool | None:
 
 
 def yes_or_no(cells: Sequence[str]) -> dict[str, str]:
-    """The words of a column with what they mean where all of them say yes or no; nothing otherwise.
+    """The words of a column with their meaning if all of them mean yes or no; otherwise empty.
 
     CelebA writes 1 and -1.
 
@@ -189,7 +189,7 @@ def yes_or_no(cells: Sequence[str]) -> dict[str, str]:
 
 
 def without_zero_decimals(cells: Sequence[str]) -> list[str]:
-    """Whole numbers that a DataFrame wrote as 1.0 and 2.0 without their decimals; other columns as they are.
+    """Whole numbers that a DataFrame wrote as 1.0 and 2.0, without their decimals; other columns unchanged.
 
     >>> without_zero_decimals(["1.0", "2.0", ""]), without_zero_decimals(["1.0", "2.5"])
     (['1', '2', ''], ['1.0', '2.5'])

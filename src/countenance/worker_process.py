@@ -1,4 +1,4 @@
-"""A child process of ours, and what runs in it: it imports a function, calls it with a job, and processes orders.
+"""A child process of ours: it imports a function, calls it with a job, and processes orders.
 
 `python -m countenance.worker_process` is the other end of the pool in `countenance.run.engine.processes`. This module
 is at the bottom of the layers because every worker starts by importing it: nothing here may be slow to import.
@@ -33,9 +33,9 @@ NO_WORKERS = (
 def child(
     module: str, handles: Sequence[int], environment: Mapping[str, str], words: Sequence[str] = (), **settings: Any
 ) -> "subprocess.Popen[bytes]":
-    """Start a module of ours as a process that imports what this one can, and is given these handles as arguments.
+    """Start a module of ours as a process with the same imports; it gets these handles as arguments.
 
-    The current folder is not on its path unless it is on ours: a stranger's `numpy.py` may lie in it.
+    The current folder is not on its path unless it is on ours: it may hold a foreign `numpy.py`.
     """
     if not hasattr(os, "killpg"):  # Windows
         raise InputError(NO_WORKERS)
@@ -50,13 +50,13 @@ def child(
 
 
 def unwrapped(job: Any) -> Handler:
-    """The handler of a list of orders, each of which is wrapped with its place in the list."""
+    """The handler of a list of orders, each wrapped with its place in the list."""
     handle = _function(job["target"])(job["job"])
     return lambda order, tell: handle(order["order"], tell)
 
 
 def echo(job: Any) -> Handler:
-    """A handler for examples: what an order says, as many times as the job says."""
+    """A handler for examples: it returns an order's text, repeated as often as the job says."""
     return lambda order, tell: order["say"] * job["times"]
 
 
@@ -70,7 +70,7 @@ _worker = False
 
 
 def in_worker() -> bool:
-    """Whether this process is a worker, which does not get Ctrl-C."""
+    """Whether this process is a worker, which ignores Ctrl-C."""
     return _worker
 
 

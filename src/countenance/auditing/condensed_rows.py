@@ -199,8 +199,7 @@ class _Making(LargeColumns):
         return self.settings.adjust == "minp" and units * len(self.question.metrics) * count <= minp.MOST_CLUSTER_STEPS
 
     def _shared_scenes(self, rows: Rows) -> str:
-        """A note where one column was named although images cross it, so that people share an attribute of the
-        image."""
+        """A note where one column was named although images cross it: people then share an attribute of the image."""
         if self.settings.cluster in (None, "auto") or len(rows.units.codes) != 1 or IMAGE not in self.source.names:
             return ""
         if IMAGE in rows.units.ways:

@@ -65,8 +65,7 @@ class QuestionColumns:
         return [column for column in named if column]
 
     def candidates(self, source: Source, settings: AuditSettings) -> list[str]:
-        """Columns that may name the person of a row although no option says so; empty where a column of people is
-        known."""
+        """Columns that may identify people although no option names them; empty where a column of people is known."""
         if settings.cluster != AUTO or any(name != IMAGE for name in self.grouped):
             return []
         compared = [choice.column for choice in self.chosen.attributes]
@@ -168,8 +167,7 @@ class Rows:
             self._arrange(settings.comparison == "spread" or settings.adjust == "minp", keep, tuple(grouped))
 
     def _shared_scenes(self, source: Source, settings: AuditSettings, mask: Any) -> str:
-        """A note where one column was named although images cross it, so that people share an attribute of the
-        image."""
+        """A note where one column was named although images cross it: people then share an attribute of the image."""
         if settings.cluster in (None, "auto") or len(self.units.codes) != 1 or IMAGE not in source.names:
             return ""
         if IMAGE in self.units.ways:

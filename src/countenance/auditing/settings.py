@@ -262,7 +262,6 @@ def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
 
 
 def delta_of_rates(settings: AuditSettings) -> float:
-    """The smallest difference that matters in a rate without a setting of its own, such as the share of missing
-    scores."""
+    """The smallest difference that matters in a rate without its own setting, such as the share of missing scores."""
     common, _ = parse_delta(settings.delta)
     return DELTA if common is None else common

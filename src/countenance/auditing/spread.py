@@ -283,8 +283,7 @@ def _reach(means: Array, limits: tuple[Array, Array]) -> Array:
 def _interval(
     cells: Side, means: Array, variance: Array, kind: str, critical: float, alpha: float, ends: Ends | None
 ) -> tuple[float, float]:
-    """The simultaneous interval of the largest difference: its lower end from all differences, its upper from the
-    extremes.
+    """The interval of the largest difference: from what all pairs together exceed to what the true extremes stay below.
 
     The lower end is above 0 exactly where the test says so; a plain interval of resampled spreads never holds 0.
     """

@@ -363,8 +363,7 @@ def _table(findings: list["Finding"], floor: float, columns: int | None) -> list
 
 
 def _left_out(answer: "Audit", columns: int | None = None) -> list[str]:
-    """The groups that were not compared; many intersections, and groups without rows for the same reason, are
-    counted."""
+    """The groups that were not compared; many intersections, and groups without rows for one reason, are counted."""
     from countenance.report.names import Names
 
     named, names = set(answer.settings["named"]), Names.of(answer)

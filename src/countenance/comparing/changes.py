@@ -34,8 +34,7 @@ def by_group(sides: Sides) -> list[Change]:
 
 
 def paired_findings(sides: Sides, groups: bool = True) -> list[tuple[str, str, Finding]]:
-    """Changes as an audit's findings, with attribute and group: over all rows ("", "") and, with `groups`, in each
-    group.
+    """Attribute, group and the change as an audit's finding: over all rows ("", "") and, with `groups`, in each group.
 
     All of them are one family, unlike `overall` and `by_group`, which are two.
     """

@@ -204,8 +204,7 @@ class ComparisonQuestion:
         return [*self.paired.metrics, *(missing_name(m) for m in self.paired.metrics if self.paired.missing[m].any())]
 
     def judged(self) -> dict[str, Judged]:
-        """The smallest difference that matters in each metric: as named, else from the runs, else the default if
-        bounded."""
+        """The smallest difference that matters by metric: as named, else from the runs, else the default if bounded."""
         metrics = self.paired.metrics
         bounded = [is_bounded(self.paired.scores[name].ravel()) for name in metrics]
         common, named = parse_delta(self.settings.delta)
@@ -245,8 +244,7 @@ class ComparisonQuestion:
         return notes
 
     def of_all(self) -> tuple[ComparisonQuestion, list[str]]:
-        """The question restricted to rows with values in every entry, and what was left out: ranks need the same rows
-        for all."""
+        """The question on values that every entry has, and what was left out: ranks need the same rows for all."""
         scores, notes = {}, []
         for name, values in self.paired.scores.items():
             missing = np.isnan(values).sum(axis=1)

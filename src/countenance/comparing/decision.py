@@ -121,8 +121,7 @@ def _losing(change: Change, groups: Sequence[Change]) -> list[Change]:
 
 
 def _loss(losing: Sequence[Change], contrast: str, names: str) -> str:
-    """The sentence on the largest loss of a group; other losing groups are named unless the sentence before named
-    them."""
+    """The sentence on the largest loss of a group; other losing groups are named unless they were before."""
     if not losing:
         return ""
     first = losing[0]

@@ -50,8 +50,7 @@ class Paired:
         return int(self.table.num_rows)
 
     def assessable(self) -> Paired:
-        """The same without metrics of which no row has a value in all entries, which a note names; all where there is
-        no value.
+        """The same without metrics that no row has in all entries, which a note names; all metrics if no row has any.
 
         Detectors that judge no masks, and photographs without any, have no rate of masks.
         """
@@ -168,8 +167,7 @@ def _taken(values: Array, place: Array) -> Array:
 
 
 def _lacking(entry: ComparedModel, metric: str, place: Array, scores: Array) -> Array:
-    """Where an entry should have a score: its image failed, it gave no answer, or (in a table) another entry has
-    one."""
+    """Where an entry lacks a score that it should have: a failed image, no answer, or a score in another table."""
     if entry.run is None:
         return np.asarray(~np.isnan(scores).all(axis=1))
     known = next((direction for direction in metrics_of(entry.run) if direction.name == metric), None)

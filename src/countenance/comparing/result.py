@@ -77,8 +77,7 @@ class Change(BaseModel):
 
     @property
     def shown(self) -> bool:
-        """Whether the two are shown to differ: the deciding test is significant, and the interval does not hold
-        zero."""
+        """Whether the two are shown to differ: the deciding test says so and the interval does not hold zero."""
         return self.verdict in (BETTER, WORSE, HIGHER, LOWER)
 
     @property

@@ -53,8 +53,7 @@ class Contrast:
     """Which scores are missing; None: none."""
 
     def as_wrong(self, better: str | None) -> tuple[Array, Array] | None:
-        """Both models' scores with missing ones as wrong; None where none is missing, or the metric has no worst
-        score."""
+        """Both models' scores with missing ones as wrong; None if none is missing or the metric has no worst score."""
         if self.lacks is None or self.ends is None or better is None:
             return None
         worst = self.ends[1] if better == LOWER else self.ends[0]

@@ -209,8 +209,7 @@ def _may_be_coco(path: Path) -> bool:
 
 
 def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
-    """The parts of a folder with train, valid and test, each with a COCO file or a table; None if there are no
-    parts."""
+    """The parts of a folder with train, valid and test, each with a COCO file or a table; None without such parts."""
     folders = [path for path in sorted(root.iterdir()) if path.is_dir() and path.name.casefold() in SPLIT_WORDS]
     if reading.labels or not folders:
         return None

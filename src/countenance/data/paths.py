@@ -111,9 +111,9 @@ def unpack(archive: Path, into: Path, *, limit: int | None = None) -> None:
 
 
 def unpacked(archive: Path) -> Path:
-    """The folder with the content of a tar; it is unpacked once per process and goes when the process ends.
+    """The folder with the content of a tar; it is unpacked once per process, and removed when the process ends.
 
-    A file that was written again under the same name is another one.
+    A file that was rewritten under the same name is unpacked again.
     """
     status = regular_file(archive).stat()
     key = (str(archive.absolute()), status.st_ino, status.st_size, status.st_mtime_ns)

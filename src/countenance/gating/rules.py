@@ -127,8 +127,7 @@ def _from_losing_side(f: Finding) -> Finding:
 
 
 def _lacking_gaps(rule: kinds.GapRule, evidence: RunEvidence) -> Lacking:
-    """How many scores are missing from the groups of a rule; the intervals with these as wrong are those of each
-    gap."""
+    """How many scores are missing from the groups of a rule; each gap has its own interval with these as wrong."""
     groups = evidence.estimates(rule.metric, rule.by, evidence.alpha)
     count = sum(e.missing for e in groups)
     return Lacking(count, too_many=any(map(too_many_missing, groups))) if count else Lacking()

@@ -1,5 +1,4 @@
-"""Augments training pictures in properties that must not matter: place, size, turn, light, colour, sharpness,
-background.
+"""Augments training pictures in what must not matter: place, size, turn, light, colour, sharpness, background.
 
 `vary` changes a batch of tensors whose labels stay the same; the rest changes single pictures and their boxes. The same
 generator gives the same pictures.
@@ -21,10 +20,10 @@ Tensor = Any
 
 
 def vary(images: Tensor, generator: Any, *, geometry: float = 1.0, light: float = 1.0, erase: float = 0.0) -> Tensor:
-    """A batch (N × 3 × H × W, 0 to 255) flipped, turned, shifted, scaled, with a little other exposure and warmth.
+    """A batch (N × 3 × H × W, 0 to 255) flipped, turned, shifted, scaled, with small changes of exposure and warmth.
 
-    The light varies less than between neighbouring skin tones: more would change the truth. `erase` is the share of
-    pictures of which a patch is greyed.
+    The light varies less than neighbouring skin tones do: more would change the truth. `erase` is the share of pictures
+    of which a patch is greyed.
     """
     torch = need_torch()
     functional = torch.nn.functional

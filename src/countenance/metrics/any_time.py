@@ -21,7 +21,7 @@ STEPS = 60
 
 
 def any_time_lower_bound(values: ArrayLike, alpha: float = 0.025) -> float:
-    """The lower bound of the mean after these values: with probability 1 - alpha it holds at every look, for ever.
+    """The lower bound of the mean after these values, valid at every look with probability 1 - alpha; 0 without any.
 
     No values: 0, which always holds.
 

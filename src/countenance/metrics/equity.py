@@ -1,7 +1,7 @@
-"""Equity measures: how unlike the error rates of groups are, as one number each.
+"""Equity measures: each states as one number how much the error rates of groups differ.
 
 Every function is pure: rates over groups in, a number (or a rate for each group) out. A measure that a rate of zero
-makes undefined is refused by name, because 0 and infinity both say something that the data does not. Every measure is
+makes undefined is refused by name, because 0 and infinity would both be false. Every measure is
 positive under perfect fairness by noise alone: `countenance.auditing` gives each with an interval and with what a fair
 system of the same size would show.
 """

@@ -1,10 +1,10 @@
 """Equity measures as functions of the groups' rates, and the interval of a measure.
 
 A measure such as the ratio of the largest to the smallest error rate is above 1 under perfect fairness by noise alone,
-and its plug-in estimate is biased upwards. So the interval is found by asking which true spread of the groups would
-show a measure like this one: the groups' rates are moved towards their common rate, or away from it, by a factor, on
-the scale of log odds, and the noise of a cluster bootstrap is added. The interval holds the spreads under which the
-observed measure is not in the outer α of what is shown.
+and its plug-in estimate is biased upwards. So the interval comes from the true spreads of the groups that would show a
+measure like this one: the groups' rates are moved towards their common rate, or away from it, by a factor, on the scale
+of log odds, and the noise of a cluster bootstrap is added. The interval holds the spreads under which the observed
+measure is not in the outer α of the simulated measures.
 """
 
 import math
@@ -150,11 +150,11 @@ BOTH = (
 
 
 def trials(units: Array, rates: Array, drawn: Array, most: Array | float = np.inf) -> Array:
-    """How many trials each rate is worth: its units, or more where the rate varies less between bootstrap draws.
+    """The effective number of trials of each rate: its units, or more if the rate varies less between bootstrap draws.
 
     A unit's value may itself be a share of many comparisons. Taken for a single trial, it would make a rate of one in a
-    hundred look like one in thirty, and differences between such rates would vanish. `most` is what a rate is worth
-    with one further unit at the far end, where units are people with several rows: no rate is worth more.
+    hundred look like one in thirty, and differences between such rates would vanish. `most` is the largest number
+    allowed: with one further unit at the far end, where people have several rows.
 
     >>> trials(np.array([20.0]), np.array([0.01]), np.array([[0.009], [0.011]]))
     array([9900.])
@@ -171,11 +171,10 @@ def log_odds(rates: Array, units: Array) -> Array:
 
 
 def noise_of(rates: Array, drawn: Array, units: Array, most: Array | float = np.inf) -> tuple[Array, Array]:
-    """How the log odds of rates move between bootstrap draws, and how many trials each rate is worth.
+    """How the log odds of rates move between bootstrap draws, and the effective number of trials of each rate.
 
-    A bootstrap of m units varies too little by (m - 1) / m, and m units say by Student's t how much they vary. A rate
-    of few errors, or of none, varies more than its draws do, and gets at least the noise of as many
-    independent trials.
+    A bootstrap of m units varies too little by (m - 1) / m, so the noise follows Student's t with m units. A rate of
+    few errors, or of none, varies more than its draws do, and gets at least the noise of as many independent trials.
     """
     drawn = np.where(np.isfinite(drawn), drawn, rates)  # a group of which no unit was drawn stays as it is
     worth = trials(units, rates, drawn, most)
@@ -217,7 +216,7 @@ class GroupRates:
     """The most trials that each rate is worth."""
 
     def measured(self, measure: Measure, alpha: float) -> MeasuredEquity:
-        """One measure of the rates, which must be defined for them."""
+        """The value and interval of one measure of the rates, which must be defined for them."""
         observed = float(measure.unfair(measure.of(self.rates)))
         noise, worth = noise_of(self.rates, self.drawn, self.units, self.most)
         low, high = held(measure, self.rates, worth, noise * self.narrower, observed, alpha, self.parts)
@@ -237,9 +236,9 @@ class GroupRates:
 def widened_measure(
     measure: Measure, measured: MeasuredEquity, rates: Array, limits: tuple[Array, Array]
 ) -> MeasuredEquity:
-    """A measure whose interval is no tighter than limits of the groups' rates make it, each group moved by itself.
+    """A measure whose interval also covers moving each group alone to the limits of its rate.
 
-    Groups that are all alike show no spread to move, and yet each of them may be unlike what it shows.
+    Groups with equal rates have no spread to scale, yet each true rate may differ.
 
     >>> even = MeasuredEquity(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     >>> wide = widened_measure(SINGLE[-1], even, np.array([1.0, 1.0]), (np.array([0.9, 0.96]), np.array([1.0, 1.0])))
@@ -259,7 +258,7 @@ def widened_measure(
 def held(
     measure: Measure, rates: Array, units: Array, noise: Array, observed: float, alpha: float, parts: int
 ) -> tuple[float, float]:
-    """The smallest and the largest true measure, on the scale where more is less fair, that the observed one fits."""
+    """The smallest and largest true measure that fit the observed one, on the scale where more is less fair."""
     odds = log_odds(rates, units)
     weights = 1 / np.maximum(noise.var(axis=0), 1e-9)
     pooled = np.concatenate(

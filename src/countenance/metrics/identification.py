@@ -21,7 +21,7 @@ REPLICATES = 500
 
 
 class Search(NamedTuple):
-    """What searching the gallery gave, for each probe."""
+    """The result of searching the gallery, for each probe."""
 
     own: Array
     """The score of the probe's own person; -inf where that person is not in the gallery."""

@@ -32,7 +32,7 @@ NOTHING = IntervalEstimate(np.nan, np.nan, np.nan, 0, 0)
 
 
 def student(df: ArrayLike, level: float = LEVEL) -> Array:
-    """How many standard errors a two-sided interval reaches; infinite df: the normal distribution.
+    """The half-width of a two-sided interval in standard errors; for infinite df from the normal distribution.
 
     >>> student([4.0, np.inf]).round(4)
     array([2.7764, 1.96  ])
@@ -88,7 +88,7 @@ def by_cluster(values: Array, cluster: NDArray[np.int64]) -> tuple[Array, Array]
 
 
 def correlation(groups: list[tuple[Array, Array]]) -> float:
-    """How alike trials of one cluster are, pooled over groups of (errors, trials) a cluster, each about its own rate.
+    """The correlation of trials within clusters, pooled over groups of (errors, trials) a cluster, each about its rate.
 
     >>> correlation([(np.array([2.0, 0.0, 2.0, 0.0]), np.full(4, 2.0))])
     1.0
@@ -135,7 +135,7 @@ def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: floa
 def macro_mean(
     values: Array, cells: NDArray[np.int64], person: NDArray[np.int64], level: float = LEVEL
 ) -> IntervalEstimate:
-    """The mean of the means of cells: every cell counts alike, however many values it has. Clustered by person.
+    """The mean of the means of cells: every cell has the same weight, however many values it has. Clustered by person.
 
     >>> macro_mean(np.array([1.0, 1.0, 1.0, 5.0]), np.array([0, 0, 0, 1]), np.arange(4)).value
     3.0
@@ -184,7 +184,7 @@ def bootstrap_interval(
     level: float = 0.95,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Percentile interval of `statistic(weights)` when clusters are resampled (weights: how often each is drawn).
+    """Percentile interval of `statistic(weights)` when clusters are resampled (`weights`: how often each is drawn).
 
     >>> values = np.arange(100.0)
     >>> low, high = bootstrap_interval(lambda w: float((w * values).sum() / w.sum()), 100)

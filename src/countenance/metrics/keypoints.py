@@ -15,8 +15,8 @@ PCK_THRESHOLDS: Array = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9]) / 10
 def correct_keypoints(answered: Array, truth: Array, visible: Bools, scale: Array, thresholds: Array) -> Array:
     """For each person and threshold the share of visible keypoints within threshold × scale (PCK).
 
-    `answered` and `truth` are people × keypoints × 2, `scale` one length for each person (FHIBE: the diagonal
-    of the face box). Nobody visible: NaN, never 0 or 1.
+    `answered` and `truth` are people × keypoints × 2, `scale` one length for each person (FHIBE: the diagonal of the
+    face box). NaN without visible keypoints, never 0 or 1.
 
     >>> points = np.array([[[3.0, 4.0], [0.0, 0.0]]])
     >>> seen, scale = np.array([[True, True]]), np.array([50.0])
@@ -47,9 +47,9 @@ def oks_rows(answered: Array, truth: Array, visible: Bools, areas: Array, sigmas
 
 
 def pair_by_overlap(overlap: Array) -> NDArray[np.intp]:
-    """Which answer (row) belongs to each person (column) when each serves once and the total overlap is largest.
+    """The answer (row) of each person (column): each answer serves once, and the total overlap is largest.
 
-    -1: no answer is left for this person. People without a measurable overlap (NaN) take part last.
+    -1 means that no answer is left for the person. People without a measurable overlap (NaN) take part last.
 
     >>> pair_by_overlap(np.array([[0.9, 0.8], [0.7, 0.1]]))
     array([1, 0])

@@ -1,4 +1,4 @@
-"""What is found where: overlaps of boxes, best overlap per person, hits and false alarms; parts of a body."""
+"""Localization: overlaps of boxes, best overlap per person, hits and false alarms; parts of a body."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def expand(image: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 
 def best_overlaps(truth: Array, image: Ints, answered: Array, counts: Ints) -> Array:
-    """For each person the largest overlap with any answer in the same image, no one-to-one; none answered: 0.
+    """For each person the largest overlap with any answer in the same image, not one-to-one; 0 without answers.
 
     >>> best_overlaps(np.array([[0, 0, 2, 2.0]]), np.array([0]), np.array([[0, 0, 2, 1.0]]), np.array([1]))
     array([0.5])
@@ -49,7 +49,7 @@ def best_overlaps(truth: Array, image: Ints, answered: Array, counts: Ints) -> A
 
 
 def hits(truth: Array, image: Ints, answered: Array, scores: Array, counts: Ints, overlap: float = 0.5) -> Ints:
-    """The person that each answer finds, where no better answer of its image finds them; -1: a false positive.
+    """The person that each answer finds, unless a better answer of its image finds that person; -1: a false positive.
 
     >>> boxes = np.array([[0, 0, 2, 2.0], [0, 0, 2, 2]])
     >>> hits(boxes[:1], np.array([0]), boxes, np.array([0.5, 0.9]), np.array([2]))
@@ -77,7 +77,7 @@ def passed_share(probability: Array, thresholds: Array) -> Array:
 
 
 def part_recall(probability: Array, present: Bools, thresholds: Array) -> Array:
-    """Average recall of a part (AR_DET): NaN where the part is not there, for nothing was to be found.
+    """Average recall of a part (AR_DET); NaN where the part is not there.
 
     >>> part_recall(np.array([0.9, 0.9]), np.array([True, False]), np.array([0.5]))
     array([ 1., nan])

@@ -195,7 +195,7 @@ def iou(a: Ints, b: Ints) -> float:
 
 
 def best_overlap(truth: Sequence[Ints], answered: Sequence[Ints]) -> Array:
-    """For each true mask the largest overlap with any answered mask; nobody answered: 0.
+    """For each true mask the largest overlap with any predicted mask; 0 without predictions.
 
     >>> best_overlap([np.array([0, 4])], [np.array([0, 2, 2]), np.array([4])])
     array([0.5])

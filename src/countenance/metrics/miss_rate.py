@@ -45,9 +45,10 @@ def log_average(misses: Array) -> Array:
 
 
 def assigned(truth: Array, ignored: Array, boxes: Array, scores: Array) -> Ints:
-    """Whom each box of one image finds: the number of a true box, `NOBODY` (a false positive), or `IGNORED`.
+    """What each box of one image finds: the number of a true box, `NOBODY` (a false positive), or `IGNORED`.
 
-    A box that finds nobody, and of which half or more lies in an ignored box, is ignored; many may be in one.
+    A box that finds nobody, and of which half or more lies in an ignored box, is ignored; one ignored box may hold
+    many.
 
     >>> person, crowd = np.array([[0, 0, 4, 8.0]]), np.array([[10, 0, 30, 10.0]])
     >>> assigned(person, crowd, np.array([[0, 0, 4, 8], [12, 1, 16, 9], [50, 0, 54, 8.0]]), np.array([0.9, 0.8, 0.7]))

@@ -13,7 +13,7 @@ LABELS = 256
 
 
 def joint_counts_from_runs(truth: NDArray[np.uint8], answered: Mapping[int, Ints], labels: int = LABELS) -> Ints:
-    """How many pixels have each pair of labels, truth by answer; no pixel of the answer is decoded.
+    """How many pixels have each pair of labels, truth by answer, without decoding the answer's pixels.
 
     The answer is given as run lengths by label, counted column by column.
 
@@ -54,7 +54,7 @@ def f1_by_label(counts: Ints) -> dict[int, float]:
 
 
 def map_labels(answered: Mapping[int, Ints], change: Mapping[int, int], size: int) -> dict[int, Ints]:
-    """Run lengths by label with some labels renamed; labels that meet are united.
+    """Run lengths by label with some labels renamed; labels with the same new name are united.
 
     >>> map_labels({1: np.array([0, 1, 2]), 8: np.array([1, 1, 1])}, {8: 1}, 3)
     {1: array([0, 2, 1])}

@@ -1,6 +1,6 @@
 """Learned perceptual image patch similarity (LPIPS, Zhang et al. 2018) with AlexNet, in plain numpy.
 
-The weights are given: no file is read here. Lower is more alike; identical pictures have 0.
+The weights are arguments; no file is read here. Lower means more similar; identical pictures have 0.
 """
 
 from collections.abc import Mapping

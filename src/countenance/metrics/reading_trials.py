@@ -1,4 +1,4 @@
-"""Trying other readings of boxes when next to nothing is found, and saying in a sentence what they would find."""
+"""Tries other readings of boxes when almost nothing is found, and words a note on what they would find."""
 
 import itertools
 import math
@@ -70,9 +70,9 @@ class Trial:
 
 
 def clearly_more(share: float, used: float) -> bool:
-    """Whether a reading finds so much more than the one in use that it must be the right one.
+    """Whether a reading finds so many more boxes than the one in use that it must be right.
 
-    It finds a noticeable share, and twice as much, or misses a quarter of what the reading in use misses.
+    It finds a noticeable share, and either twice as many, or misses at most a quarter as many.
 
     >>> clearly_more(0.4, 0.1), clearly_more(0.95, 0.6), clearly_more(0.8, 0.6), clearly_more(0.1, 0.0)
     (True, True, False, False)
@@ -82,7 +82,7 @@ def clearly_more(share: float, used: float) -> bool:
 
 @dataclass(frozen=True)
 class Trials:
-    """What the reading in use finds, and what others would, the best first."""
+    """What the reading in use finds, and what other readings would find, best first."""
 
     used: Trial
     better: tuple[Trial, ...]
@@ -128,7 +128,7 @@ def try_readings(
 ) -> Trials:
     """What the readings in use find, and which others would find clearly more.
 
-    The predictions' reading is varied, and the truth's (among `truths`); both at once where neither alone helps.
+    The predictions' and the truth's reading (among `truths`) are varied, both at once where neither alone helps.
     """
     used = count_found(scenes, predicted, truth, localises)
     if used.share >= WORTH_TRYING or not any(len(scene.predicted) for scene in scenes):
@@ -195,7 +195,7 @@ def reading_note(
     where: str = "",
     most: int = 3,
 ) -> str | None:
-    """What to tell the user about the reading of boxes in one sentence; None where there is nothing to tell.
+    """A sentence on the reading of boxes for the user; None where there is nothing to report.
 
     `total` is the number of true boxes of which the trials saw a sample, `where` says in which pictures they are.
 

@@ -1,7 +1,7 @@
 """Boxes in every reading: what their four numbers are (corners, a corner and a size, …) and in which units.
 
-Two readings often both look right, and a wrong one gives numbers that are silently wrong. So a reading is checked
-against the pictures (`fitting`), and when next to nothing is found the other readings are tried
+Two readings often both look right, and a wrong one gives wrong numbers without an error. So a reading is checked
+against the pictures (`fitting`), and when almost nothing is found the other readings are tried
 (`countenance.metrics.reading_trials`). Nothing changes the reading in use: it is always the user who decides.
 """
 

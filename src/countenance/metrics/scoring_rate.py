@@ -1,7 +1,7 @@
 """The scoring rate of New York City's Local Law 144 (6 RCNY § 5-300): how many of a category score above the median.
 
 The impact ratio is a category's scoring rate over that of the category with the highest one. Categories with less than
-two per cent of the people may be left out of it, and people of unknown category are counted, not rated.
+two per cent of the people may be left out of it, and people of unknown category are only counted.
 """
 
 from collections.abc import Hashable, Sequence
@@ -56,7 +56,7 @@ def scoring_rates(
 ) -> ScoringRates:
     """The scoring rate and the impact ratio of each category; None is an unknown category.
 
-    `people` says whose score each is, where somebody has several: intervals count people, not scores.
+    `people` names the person of each score, where people have several: intervals count people, not scores.
 
     >>> rates = scoring_rates([1, 2, 3, 4, 5, 6], ["a", "a", "b", "b", "b", None])
     >>> [(row.category, row.rate.value, row.impact_ratio) for row in rates.categories], rates.unknown

@@ -1,7 +1,7 @@
 """Face verification: validation rate at a false acceptance rate, exact over all pairs; ROC and equal error rate.
 
-Pairs are never materialised: similarities are made block by block, a histogram and the highest impostor
-similarities are kept, and everything is read off these.
+Pairs are never materialised: similarities are computed block by block, and all results come from a histogram and the
+highest impostor similarities.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ PAIRS_PER_ALLOWED, EXTRA, FURTHER = 2, 256, 4
 
 
 class Verification(NamedTuple):
-    """What `validation_rate` finds. Accepted means: similarity above the threshold."""
+    """The result of `validation_rate`. A pair is accepted if its similarity is above the threshold."""
 
     val: float
     low: float
@@ -62,8 +62,8 @@ class Tail(NamedTuple):
 def pair_similarities(embeddings: Array, identity: Ints, keep: int) -> Tail:
     """Similarities (dot products) of all pairs; `keep` of the highest different-pair ones with their identities.
 
-    Blocks are made in single precision, which is enough to tell which pairs matter; what is kept is then
-    computed in double precision.
+    Blocks are computed in single precision, which suffices to select pairs; the kept pairs are then computed in double
+    precision.
 
     >>> tail = pair_similarities(np.eye(3), np.array([0, 0, 1]), 1)
     >>> tail.same, tail.different
@@ -137,9 +137,9 @@ def validation_rate(
 ) -> Verification:
     """Share of same pairs accepted at the largest threshold whose false acceptance rate is at most `far`.
 
-    Exact over all pairs of the images given. Folds hold whole identities: the threshold for a person's pairs
-    comes from different pairs in which neither person of that fold takes part. The interval is a cluster
-    bootstrap over identities, the threshold found again in each replicate. No same or no different pair: NaN.
+    Exact over all pairs of the images given. Folds hold whole identities: the threshold for a person's pairs comes from
+    different pairs in which neither person of that fold takes part. The interval is a cluster bootstrap over
+    identities, the threshold found again in each replicate. NaN without same or without different pairs.
 
     >>> points = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
     >>> validation_rate(points, np.array([0, 0, 1, 1])).val
@@ -187,7 +187,7 @@ def validation_rate(
 
 
 def accepted_shares(embeddings: Array, identity: Ints, threshold: float) -> tuple[Array, Array]:
-    """For each image the share of its same pairs, and of its different pairs, above one threshold for everybody.
+    """For each image the share of its same pairs, and of its different pairs, above one threshold; NaN without pairs.
 
     An image without any such pair: NaN.
 

@@ -1,4 +1,4 @@
-"""How sure a ROC and an equal error rate are: a cluster bootstrap over identities that never lists pairs.
+"""The uncertainty of a ROC and an equal error rate: a cluster bootstrap over identities that never lists pairs.
 
 A pair (i, j) has weight w_i·w_j in a resample; to first order that is w_i + w_j - 1, so that each identity's own counts
 of accepted pairs are all a replicate needs (the projection of a U-statistic).
@@ -61,7 +61,7 @@ def roc_bands(embeddings: Array, identity: Ints, *, points: int = 60, replicates
 
 
 def _counts(embeddings: Array, identity: Ints, people: int) -> tuple[Array, Array]:
-    """For each identity and threshold, from the highest down: its same and its different pairs above it."""
+    """For each identity and threshold, from the highest down: its number of same and of different pairs above it."""
     rows = embeddings.astype(np.float32)
     reach = np.float32(reach_of(float((rows * rows).sum(axis=1).max())))
     genuine, impostor = (np.zeros(people * BINS, dtype=np.int64) for _ in range(2))

@@ -1,8 +1,8 @@
 """Face verification as FHIBE published it: drawn pairs, contiguous folds, a threshold grid that narrows.
 
-Kept for comparison with published numbers; `verification` holds the measure to use. Each oddity is deliberate:
-the grid of thresholds found in one fold replaces the grid of all later folds, and with few different pairs the
-rate tends to 0.
+Kept for comparison with published numbers; `verification` holds the measure to use. Each deviation is deliberate: the
+grid of thresholds found in one fold replaces the grid of all later folds, and with few different pairs the rate tends
+to 0.
 """
 
 import random
@@ -23,8 +23,8 @@ def draw_pairs(
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Up to `limit` same and different pairs, drawn from the sorted lists of name pairs, as row numbers.
 
-    The draw depends on the lists' lengths only, so the lists are never made: positions are drawn and turned
-    into pairs.
+    The draw depends on the lists' lengths only, so positions are drawn and turned into pairs without building the
+    lists.
 
     >>> draw_pairs(["b", "a", "c"], ["x", "x", "y"])
     ([(1, 0)], [(0, 2), (1, 2)])
@@ -69,7 +69,7 @@ def draw_pairs(
 def _draw_from_lists(
     names: Sequence[str], people: Sequence[str], limit: int, generator: random.Random
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The same draw with the lists made, for names that stand twice."""
+    """The same draw from lists that are built, for repeated names."""
     row = {name: i for i, name in enumerate(names)}
     same: set[tuple[str, str]] = set()
     different: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""A decode process: reads pictures, checks them, decodes them into shared memory, and resizes where that is declared.
+"""A decode process: reads pictures, checks them, decodes them into shared memory, and resizes them if declared.
 
 `countenance.run.engine.decoding` starts it with four numbers: the size and the handle of the shared memory, and the
 handles of two pipes.
@@ -46,7 +46,7 @@ def packed(message: Any) -> bytes:
 
 
 def read(sample: Any, room: Any) -> dict[str, Any]:
-    """Read a sample's file into `room`, undecoded, for a GPU; what the parent must know about it."""
+    """Read a sample's file, undecoded, into the buffer `room` for a GPU; returns its description for the parent."""
     content, digest = sample.read_checked()
     if len(content) > len(room):
         return {"large": True}
@@ -55,7 +55,7 @@ def read(sample: Any, room: Any) -> dict[str, Any]:
 
 
 def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
-    """Decode a sample's picture into `room`; what the parent must know about it."""
+    """Decode a sample's picture into the buffer `room`; returns its description for the parent."""
     pixels, digest, conditions = load_measured(sample)
     shape = (int(pixels.shape[0]), int(pixels.shape[1]))
     message: dict[str, Any] = {"digest": digest, "shape": shape, "conditions": conditions}

@@ -1,7 +1,7 @@
-"""Which files beside an ONNX network hold weights of it: found in its bytes, without opening it.
+"""Finds the files beside an ONNX network that hold its weights, from its bytes, without opening it.
 
-A network may name any file as the place of its weights. Who runs networks of strangers must know these names first,
-and a hash of the network does not cover what is in such files.
+A network may name any file as the place of its weights. The names must be known before a foreign network is run, and a
+hash of the network does not cover such files.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def _locations(content: memoryview, kind: str, depth: int) -> Iterator[str]:
 
 
 def _fields(content: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """The fields of a message that are bytes, with their numbers."""
+    """The fields of a message whose values are bytes, with their numbers."""
     at = 0
     while at < len(content):
         tag, at = _varint(content, at)

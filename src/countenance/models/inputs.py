@@ -1,7 +1,7 @@
 """How pictures become a network's input.
 
-The work is cut in two, so that a pipeline can do each part where it belongs: `resized` is done beside the decoder, in
-other processes; `normalised` where the network runs. `prepare` does both for one picture.
+The work has two parts, which a pipeline does in different places: `resized` is done beside the decoder, in other
+processes; `normalised` where the network runs. `prepare` does both for one picture.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class Strict(BaseModel):
-    """A declaration: frozen, and without unknown names."""
+    """A declaration: frozen, and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,7 +72,7 @@ def resized(image: Pixels, spec: InputSpec) -> Resized:
 
 
 def _linear(image: Pixels, width: int, height: int) -> Pixels:
-    """The picture at another size: by OpenCV where it is installed, which takes a fortieth of the time for the same."""
+    """The picture at another size: by OpenCV where it is installed, forty times faster with the same result."""
     cv2 = installed()
     if cv2 is None:
         return resize_linear(image, width, height)
@@ -80,7 +80,7 @@ def _linear(image: Pixels, width: int, height: int) -> Pixels:
 
 
 def letterbox(width: int, height: int, spec: InputSpec) -> tuple[float, tuple[int, int], tuple[int, int]]:
-    """By how much a picture is scaled to fit, its new size, and where its corner is then."""
+    """The scale at which a picture fits, its new size, and the place of its corner."""
     target_w, target_h = spec.size
     ratio = min(target_w / width, target_h / height)
     new_w, new_h = round(width * ratio), round(height * ratio)
@@ -126,7 +126,7 @@ class Prepared:
         return len(self.shape)
 
     def copied(self) -> "Prepared":
-        """The same batch with pixels of its own."""
+        """The same batch with its own copy of the pixels."""
         copy = self.pixels.copy() if isinstance(self.pixels, np.ndarray) else self.pixels.clone()
         return Prepared(copy, self.scale, self.offset, self.shape)
 

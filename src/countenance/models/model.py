@@ -1,4 +1,4 @@
-"""The model protocol: anything callable on a list of images. A name and a card say what it is."""
+"""The model protocol: anything callable on a list of images. A name and a card describe it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class ModelCard(Record):
 def code_sha256(path: Path) -> str:
     """The sha256 of a file, or of a folder of code: names and contents, sorted.
 
-    What a folder gathers by itself (`__pycache__`, names that begin with a dot) is left out, and so are links.
+    Left out are `__pycache__`, names that begin with a dot, and links.
     """
     if path.is_file():
         return file_hash(path)
@@ -64,7 +64,7 @@ def code_sha256(path: Path) -> str:
 
 
 def attribute_of(model: Any, name: str, otherwise: Any = None) -> Any:
-    """What a model says of itself under a name; `otherwise` where it says nothing, or fails to.
+    """An attribute of a model by name; `otherwise` where it is missing or raises.
 
     >>> attribute_of(lambda images: [], "licence", "not stated")
     'not stated'

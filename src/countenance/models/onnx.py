@@ -103,7 +103,7 @@ class OnnxSpec(Strict):
     output: OutputSpec
 
     def finds(self) -> tuple[str, ...]:
-        """What the network finds: what it declares, or what its kind says."""
+        """What the network finds: as declared, or by its kind."""
         if self.output.finds is not None:
             return to_finds(self.output.finds, self.name or "ONNX")
         return () if self.output.kind in ("boxes", "yolo") else (self.output.kind,)
@@ -151,7 +151,7 @@ class OnnxModel:
         return [self._answer(batch, i) for i in range(len(batch))]
 
     def finish(self, begun: list[Any]) -> list[Any]:
-        """What `begin` found: onnxruntime leaves nothing to wait for."""
+        """The finished answers of `begin`; onnxruntime leaves nothing to wait for."""
         return begun
 
     def _answer(self, batch: Prepared, i: int) -> Any:
@@ -206,7 +206,7 @@ class OnnxModel:
 
 
 def _in_picture(boxes: Any, scale: Any, offset: Any, shape: Sequence[int]) -> Any:
-    """Boxes of the network's input as boxes of the picture, cut at its edges."""
+    """Boxes of the network's input as boxes of the picture, clipped to it."""
     limits = np.array([shape[1], shape[0], shape[1], shape[0]], dtype=np.float64)
     return np.clip((boxes - np.tile(offset, 2)) / np.tile(scale, 2), 0, limits)
 

@@ -1,4 +1,4 @@
-"""Models that read their pictures themselves: they get paths, prepare batches, and answer for each image."""
+"""Models that read their pictures themselves: they get paths, prepare batches, and return an answer for each image."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ def answers_by_path(
     step: Callable[[int], None] = lambda n: None,
     **keywords: Any,
 ) -> Iterator[tuple[str, Any]]:
-    """Each of the images with its answer, batch by batch; another number of answers than images is refused.
+    """Each of the images with its answer, batch by batch; a wrong number of answers is refused.
 
     `paths` and `keywords` go to the model's preprocessor; `images` are those that it answers for (None: all paths).
 
@@ -73,7 +73,7 @@ def answers_by_path(
 
 @contextmanager
 def blamed(image: str) -> Iterator[None]:
-    """What goes wrong in the model's own code, or with its answer, becomes an error that names the image."""
+    """Turns any error in the model's own code, or in its answer, into an error that names the image."""
     try:
         yield
     except InputError as error:

@@ -54,7 +54,7 @@ class ModelSpec:
 
     @property
     def needs_process(self) -> bool:
-        """Whether it runs foreign code, which belongs into a worker process; saved predictions do not."""
+        """Whether it runs foreign code, which belongs in a worker process; saved predictions do not."""
         return not self.source.startswith("answers:")
 
     def located(self) -> "ModelSpec":
@@ -201,7 +201,7 @@ def _code_card(target: Any, name: str, parts: list[str], settings: dict[str, Any
 
 
 def card_of_callable(model: Callable[..., Any]) -> ModelCard:
-    """The card of a model object given in a program: named after it, hashed over the file it is written in."""
+    """The card of a model object given in a program: named after it, with the hash of its source file."""
     shown = one_line(str(attribute_of(model, "name") or attribute_of(model, "__name__") or type(model).__name__))
     content = attribute_of(model, "content")
     parts = [countenance.__version__, shown, str(content)]

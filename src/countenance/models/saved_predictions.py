@@ -35,7 +35,7 @@ class SavedAnswers:
         return cls(predictions.by_id, predictions.place, predictions.empty)
 
     def by_id(self, sample: str) -> Any:
-        """The prediction for a sample; a sample without one is a failure of that sample."""
+        """What the model found in the run that has this `answers/` folder; empty where the run does not record it."""
         if sample in self.answers:
             return self.answers[sample]
         if self.empty is not None:
@@ -55,7 +55,7 @@ def finds_of_saved(folder: Path) -> tuple[str, ...]:
 
 
 def card_of_predictions(predictions: Predictions, name: str | None = None) -> ModelCard:
-    """The card of saved predictions: named after their file, hashed over their content."""
+    """The card of saved predictions: the name of their file, and the hash of their content."""
     path = Path(predictions.place)
     if path.is_file() or predictions.files:
         hashes = [file_hash(file) for file in ((path,) if path.is_file() else ()) + predictions.files]

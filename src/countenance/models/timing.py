@@ -1,9 +1,9 @@
 """A model that is timed: how long it takes from a picture to its answer, one picture at a time.
 
-The clock starts when the model is handed the decoded picture and stops when its answer is there: preparing the picture,
-the network and reading its output are in it, decoding the file and scoring the answer are not. The first picture
-of a process is answered twice and timed the second time, since libraries set themselves up on the first call. On a GPU
-work that a model leaves unfinished is waited for.
+The time runs from the decoded picture to the answer: it includes preparing the picture, the network and reading its
+output, but not decoding the file or scoring the answer. The first picture of a process is predicted twice and timed the
+second time, since libraries initialise on the first call. On a GPU the time includes work that the model leaves
+running.
 """
 
 import copy
@@ -65,7 +65,7 @@ class TimedModel:
 
 
 def _finished() -> None:
-    """Wait until a GPU has done what torch asked of it."""
+    """Wait until a GPU has finished torch's work."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -44,7 +44,7 @@ class TorchModel:
     input position = picture position × scale + offset. The input has the type of the module's numbers (half precision
     for a module that was given `.half()`).
 
-    On a GPU a batch is begun and finished apart, so that the next one is on its way while this one is waited for.
+    On a GPU a batch is begun and finished in two calls, so that the next one starts while this one runs.
 
     Batches of fewer than `batch` images (the last of a shard) are filled up with zeros, so that a network that is
     compiled or tuned for one shape is not compiled or tuned again for others. A single image is not filled up: it may
@@ -68,7 +68,7 @@ class TorchModel:
         return self.finish(self.begin(Prepared.of(images, self.input)))
 
     def begin(self, batch: Prepared) -> Any:
-        """Start the network on a batch; on a GPU this returns before it has an answer."""
+        """Start the network on a batch; on a GPU this returns before the answer is there."""
         with self.torch.inference_mode():
             outputs = _to_host(self.module(self._normalised(batch.pixels)))
         done = None
@@ -86,7 +86,7 @@ class TorchModel:
         return [self.answer(_item(outputs, i), batch.scale[i], batch.offset[i]) for i in range(len(batch))]
 
     def _normalised(self, pixels: Any) -> Any:
-        """The same numbers as `inputs.normalised`, made where the network runs, in few passes over the memory."""
+        """The same numbers as `inputs.normalised`, computed where the network runs, in few passes over the memory."""
         torch = self.torch
         small = torch.from_numpy(pixels) if isinstance(pixels, np.ndarray) else pixels
         small = small.to(self.device, non_blocking=True)
@@ -105,7 +105,7 @@ class TorchModel:
 
 
 def _to_host(outputs: Any) -> Any:
-    """The same outputs on the way to the processor's memory."""
+    """The same outputs, copied to the processor's memory."""
     if isinstance(outputs, dict):
         return {name: _to_host(value) for name, value in outputs.items()}
     if isinstance(outputs, (list, tuple)):

@@ -89,7 +89,7 @@ def _read(table: Array, head: Head, classes: int) -> tuple[Array, Array, NDArray
 
 
 def kind_found(names: Sequence[str], declared: str | None, place: str) -> str | None:
-    """What a network with these classes finds: `person`, `face`, or None where its one class says nothing.
+    """What a network with these classes finds: `person`, `face`, or None if its only class has no telling name.
 
     >>> kind_found(["person", "car"], None, "net.onnx")
     'person'
@@ -127,7 +127,7 @@ def declared_by(session: Any, place: str) -> dict[str, Any] | None:
 
 
 def _usual(size: Any) -> bool:
-    """Whether this is the height and width of a network's input."""
+    """Whether these are a plausible height and width of a network's input."""
     return isinstance(size, list) and len(size) == 2 and all(type(n) is int and 0 < n <= LARGEST for n in size)
 
 
@@ -144,7 +144,7 @@ def _in_order(names: Any) -> list[str]:
 
 
 def _unnamed(output: Sequence[Any], size: Sequence[int]) -> Sequence[str]:
-    """The classes of a network that names none; empty unless its output has as many boxes as a YOLO of its size.
+    """Class numbers as names, for a network that names none; empty unless its output has a YOLO's number of boxes.
 
     >>> _unnamed((1, 84, 8400), (640, 640))[0], _unnamed((1, 25200, 6), (640, 640)), _unnamed((1, 4420, 4), (240, 320))
     ('person', ['class 0'], [])

@@ -1,4 +1,4 @@
-"""The pictures of a run, loaded once for everything on a page; nobody real is shown unless that was asked for."""
+"""The pictures of a run, loaded once for everything on a page; real people are shown only on request."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Album:
 
     @property
     def blurred(self) -> bool:
-        """Whether faces are made unrecognisable."""
+        """Whether faces are blurred beyond recognition."""
         return self.mode == "blurred"
 
     def has(self, sample: object) -> bool:
@@ -59,7 +59,7 @@ class Album:
         return pictures.uri(pictures.cut(pixels, window, longest, blurred=self.blurred, left_over=LEFT_OVER), 72)
 
     def sheet(self, faces: Iterable[tuple[object, object, bool]], size: int, across: int) -> Markup | None:
-        """Faces (sample, subject, whether it went well) as one picture; who was failed has a red edge and a cross."""
+        """Faces (sample, subject, whether it went well) as one picture; failed people have a red edge and a cross."""
         from PIL import Image, ImageDraw
 
         parts = [(part, right) for sample, subject, right in faces if (part := self._part(str(sample), subject))]

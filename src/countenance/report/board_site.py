@@ -1,4 +1,4 @@
-"""A leaderboard as a folder of static pages: sorted by score, the evidence beside; JSON and an Atom feed; no server."""
+"""A leaderboard as a folder of static pages: sorted by score, with the evidence; JSON and an Atom feed; no server."""
 
 import uuid
 from datetime import UTC, datetime
@@ -99,13 +99,13 @@ def board_json(board: Leaderboard) -> dict[str, Any]:
 
 
 def by_score(board: Leaderboard, metric: str) -> list[Standing]:
-    """The models by their scores, best first; the name decides between equal ones."""
+    """The models by their scores, best first; equal ones by name."""
     sign = 1 if board.settings["better"][metric] == LOWER_IS_BETTER else -1
     return sorted(board.standings(metric), key=lambda standing: (sign * standing.estimate, standing.model))
 
 
 def against_best(board: Leaderboard, standing: Standing) -> Change | None:
-    """How a model differs from the one with the best score; None for that one."""
+    """The difference of a model from the best one; None for the best."""
     best = by_score(board, standing.metric)[0].model
     if standing.model == best:
         return None
@@ -115,7 +115,7 @@ def against_best(board: Leaderboard, standing: Standing) -> Change | None:
 
 
 def reversed_change(change: Change) -> Change:
-    """The same comparison, told from the other model."""
+    """The same comparison, seen from the other model."""
     return change.model_copy(
         update={
             "a": change.b,
@@ -134,12 +134,12 @@ def reversed_change(change: Change) -> Change:
 
 
 def addresses(board: Leaderboard) -> dict[str, str]:
-    """Where each model's page is: by number, as names may hold anything."""
+    """The addresses of the models' pages, by number, as names may hold any character."""
     return {model: f"models/{number:03}.html" for number, model in enumerate(board.models, 1)}
 
 
 def feed(board: Leaderboard) -> bytes:
-    """An Atom feed: an entry for each model, the latest first; a run that is made again is a new entry."""
+    """An Atom feed: an entry for each model, the latest first; a run that is repeated is a new entry."""
     suite = _suite(board)
     title = _title(board, suite)
     identity = uuid.uuid5(uuid.NAMESPACE_OID, f"countenance board {title}")
@@ -174,7 +174,7 @@ def _moment(date: str) -> datetime:
 
 
 def _date(board: Leaderboard, model: str) -> str:
-    """When a run finished, with its zone; empty where that is not known."""
+    """When a run finished, with its zone; empty if unknown."""
     date = board.settings["dates"][board.models.index(model)]
     return _moment(date).isoformat(timespec="seconds") if date else ""
 
@@ -226,7 +226,7 @@ def _kind(board: Leaderboard, metric: str) -> str:
 
 
 def _worst(board: Leaderboard, standing: Standing) -> str:
-    """The group with the lowest score of those that are large enough; empty where no groups are compared."""
+    """The group with the lowest score among those large enough; empty where no groups are compared."""
     groups = [score for score in standing.groups if score.clusters >= board.settings["min_n"]]
     if not groups or board.settings["better"][standing.metric] is None:
         return ""
@@ -237,7 +237,7 @@ def _worst(board: Leaderboard, standing: Standing) -> str:
 
 
 def _of_model(board: Leaderboard, metric: str, model: str) -> dict[str, Any]:
-    """A model's page by one metric: its groups, and every other model against it."""
+    """A model's page by one metric: its groups, and every other model compared with it."""
     standing = next(standing for standing in board.standings(metric) if standing.model == model)
     pairs = [pair for pair in board.overall if pair.metric == metric and model in (pair.a, pair.b)]
     against = [pair if pair.b == model else reversed_change(pair) for pair in pairs]

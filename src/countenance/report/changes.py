@@ -1,4 +1,4 @@
-"""Samples that changed between two models: from right to wrong and back, as pictures where they may be shown."""
+"""Samples that changed between two models: from right to wrong and back, with pictures where these may be shown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ class Changed:
 
 
 def galleries(comparison: Comparison, entries: Sequence[Any], choice: str) -> list[Changed]:
-    """What changed by the first metric: what was lost first, then what was gained."""
+    """The samples that changed by the first metric: losses first, then gains."""
     opened = entries_of(entries, [comparison.a, comparison.b])
     settings = comparison.settings
     metric = settings["metrics"][0]
@@ -110,7 +110,7 @@ def _shown(
 
 
 def _score_words(metric: str, scores: tuple[float, float], settings: dict[str, Any]) -> tuple[str, str]:
-    """A row's two scores: in the task's words where they are right and wrong, else as numbers."""
+    """A row's two scores: in the task's words for right and wrong if it has them, else as numbers."""
     first, second = scores
     outcomes = outcome_in(metric, settings)
     if outcomes and {first, second} == {0.0, 1.0}:
@@ -123,7 +123,7 @@ def _column(paired: Paired, name: str) -> str:
 
 
 def _source(run: Run, settings: dict[str, Any]) -> ReportSource:
-    """What the gallery of a report needs to know: the task and the attributes that were compared by."""
+    """The source for the galleries: the task and the attributes that were compared."""
     by = [name for name in settings["by"] if "*" not in name]
     used = {"metrics": settings["metrics"], "by": [name.rpartition(":")[0] or name for name in by]}
     return ReportSource(Audit(verdict="", reason="", findings=[], excluded=[], settings=used), run.task(), run)

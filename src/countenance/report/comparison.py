@@ -59,7 +59,7 @@ def write_comparison(comparison: Comparison, entries: Sequence[Any], out: Path |
 
 
 def first_screen(comparison: Comparison, links: Links | None = None, shown: int = SHOWN) -> dict[str, Any]:
-    """What every view of a comparison begins with: mark, sentences and dumbbells of the first metric."""
+    """The beginning of every view of a comparison: mark, sentences and dumbbells of the first metric."""
     mark, badge = badge_of(comparison)
     first, *further = lead(comparison)
     return {
@@ -79,9 +79,9 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def dumbbells(comparison: Comparison, metric: str, links: Links | None = None, shown: int = SHOWN) -> Dumbbells:
-    """Everyone and every group by one metric, the largest loss first, those too small to test last.
+    """The dumbbells of everyone and every group by one metric: largest loss first, those too small to test last.
 
-    Intersections stand only below the fold.
+    Intersections are only on the folded part.
     """
     own = [change for change in comparison.groups if change.metric == metric and change.group != UNKNOWN and change.n]
 
@@ -231,7 +231,7 @@ def _changes(comparison: Comparison, metric: str) -> Forest | None:
 
 
 def _gaps(comparison: Comparison, metric: str) -> Forest | None:
-    """Every gap, told from the side that lost ground or caught up: the group's change minus that of the others."""
+    """Every gap, seen from the side that lost or caught up: the group's change minus that of the others."""
     own = [told_side(gap) for gap in comparison.gaps if gap.metric == metric and not gap.mirrors]
     if not own:
         return None

@@ -1,4 +1,4 @@
-"""A comparison or a leaderboard as PDF: the page's decision, figures and tables, for people who file reports."""
+"""A comparison or a leaderboard as PDF: the page's decision, figures and tables, for filing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = ("group", "n", "difference (interval)", "adj. p", "verdict")
 
 
 def write_comparison_pdf(comparison: Comparison, out: Path | str) -> Path:
-    """Write a comparison as PDF and return its path: what its page says, without pictures of anybody.
+    """Write a comparison as PDF and return its path: the content of its page, without pictures of people.
 
     The same comparison gives the same bytes.
     """
@@ -58,7 +58,7 @@ def write_comparison_pdf(comparison: Comparison, out: Path | str) -> Path:
 
 
 def write_leaderboard_pdf(leaderboard: Leaderboard, out: Path | str) -> Path:
-    """Write a leaderboard as PDF and return its path: what its page says.
+    """Write a leaderboard as PDF and return its path: the content of its page.
 
     The same leaderboard gives the same bytes.
     """

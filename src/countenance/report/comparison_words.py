@@ -1,4 +1,4 @@
-"""What a comparison says to somebody who has ten seconds: who loses, how a change and a gap are called."""
+"""The words of a comparison at a glance: who loses, and the names of changes and gaps."""
 
 import math
 import re
@@ -20,7 +20,7 @@ ENOUGH, FEW, TOO_FEW = "no change of {} or more", "not enough {} to tell", "too 
 
 
 def kind_of(change: Change | Gap) -> str:
-    """How its numbers are written: as percent, or as they are."""
+    """How the metric's numbers are written: as percent, or as they are."""
     return "rate" if change.scale else "mean"
 
 
@@ -43,9 +43,10 @@ def _round(text: str) -> str:
 
 
 def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]:
-    """The mark of a change and what became of the group.
+    """The mark of a change, and what happened to the group.
 
-    An interval that excludes zero is never called undecided: it looks better or worse, and why that is not enough.
+    An interval that excludes zero is never called undecided: the words say that it looks better or worse, and why that
+    is not enough.
     """
     noun, many = stored_nouns(settings)
     if change.verdict in (WORSE, BETTER):
@@ -75,7 +76,7 @@ def behind(value: float, better: str | None) -> bool:
 
 
 def told_side(gap: Gap) -> Gap:
-    """A gap between two groups, told from the one that lost ground, or that caught up where it narrowed.
+    """A gap between two groups, seen from the group that lost, or caught up where it narrowed.
 
     A gap between a group and everyone else stays as it is.
     """
@@ -86,7 +87,7 @@ def told_side(gap: Gap) -> Gap:
 
 
 def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tuple[str, str]:
-    """The mark of a gap and what became of it, told from the side that lost or caught up."""
+    """The mark of a gap and how it moved, seen from the side that lost or caught up."""
     many = stored_nouns(settings)[1]
     if gap.verdict != DISPARITY:
         if gap.verdict.startswith("none"):
@@ -109,13 +110,13 @@ def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tupl
 
 
 def loss(change: Change) -> float:
-    """How much a group lost: what rows are sorted by, the largest first; unknown comes last."""
+    """The loss of a group, by which rows are sorted, largest first; unknown comes last."""
     lost = change.difference if change.better == "lower" else -change.difference
     return lost if math.isfinite(lost) else -math.inf
 
 
 def counted(change: Change) -> str:
-    """How many rows got better and worse; empty where that is not counted.
+    """How many rows got better and worse; empty if not counted.
 
     >>> change = Change(metric="ok", a="x", b="y", n=800, clusters=8, estimate_a=1, estimate_b=1, gained=0, lost=63)
     >>> counted(change)
@@ -134,7 +135,7 @@ def counted(change: Change) -> str:
 def lead(comparison: Comparison) -> list[str]:
     """The comparison in a few sentences: everyone, the group that loses most, the gap that moved most.
 
-    Where somebody loses by another metric, that is said too.
+    A loss by another metric is added.
     """
     if not comparison.overall:
         return [f"{comparison.b} against {comparison.a}: nothing can be compared."]
@@ -153,7 +154,7 @@ def _groups(comparison: Comparison, change: Change) -> list[Change]:
 
 
 def _further(comparison: Comparison, change: Change) -> str:
-    """Who loses by a metric that is not the first one; empty where nobody is shown to."""
+    """The groups that lose by a metric other than the first; empty if none is shown to."""
     noun = noun_in(change.metric, comparison.settings)
     if change.verdict == WORSE and not change.small:
         ends = [numbers.value(value, kind_of(change)) for value in (change.estimate_a, change.estimate_b)]
@@ -165,7 +166,7 @@ def _further(comparison: Comparison, change: Change) -> str:
 
 
 def plain(text: str, result: Comparison | Leaderboard) -> str:
-    """A decision as a page says it: groups as people, metrics by their nouns, what matters in points.
+    """A decision in a page's words: groups as people, metrics by their nouns, differences that matter in points.
 
     >>> rows = {"sample": list(range(400)), "masked": ["yes", "no"] * 200}
     >>> from countenance.comparing import compare
@@ -192,7 +193,7 @@ def plain(text: str, result: Comparison | Leaderboard) -> str:
 
 
 def rows_words(settings: Mapping[str, Any]) -> str:
-    """What was compared: pictures of people, or rows."""
+    """What was compared, as a noun: pictures of people, or rows."""
     counted_rows = words.unit_words(str(settings["unit"]))
     if counted_rows == settings["unit"]:
         return numbers.plural(settings["rows"], "row")
@@ -234,7 +235,7 @@ def _losers(first: Change, groups: Sequence[Change], comparison: Comparison) -> 
 
 
 def _gap(comparison: Comparison, change: Change, *, lost: bool = False) -> str:
-    """The gap of a metric that moved most to somebody's disadvantage, else the one that narrowed most."""
+    """The gap of a metric that moved most to a group's disadvantage, else the one that narrowed most."""
     better = change.better
     gaps = [g for g in comparison.gaps if g.metric == change.metric and not g.mirrors]
     moved = [told_side(g) for g in gaps if g.verdict == DISPARITY]

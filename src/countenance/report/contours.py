@@ -58,7 +58,7 @@ def _loops(mask: NDArray[np.bool_]) -> list[list[tuple[int, int]]]:
 
 
 def _turns_right(loop: Points) -> bool:
-    """Whether a walk goes around an outer outline; a hole is walked the other way."""
+    """Whether a walk goes around an outer outline; around a hole it turns the other way."""
     x, y = loop.T
     return bool((x * np.roll(y, -1) - np.roll(x, -1) * y).sum() > 0)
 

@@ -1,6 +1,6 @@
 """Truth and answers drawn over a picture, as SVG in the picture's own pixels.
 
-Truth is a solid line, an answer a dashed one: told apart without their colours.
+Truth is a solid line, an answer a dashed one, so that they differ without colour.
 """
 
 from collections.abc import Iterable, Sequence
@@ -70,7 +70,7 @@ def outline(mask: Any, kind: str) -> Markup:
 
 
 def subject_truth(subject: Subject, size: float, kinds: Iterable[str]) -> Markup:
-    """What is known of one person: of face, person, keypoints, landmarks, mask and parts those that are there."""
+    """The truth of one person, drawn: those of face, person, keypoints, landmarks, mask and parts that exist."""
     out = Markup("")
     for kind in kinds:
         if kind == "face" and subject.face_box is not None:
@@ -103,7 +103,7 @@ def about_bodies(task: Task) -> bool:
 
 
 def true_words(task: Task | None, sample: Sample, subject: str | None) -> str:
-    """What is true of a person, for answers that are words; empty for answers that are drawn."""
+    """The truth about a person, for answers that are words; empty for answers that are drawn."""
     person = next((s for s in sample.subjects if s.id == subject), None)
     if task is None or person is None or task.answer is not Parts:
         return ""
@@ -117,7 +117,7 @@ def truth_of(sample: Sample, kinds: Iterable[str], size: float) -> Markup:
 
 
 def answer_of(answer: Answer | None, size: float, kind: str = "answer") -> Markup:
-    """What the model said, drawn; `kind` is the class of the lines."""
+    """The model's answer, drawn; `kind` is the class of the lines."""
     out = Markup("")
     if isinstance(answer, Boxes | Identifications):
         for xyxy in answer.xyxy[np.argsort(-answer.scores, kind="stable")][:MOST_ANSWERS]:
@@ -135,7 +135,7 @@ def answer_of(answer: Answer | None, size: float, kind: str = "answer") -> Marku
 
 
 def answer_words(answer: Answer | None) -> str:
-    """The answer of a model in words, where few are enough.
+    """The model's answer in words, where few suffice.
 
     >>> answer_words(Boxes([[0, 0, 1, 1]], labels=["mask"])), answer_words(Embedding(None))
     ('1 box (mask)', 'no embedding')

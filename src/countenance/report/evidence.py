@@ -1,6 +1,6 @@
-"""The evidence page: what was measured, on whom, with which uncertainty, and what could not be told.
+"""The evidence page: what was measured, on whom, with which uncertainty, and what remains unknown.
 
-It is worded as evidence. Whether a system complies with a rule is for people to judge, so the page never says it.
+The page never claims that a system complies with a rule, since that is for people to judge.
 """
 
 from collections.abc import Mapping
@@ -106,7 +106,7 @@ def _measured(source: ReportSource) -> list[Measured]:
 
 
 def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: str | None) -> EvidenceRow:
-    """One group, with the finding in which it is either side: of two groups only the first has a finding of its own."""
+    """One group with its finding, as either side: of two groups only the first has its own finding."""
     kind = estimate.metric_kind
     values = (numbers.value(estimate.estimate, kind), numbers.span(estimate.low, estimate.high, kind))
     group = value_label(attribute, estimate.group)
@@ -130,7 +130,7 @@ def _verdict(verdict: str, direction: str) -> str:
 
 
 def rewrite_pages(run: Run, journal: Mapping[str, Any]) -> list[str]:
-    """Write the files again that a purge removed from a run: its suite's own, then the pages with the same gallery."""
+    """Write the pages again that a purge removed from a run: its suite's own, then the others with the same gallery."""
     suite = suite_of(run)
     files = [] if suite is None else suite.files(run, journal["files"])
     pages = [name for name in (REPORT, EVIDENCE) if name in journal["files"] and name not in files]

@@ -1,4 +1,4 @@
-"""The face matrix: a condition down, bands of skin tone or ages across; a cell is a sheet of the people themselves."""
+"""The face matrix: a condition down, bands of skin tone or ages across; each cell shows the people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BAND, ROW = "band of people", "condition of the picture"
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """The people of one condition and one band."""
+    """The people with one condition in one band."""
 
     value: str
     interval: str
@@ -44,7 +44,7 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class FaceMatrix:
-    """Small multiples of people."""
+    """The face matrix as a value: its cells by row and column."""
 
     title: str
     columns: list[tuple[Markup, str]]
@@ -55,7 +55,7 @@ class FaceMatrix:
 
 
 def face_matrix(source: Audited, ordered: Sequence[Harm], album: Album, members: GroupRows) -> FaceMatrix | None:
-    """The matrix of the worst condition by tone bands (else ages); None where the data has no such two attributes."""
+    """The matrix of the worst condition by tone bands (else ages); None where the data lacks either attribute."""
     metric = next(
         (m for m in source.metrics if m.better is not None and np.isfinite(members.values(m.name)).any()), None
     )
@@ -111,7 +111,7 @@ def _bands(source: Audited, members: GroupRows) -> tuple[str, list[Band]] | None
 
 
 def _parts(levels: Sequence[str]) -> list[list[str]]:
-    """Ordered tones in three bands; ten of them as Monk 1–3, 4–6, 7–10.
+    """The parts of ordered tones, three bands; ten tones as Monk 1–3, 4–6, 7–10.
 
     >>> [len(part) for part in _parts([f"monk_{i}" for i in range(1, 11)])], len(_parts(["a", "b"]))
     ([3, 3, 4], 2)
@@ -123,7 +123,7 @@ def _parts(levels: Sequence[str]) -> list[list[str]]:
 
 
 def _condition(source: Audited, ordered: Sequence[Harm], members: GroupRows) -> str | None:
-    """The attribute of a picture with the largest harm, else the first of few values."""
+    """The attribute of pictures with the largest harm, else the first with few values."""
     roles = source.audit.settings.get("roles") or {}
     of_harms = [part for harm in ordered for part, _ in source.names.parts(harm.finding.attribute, harm.losing.group)]
     for name in [*of_harms, *source.names.by]:
@@ -135,7 +135,7 @@ def _condition(source: Audited, ordered: Sequence[Harm], members: GroupRows) -> 
 def _measured(
     source: Audited, metric: Metric, members: GroupRows, bands: Sequence[Band], rows: Sequence[tuple[str, Mask]]
 ) -> dict[tuple[str, str], tuple[float, float, float, str]]:
-    """Each cell's number with its interval, by the audit's own arithmetic."""
+    """Each cell's number with its interval, computed as in the audit."""
     import pyarrow as pa
 
     def labels(parts: Sequence[tuple[str, Mask]]) -> pa.Array:

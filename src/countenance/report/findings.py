@@ -22,7 +22,7 @@ MOST, FIRST = 600, 250
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: what is read, and of a number what it is sorted by."""
+    """A cell: its text, and for a number the value by which it is sorted."""
 
     text: str
     sort: str
@@ -33,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class FindingRow:
-    """A row of the table, with what the filters need."""
+    """A row of the table, with the values that the filters need."""
 
     metric: str
     attribute: str
@@ -70,7 +70,7 @@ def in_order(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def by_size(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings with a difference: disparities first, what could not be tested last, each by the size of the effect."""
+    """Findings with a difference by the size of the effect: disparities first, what could not be tested last."""
 
     def key(f: Finding) -> tuple[int, float, float, int]:
         rank = 0 if f.verdict == words.DISPARITY else 2 if f.verdict == "untestable" else 1
@@ -135,7 +135,7 @@ def _number(text: str, sort: float | None, key: tuple[str, ...] | None = None) -
 
 
 def safe_cell(value: Any) -> str:
-    """A CSV cell that no spreadsheet takes for a formula; numbers stay numbers.
+    """A CSV cell that no spreadsheet interprets as a formula; numbers stay numbers.
 
     >>> safe_cell("=1+1"), safe_cell(-0.5), safe_cell(None), safe_cell("a\\nb")
     ("'=1+1", '-0.5', '', 'a b')
@@ -154,7 +154,7 @@ def safe_cell(value: Any) -> str:
 def to_csv(findings: Sequence[Finding], *, short: bool = False) -> str:
     """All the columns of the findings as CSV; a line per finding, whatever the names hold.
 
-    `short`: numbers have nine digits.
+    With `short` numbers have nine digits.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -167,7 +167,7 @@ def to_csv(findings: Sequence[Finding], *, short: bool = False) -> str:
 
 
 def _nine_digits(cell: str) -> str:
-    """A number shorter, so that a heavy page becomes lighter.
+    """A number with nine digits, so that a heavy page becomes smaller.
 
     >>> _nine_digits("0.35198873936043646"), _nine_digits("160"), _nine_digits("'=1+1")
     ('0.351988739', '160', "'=1+1")

@@ -119,7 +119,7 @@ def first_screen(
 
 
 def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False) -> str:
-    """What the first screen says first, as a terminal prints it: sentences of at most three numbers."""
+    """The first screen's words as a terminal prints them: sentences of at most three numbers."""
     ordered = harms(source)
     rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
     lead, _ = _lead(source, model, ordered, rungs, too_many_failed)
@@ -154,14 +154,14 @@ def _lead(
 
 
 def _differing(source: Audited) -> list[Finding]:
-    """The gaps that are shown by a metric of which nobody said which way is better, the largest first."""
+    """The confirmed gaps by a metric whose better direction is unknown, the largest first."""
     shown = [f for f in source.audit.findings if f.verdict == words.DISPARITY and f.kind == "group"]
     shown = [f for f in shown if f.direction not in (words.WORSE, words.BETTER)]
     return sorted(shown, key=lambda f: -abs(f.difference))
 
 
 def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
-    """Those gaps as lines for the lists, without saying who is served worse."""
+    """Those gaps as lines for the lists, without naming a worse side."""
     who: list[HarmLine] = []
     when: list[HarmLine] = []
     for f in _differing(source):
@@ -195,7 +195,7 @@ def _more(listed: Sequence[Harm], differing: int = 0) -> str:
 
 
 def _how_sure(source: Audited, ordered: Sequence[Harm], rungs: Sequence[Ladder]) -> str:
-    """How sure what leads is: the change of the ladder, else the largest harm."""
+    """How sure the leading statement is: the change of the ladder, else the largest harm."""
     if rungs:
         sure = rungs[0].how_sure(source.audit.settings)
         return sure if rungs[0].confirmed or ordered else f"{sure} {words.summary(source.audit)}"
@@ -215,7 +215,7 @@ def _wider(ordered: Sequence[Harm]) -> Harm | None:
 
 
 def overall_mark(source: Audited) -> str:
-    """The mark of the whole: severe as soon as one harm is or everybody is failed, served better where nobody is."""
+    """The mark of the whole: severe if one harm is or everybody is failed, served better if nobody is failed."""
     if failing(source.audit) is not None:
         return words.SEVERE
     if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
@@ -230,7 +230,7 @@ def _line(harm: Harm, names: Names) -> HarmLine:
 
 
 def _line_label(harm: Harm, names: Names) -> str:
-    """Who loses; a value that twins of a person were given is named with its attribute: "skin tone: Monk 10"."""
+    """The label of the losing group; a changed value of twins is named with its attribute: "skin tone: Monk 10"."""
     label, attribute = harm.losing.label, harm.finding.attribute
     value = harm.finding.kind == TWINS and names.version(attribute, harm.losing.group) is None
     name = attribute_label(attribute)
@@ -242,7 +242,7 @@ def _mark(harm: Harm) -> str:
 
 
 def _counted(source: Audited, ordered: Sequence[Harm]) -> str:
-    """What was looked at: pictures of people, as many as the metric that leads has."""
+    """The number of pictures of people behind the leading metric."""
     first = ordered[0].metric.name if ordered else ""
     whole = source.overall.get(first) or next(iter(source.overall.values()), None)
     if whole is None:
@@ -257,7 +257,7 @@ def _counted(source: Audited, ordered: Sequence[Harm]) -> str:
 
 
 def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
-    """The worst confirmed groups of the metric that leads; where none is confirmed, the largest groups' own numbers."""
+    """The worst confirmed groups of the leading metric; without a confirmed group, the largest groups."""
     metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
     if metric is None:
         return None
@@ -303,7 +303,7 @@ def _missing_forest(source: Audited, ordered: Sequence[Harm]) -> Forest:
 
 
 def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
-    """Without a confirmed harm: the groups with the lowest numbers that were tested, as they were seen."""
+    """Without a confirmed harm: the groups with the lowest numbers that were tested, with these numbers."""
     tested = {
         (f.attribute, g) for f in source.audit.findings if f.verdict != words.UNTESTABLE for g in (f.group, f.versus)
     }
@@ -339,7 +339,7 @@ def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
 
 
 def _row(side: HarmSide, harm: Harm | None, kind: str, metric: Metric, source: Audited) -> ForestRow:
-    """A group that is served worse, one with the verdict that it has, or everyone."""
+    """A row of a group that is served worse, of one with its own verdict, or of everyone."""
     everybody = side.group in (EVERYONE, REST)
     grouped = not everybody and (harm is None or harm.finding.kind == "group")
     mark, verdict = (_mark(harm), "served worse") if harm else _own_verdict(side, metric, source)
@@ -361,7 +361,7 @@ def _row(side: HarmSide, harm: Harm | None, kind: str, metric: Metric, source: A
 
 
 def _own_verdict(side: HarmSide, metric: Metric, source: Audited) -> tuple[str, str]:
-    """What is known of a group that is not shown to be served worse: its mark and the verdict in words."""
+    """The mark and the verdict in words of a group that is not shown to be served worse."""
     if side.group in (EVERYONE, REST):
         return UNMARKED, ""
     own = [
@@ -376,7 +376,7 @@ def _own_verdict(side: HarmSide, metric: Metric, source: Audited) -> tuple[str, 
 
 
 def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
-    """How many of how many, the way the rate counts."""
+    """A rate as counts (n of N), in the direction of the rate."""
     if side.failed is None or not math.isfinite(side.estimate):
         noun, many = words.cluster_noun(settings)
         if side.unit or noun == "image":
@@ -387,7 +387,7 @@ def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
 
 
 def rest_words(source: Audited, metric: Metric, ordered: Sequence[Harm]) -> str:
-    """How the comparisons of a metric ended, as counts of groups; a range of values counts where it is listed."""
+    """How the comparisons of a metric ended, as counts of groups; a range counts under the attribute that lists it."""
     own = [f for f in source.audit.findings if f.metric == metric.name and f.kind in ("group", TWINS)]
     own += [h.finding for h in ordered if h.finding.kind == SPLIT and h.metric.name == metric.name]
     marks = [words.mark_of(f, words.failed_side(f)) for f in own]

@@ -1,4 +1,4 @@
-"""The worst failures, with truth and answer drawn; rendered people are shown, real people only when asked for."""
+"""The worst failures, with truth and answer drawn; rendered people are shown, real people only on request."""
 
 import math
 from collections import defaultdict
@@ -61,7 +61,7 @@ class Gallery:
 
 
 def mode_for(choice: str, real_people: bool) -> str:
-    """What is shown: `auto` shows rendered people and nobody real.
+    """The display of pictures: `auto` shows rendered people but no real ones.
 
     >>> mode_for("auto", real_people=True), mode_for("auto", real_people=False), mode_for("blurred", True)
     ('off', 'full', 'blurred')
@@ -74,7 +74,7 @@ def mode_for(choice: str, real_people: bool) -> str:
 
 
 def why_off(choice: str) -> str:
-    """Why no picture is shown."""
+    """The reason why no picture is shown."""
     if choice != "auto":
         return "No picture is shown, because of --gallery off."
     return (
@@ -84,7 +84,7 @@ def why_off(choice: str) -> str:
 
 
 def gallery(source: ReportSource, album: "Album") -> Gallery:
-    """The gallery of a run. A dataset that is gone or has changed costs the pictures, not the report."""
+    """The gallery of a run. Without the unchanged dataset the report has no pictures."""
     mode = album.mode
     if mode == "off":
         return Gallery(mode, album.sentence)
@@ -123,7 +123,7 @@ def loaded(source: ReportSource) -> tuple[Dataset | None, str]:
 
 
 def has_changed(source: ReportSource, dataset: Dataset) -> str:
-    """Why pictures of a dataset must not be shown as those of a run; empty where they may."""
+    """The reason why a dataset's pictures must not be shown for a run; empty where they may."""
     evaluated = source.run.evaluated()
     same = is_dataset_of(source.run.manifest.dataset, dataset, evaluated)
     return "" if same else "the dataset has changed since this run"
@@ -132,7 +132,7 @@ def has_changed(source: ReportSource, dataset: Dataset) -> str:
 def worst_rows(source: ReportSource) -> tuple[list[dict[str, Any]], str, int]:
     """The rows that failed by the first audited metric, worst first, the metric's name and how many failed.
 
-    Of a rate: every row that missed. Of any other metric: the worst tenth of the rows.
+    For a rate these are all misses, for any other metric the worst tenth of the rows.
     """
     if not source.metrics:
         return [], "", 0
@@ -165,7 +165,7 @@ def _numbers(table: Any, column: str) -> NDArray[np.float64]:
 def choose(rows: Sequence[dict[str, Any]], source: ReportSource, most: int = SHOWN) -> list[dict[str, Any]]:
     """At most `most` rows, worst first, in turn from the groups of the attribute with the largest disparity.
 
-    No identity is shown more than twice while others wait.
+    No identity is shown more than twice while others remain.
     """
     attribute = _telling_attribute(source)
     queues: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -209,7 +209,7 @@ def failure(
     blurred: bool,
     before: Answer | None = None,
 ) -> Failure:
-    """One picture with truth and answer drawn, and what another model answered `before` where that is compared."""
+    """One picture with truth and answer drawn, and the other model's answer `before` in a comparison."""
     pixels = sample.load()  # datasets whose predictions were saved elsewhere need not know the size
     shown = window_of(row, sample, pixels.shape[1], pixels.shape[0], task=source.task)
     size = max(shown.width, shown.height)
@@ -236,9 +236,9 @@ def failure(
 def window_of(
     row: dict[str, Any], sample: Sample, width: int = 0, height: int = 0, *, task: Task | None = None
 ) -> pictures.Window:
-    """The part of a picture that a row is about: around a person who is small in it, else the whole.
+    """The part of a picture that a row is about: around a small person, else the whole picture.
 
-    Of a task about whole people it is the person, else the face.
+    For tasks about whole people it shows the person, else the face.
     """
     subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
     boxes = [] if subject is None else [subject.face_box, subject.person_box]
@@ -250,9 +250,9 @@ def window_of(
 
 
 def about_row(row: dict[str, Any], by: Sequence[str]) -> list[tuple[str, str]]:
-    """Who a row is about, tone, age and gender first: pairs of attribute and value.
+    """The person of a row as pairs of attribute and value: tone, age and gender first.
 
-    The attribute is empty where the value speaks for itself.
+    The attribute is empty where the value needs none.
     """
     by = sorted(by, key=lambda name: PLAIN.index(name) if name in PLAIN else len(PLAIN))
     return [

@@ -1,4 +1,4 @@
-"""A group in words where only its attribute and its value are known: in a gate, a comparison or an address."""
+"""The words for a group of which only attribute and value are known: in a gate, a comparison or an address."""
 
 from countenance.auditing.twins import BASE, FIRST
 from countenance.report.names import CROSS, REST, Names, attribute_label
@@ -6,7 +6,7 @@ from countenance.report.twin_words import version_words
 
 
 def people(attribute: str, group: str) -> str:
-    """The people of a group, for a sentence; everyone where nobody in particular is meant.
+    """The people of a group, for a sentence; everyone without a group.
 
     >>> people("skin_tone", "monk_3"), people("masked × age_group", "yes × 18_29"), people("", "")
     ('people with skin tone Monk 3', 'masked people aged 18–29', 'everyone')
@@ -39,7 +39,7 @@ def others(attribute: str, versus: str) -> str:
 
 
 def sides(attribute: str, group: str, versus: str = "") -> tuple[str, str]:
-    """Both sides of a comparison in few words; nothing for the other side where nothing is compared.
+    """Both sides of a comparison in few words; the other side is empty without a comparison.
 
     >>> sides("skin_tone", "monk_3", "rest"), sides("gender", "male", "female")
     (('Monk 3', 'everyone else'), ('male', 'female'))
@@ -54,7 +54,7 @@ def sides(attribute: str, group: str, versus: str = "") -> tuple[str, str]:
 
 
 def _names(attribute: str, group: str) -> Names | None:
-    """The names of a group's parts; None where its values cannot be told apart."""
+    """The names of a group's parts; None where its values cannot be separated."""
     parts, values = _parts(attribute), group.split(CROSS)
     if len(parts) != len(values):
         return None

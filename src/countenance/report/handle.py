@@ -1,5 +1,4 @@
-"""The handle: every group as an interval over harm shown, not known and ruled out, and a mark that says from where a
-gap matters. What the script needs to move the mark is in the rows; without it the picture stands at the audit's δ."""
+"""The interactive chart of gaps: every group's interval, and a mark for the smallest gap that matters."""
 
 from __future__ import annotations
 
@@ -201,13 +200,13 @@ def _is_real(f: Finding, source: Audited) -> bool:
 
 
 def limit(f: Finding) -> float:
-    """The δ from which a finding is ruled out: that which its equivalence interval lies within."""
+    """The δ from which a finding is ruled out: the one that contains its equivalence interval."""
     ends = [abs(end) for end in (f.low_equivalence, f.high_equivalence)]
     return max(ends) if all(math.isfinite(end) for end in ends) else math.inf
 
 
 def state_of(f: Finding, gap: float) -> str:
-    """How a comparison ended at the audit's δ."""
+    """The verdict of a comparison at the audit's δ."""
     if f.verdict == words.DISPARITY:
         return SHOWN if gap > 0 else GOOD
     if f.verdict == words.UNTESTABLE:
@@ -216,7 +215,7 @@ def state_of(f: Finding, gap: float) -> str:
 
 
 def decides(f: Finding, state: str, source: Audited) -> str:
-    """What a comparison says beside its interval."""
+    """The deciding facts of a comparison besides its interval."""
     if state == UNKNOWN:
         more = (f.clusters_needed or 0) - f.clusters
         noun, nouns = words.cluster_noun(source.audit.settings)

@@ -1,4 +1,4 @@
-"""Who loses by a confirmed gap, and how many of them: what the first screen says, the largest harm first."""
+"""Who loses by a confirmed gap, and how many: the content of the first screen, the largest harm first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_ANSWER = MetricWords("missing predictions", "gives no prediction for", "witho
 
 @dataclass(frozen=True)
 class HarmSide:
-    """One side of a comparison: how many there are, and how many of them the model fails."""
+    """One side of a comparison: how many people or rows it has, and how many of them the model fails."""
 
     attribute: str
     group: str
@@ -52,13 +52,13 @@ class HarmSide:
 
     @property
     def counts(self) -> str:
-        """How many of how many: "7 of 50", "none of 600"."""
+        """Counts as words: "7 of 50", "none of 600"."""
         if self.failed is None:
             return ""
         return f"{numbers.count(self.failed) if self.failed else 'none'} of {numbers.count(self.n)}"
 
     def failed_people(self, *, alone: bool = True) -> str:
-        """The failures with whom they are of: "7 of 50 masked people", "36 of 80 pictures of 20 women"."""
+        """The failures with their people: "7 of 50 masked people", "36 of 80 pictures of 20 women"."""
         if self.group == EVERYONE and self.unit == "row" and not self.clusters:
             return f"{self.counts} rows"
         if self.group == REST and not self.attribute:
@@ -70,12 +70,12 @@ class HarmSide:
 
     @property
     def _many(self) -> str:
-        """How many people rows are of, before the people; empty where that is not known."""
+        """The number of people behind some rows, placed before the people; empty if unknown."""
         return f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
 
     @property
     def many_people(self) -> str:
-        """The people with how many they are: "44 people over 60", "80 pictures of 20 women"."""
+        """The people with their number: "44 people over 60", "80 pictures of 20 women"."""
         if not self.unit:
             return f"{numbers.count(self.n)} {self.people}"
         return f"{numbers.plural(self.n, self.unit)} of {self._many}{self.people}"
@@ -83,7 +83,7 @@ class HarmSide:
 
 @dataclass(frozen=True)
 class Harm:
-    """A gap to somebody's disadvantage, told from the losing side."""
+    """A gap to a group's disadvantage, seen from the losing side."""
 
     finding: Finding
     metric: Metric
@@ -101,7 +101,7 @@ class Harm:
 
     @property
     def is_person(self) -> bool:
-        """Whether it is about who somebody is, not only about the picture."""
+        """Whether it is about a person's attribute, not only about the picture."""
         return self.finding.role == PERSON
 
     @property
@@ -126,7 +126,7 @@ class Harm:
 
     @property
     def more(self) -> str:
-        """The size of the harm for somebody who plans with people: this many more per 1,000."""
+        """The size of the harm for planning: this many more per 1,000."""
         if self.finding.small_group:
             few = f"only {numbers.plural(self.losing.clusters, 'person', 'people')}: " if self.losing.clusters else ""
             return f"{few}a gap is shown, its size is not"
@@ -138,7 +138,7 @@ class Harm:
 
 
 def share_or_number(value: float, wording: MetricWords) -> str:
-    """A mean as a page says it: a share of something as percent, any other number as it is.
+    """A mean as a page prints it: a share as percent, any other number as it is.
 
     >>> share_or_number(0.367, MetricWords("true matches accepted", share="true matches"))
     '37\u202f%'
@@ -155,7 +155,7 @@ def metric_words(source: Audited, name: str) -> tuple[Metric, MetricWords]:
 
 
 def failing_share(value: float, better: str | None, kind: str = "") -> float:
-    """How often a rate fails, whichever way it is written.
+    """How often a rate fails, whether it counts successes or failures.
 
     >>> failing_share(0.75, "higher"), failing_share(0.25, "lower"), failing_share(0.25, "higher", "missing")
     (0.25, 0.25, 0.25)
@@ -178,13 +178,13 @@ def harms(source: Audited) -> list[Harm]:
 
 
 def _is_split(finding: Finding, source: Audited) -> bool:
-    """Whether a comparison cuts an ordered attribute in two: its groups are ranges, no values."""
+    """Whether a comparison cuts an ordered attribute in two: its groups are ranges, not values."""
     levels = source.names.levels.get(finding.attribute)
     return finding.kind == SPLIT or (finding.kind == MISSING and levels is not None and finding.group not in levels)
 
 
 def harm_of(finding: Finding, source: Audited, *, confirmed: bool = True) -> Harm | None:
-    """A finding from the losing side; None where nobody is shown to lose by it."""
+    """A finding from the losing side; None if no side is shown to lose."""
     if confirmed and finding.verdict != words.DISPARITY:
         return None
     if finding.direction == words.BETTER and (finding.versus == REST or finding.kind == TWINS):
@@ -245,7 +245,7 @@ def _side(
 
 
 def whose(metric: str, settings: Mapping[str, Any]) -> str:
-    """Of whom alone a rate of predictions is, after "women": a rate of false positives counts nobody else.
+    """The group to which a rate of predictions is limited, after "women": a rate of false positives counts no others.
 
     >>> whose("false_positive_rate", {"denominators": {"false_positive_rate": "truth_negative"}}), whose("ok", {})
     (' whose truth is negative', '')
@@ -254,7 +254,7 @@ def whose(metric: str, settings: Mapping[str, Any]) -> str:
 
 
 def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate | None = None) -> str:
-    """What rows are where they are not people: pictures of fewer people, or of people who are not told apart.
+    """The noun for rows that are not people: pictures of fewer people, or of people without identities.
 
     Where images have several rows (in `whole`, all rows of the metric), a row is one of the people in them.
 
@@ -273,7 +273,7 @@ def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate 
 
 
 def people_counted(clusters: int, settings: Mapping[str, Any]) -> int:
-    """How many people there are; 0 where the units are not people, or not people alone.
+    """The number of people; 0 where the units are not people, or not people alone.
 
     >>> people_counted(40, {"ways": ["identity"], "nouns": ["person", "people"]})
     40

@@ -1,4 +1,4 @@
-"""The section on gaps with conditions held equal: waterfalls, the table, and the strata behind a number."""
+"""The section on gaps with conditions held equal: waterfalls, the table, and the strata behind each number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Fall(waterfall.Waterfall):
 
 @dataclass(frozen=True)
 class HeldEqual:
-    """Everything that the section says."""
+    """The content of the section."""
 
     conditions: list[str]
     falls: list[Fall]
@@ -38,7 +38,7 @@ class HeldEqual:
 
 
 def section(audit: Audit, nouns: Mapping[str, str]) -> HeldEqual | None:
-    """What an audit says with conditions held equal, metrics by their nouns; None where nobody asked."""
+    """What an audit says with conditions held equal, metrics by their nouns; None if no conditions were named."""
     findings: list[GivenFinding] = audit.given
     if not findings:
         return None

@@ -48,7 +48,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """All versions of the people whom one change decides, with the totals of everybody."""
+    """All versions of the people for whom one change decides, with the totals of everybody."""
 
     attribute: str
     name: str
@@ -81,7 +81,7 @@ class Ladder:
 
 
 def ladders(source: Audited, album: Album) -> list[Ladder]:
-    """A ladder for each thing that was changed on purpose: of the person first, then by how many it decides."""
+    """A ladder for each thing that was changed: things of the person first, then by how many people they decide for."""
     names = source.audit.settings.get("paired_by") or {}
     table = source.scores
     base, change = (_column(table, str(names.get(role, role))) for role in ("base", "change"))
@@ -109,7 +109,7 @@ def _column(table: Any, name: str) -> str | None:
 
 
 def _metric(source: Audited) -> Metric | None:
-    """The metric to look at: the first rate, else the first of all; it must be known which way is better."""
+    """The ladder's metric: the first rate, else the first metric, if its better direction is known."""
     kinds = {f.metric: f.metric_kind for f in source.audit.findings if f.kind == TWINS}
     known = [m for m in source.metrics if m.better is not None and m.name in kinds]
     return next((m for m in known if kinds[m.name] == "rate"), known[0] if known else None)
@@ -189,7 +189,7 @@ def _ladder(
 
 
 def _shown(findings: Sequence[Finding]) -> Finding | None:
-    """Of the confirmed findings the largest loss; where nobody loses, the largest gain."""
+    """The largest loss among confirmed findings; if nobody loses, the largest gain."""
     confirmed = [f for f in findings if f.verdict == words.DISPARITY]
     return max(confirmed, key=lambda f: (f.direction == words.WORSE, abs(f.difference)), default=None)
 
@@ -201,9 +201,9 @@ BEFORE, AFTER = "before", "after"
 def _columns(
     shown: str | None, thing: str, families: Sequence[Sequence[Row]], is_base: Callable[[Row], bool]
 ) -> tuple[Callable[[Row], str], dict[str, str]]:
-    """In which column a row stands, and the headings of the columns.
+    """The column of each row, and the headings of the columns.
 
-    A column per value, where a person has several of them; else one before and one after the change.
+    There is a column per value if people have several values, else one before and one after the change.
     """
     if shown is None:
         return lambda row: BEFORE if is_base(row) else AFTER, {BEFORE: AS_BEFORE, AFTER: changed_label(thing)}
@@ -221,7 +221,7 @@ def _columns(
 
 
 def _states(rows: Sequence[dict[str, Any]], metric: Metric, delta: float) -> list[bool]:
-    """Whether each version went well: of a mean, whether it is within δ of this person's best."""
+    """Whether each version went well: for a mean, whether it is within δ of this person's best."""
     values = [float(row[VALUE]) for row in rows]
     if all(value in (0.0, 1.0) for value in values):
         return [value == (0.0 if metric.better == LOWER else 1.0) for value in values]
@@ -257,7 +257,7 @@ def _is_rate(families: dict[Any, list[dict[str, Any]]]) -> bool:
 def _rungs(
     versions: dict[str, Version], columns: Mapping[str, str], album: Album, wording: MetricWords | None
 ) -> list[Rung]:
-    """The versions of one person in the order of the columns; without words for a hit and a miss, with their scores."""
+    """The versions of one person in the order of the columns; with scores where there are no words for hit and miss."""
     rungs = []
     for value, heading in columns.items():
         if value not in versions:
@@ -277,7 +277,7 @@ def _total(people: Sequence[dict[str, Version]], value: str) -> tuple[int, int]:
 
 
 def _whom(families: Sequence[dict[str, Version]]) -> str:
-    """What the bases are: people, or pictures of fewer people."""
+    """What the bases are, as a noun: people, or pictures of fewer people."""
     owners = {next(iter(versions.values()))[0].get("identity") for versions in families}
     if None in owners or len(owners) == len(families):
         return "people"
@@ -297,7 +297,7 @@ def _sentence(thing: str, decided: int, people: str, wording: MetricWords, delta
 
 
 def _not_shown(source: Audited, thing: str, metric: Metric, decided: int, rate: bool) -> str:
-    """What a ladder without a confirmed finding leaves open, and the other measures in which this change differs."""
+    """What a ladder without a confirmed finding leaves open, and the other measures that this change affects."""
     wording = metric_words(source, metric.name)[1]
     what = f"whether people are {wording.right} or {wording.failed}" if rate else f"the {wording.noun}"
     verb = "decides" if rate else "changes"
@@ -317,7 +317,7 @@ def _not_shown(source: Audited, thing: str, metric: Metric, decided: int, rate: 
 
 
 def _about(thing: str, findings: Sequence[Finding], wording: MetricWords, decided: int) -> str:
-    """What stayed the same, and which copy loses."""
+    """What stayed the same between copies, and which copy loses."""
     rest = ", ".join(f"same {name}" for name in ("pose", "light", "background") if name != thing)
     same = f"Same person, {rest}: only this one thing changes."
     ends = next((f for f in findings if f.group == "last version" and f.lost is not None), None)

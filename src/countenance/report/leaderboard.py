@@ -1,4 +1,4 @@
-"""The page of a leaderboard: models and groups at a glance, then who can be told apart, then the details."""
+"""The page of a leaderboard: models and groups at a glance, then which models differ, then the details."""
 
 import itertools
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def write_leaderboard(board: Leaderboard, out: Path | str) -> Path:
 
 
 def board_pages(board: Leaderboard) -> list[dict[str, Any]]:
-    """What is said of each metric: standings, groups, who can be told apart, all pairs."""
+    """The page's content for each metric: standings, groups, which models differ, all pairs."""
     pages: list[dict[str, Any]] = []
     for metric in board.settings["metrics"]:
         standings = board.standings(metric)
@@ -70,7 +70,7 @@ def board_pages(board: Leaderboard) -> list[dict[str, Any]]:
 
 
 def critical_differences(standings: Sequence[Standing], pairs: Sequence[Change]) -> TiedForest:
-    """The models with their intervals, and who cannot be told apart."""
+    """The models with their intervals, and which of them are not shown to differ."""
     ties = cliques(standings, pairs)
     forest = standings_forest(standings, pairs[0].metric, "rate" if pairs[0].scale else "mean")
     return TiedForest(forest, tuple(tuple(tie) for tie in ties), ties_words(standings, ties))
@@ -103,7 +103,7 @@ def pairs_forest(board: Leaderboard, metric: str, better: str | None, pairs: Seq
 
 
 def cliques(standings: Sequence[Standing], pairs: Sequence[Change]) -> list[tuple[int, ...]]:
-    """Largest runs of models, by their places, among which no two are shown to differ; runs of one are left out."""
+    """The largest runs of models, by rank, in which no two are shown to differ; runs of one are left out."""
     apart = {
         frozenset((pair.a, pair.b))
         for pair in pairs
@@ -122,7 +122,7 @@ def cliques(standings: Sequence[Standing], pairs: Sequence[Change]) -> list[tupl
 
 
 def ties_words(standings: Sequence[Standing], ties: Sequence[tuple[int, ...]]) -> str:
-    """Who cannot be told apart, as a clause."""
+    """The models that are not shown to differ, as a clause."""
     names = [", ".join(standings[place].model for place in tie) for tie in ties]
     return "; ".join(f"{models} cannot be told apart" for models in names) or "all models differ"
 
@@ -132,7 +132,7 @@ def _first(column: tuple[str, str, str]) -> str:
 
 
 def moved_gaps(board: Leaderboard) -> list[tuple[str, list[ChangeRow]]]:
-    """For each model compared with the first: the gaps that changed, told from the side that lost ground."""
+    """For each model compared with the first: the gaps that changed, seen from the side that lost."""
     blocks = []
     for model in board.models[1:]:
         gaps = [told_side(g) for g in board.gaps if g.b == model and g.verdict == DISPARITY and not g.mirrors]
@@ -142,7 +142,7 @@ def moved_gaps(board: Leaderboard) -> list[tuple[str, list[ChangeRow]]]:
 
 
 def board_badge(board: Leaderboard) -> tuple[str, str]:
-    """The mark and the word of a leaderboard: may a model that is first be taken?
+    """The mark and the word of a leaderboard: whether one model is shown to be first.
 
     >>> from countenance.comparing import leaderboard
     >>> rows = {"sample": list(range(400))}
@@ -166,7 +166,7 @@ def board_badge(board: Leaderboard) -> tuple[str, str]:
 def _columns(standings: Sequence[Standing], better: str | None, least: int) -> list[tuple[str, str, str]]:
     """The groups of all models: attribute, group and label.
 
-    The attribute comes first in which a model serves a group worst, of those without one what is about people.
+    Attributes come first in which a model serves a group worst, then attributes of people.
     """
     groups = [score for score in standings[0].groups if score.group != UNKNOWN] if standings else []
     lost: dict[str, float] = {}
@@ -181,7 +181,7 @@ def _columns(standings: Sequence[Standing], better: str | None, least: int) -> l
 
 
 def _is_below(score: GroupScore, standing: Standing, better: str | None, least: int) -> bool:
-    """Whether the interval of a group that is large enough lies beyond the model's number for everyone, losing."""
+    """Whether the interval of a large enough group lies entirely on the worse side of the model's overall number."""
     if score.clusters < least:
         return False
     return score.low > standing.estimate if better == "lower" else score.high < standing.estimate
@@ -192,7 +192,7 @@ def _cells(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """A model's numbers in the groups; the worst group of each attribute is marked.
 
-    It is marked in red where its interval lies beyond the model's number for everyone.
+    It is red if its interval lies beyond the model's number for everyone.
     """
     scores = [standing.group(attribute, group) for attribute, group, _ in columns]
     sign = -1.0 if better == "lower" else 1.0

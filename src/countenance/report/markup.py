@@ -1,4 +1,4 @@
-"""A suite's section of the page on paper: paragraphs, headings, tables, facts with colours; pictures are left out."""
+"""A suite's section of the page in the PDF: paragraphs, headings, tables, facts with colours; without pictures."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _Reader(HTMLParser):
 
 
 def swatch_of(fill: str) -> Swatch | None:
-    """The colour of a rectangle; None for one that is not a plain colour.
+    """The colour of a rectangle; None unless it has a plain colour.
 
     >>> swatch_of("rgb(102,78,65)"), swatch_of("#664e41"), swatch_of("none")
     (Swatch(red=102, green=78, blue=65), Swatch(red=102, green=78, blue=65), None)

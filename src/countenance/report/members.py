@@ -1,4 +1,4 @@
-"""Which rows of a score table a group of the audit has."""
+"""The rows of a score table that belong to a group of the audit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GroupRows:
         self._levels: dict[str, dict[str, Mask]] = {}
 
     def of(self, attribute: str, group: str) -> Mask:
-        """The rows of a group, of an intersection, or of a range of an ordered attribute; nobody for an unknown one."""
+        """The rows of a group, an intersection, or a range of an ordered attribute; no rows for an unknown group."""
         rows = np.ones(len(self), dtype=bool)
         for name, value in self.source.names.parts(attribute, group):
             rows &= self._value(name, value)
@@ -34,7 +34,7 @@ class GroupRows:
         return ~self.of(attribute, group) if versus == REST else self.of(attribute, versus)
 
     def values(self, metric: str) -> NDArray[np.float64]:
-        """The scores of a metric by row, NaN where a row has none."""
+        """The scores of a metric by row, NaN where a row has no score."""
         for name in (f"m.{metric}", metric):
             if name in self.source.scores.column_names:
                 column = self.source.scores.column(name)
@@ -52,7 +52,7 @@ class GroupRows:
         return np.logical_or.reduce(chosen) if chosen else np.zeros(len(self), dtype=bool)
 
     def values_in(self, name: str, value: str) -> list[str]:
-        """The values that a group of one attribute stands for: itself, or all of a range of an ordered attribute."""
+        """The values of one attribute in a group: the group itself, or all values of a range."""
         order = self.source.names.levels.get(name, [])
         for cut in (i for i, sign in enumerate(value) if sign == RANGE):
             first, last = value[:cut], value[cut + 1 :]

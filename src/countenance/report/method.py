@@ -1,4 +1,4 @@
-"""How the verdict came about, in plain words with the settings that were used; and how to do it again."""
+"""How the verdict was reached, in plain words with the settings that were used; and how to repeat it."""
 
 import shlex
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
 
 
 def independence(settings: Mapping[str, Any]) -> str:
-    """What was taken as independent."""
+    """The sentence on what was taken as independent."""
     noun, many = words.cluster_noun(settings)
     unit = f"Here: {words.unit_words(str(settings['unit']))}." if settings.get("unit") else ""
     if not settings.get("ways", settings.get("cluster")):
@@ -84,7 +84,7 @@ def independence(settings: Mapping[str, Any]) -> str:
 
 
 def correction(settings: Mapping[str, Any], tested: int) -> str:
-    """How many comparisons were accounted for."""
+    """The sentence on how many comparisons were accounted for."""
     alpha, adjust = float(settings.get("alpha", 0.05)), settings.get("adjust", "holm")
     many = numbers.plural(tested, "test")
     if adjust == "minp":
@@ -108,7 +108,7 @@ DEFAULTS = {"alpha": 0.05, "min_n": 20, "seed": 0, "h0": 0.2, "power": 0.8}
 
 
 def commands(manifest: Mapping[str, Any], settings: Mapping[str, Any], gallery: str) -> list[str]:
-    """The commands that make this page again; where the folder is not known it is called RUN."""
+    """The commands that make this page again; without a known folder they call it RUN."""
     lines = []
     source, typed = manifest["dataset"].get("source"), str(manifest.get("command") or "")
     folder = "RUN"

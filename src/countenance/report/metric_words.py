@@ -1,6 +1,6 @@
-"""What pages call a metric: a short noun, and of a 0/1 metric what the model does to whom it fails.
+"""The words for metrics on pages: a short noun, and for a 0/1 metric the verb for a failure.
 
-A task of another package gives its metrics these words itself (`Metric.noun` and the words after it).
+A task of another package gives its metrics their own words (`Metric.noun` and the words after it).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _known(metric: str, task: str) -> MetricWords | None:
 
 
 def noun_in(metric: str, settings: Mapping[str, Any]) -> str:
-    """What a comparison's page calls a metric: the noun of its task; of a table, the column's name.
+    """The name of a metric on a comparison's page: the task's noun, or a table's column name.
 
     >>> noun_in("recall@0.5", {"task": "face_localization"}), noun_in("correct", {"task": ""})
     ('Faces found', 'correct')
@@ -112,7 +112,7 @@ def noun_in(metric: str, settings: Mapping[str, Any]) -> str:
 
 
 def outcome_in(metric: str, settings: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What became of a row that failed and of one that did not, of a task's 0/1 metric; None where it has no words.
+    """The words for a failed and for a served row of a task's 0/1 metric; None if it has none.
 
     >>> outcome_in("recall@0.5", {"task": "face_localization"})
     ('missed', 'found')
@@ -122,7 +122,7 @@ def outcome_in(metric: str, settings: Mapping[str, Any]) -> tuple[str, str] | No
 
 
 def words_of(metric: Metric, task: Task | None) -> MetricWords:
-    """The words of a metric: its own, those that we give it, or its name.
+    """The words of a metric: the task's, ours, or its name.
 
     >>> words_of(Metric("recall@0.5", "", "higher"), None).noun
     'recall@0.5'

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Unanswered:
-    """How many images have no answer, and how many of them are in the numbers all the same, counted as wrong.
+    """How many images have no answer, and how many of them are counted as wrong in the numbers.
 
     >>> Unanswered(3, 0).clause(), Unanswered(3, 3).clause(), Unanswered(3, 1).clause()
     ('they are in no number above', 'they count as wrong in the numbers above', '1 of them counts as wrong in the
@@ -19,7 +19,7 @@ class Unanswered:
 
     @classmethod
     def of(cls, failed: Collection[str], scores: Any, metrics: Sequence[str]) -> "Unanswered":
-        """From the names of the images and the score table: a row that has a score is in the numbers."""
+        """The counts, from the names of the images and the score table: a row with a score is in the numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -34,7 +34,7 @@ class Unanswered:
         return cls(len(failed), len(samples.filter(pc.and_(rows, scored)).unique()))
 
     def clause(self, where: str = " above") -> str:
-        """What the numbers do with these images."""
+        """The clause on how the numbers treat these images."""
         if not self.counted:
             return f"{'it is' if self.images == 1 else 'they are'} in no number{where}"
         if self.counted == self.images:
@@ -44,7 +44,7 @@ class Unanswered:
 
     @property
     def warning(self) -> str:
-        """What too many of them mean for the numbers.
+        """The warning where there are too many of them.
 
         >>> Unanswered(3, 0).warning, Unanswered(3, 3).warning
         ('the numbers leave them out and may flatter the model', 'the numbers count them as wrong')

@@ -1,4 +1,4 @@
-"""Names of groups as people say them. The exact values stay in the CSV and in `findings.parquet`."""
+"""Names of groups in plain words. The exact values stay in the CSV and in `findings.parquet`."""
 
 import itertools
 import re
@@ -23,7 +23,7 @@ _ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-
 
 
 def clean(text: str) -> str:
-    """Text from data without what acts instead of showing (controls, bidi overrides, surrogates) and credentials.
+    """Text from data without credentials and invisible characters (controls, bidi overrides, surrogates).
 
     >>> clean("a\\x00b\\u202ec\\nd")
     'a�b�c d'
@@ -33,7 +33,7 @@ def clean(text: str) -> str:
 
 
 def shown(text: str) -> Markup:
-    """Text from data as markup that is only text.
+    """Text from data, escaped for markup.
 
     >>> shown("<b>\u202e")
     Markup('&lt;b&gt;�')
@@ -51,7 +51,7 @@ def attribute_label(name: str) -> str:
 
 
 def phrase(attribute: str, value: str) -> str | None:
-    """Words for a value that say what they are about without its attribute; None where they do not.
+    """A value in words that need no attribute; None where there are no such words.
 
     >>> phrase("masked", "no"), phrase("hat", "yes"), phrase("glasses", "none"), phrase("race", "Black")
     ('unmasked', 'hat: yes', 'without glasses', 'Black')
@@ -114,7 +114,7 @@ def in_group_order(items: "Iterable[G]") -> "list[G]":
 
 
 class OfGroup(Protocol):
-    """A finding, an estimate or a change: something about a group."""
+    """Anything about a group: a finding, an estimate or a change."""
 
     @property
     def attribute(self) -> str: ...
@@ -126,7 +126,7 @@ G = TypeVar("G", bound=OfGroup)
 
 
 class Names:
-    """The groups of an audit: their values, in order, and what each is called."""
+    """The groups of an audit: their values, in order, with their names."""
 
     def __init__(self, by: Sequence[str], levels: Mapping[str, Sequence[str]], depth: int) -> None:
         self.by = list(by)
@@ -198,7 +198,7 @@ class Names:
         return text
 
     def in_text(self, text: str) -> str:
-        """A sentence that names groups as the data does, with their words; values that are plain words stay.
+        """A sentence with the data's group names replaced by words; values that are plain words stay.
 
         >>> names = Names(["tone", "hat"], {"tone": ["0. [102, 78, 65]"], "hat": ["no"]}, 1)
         >>> names.in_text("no result for tone = 0. [102, 78, 65]")
@@ -218,7 +218,7 @@ class Names:
         )
 
     def place(self, attribute: str, group: str) -> tuple[int, ...]:
-        """Where a group comes among those of its attribute: a key to sort by.
+        """A sort key: the place of a group among those of its attribute.
 
         >>> names = Names(["skin_tone"], {"skin_tone": ["monk_2", "monk_10"]}, 1)
         >>> sorted(["monk_10", "monk_2"], key=lambda group: names.place("skin_tone", group))

@@ -16,7 +16,7 @@ from countenance.run.file_names import AUDIT
 
 
 def audit_html(audit: Audit) -> str:
-    """The first screen of an audit alone: it knows no pictures, so people are dots."""
+    """The first screen of an audit alone: it has no pictures, so people are dots."""
     source = AuditSource(audit, None)
     return _first(first_screen(source, "The model", Album("off")), "audit", first_notes(source, [], {}))
 
@@ -38,7 +38,7 @@ def run_html(run: Run) -> str:
 
 
 def _first(first: FirstScreen, title: str, notes: list[str]) -> str:
-    """A first screen as markup for a notebook; links into the page lead nowhere, so there are none."""
+    """A first screen as markup for a notebook, without the links into the page."""
     return fragment(
         "sections/verdict.html.j2",
         first=first,

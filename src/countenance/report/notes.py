@@ -48,13 +48,13 @@ class Together:
 
     @property
     def sentence(self) -> str:
-        """What that means for its gaps."""
+        """What that means for the attribute's gaps, as a sentence."""
         name = self.attribute[:1].upper() + self.attribute[1:]
         return f"{name} goes with {self.conditions}: a gap by {self.attribute} may come from that."
 
 
 def together(notes: list[str]) -> list[Together]:
-    """The notes of an audit about attributes that go with a condition, in words.
+    """The notes of an audit on attributes that are associated with a condition, in words.
 
     >>> note = "gender goes with img.size_px and beard (Cramér's V 0.69), which predict recall@0.5: "
     >>> note += "--by gender --given img.size_px,beard holds that equal"
@@ -79,7 +79,7 @@ def condition_label(name: str) -> str:
 
 
 def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> list[str]:
-    """That people are rendered, what a reader left out, and in one line which attributes go with others.
+    """Notes that people are rendered, what a reader left out, and which attributes are associated with others.
 
     Why an interval may hold 0 beside a small p comes last.
     """
@@ -96,7 +96,7 @@ def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> l
 
 
 def in_words(note: str, source: Audited) -> str:
-    """A note of an audit with groups and metrics as a page calls them, and the options of the command line."""
+    """A note of an audit with a page's names for groups and metrics, and the command line's options."""
     named = {f"{e.attribute} = {e.group}": source.names.who(e.attribute, e.group) for e in source.audit.groups}
     for name in sorted((name for name in named if name in note), key=len, reverse=True):
         note = note.replace(name, named[name])
@@ -107,7 +107,7 @@ def in_words(note: str, source: Audited) -> str:
 
 
 def _in_one_line(pairs: list[Together]) -> str:
-    """Of several attributes the first in words, the others by name."""
+    """A note on several attributes: the first in words, the others by name."""
     if not pairs:
         return ""
     others = [pair.attribute for pair in pairs[1:]]

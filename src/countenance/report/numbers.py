@@ -1,4 +1,4 @@
-"""Numbers as a reader sees them: shares as percent, the rest with three decimals, nothing that is not there."""
+"""Numbers as a reader sees them: shares as percent, other numbers with three decimals, empty if missing."""
 
 import math
 
@@ -52,7 +52,7 @@ def likely(low: float | None, high: float | None, kind: str = "mean") -> str:
 
 
 def short(number: float) -> str:
-    """A mean for a sentence: three figures, as many decimals as they take.
+    """A mean for a sentence, with three significant figures.
 
     >>> short(32.8361), short(0.5551), short(0.00083), short(-1234.5)
     ('32.8', '0.555', '0.00083', '−1,234')
@@ -67,7 +67,7 @@ def short(number: float) -> str:
 
 
 def percent(number: float, kind: str = "mean") -> str:
-    """An estimate for somebody who reads it once: whole percent where that says enough.
+    """An estimate for quick reading: whole percent where that is precise enough.
 
     >>> percent(0.9312, "rate"), percent(0.9996, "rate"), percent(0.5126)
     ('93\u202f%', '99.96\u202f%', '0.513')
@@ -138,7 +138,7 @@ def count(n: int | None) -> str:
 
 
 def share(number: float | None) -> str:
-    """A rate as percent with as many digits as it needs.
+    """A rate as percent with as many digits as necessary.
 
     >>> share(0.885), share(0.00375), share(0.0000042), share(-0.0), share(None)
     ('88.5\u202f%', '0.38\u202f%', '0.00042\u202f%', '0\u202f%', '–')
@@ -153,7 +153,7 @@ def share(number: float | None) -> str:
 
 
 def tick(number: float) -> str:
-    """A number on an axis: 1,000 and not 1e+03; powers of ten where zeros would have to be counted.
+    """A number on an axis: 1,000 and not 1e+03; powers of ten for long numbers.
 
     >>> tick(1000), tick(0.25), tick(0.001), tick(1e-6), tick(2500000), tick(-0.0), tick(-0.5)
     ('1,000', '0.25', '0.001', '10⁻⁶', '2,500,000', '0', '−0.5')

@@ -1,4 +1,4 @@
-"""What the data cannot tell: every group without an answer, with how many people there are and how many it takes."""
+"""The open questions: every group without an answer, with how many people it has and how many it needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class CannotTell:
 
     @property
     def sentence(self) -> str:
-        """How much is open, in one sentence."""
+        """One sentence on how much is open."""
         if self.nothing:
             return "Every comparison has an answer."
         thin, few = len(self.unsure) + len(self.unsure_crossed), len(self.untested) + len(self.untested_crossed)
@@ -61,7 +61,7 @@ class CannotTell:
 
 
 def cannot_tell(source: Audited) -> CannotTell:
-    """Sort the comparisons without an answer; nobody is left out silently."""
+    """Sort the comparisons without an answer; none is left out silently."""
     settings, names = source.audit.settings, source.names
     unsure = [f for f in source.audit.findings if words.mark(f.verdict) == words.UNSURE]
     untested = [f for f in source.audit.findings if f.verdict == words.UNTESTABLE]

@@ -89,9 +89,9 @@ HEAVIEST, FEWER = 1_500_000, 200
 def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "auto") -> Path:
     """Write the report of an audited run as one self-contained HTML file and return its path.
 
-    Everything comes from the run directory; the dataset is loaded again for the gallery alone. `gallery` is
-    auto (rendered people are shown, real people are not), off, blurred or full. No clock is read: the same run
-    gives the same bytes. What the run's suite has to say is on the page too.
+    Everything comes from the run directory; the dataset is loaded again for the gallery alone. `gallery` is auto
+    (rendered people are shown, real people are not), off, blurred or full. No clock is read: the same run gives the
+    same bytes. The page includes the sections of the run's suite.
     """
     return write_page(ReportSource.of(run), out, gallery)
 
@@ -151,7 +151,7 @@ def write_table_report(table: Path | str, audit: Audit, out: Path | str, origin:
 def table_context(
     table: Path | str, audit: Audit, out: Path, origin: TableOrigin | None = None
 ) -> tuple[TableSource, dict[str, Any]]:
-    """What the report of a table says, as a page and on paper."""
+    """The content of a table's report, for the page and the PDF."""
     named = origin or TableOrigin(Path(table))
     path = named.path
     source = TableSource(audit.without_given(), None, Path(table))
@@ -178,7 +178,7 @@ def table_context(
 
 
 def context(source: ReportSource, choice: str) -> dict[str, Any]:
-    """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
+    """Everything that the template prints; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
     extra = [] if suite is None else [*suite.sections(replace(source, gallery=choice)), _protocol(suite)]
     album = Album.of(source, choice)
@@ -191,7 +191,7 @@ def context(source: ReportSource, choice: str) -> dict[str, Any]:
 
 
 def _protocol(suite: Suite) -> Section:
-    """How the authors of a suite ask to be cited, and the rights of its data."""
+    """The citation that the authors of a suite ask for, and the rights of its data."""
     facts = Markup("").join(
         Markup("<dt>{}</dt><dd>{}</dd>").format(what, text) for what, text in suite.rights().items()
     )
@@ -203,7 +203,7 @@ def _protocol(suite: Suite) -> Section:
 
 
 def evidence(source: ReportSource, choice: str = "auto", album: Album | None = None) -> dict[str, Any]:
-    """What the sections about the audit, the data and the method say; with an album also faces."""
+    """The content of the sections on the audit, the data and the method; with an album also faces."""
     manifest, settings = DEFAULTS | source.run.plain_manifest(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)
     first = first_screen(source, source.run.model_label, album, too_many_failed=failed)
@@ -245,7 +245,7 @@ def _listed(source: Audited, most: int | None = None) -> dict[str, Any]:
 
 
 def audited(source: Audited) -> dict[str, Any]:
-    """What every page of an audit says, of a run or of a table."""
+    """The content of every audit's page, of a run or of a table."""
     audit, settings = source.audit, AUDITED | source.audit.settings
     lead = next((harm.metric.name for harm in harms(source)), "")
     return _listed(source) | {
@@ -275,7 +275,7 @@ def audited(source: Audited) -> dict[str, Any]:
 
 
 def data_name(manifest: dict[str, Any]) -> str:
-    """What the dataset is called: its name, with the part that was asked about where one was named.
+    """The name of the dataset, with its part if one was named.
 
     >>> data_name({"dataset": {"card": {"name": "people"}, "source": "people:portraits"}})
     'people:portraits'
@@ -288,7 +288,7 @@ SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses",
 
 
 def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
-    """The settings of the audit as text, without those that were not set or that the page says elsewhere."""
+    """The settings of the audit as text, without those that are unset or named elsewhere on the page."""
     rows = []
     for name, value in settings.items():
         if value in (None, {}, [], "") or name in SAID_ELSEWHERE:

@@ -146,7 +146,7 @@ class Paper:
         self.pdf.set_x(self.pdf.get_x() + side + 0.8)
 
     def code(self, lines: Sequence[str]) -> None:
-        """Commands."""
+        """Put commands in fixed-width type."""
         self.pdf.set_font("mono", "", 7)
         self.pdf.set_text_color(*rgb(INK))
         self.pdf.set_fill_color(*rgb("#f5f4ef"))
@@ -273,7 +273,7 @@ def _close(fonts: Sequence[Any]) -> None:
 
 
 def widths(columns: Sequence[Sequence[str]], most: int = ACROSS) -> list[int]:
-    """Widths of columns in characters: a longest word always fits, a whole cell where it is short and there is space.
+    """Widths of columns in characters: the longest word always fits, a whole cell if it is short and there is space.
 
     >>> widths([["n", "1,204 / 96"], ["meaning", "the share of people that were found"]], most=40)
     [11, 29]

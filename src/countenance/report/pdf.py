@@ -29,7 +29,7 @@ def write_pdf(
 ) -> Path:
     """Write the report of an audited run as PDF and return its path; it never shows a real face.
 
-    `content` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline,
+    `content` is the content of the HTML page (`countenance.report.page.context`), so that both have the same headline,
     statements, numbers and sections of a suite. Without `verdicts` no group is marked by its verdict in the figures.
     The same run gives the same bytes.
     """
@@ -70,7 +70,7 @@ def _meaning(meaning: str, better: str | None, content: dict[str, Any]) -> str:
 
 
 def write_table_pdf(table: Path | str, audit: Audit, out: Path | str, origin: TableOrigin | None = None) -> Path:
-    """Write the report of a table's audit as PDF and return its path: what its page says, on paper.
+    """Write the report of a table's audit as PDF and return its path: with the content of its page.
 
     The same table gives the same bytes.
     """
@@ -104,7 +104,7 @@ def write_table_pdf(table: Path | str, audit: Audit, out: Path | str, origin: Ta
 
 
 def _compared(settings: dict[str, Any]) -> str:
-    """By what was compared, and which rows, for the first sentence."""
+    """The attributes and rows that were compared, for the first sentence."""
     words = f", compared by {', '.join(map(attribute_label, settings['by']))}" if settings["by"] else ""
     for name, values in (settings["where"] or {}).items():
         words += f"; only rows with {attribute_label(name)} {' or '.join(values)}"
@@ -158,7 +158,7 @@ def _heat_maps(paper: Paper, source: ReportSource) -> None:
 
 
 def _tables(paper: Paper, content: dict[str, Any]) -> None:
-    """The tables among the results, as far as the page has them."""
+    """The tables among the results, as far as the page shows them."""
     for sheet in content["results"].sheets:
         paper.heading(sheet.title)
         if sheet.about:
@@ -169,7 +169,7 @@ def _tables(paper: Paper, content: dict[str, Any]) -> None:
 
 
 def _open(paper: Paper, content: dict[str, Any]) -> None:
-    """Who could not be judged, with what it would take."""
+    """The groups that could not be judged, with the people that would be needed."""
     open_ones: list[Open] = [*content["cannot_tell"].unsure, *content["cannot_tell"].untested]
     paper.heading("What we cannot tell")
     if content["cannot_tell"].nothing:

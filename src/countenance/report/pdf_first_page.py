@@ -28,9 +28,9 @@ PLOT = 102.0
 
 
 def put_first(paper: Paper, first: FirstScreen, notes: Sequence[str], *, faces: bool) -> None:
-    """Put the sentence, the lists, the short forest plot, the people and how sure it is on a page.
+    """Put the sentence, the lists, the short forest plot, the people and the certainty on a page.
 
-    Without `faces` (real people) no picture of anybody is on paper: their frames are.
+    Without `faces` (real people) only the frames of pictures are printed.
     """
     pdf = paper.pdf
     top = pdf.get_y()
@@ -86,7 +86,7 @@ def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequenc
 def _write(
     pdf: Any, x: float, y: float, width: float, text: str, size: float, *, bold: bool = False, soft: bool = False
 ) -> None:
-    """One line that is cut where it does not fit."""
+    """Write one line, cut to its width."""
     pdf.set_xy(x, y)
     pdf.set_font("sans", "B" if bold else "", size)
     pdf.set_text_color(*rgb(SOFT if soft else INK))

@@ -1,4 +1,4 @@
-"""Values of attributes as words about people: "with a beard", "lit from the side", "Monk 10 (darkest)"."""
+"""The words for values of attributes of people: "with a beard", "lit from the side", "Monk 10 (darkest)"."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ _ITA = ((55, "very light"), (41, "light"), (28, "medium"), (10, "tan"), (-30, "b
 
 @dataclass(frozen=True)
 class ValueWords:
-    """One value in words, where it stands beside the word people, and the colours of a skin tone."""
+    """One value in words, whether it stands beside the word people, and the colours of a skin tone."""
 
     label: str
     place: str = AFTER
@@ -167,7 +167,7 @@ def value_words(attribute: str, value: str) -> ValueWords:
 
 
 def _numbered_range(attribute: str, value: str) -> ValueWords | None:
-    """Several numbered options that follow each other, by their first and last."""
+    """Several consecutive numbered options, by their first and last."""
     ends = value.split(TO)
     if len(ends) != 2 or not all(_OPTION.match(end) for end in ends):
         return None

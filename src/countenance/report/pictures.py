@@ -1,4 +1,4 @@
-"""Pictures on a page: small, embedded, without anything the file carried besides its pixels."""
+"""Pictures on a page: small, embedded, and without metadata."""
 
 import base64
 import io
@@ -50,7 +50,7 @@ def window(width: int, height: int, box: Any = None, *, least: float = 0.18, mar
 def cut(pixels: Pixels, shown: Window, longest: int, *, blurred: bool = False, left_over: int = 16) -> Any:
     """A window of a picture as a PIL image, at most `longest` pixels long.
 
-    Blurring keeps `left_over` pixels on the longer side and nothing else: it cannot be undone.
+    Blurring keeps only `left_over` pixels on the longer side, so that it cannot be undone.
     """
     from PIL import Image
 

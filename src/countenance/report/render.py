@@ -1,4 +1,4 @@
-"""Templates to one self-contained file: everything escaped, everything inside, nothing fetched."""
+"""Renders templates into one self-contained file: everything escaped and embedded, nothing fetched."""
 
 import base64
 import hashlib
@@ -22,13 +22,13 @@ HERE = Path(__file__).parent
 
 
 def _finalize(value: Any) -> Any:
-    """What a template prints: text from data without characters that act; our own markup as it is."""
+    """The text that a template prints: data without characters that act; our own markup unchanged."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else clean(value)
 
 
 @cache
 def environment() -> Environment:
-    """The templates: autoescaping always on, a name that is not there is an error."""
+    """The templates: autoescaping always on, an unknown name is an error."""
     templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -67,7 +67,7 @@ def _hash(text: str) -> str:
 def page(template: Any, **context: Any) -> str:
     """A whole page from a template or its name.
 
-    Its policy allows our own style and script, pictures in the file, and no address at all.
+    Its content policy allows our own style and script, embedded pictures, and no address.
     """
     style, script = "\n" + asset("style.css") + "\n", "\n" + asset("report.js") + "\n"
     policy = (

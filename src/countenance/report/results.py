@@ -1,4 +1,4 @@
-"""What the task found about the whole run: numbers by group, curves, matrices and tables, each drawn by its type."""
+"""The task's results for the whole run: numbers by group, curves, matrices and tables, each drawn by its type."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ class VerificationScreen:
 
 @dataclass(frozen=True)
 class VerificationResults:
-    """The results that a run of face verification begins with."""
+    """The results at the beginning of a face verification run."""
 
     numbers: dict[str, Number]
     det: Curve
     matrices: list[Matrix]
 
     def screen(self) -> VerificationScreen:
-        """As a page shows it."""
+        """The results as a page shows them."""
         grids = [_grid(matrix, rates=True) for matrix in self.matrices]
         return VerificationScreen(self._tiles(), self.chart(), grids)
 
@@ -126,7 +126,7 @@ def _likely(number: Number) -> str:
 
 
 def verification(results: Sequence[Result]) -> VerificationResults | None:
-    """The results that a run of face verification begins with; None for other runs."""
+    """The results at the beginning of a face verification run; None for other runs."""
     known = {result.name: result for result in results if isinstance(result, Number) and result.group is None}
     det = next((r for r in results if isinstance(r, Curve) and r.name == "DET" and r.attribute is None), None)
     if det is None or not {"FMR", "FNMR", "threshold"} <= set(known):
@@ -137,7 +137,7 @@ def verification(results: Sequence[Result]) -> VerificationResults | None:
 
 @dataclass(frozen=True)
 class ResultSections:
-    """Everything that a task's results put on the page."""
+    """All sections of a page that show a task's results."""
 
     by_group: list[ByGroup]
     figures: list[CurveFigure]
@@ -208,7 +208,7 @@ def _span(low: float, high: float) -> str:
 
 
 def _short(value: float) -> str:
-    """Three decimals, or two significant digits of what is smaller; never a signed zero.
+    """A number with three decimals, or two significant digits if smaller; never a signed zero.
 
     >>> _short(0.0312), _short(0.00042), _short(12.5), _short(-0.0), _short(0.0000012)
     ('0.031', '0.00042', '12.500', '0.000', '0.0000012')

@@ -38,7 +38,7 @@ MOST_NUMBERS = 3
 def sentence(
     source: Audited, model: str, ordered: Sequence[Harm] | None = None, *, too_many_failed: bool = False
 ) -> str:
-    """What the audit found, in one sentence; where the model fails everybody, that."""
+    """The audit's finding in one sentence; if the model fails everybody, that."""
     where = where_words(source.audit.settings)
     ordered = harms(source) if ordered is None else ordered
     if too_many_failed:
@@ -56,7 +56,7 @@ def _everybody(source: Audited, model: str, name: str) -> str:
 
 
 def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
-    """The largest confirmed harm; where there is none, what can be said instead."""
+    """The sentence on the largest confirmed harm, or on what is known without one."""
     audit = source.audit
     if ordered:
         return harm_sentence(model, ordered[0])
@@ -83,7 +83,7 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
 
 
 def in_sentences(text: str, verb: str) -> str:
-    """A sentence about two sides as two, where it has more than three numbers.
+    """A sentence about two sides, as two sentences if it has more than three numbers.
 
     >>> in_sentences("MTCNN misses 7 of 50 masked people over 60, and 1 of 750 pictures of others.", "misses")
     'MTCNN misses 7 of 50 masked people over 60. It misses 1 of 750 pictures of others.'
@@ -94,7 +94,7 @@ def in_sentences(text: str, verb: str) -> str:
 
 
 def in_two(text: str, verb: str) -> tuple[str, str]:
-    """The same as a headline and what follows it; nothing follows where one sentence holds all.
+    """A headline and the sentence after it, which is empty if one sentence holds all.
 
     >>> in_two("MTCNN misses 7 of 50 masked people over 60, and 1 of 750 pictures of others.", "misses")
     ('MTCNN misses 7 of 50 masked people over 60.', 'It misses 1 of 750 pictures of others.')
@@ -143,7 +143,7 @@ VERDICTS = {
 
 
 def decision(source: Audited) -> str:
-    """The verdict of an audit and the comparison that it rests on, in words."""
+    """The verdict of an audit and its decisive comparison, in words."""
     audit = source.audit
     gap = words.gap_words(audit.settings)
     label = VERDICTS.get(audit.verdict, f"No gap of {gap} or more")
@@ -158,7 +158,7 @@ def decision(source: Audited) -> str:
 
 
 def counts_sentence(source: Audited, model: str) -> str:
-    """How many the model fails of all, where no group leads; empty where nothing is counted."""
+    """How many of all the model fails, if no group leads; empty if nothing is counted."""
     for metric in source.metrics:
         whole = everyone(source, metric)
         if whole is not None and whole.failed is not None:
@@ -167,7 +167,7 @@ def counts_sentence(source: Audited, model: str) -> str:
 
 
 def wider_sentence(harm: Harm) -> str:
-    """A second harm below the one that leads: "Of masked people it misses 8 of 200"."""
+    """A second harm below the leading one: "Of masked people it misses 8 of 200"."""
     unit = f" {harm.losing.unit}s" if harm.losing.unit else ""
     return f"Of {harm.losing.people} it {harm.words.verb} {harm.losing.counts}{unit}."
 
@@ -186,7 +186,7 @@ def _without_losers(source: Audited, model: str) -> str:
 
 
 def unconfirmed_line(source: Audited) -> str:
-    """The largest gap that could not be confirmed, in one sentence; empty where there is none."""
+    """The largest unconfirmed gap in one sentence; empty if there is none such."""
     thin = [f for f in source.audit.findings if f.verdict == words.INSUFFICIENT and f.bases is None]
     looks = [harm for f in thin if (harm := harm_of(f, source, confirmed=False)) is not None and harm.gap > 0]
     if not looks:

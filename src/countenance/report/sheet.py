@@ -25,7 +25,7 @@ QUIET = ("no", "none", "")
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """A picture with its truth and what is known of it."""
+    """A picture with its truth and attributes."""
 
     sample: str
     part: str

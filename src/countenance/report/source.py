@@ -1,4 +1,4 @@
-"""What a report is made from: the files of a run directory, or a table, read once."""
+"""The sources of a report: the files of a run directory, or a table, read once."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -25,7 +25,7 @@ COMPUTED = {("error", "truth_known"): "squared error"}
 
 @dataclass(frozen=True)
 class Audited(ABC):
-    """Scores and their audit: what the figures of a page are made from."""
+    """Scores and their audit: the data behind the figures of a page."""
 
     audit: Audit
     task: Task | None
@@ -94,7 +94,7 @@ class ReportSource(Audited):
 
     @classmethod
     def of(cls, run: Run) -> "ReportSource":
-        """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
+        """Read a run directory; without the task's plugin only the explanations are missing."""
         run.require_complete()
         return cls(read_audit(run).without_given(), run.task(), run)
 
@@ -121,14 +121,14 @@ class ReportSource(Audited):
 
     @cached_property
     def in_numbers(self) -> Unanswered:
-        """How many images have no answer, and whether the numbers count them."""
+        """How many images have no answer, and whether they are in the numbers."""
         failed = {str(row["sample"]) for row in self.failures}
         return Unanswered.of(failed, self.scores, [metric.name for metric in self.metrics])
 
     def unanswered(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
-        """By audited attribute: each value with how many of its people have no answer, and how many were asked about.
+        """By audited attribute: each value with how many of its people have no answer, and how many it has.
 
-        Empty where nothing failed, or where the run does not say who its failures show.
+        Empty if no image failed, or if the run does not record the people in failed images.
         """
         tables = []
         for attribute in self.names.levels:
@@ -177,7 +177,7 @@ class TableSource(Audited):
 
     @property
     def known_metrics(self) -> Sequence[Metric]:
-        """A table says nothing about its metrics."""
+        """No metrics: a table does not describe its metrics."""
         return ()
 
 
@@ -194,7 +194,7 @@ class AuditSource(Audited):
 
     @property
     def known_metrics(self) -> Sequence[Metric]:
-        """An audit says nothing about its metrics."""
+        """No metrics: an audit does not describe its metrics."""
         return ()
 
 

@@ -1,4 +1,4 @@
-"""Which pictures of a dataset to show: spread evenly over its parts and over the values of its attributes."""
+"""Chooses pictures of a dataset to show: spread evenly over its parts and the values of its attributes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Pair = tuple[str, str]
 def spread_evenly(samples: Sequence[Sample], most: int) -> list[Sample]:
     """At most `most` samples: in turn from each part, each time a person and attribute values shown least.
 
-    Which ones depends on the samples alone, so a page can be made again.
+    The choice depends on the samples alone, so that a page can be repeated.
     """
     parts: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
@@ -27,7 +27,7 @@ def spread_evenly(samples: Sequence[Sample], most: int) -> list[Sample]:
 
 
 def _quotas(sizes: Sequence[int], most: int) -> list[int]:
-    """An equal share for each part; what a small part cannot use goes to the others.
+    """An equal share for each part; shares that a small part cannot fill go to the others.
 
     >>> _quotas([100, 2, 100], 20)
     [9, 2, 9]

@@ -1,4 +1,4 @@
-"""The failures themselves: for each of the worst findings some whom the model failed, each beside one whom it did not.
+"""Pictures of failures: for each of the worst findings people whom the model failed, each beside one whom it served.
 
 Where pictures may not be shown, every person (or picture) is a dot.
 """
@@ -64,7 +64,7 @@ class DotRow:
 
 @dataclass(frozen=True)
 class Failures:
-    """What the first screen shows of the people themselves: tiles, or dots with the reason why."""
+    """The people on the first screen: tiles, or dots with the reason why."""
 
     rows: list[TileRow]
     dots: list[DotRow]
@@ -77,7 +77,7 @@ class Failures:
 
 
 def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: GroupRows) -> Failures:
-    """The failures of the worst findings, as pictures where that is allowed, else as dots."""
+    """The failures of the worst findings, as pictures if allowed, else as dots."""
     metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
     wording = metric_words(source, metric.name)[1] if metric else MetricWords("")
     total = 0
@@ -120,7 +120,7 @@ def _tile_rows(source: Audited, ordered: Sequence[Harm], album: Album, members: 
 
 
 def _all_served(source: Audited, album: Album, members: GroupRows, name: str) -> list[TileRow]:
-    """Where the model failed nobody: some of the people whom it served."""
+    """Tiles where the model failed nobody: some of the people whom it served."""
     metric, wording = metric_words(source, name)
     whole = everyone(source, metric)
     if whole is None or whole.failed != 0 or "sample" not in source.scores.column_names:
@@ -183,7 +183,7 @@ def _pairs(
     shown: set[str],
     most: int = MOST_PAIRS,
 ) -> list[tuple[FaceTile, FaceTile | None]]:
-    """The worst rows of one side, each beside the row of the other side that is most like it and went well."""
+    """The worst rows of one side, each beside the row of the other side that is most similar to it and was served."""
     metric, wording = metric_words(source, name)
     values = members.values(name)
     if np.isnan(values).all() or metric.better is None or "sample" not in source.scores.column_names:
@@ -224,7 +224,7 @@ def _pairs(
 def _hit(
     miss: dict[str, Any], hits: list[tuple[dict[str, Any], MetricWords]], album: Album, source: Audited, shown: set[str]
 ) -> FaceTile | None:
-    """Somebody whom the model served, as like the one it failed as there is."""
+    """A person whom the model served, as similar as possible to the one whom it failed."""
 
     def unlike(hit: tuple[dict[str, Any], MetricWords]) -> tuple[Any, ...]:
         return tuple(hit[0].get(name) != miss.get(name) or hit[0].get(name) is None for name in LIKE)
@@ -239,7 +239,7 @@ def _hit(
 
 
 def _value_words(value: float, wording: MetricWords) -> MetricWords:
-    """Below a picture that has a score, not a hit or a miss: the score."""
+    """The caption of a picture without hit or miss: its score."""
     text = share_or_number(value, wording)
     text = f"{text} {wording.right}" if wording.share and wording.right not in ("", "right") else text
     return MetricWords("", failed=text, right=text)
@@ -271,13 +271,13 @@ def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
 
 
 def each_dot(side: HarmSide) -> str:
-    """How many a dot stands for, where that is more than one."""
+    """How many units a dot stands for, if more than one."""
     each = -(-side.n // MOST_DOTS)
     return f" (a dot is {numbers.count(each)})" if each > 1 else ""
 
 
 def dots(side: HarmSide, label: str) -> Markup:
-    """A dot for each person or picture, whom the model failed first; of many, a dot stands for several.
+    """A dot for each person or picture, whom the model failed first; if there are many, a dot stands for several.
 
     >>> side = HarmSide("", "f", "women", "women", 10, 10, 0.7, 0.5, 0.9, 3, "")
     >>> dots(side, "women").count('class="dot-failed"'), dots(side, "women").count('class="dot-right"')

@@ -1,4 +1,4 @@
-"""One page with the twin ladders of several runs: whom one thing alone decides, model by model."""
+"""One page with the twin ladders of several runs: for whom one change decides, model by model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_twin_page(
     """Write a page with one ladder of each run, the worst model first, and return its path.
 
     The ladder is that of `change`, so that models are compared by the same thing, or else the run's first one.
-    `further` are other pages to name: (what it is, path). Real people are not shown.
+    `further` are other pages to link: (title, path). Real people are not shown.
     """
     shown = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""What is changed on purpose on twins, in words: "a mask", "with a mask", "made older", "darkest copy"."""
+"""The words for what is changed on twins: "a mask", "with a mask", "made older", "darkest copy"."""
 
 from countenance.auditing.directions import HIGHER, LOWER
 from countenance.auditing.ordering import AGE_WORDS, TONE_WORDS
@@ -37,7 +37,7 @@ _WAYS = {"age": ("made younger", "made older"), "distance": ("nearer", "farther 
 
 
 def thing_words(attribute: str) -> str:
-    """What changes, as a sentence names it.
+    """The changed thing, as a noun in a sentence.
 
     >>> thing_words("skin_tone"), thing_words("mask"), thing_words("sunglasses")
     ('skin tone', 'a mask', 'sunglasses')
@@ -46,7 +46,7 @@ def thing_words(attribute: str) -> str:
 
 
 def changed_label(attribute: str) -> str:
-    """A changed picture, whichever the value.
+    """The label of a changed picture, whatever the value.
 
     >>> changed_label("mask"), changed_label("blur"), changed_label("camera_height")
     ('with a mask', 'blurred', 'camera height changed')
@@ -55,7 +55,7 @@ def changed_label(attribute: str) -> str:
 
 
 def end_labels(attribute: str) -> tuple[str, str]:
-    """The first and the last copy of a person by an ordered thing.
+    """The labels of the first and the last copy of a person by an ordered thing.
 
     >>> end_labels("skin_tone"), end_labels("zoom")
     (('lightest copy', 'darkest copy'), ('lowest zoom', 'highest zoom'))
@@ -65,7 +65,7 @@ def end_labels(attribute: str) -> tuple[str, str]:
 
 
 def later_copy(attribute: str) -> str:
-    """The copy of a person that comes later by an ordered thing, beside one that comes first.
+    """The words for a later copy of a person by an ordered thing, beside an earlier copy.
 
     >>> later_copy("skin_tone"), later_copy("zoom")
     ('darker copy', 'later copy')
@@ -94,7 +94,7 @@ def version_words(attribute: str, group: str) -> ValueWords | None:
 
 
 def _kind(attribute: str) -> str:
-    """Which order a thing has: that of skin tones, ages or distances."""
+    """The kind of order that a thing has: that of skin tones, ages or distances."""
     words = set(attribute.split("_"))
     if words & set(TONE_WORDS):
         return "tone"

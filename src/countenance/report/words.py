@@ -1,4 +1,4 @@
-"""Plain sentences: what an audit found, said to somebody who has a minute."""
+"""Plain sentences on an audit's findings, for a reader with a minute."""
 
 import math
 import re
@@ -46,7 +46,7 @@ def mark(verdict: str, severity: str | None = None) -> str:
 
 
 def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE) -> str:
-    """A verdict as pages say it; the codes stay in the API and in files. `direction` is that of the side it is said of.
+    """A verdict in the words of pages; the codes stay in the API and in files.
 
     >>> verdict_label("disparity"), verdict_label("disparity", direction="better")
     ('served worse', 'served better')
@@ -72,7 +72,7 @@ def _size(verdict: str, kind: str) -> str:
 
 
 def finding_label(finding: Finding, group: str | None = None) -> str:
-    """What a finding says of one of its sides, by default of the one that is named first."""
+    """The label of a finding for one of its sides, by default the one named first."""
     turned = group is not None and group != finding.group
     way = finding.direction
     if turned:
@@ -81,7 +81,7 @@ def finding_label(finding: Finding, group: str | None = None) -> str:
 
 
 def mark_of(finding: Finding | None, group: str) -> str:
-    """The mark of one side of a comparison: who is served better than the others does not look like who is failed."""
+    """The mark of one side of a comparison; a better-served side has another mark than a failed one."""
     if finding is None:
         return UNTESTED
     favoured = BETTER if finding.group == group else WORSE
@@ -107,7 +107,7 @@ def _favoured(finding: Finding) -> bool:
 
 
 def untested_groups(audit: Audit) -> list[tuple[str, str]]:
-    """The groups of attributes that were named and that were not tested."""
+    """The groups of named attributes that were not tested."""
     named = audit.settings.get("named")
     left = [e for e in audit.excluded if e.get("untested") and (named is None or e["attribute"] in named)]
     return list(dict.fromkeys((str(e["attribute"]), str(e["group"])) for e in left))
@@ -115,7 +115,7 @@ def untested_groups(audit: Audit) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Statement:
-    """A comparison in words: who it is about, and what is so."""
+    """A comparison in words: its subject, and the statement."""
 
     who: str
     text: str
@@ -163,7 +163,7 @@ def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
 
 
 def _also(finding: Finding) -> str:
-    """What goes with a difference: the ratio of rare failures, the typical value, how few people there are."""
+    """What is added to a difference: the ratio of rare failures, the typical value, how few people there are."""
     parts = []
     ratio = finding.failure_ratio
     failures = f"times as many failures{' of the others' if finding.direction == BETTER else ''}"
@@ -214,11 +214,10 @@ def _round(number: float) -> int:
 
 
 def strongest(findings: Sequence[Finding], names: Names, most: int = 4) -> list[Finding]:
-    """The disparities to say first: who is failed, each group once, by the metric that shows it most.
+    """The disparities to state first: who is failed, each group once, by the metric that shows it most.
 
-    A group speaks for its intersections, except for those that are failed clearly more than the group itself.
-    Who is served better than everyone else is said only when there is nothing else to say, or when that group
-    stands out.
+    A group stands for its intersections, except for those that are failed clearly more than the group itself. Groups
+    that are served better than everyone else are stated only if there is no other disparity, or if they differ most.
     """
     chosen: dict[tuple[tuple[str, str], ...], Finding] = {}
     ordered = by_weight(findings)
@@ -233,14 +232,14 @@ def strongest(findings: Sequence[Finding], names: Names, most: int = 4) -> list[
 
 
 def unconfirmed(findings: Sequence[Finding], most: int = 2) -> list[Finding]:
-    """The largest gaps to somebody's disadvantage that the evidence is too thin for: said, lest silence acquits."""
+    """The largest gaps to a group's disadvantage for which the evidence is too thin, so that none is passed over."""
     thin = [f for f in findings if f.verdict == INSUFFICIENT and math.isfinite(f.effect)]
     worse = [f for f in thin if not _favoured(f)]
     return sorted(worse, key=lambda f: -abs(f.effect))[:most]
 
 
 def in_short(audit: Audit, names: Names) -> list[Statement]:
-    """For a verdict without a disparity: what was seen, and about whom least is known."""
+    """For a verdict without a disparity: the largest observed gap, and the group about which least is known."""
     tested = [f for f in audit.findings if f.verdict != UNTESTABLE]
     if not tested:
         return []
@@ -311,7 +310,7 @@ def summary(audit: Audit) -> str:
 
 
 def gap_words(settings: Mapping[str, Any]) -> str:
-    """The smallest gap that matters, as a page says it.
+    """The smallest gap that matters, in a page's words.
 
     >>> gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), gap_words({"delta": {"ms": 5.0}})
     ('5 points', '5')
@@ -324,12 +323,12 @@ def gap_words(settings: Mapping[str, Any]) -> str:
 
 
 def is_sized(settings: Mapping[str, Any]) -> bool:
-    """Whether a smallest difference that matters is known of any metric."""
+    """Whether any metric has a smallest difference that matters."""
     return any(delta is not None for delta in deltas_of(settings).values())
 
 
 def no_gap_words(settings: Mapping[str, Any]) -> str:
-    """What a difference shown to be small is called; without a size that matters none is.
+    """The words for a difference shown to be small; without a size that matters there are no such words.
 
     >>> no_gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), no_gap_words({"delta": {"ms": None}})
     ('no gap of 5 points or more', 'no gap that matters')
@@ -339,7 +338,7 @@ def no_gap_words(settings: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many comparisons ended how."""
+    """How many comparisons ended with one verdict."""
 
     mark: str
     label: str
@@ -347,7 +346,7 @@ class Tally:
 
 
 def tally(audit: Audit) -> list[Tally]:
-    """The comparisons counted by their end, worst first; kinds that did not occur are left out."""
+    """The comparisons counted by verdict, worst first; verdicts that did not occur are left out."""
     labels = {
         SEVERE: "large gap shown",
         MINOR: "small gap shown",
@@ -375,7 +374,7 @@ def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
 
 
 def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
-    """For a comparison that could not be tested: what it would take."""
+    """For a comparison that could not be tested: what a test needs."""
     need = int(settings.get("min_n", 20))
     unit = cluster_noun(settings)[1]
     if finding.clusters < need:
@@ -389,7 +388,7 @@ _UNIT = re.compile(r"(?P<unit>.+?) \(columns? .+?\): (?P<rows>[\d,]+) rows? of (
 
 
 def unit_words(unit: str) -> str:
-    """What was taken as independent, as a page says it.
+    """What was taken as independent, in a page's words.
 
     >>> unit_words("person (column identity): 800 rows of 200 people")
     '800 pictures of 200 people; pictures of one person are counted together'
@@ -407,7 +406,7 @@ def unit_words(unit: str) -> str:
 
 
 def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:
-    """What a cluster is called, one and many.
+    """The noun for a cluster, singular and plural.
 
     >>> cluster_noun({"ways": ["identity"]}), cluster_noun({"ways": []}), cluster_noun({"cluster": "sample"})
     (('person', 'people'), ('row', 'rows'), ('image', 'images'))

@@ -1,4 +1,4 @@
-"""Auditing a run: the statistics of `countenance.auditing` on its score table, with what the run itself must say."""
+"""Audits a run: the statistics of `countenance.auditing` on its score table, with the run's own facts."""
 
 import math
 from collections import Counter
@@ -44,7 +44,7 @@ WHOLE, EVERYONE = "data", "everyone"
 
 
 def metrics_of(run: Run) -> tuple[Metric, ...]:
-    """The metrics as the run recorded them, or as its task says; none where neither is at hand."""
+    """The metrics as the run recorded them, or from its task; empty where neither is available."""
     if run.manifest.metrics is not None:
         return stored_metrics(run.manifest)
     task = registered_task(run.manifest)
@@ -103,7 +103,7 @@ def _measured(
     where: Any,
     conditions: Any,
 ) -> list[str]:
-    """The metrics to audit; names of metrics and attributes that are not there are refused."""
+    """The metrics to audit; unknown names of metrics and attributes are refused."""
     known = comparable(columns)
     check_names(run.place, by, known, where)
     check_names(run.place, conditions, known)
@@ -123,13 +123,13 @@ def _measured(
 def audit_source(
     run: Run, source: Source, by: Sequence[str] | None, metrics: Sequence[str], where: Any = None, **settings: Any
 ) -> Audit:
-    """Audit rows of a run that were read before, with what its task, its dataset's card and its failures say."""
+    """Audit rows of a run that were read before, with facts from its task, its dataset's card and its failures."""
     with work_of_run(run, source, by, metrics, where, **settings) as work:
         return audited_run(run, work, equity=bool(settings.get("equity")))
 
 
 def audited_run(run: Run, work: Computation, *, equity: bool = False) -> Audit:
-    """Make the comparisons of a run's rows and conclude, with what its columns, its pairs and its failures say."""
+    """Make the comparisons of a run's rows and conclude, with notes on its columns, pairs and failures."""
     return _with_failures(_with_pairs(audited(work, equity=equity), run), run)
 
 
@@ -199,7 +199,7 @@ def _computed(metric: str, attribute: str, block: Sequence[tuple[Number, Audited
 
 
 def _of_card(run: Run, columns: Sequence[str]) -> dict[str, Any]:
-    """What the dataset's card says of its attributes: which are ordered, which are people's, what is paired."""
+    """The attributes' properties in the dataset's card: which are ordered, which are people's, what is paired."""
     card = run.manifest.dataset.card
     paired = (
         card.paired_by if card.paired_by and all(_there(name, columns) for name in card.paired_by.values()) else None
@@ -219,7 +219,7 @@ def _there(name: str, columns: Sequence[str]) -> bool:
 def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[tuple[Source, dict[str, str]]]:
     """The rows that are about some of the metrics, with those of the people of failed images.
 
-    Gives them with the columns that say, by metric, whether there was an answer.
+    They come with the columns that say, by metric, whether there was an answer.
     """
     known = {metric.name: metric for metric in metrics_of(run)}
     chosen = [known.get(name, Metric(name, "", None)) for name in metrics]
@@ -254,7 +254,7 @@ def _of_everyone(failed: pa.Table) -> pa.Table:
 
 @contextmanager
 def _files(files: ParquetFiles, about: Sequence[str], failed: Any) -> Iterator[ParquetFiles]:
-    """The files of a large score table, with one more for the people of failed images."""
+    """The files of a large score table, and a further file for the people of failed images."""
     if failed is None:
         yield replace(files, about=tuple(about))
         return
@@ -266,7 +266,7 @@ def _files(files: ParquetFiles, about: Sequence[str], failed: Any) -> Iterator[P
 
 
 def _of_images(source: Source, metric: str) -> bool:
-    """Whether the rows that have a metric are of images, not of people: as the first of them is."""
+    """Whether the rows that have a metric are of images, not of people, as the first of these rows shows."""
     if "subject" not in source.names:
         return False
     column = f"m.{metric}"
@@ -313,7 +313,7 @@ def with_everyone(rows: pa.Table) -> pa.Table:
 
 
 def comparable(columns: Sequence[str]) -> list[str]:
-    """The attributes of a score table, and what was measured on its pictures.
+    """The attributes of a score table, and the measured conditions of its pictures.
 
     >>> comparable(["sample", "attr.age", "img.brightness", "m.found"])
     ['age', 'img.brightness']
@@ -328,7 +328,7 @@ UNLABELLED = (
 
 
 def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], where: Any = None) -> None:
-    """Refuse attributes that are not there: those to compare by (with bins and intersections) and those of `where`."""
+    """Refuse unknown attributes: those to compare by (with bins and intersections) and those of `where`."""
     for text in by or ():
         parts = [text] if text in known else [part.strip() for part in text.split("*")]
         for part in parts:
@@ -344,7 +344,7 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
 
 
 def _with_failures(audit: Audit, run: Run) -> Audit:
-    """A run with too many failures cannot say that nothing is wrong."""
+    """An audit that gives no all-clear because too many images failed."""
     failed, images = int(run.manifest["failed"]), int(run.manifest["dataset"]["images"])
     share = failed / images
     if share <= float(run.manifest["max_failures"]):

@@ -1,4 +1,4 @@
-"""The model of a run as it was given: a name, a file, saved predictions or an object."""
+"""The model of a run as the user gave it: a name, a file, saved predictions or an object."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ SAVED = (".csv", ".parquet", ".json", ".txt", ".gz")
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """A model as it was given: by name (it can be made in another process) or as an object."""
+    """A model as it was given: by name (it can be loaded in another process) or as an object."""
 
     card: ModelCard
     spec: ModelSpec | None = None
@@ -44,7 +44,7 @@ class ChosenModel:
 
 
 def choose_model(model: Any, settings: ModelSettings, task: Task, data: Dataset | SampleManifest) -> ChosenModel:
-    """The model that a caller named or handed over, timed where that is asked for."""
+    """The model that a caller named or passed, timed if requested."""
     chosen = _choose_model(model, settings, task, data)
     if not settings.timed:
         return chosen
@@ -56,7 +56,7 @@ def choose_model(model: Any, settings: ModelSettings, task: Task, data: Dataset 
 
 
 def _choose_model(model: Any, settings: ModelSettings, task: Task, data: Dataset | SampleManifest) -> ChosenModel:
-    """The model that a caller named or handed over; saved predictions are read now."""
+    """The model that a caller named or passed; saved predictions are read now."""
     weights, device = settings.weights, settings.device
     if (predictions := _predictions(model)) is not None:
         answers = predictions
@@ -89,7 +89,7 @@ def _choose_model(model: Any, settings: ModelSettings, task: Task, data: Dataset
 
 
 def _predictions(model: Any) -> Any:
-    """What a model that is a file or a table of predictions names; None for any other model."""
+    """The file or table of predictions that a model names; None for any other model."""
     if isinstance(model, str) and model.startswith(PREDICTIONS):
         return model.removeprefix(PREDICTIONS)
     if isinstance(model, str | Path) and Path(model).suffix.lower() in SAVED and Path(model).is_file():
@@ -104,7 +104,7 @@ def _predictions(model: Any) -> Any:
 def wanted_by(
     task: Task, data: Dataset | SampleManifest, options: Mapping[str, str], units: Units | None = None
 ) -> PredictionRequest:
-    """What a task asks of a file of predictions on a dataset."""
+    """A task's request for a file of predictions on a dataset."""
     people = {} if isinstance(data, SampleManifest) else {s.id: ([subject.id for subject in s.subjects],) for s in data}
     return PredictionRequest(task.answer, names_of(data), options, units, getattr(data, "categories", {}), people)
 

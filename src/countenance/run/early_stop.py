@@ -1,11 +1,11 @@
-"""When a run is hopeless: the model has failed on everything so far, so the rest would only cost hours.
+"""Stops a hopeless run: the model has failed on everything so far, so the rest would only cost hours.
 
-The rule counts images that the model was asked about, from the start of the run. It stops the run when not one of
-them has a valid answer and either the first `FIRST` of them failed, with the model or its answer at fault, or the
-first `LOST` of them each took a worker process down (each such failure costs a restart or the time limit).
-An unreadable image says nothing about the model and is not counted, nor is one that the model declined to answer; so a
-dataset whose first images are damaged is evaluated to its end. A run in which every image failed for whatever reason
-ends with the first reason. Whoever allows that every image fails (`max_failures` 1) continues deliberately.
+The rule counts images that the model was given, from the start of the run. It stops the run when not one of them has a
+valid answer and either the first `FIRST` of them failed, with the model or its answer at fault, or the first `LOST` of
+them each took a worker process down (each such failure costs a restart or the time limit). An unreadable image is no
+evidence about the model and is not counted, nor is one that the model declined to answer; so a dataset whose first
+images are damaged is evaluated to its end. A run in which every image failed for whatever reason ends with the first
+reason. With `max_failures` 1, which allows that every image fails, the run continues.
 """
 
 import re
@@ -54,7 +54,7 @@ class Watch:
     """Shards that were processed twice with different predictions."""
 
     def saw(self, answered: int, failures: Iterable[Mapping[str, Any]] = (), *, lost: bool = False) -> None:
-        """Take note of images that were answered or failed since the last call; `lost`: they took their worker down.
+        """Record images that were answered or failed since the last call; `lost` means that they ended their worker.
 
         A failure has `sample`, `kind` and `reason`, and `boxes` where the boxes of an answer were refused.
         """
@@ -88,7 +88,7 @@ class Watch:
 
 
 def first_reason(failed: Mapping[str, str]) -> str:
-    """The first failure in one line, and how many other reasons there are (numbers in them aside).
+    """The first failure in one line, and the number of other reasons (numbers in them ignored).
 
     >>> first_reason({"a.jpg": "KeyError: 'x'", "b.jpg": "no answer within 3 s"})
     "the first, a.jpg: KeyError: 'x'; 1 more reason among the others"

@@ -1,4 +1,4 @@
-"""One evaluation: what is missing of a run is predicted, scored and put together."""
+"""One evaluation: the missing parts of a run are predicted, scored and combined."""
 
 import shlex
 import sys
@@ -59,7 +59,7 @@ class Evaluation:
     """The label files beside the dataset."""
 
     def run(self) -> Run:
-        """Do what is missing of the run and return it."""
+        """Do the missing parts of the run and return it."""
         self._make_way()
         if self.people and not self.store.exists():
             raise RunError(
@@ -72,7 +72,7 @@ class Evaluation:
         return self._try()
 
     def _go_on(self) -> Run:
-        """Resume the run that is here, unless its pictures have changed since."""
+        """Resume the existing run, unless its pictures have changed since."""
         changed = changed_picture(self.plan, self.store, self.store.committed(rows=False))
         if changed is not None:
             self._move_aside(f"the picture of {changed} has changed, or of another sample of its shard")
@@ -120,7 +120,7 @@ class Evaluation:
         return run
 
     def _say_cost(self, missing: list[Piece], engine: "_Lazy") -> None:
-        """Before a long run: how many images, how fast a few of them were, how long it will take."""
+        """Print, before a long run, the number of images, the speed on a few of them, and the expected time."""
         images = sum(piece.images for piece in missing)
         if images >= LONG and (rate := engine().rate(missing[0])) is not None:
             self.settings.say(f"{self.store.place}: {rate.estimate(images)}")
@@ -128,7 +128,7 @@ class Evaluation:
     def _work_off(
         self, pieces: list[Piece], missing: list[Piece], engine: "_Lazy", step: Callable[[int], None]
     ) -> dict[int, Marker]:
-        """Process the missing shards. One that did not arrive whole (an upload was cut off) is done again."""
+        """Process the missing shards. A shard that arrived incomplete (a broken upload) is repeated."""
         for _ in range(ATTEMPTS):
             if missing:
                 engine().run(missing, step)
@@ -164,17 +164,17 @@ class Evaluation:
             raise
 
     def _watch(self) -> Watch:
-        """Follows the run from its first image; images of an earlier attempt count as answered."""
+        """The watch over the run from its first image; images of an earlier attempt count as answered."""
         before = sum(marker.answered for marker in self.store.committed(rows=False).values())
         return Watch(self.settings.max_failures, before, self._on_refused)
 
     def _on_refused(self, boxes: Mapping[str, list[list[float]]]) -> list[str]:
-        """What the notes say about predictions that were refused."""
+        """The notes on predictions that were refused."""
         samples = [sample for piece in self.plan.pieces() for sample in self.plan.read(piece) if sample.id in boxes]
         return self.notes(samples, {name: Boxes(rows) for name, rows in boxes.items()}, self.plan.context())
 
     def _make_way(self) -> None:
-        """Make sure that the place is new or holds the same run; another run is moved aside and never mixed in."""
+        """Make sure that the place is empty or holds the same run; another run is moved aside and never mixed in."""
         names = [entry.name for entry in self.store.storage.entries() if entry.name != LOCAL]
         if not names:
             return
@@ -197,7 +197,7 @@ class Evaluation:
         self.settings.say(f"{place}: held another run ({why}); it is kept as {self.store.move_aside()}")
 
     def _intact(self) -> bool:
-        """Whether the run is finished and every file is as it was written; what is damaged is reported."""
+        """Whether the run is finished and no file has changed; damage is reported."""
         if not self.store.exists() or self.store.manifest().status != "complete":
             return False
         try:
@@ -212,13 +212,13 @@ class Evaluation:
         return not problems
 
     def _other_groups(self) -> bool:
-        """Whether the results of a finished run are wanted for other attributes than those it has."""
+        """Whether a finished run lacks results for the attributes requested."""
         if self.plan.by is None or self.plan.task.reduce is None:
             return False
         return self.store.manifest().by != list(self.plan.by)
 
     def _repaired(self) -> dict[int, Marker]:
-        """The shards that count. Intact predictions without rows are scored again; damaged shards are given up."""
+        """The shards that count; intact predictions without rows are scored again, damaged shards discarded."""
         whole = self.store.committed()
         pieces = {piece.number: piece for piece in self.plan.pieces()}
         again = {n: stored for n, stored in self.store.committed(rows=False).items() if n not in whole and n in pieces}
@@ -233,14 +233,14 @@ class Evaluation:
         return markers
 
     def _conditions(self) -> dict[str, Conditions]:
-        """What an earlier score table says of the pictures; nothing where there is none."""
+        """The pictures' conditions in an earlier score table; empty without one."""
         try:
             return stored_conditions(self.store.scores())
         except (InputError, Missing):
             return {}
 
     def _check_model(self, engine: "_Lazy", markers: Mapping[int, Marker]) -> None:
-        """Make a few stored predictions again where the model's hash does not cover all that it is."""
+        """Repeat a few stored predictions where the model's hash does not cover everything that it is made of."""
         if self.model.card.hashed:
             return
         pieces = some([piece for piece in self.plan.pieces() if piece.number in markers], self.plan.settings.seed)
@@ -262,7 +262,7 @@ class Evaluation:
         )
 
     def _start(self) -> Manifest:
-        """Say in the store that the run is under way."""
+        """Record in the store that the run is in progress."""
         decoders = self.settings.decode_processes(self.model.device, self.plan.settings.decode)
         engine = {
             "name": "local" if self._in_process() else self.settings.engine,
@@ -294,7 +294,7 @@ class Evaluation:
         return manifest
 
     def _in_process(self) -> bool:
-        """A model that is an object, saved predictions, and a task that exists in this program alone stay here."""
+        """Whether this process must do the work: for a model object, saved predictions, or a task of this program."""
         spec = self.model.spec
         return spec is None or not spec.needs_process or findable(self.plan.task) is None
 
@@ -355,7 +355,7 @@ class Evaluation:
         return engine
 
     def _manifest_place(self, resources: ExitStack) -> str:
-        """Where workers read the samples: the dataset's own manifest, or a temporary one."""
+        """The place where workers read the samples: the dataset's own manifest, or a temporary one."""
         samples = self.plan.samples
         if isinstance(samples, InManifest):
             return samples.manifest.storage.place
@@ -373,15 +373,15 @@ class Evaluation:
 
 
 def _silent(images: int = 1) -> None:
-    """Progress of work that was counted before."""
+    """Progress that ignores work counted before."""
 
 
 class _OtherModel(Exception):
-    """The stored predictions are another model's."""
+    """The stored predictions come from another model."""
 
 
 class _Lazy:
-    """An engine that is made when it is first needed: a finished run needs none."""
+    """An engine that is created on first use: a finished run needs none."""
 
     def __init__(self, make: Callable[[], Engine]) -> None:
         self.make, self.engine = make, None

@@ -200,7 +200,7 @@ def evaluate_loaded(
 
 
 def _recorded(settings: DataSettings) -> dict[str, Any]:
-    """How the dataset was read, for the manifest: label files without their folders."""
+    """The source of the dataset for the manifest: label files without their folders."""
     files = settings.label_files()
     plain = {
         name: value for name, value in settings.reading().items() if value and name not in ("categories", "labels")
@@ -215,7 +215,7 @@ def _one_at_a_time(settings: RunSettings) -> RunSettings:
 
 
 def _reading(settings: ModelSettings, own: Reading, task: Task) -> Reading:
-    """What the model's boxes are: as the caller says, else as the model itself does."""
+    """The reading of the model's boxes: the caller's, else the model's own."""
     if not (settings.box_format or settings.units):
         return own
     if task.answer is not Boxes:
@@ -225,14 +225,14 @@ def _reading(settings: ModelSettings, own: Reading, task: Task) -> Reading:
 
 
 def _people(withdrawn: str | Path | Sequence[str] | None) -> tuple[str, ...] | None:
-    """The people of a list, or of a file with one."""
+    """The people in a list, or in a file with a list."""
     return tuple(read_subjects(Path(withdrawn)) if isinstance(withdrawn, str | Path) else withdrawn or ()) or None
 
 
 def refuse_mismatch(card: ModelCard, task: Task) -> None:
     """Raise when a model finds something else than the task evaluates.
 
-    A model that does not say what it finds, and a task that does not say what it needs, are let through.
+    A model that does not say what it finds, and a task that does not say what it needs, are accepted.
 
     >>> refuse_mismatch(ModelCard(name="mine", finds=("face",)), load_task("person_localization"))
     Traceback (most recent call last):

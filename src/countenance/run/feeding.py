@@ -19,7 +19,7 @@ Pixels = NDArray[np.uint8]
 
 
 class Decoded(NamedTuple):
-    """A picture that was read: its pixels (None where they are in the batch as the network's input), and more."""
+    """A picture that was read: its pixels (None if they are in the batch as the network's input) and metadata."""
 
     pixels: Pixels | None
     digest: str
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass
 class FedGroup:
-    """The samples of one batch, and whose they are."""
+    """The samples of one batch, and their owner."""
 
     samples: Sequence[Sample]
     owner: Any = None
@@ -60,7 +60,7 @@ class FedBatch:
     """To be called once, when nobody looks at the pixels any more."""
 
     def drop_pixels(self) -> None:
-        """Forget the pixels, so that the next batch is decoded into their memory; hashes and failures stay."""
+        """Release the pixels, so that the next batch is decoded into their memory; hashes and failures stay."""
         self.pictures = [
             picture._replace(pixels=None) if isinstance(picture, Decoded) else picture for picture in self.pictures
         ]
@@ -75,7 +75,7 @@ class Feed(Protocol):
 
 
 def without_pixels(groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
-    """Batches for a model that looks at no picture."""
+    """Batches for a model that uses no pictures."""
     for group in groups:
         yield FedBatch(group, [None] * len(group.samples))
 
@@ -109,7 +109,7 @@ def decode_all(samples: Sequence[Sample]) -> list[Outcome]:
 
 
 def decode_one(sample: Sample) -> Outcome:
-    """A sample's picture, or why it cannot be read."""
+    """A sample's picture, or the reason why it cannot be read."""
     try:
         return Decoded(*load_measured(sample))
     except Exception as error:  # one unreadable image is a failure of that image, not of the run

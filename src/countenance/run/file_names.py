@@ -1,4 +1,4 @@
-"""The names of the files of a run, and what is known of a file by its name."""
+"""The names of the files of a run, and the properties of a file by its name."""
 
 import re
 
@@ -68,7 +68,7 @@ def is_sealable(name: str) -> bool:
 
 
 def thumbnails_of(sample: str) -> str:
-    """How the names of a sample's thumbnails begin; they do not say which sample it is.
+    """The beginning of the names of a sample's thumbnails; they do not reveal the sample.
 
     >>> thumbnails_of("a.png")
     'thumbnails/7f071235805fbf58a252'
@@ -93,7 +93,7 @@ def work_state(number: int) -> str:
 
 
 def remedy_of(name: str) -> str:
-    """What to do where a file is missing or damaged."""
+    """The remedy where a file is missing or damaged."""
     if name in (FINDINGS, AUDIT):
         return "`countenance audit RUN` writes it"
     return "the same `countenance run` command makes it again"

@@ -31,7 +31,7 @@ class Declined:
 
 
 def fitted(model: Any, context: FitContext | None, store: RunStore) -> Any:
-    """The model, fitted where its task has something to fit it on; what its `fit` returns is kept in the run.
+    """The model, fitted if its task has data for that; the run keeps what its `fit` returns.
 
     A model that says that it cannot answer (`CannotAnswer`) fails every image with that reason.
     """

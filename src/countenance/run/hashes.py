@@ -51,7 +51,7 @@ class FileHashes:
         self._known = dict(files)
 
     def forget(self) -> None:
-        """Read the list again when it is next needed."""
+        """Read the list again on its next use."""
         self._known = None
 
     def current(self) -> dict[str, str]:
@@ -60,16 +60,16 @@ class FileHashes:
         return self.known()
 
     def check_unlisted(self, name: str, remedy: str) -> None:
-        """Refuse that a file is missing which is on the list."""
+        """Refuse a missing file that is on the list."""
         if name in self.current():
             raise RunError(f"{self.storage.place}/{name}: missing; {remedy} (verified=False continues without it)")
 
     def check(self, name: str, content: bytes, remedy: str) -> None:
-        """Refuse content that is not what was written."""
+        """Refuse content that differs from what was written."""
         self.check_digest(name, lambda: digest(content), remedy)
 
     def check_digest(self, name: str, compute: Callable[[], str], remedy: str) -> None:
-        """The same for content whose hash is computed elsewhere."""
+        """Refuse a hash, computed elsewhere, that differs from the list's."""
         content = compute()
         if self.known().get(name) != content:
             self.forget()  # the run may have been written to since the list was read
@@ -89,7 +89,7 @@ class FileHashes:
 
     @contextmanager
     def replacing(self, names: Iterable[str], seal: Callable[[Iterable[str]], None]) -> Iterator[None]:
-        """Files that are written in the context are off the list until it ends; then `seal` puts them back."""
+        """Take files off the list while the context writes them; then `seal` puts them back."""
         listed, known = self.storage.has(FILES), self.current()
         if listed and any(name in known for name in names):
             self.write({name: value for name, value in known.items() if name not in names})

@@ -1,4 +1,4 @@
-"""Arrays that a model makes of single images: kept in a cache, made in one process or several, each on its own GPU.
+"""Arrays that a model computes of single images: cached, in one process or several, each on its own GPU.
 
 A run evaluates a task on a dataset. This is for the steps before there is anything to evaluate (detecting faces to
 enrol, embedding boxes), whose results go into other files.
@@ -31,7 +31,7 @@ Step = Callable[[Any, NDArray[np.uint8], NDArray[np.float64] | None], Arrays]
 
 @dataclass(frozen=True)
 class How:
-    """How the work is done; none of it changes a result."""
+    """How the work is distributed; no setting changes a result."""
 
     cache: Cache
     parallel: int = 1
@@ -52,7 +52,7 @@ class ImageJob(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageStep:
-    """What is done with each image: `step` is `module:function`, and `kind` names its arrays in the cache."""
+    """The step for each image: `step` is `module:function`, and `kind` names its arrays in the cache."""
 
     kind: str
     step: str
@@ -144,7 +144,7 @@ def run_jobs(what: ImageStep, spec: ModelSpec, jobs: Sequence[ImageJob], how: Ho
 
 
 def _key(kind: str, card: str, job: ImageJob) -> str:
-    """Everything that a job's arrays depend on; an image that cannot be read has nothing in the cache."""
+    """A key of everything that a job's arrays depend on; an image that cannot be read has none."""
     try:
         return digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes)
     except InputError:
@@ -152,7 +152,7 @@ def _key(kind: str, card: str, job: ImageJob) -> str:
 
 
 def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | None]:
-    """A worker: puts the arrays of each image into the cache, or returns why it could not.
+    """A worker: puts the arrays of each image into the cache, or returns the reason why it failed.
 
     The model is loaded for the first image, on the graphics card named with it: so every process has its own.
     """

@@ -1,4 +1,4 @@
-"""Relations that numbers of one run must keep, whatever the model: checked whenever a run is written.
+"""Relations between numbers of one run that must hold, whatever the model: checked whenever a run is written.
 
 A contradiction is an error of the task's code, never of the model. The run keeps its numbers, and its notes say which
 of them contradict each other.
@@ -64,7 +64,7 @@ class RowChecks:
         return total / rows if rows else None
 
     def sentences(self) -> list[str]:
-        """A sentence for each relation that some row breaks."""
+        """A sentence for each relation that any row breaks."""
         return [
             f"{sentence} in {rows:,} row{'s' if rows > 1 else ''}" for sentence, rows in self._broken.items() if rows
         ]
@@ -91,7 +91,7 @@ def _broken_rows(columns: Mapping[str, NDArray[np.float64]]) -> Iterator[tuple[s
 
 
 def contradictions(results: Iterable[Result], rows: RowChecks | None = None) -> list[str]:
-    """A sentence for each relation that the results of a run break; none for a sound run.
+    """A sentence for each relation that the results of a run break; none for a consistent run.
 
     >>> contradictions([Number(name="rank-1", value=0.9), Number(name="rank-5", value=0.8)])
     ['rank-5 (0.800) is below rank-1 (0.900)']
@@ -120,7 +120,7 @@ def _interval(number: Number) -> Iterator[str]:
 
 
 def _rates(numbers: Sequence[Number]) -> list[str]:
-    """FNMR@FMR=…, FNIR@FPIR=…: an error that is allowed more of the other error does not rise."""
+    """Checks of FNMR@FMR=…, FNIR@FPIR=…: an error rate must not rise when more of the other error is allowed."""
     by_name: dict[tuple[str, str, str | None, str | None], list[tuple[float, Number]]] = {}
     for number in numbers:
         if (match := _AT_RATE.match(number.name)) and not np.isnan(number.value):
@@ -135,7 +135,7 @@ def _rates(numbers: Sequence[Number]) -> list[str]:
 
 
 def _ranks(numbers: Sequence[Number], curves: Sequence[Curve]) -> list[str]:
-    """Ranks rise, and the curve over ranks has their values."""
+    """Checks that ranks rise, and that the curve over ranks has their values."""
     ranks = {int(match["rank"]): number for number in numbers if (match := _AT_RANK.match(number.name))}
     ordered = [ranks[rank] for rank in sorted(ranks) if not np.isnan(ranks[rank].value)]
     sentences = [
@@ -168,7 +168,7 @@ def _lines(curve: Curve) -> Iterator[str]:
 
 
 def _opposite(curves: Sequence[Curve]) -> list[str]:
-    """ROC is 1 − DET, point for point."""
+    """Checks that ROC is 1 − DET, point for point."""
     by_name: dict[str, dict[str, Line]] = {
         curve.name: {line.label: line for line in curve.lines} for curve in curves if curve.name in ("DET", "ROC")
     }
@@ -192,7 +192,7 @@ def _shape(matrix: Matrix) -> Iterator[str]:
 
 
 def _means(numbers: Sequence[Number], rows: RowChecks) -> list[str]:
-    """Numbers over everybody that are means of a column."""
+    """Checks of numbers over everybody that are means of a column."""
     by_name = {number.name: number for number in numbers if number.group is None and not number.bound}
     sentences = []
     for name, (metric, opposite) in MEANS.items():
@@ -206,7 +206,7 @@ def _means(numbers: Sequence[Number], rows: RowChecks) -> list[str]:
 
 
 def notes_on_contradictions(results: Iterable[Result], rows: RowChecks) -> list[str]:
-    """What a run says about its own numbers where they contradict each other: one note, or none."""
+    """The note of a run on its own numbers that contradict each other, or nothing."""
     sentences = contradictions(results, rows)
     if not sentences:
         return []

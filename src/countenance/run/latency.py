@@ -12,7 +12,7 @@ LATENCY = Metric(
 
 
 def with_latency(rows: Sequence[Row], milliseconds: float | None) -> list[Row]:
-    """The rows of an image with its time: in the row about the image where there is one, else in each person's.
+    """The rows of an image with its time: in the row about the image if there is one, else in each person's.
 
     >>> with_latency([{"subject": "ann"}, {"subject": None}], 2.5)
     [{'subject': 'ann'}, {'subject': None, 'm.latency_ms': 2.5}]

@@ -1,4 +1,4 @@
-"""The ledger of a run: which different questions its scores were asked.
+"""The ledger of a run: the different questions that audits have asked of its scores.
 
 Test often enough and chance will produce a finding, and every audit accounts only for its own comparisons. So a run
 keeps a line for every different question, in a file that is not a part of the run itself, and says how many there were.
@@ -43,7 +43,7 @@ QUESTION = (
 
 
 def noted(run: Run, audit: Audit) -> Audit:
-    """Note the question that an audit answers; from the second different one on, the audit says how many there were."""
+    """Note the question of an audit; from the second different question on, the audit says how many there were."""
     questions = _read(run)
     key = _key(audit.settings)
     if key not in questions:
@@ -58,7 +58,7 @@ def noted(run: Run, audit: Audit) -> Audit:
 
 
 def sentence(questions: dict[str, dict[str, Any]]) -> str:
-    """How often a run was asked, in words.
+    """A sentence on how many questions a run was asked.
 
     >>> sentence({"a": {"comparisons": 4}, "b": {"comparisons": 10}})
     'this run was asked 2 different questions, 14 comparisons in all; each is adjusted for its own comparisons only'
@@ -71,7 +71,7 @@ def sentence(questions: dict[str, dict[str, Any]]) -> str:
 
 
 def note_of(run: Run) -> str:
-    """How often a run was asked, in words; nothing where it was asked once or never."""
+    """A sentence on how many questions a run was asked; empty for one question or none."""
     questions = _read(run)
     return sentence(questions) if len(questions) > 1 else ""
 
@@ -93,6 +93,6 @@ def _read(run: Run) -> dict[str, dict[str, Any]]:
 
 
 def _write(run: Run, questions: dict[str, dict[str, Any]]) -> None:
-    """Keep the questions; a run that cannot be written to is audited all the same."""
+    """Store the questions; a run that cannot be written is audited all the same."""
     with suppress(OSError, InputError):
         run.store.storage.write(QUESTIONS, json.dumps({"questions": questions}, indent=1).encode())

@@ -1,4 +1,4 @@
-"""Licences of data and weights: what they are, and whether a policy allows them."""
+"""Licences of data and weights: their names, and whether a policy allows them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SAME = {
 def of_manifest(manifest: Manifest) -> dict[str, str]:
     """The licences of what made a run: its data and its model.
 
-    Every artefact that is made from the run carries them.
+    Everything that is made from the run names them.
     """
     return {
         f"data: {manifest.dataset.card.name}": manifest.dataset.card.licence,
@@ -85,7 +85,7 @@ class Allowed:
 
     @classmethod
     def of(cls, texts: Sequence[str] | None) -> Allowed | None:
-        """From the words of a command line, where each may hold several with commas; None: everything is allowed.
+        """The licences in the words of a command line, where each may hold several with commas; None allows everything.
 
         >>> Allowed.of(["MIT, CC0", "not stated"]).names
         ('MIT', 'CC0', 'MIT, CC0', 'not stated')
@@ -99,7 +99,7 @@ class Allowed:
         return cls(tuple(names))
 
     def refused(self, text: str) -> str | None:
-        """Why a licence is not allowed; None where it is.
+        """The reason why a licence is not allowed; None if it is allowed.
 
         >>> Allowed(("MIT",)).refused("MIT at its root, training code GPL-3.0")
         'GPL-3.0 is not allowed'
@@ -138,7 +138,7 @@ class Allowed:
 
 
 def allowances(allowed: Sequence[str | Allowed] | None) -> list[Allowed]:
-    """What a caller allows, by names or as ready checks; all of them must let a licence through.
+    """The licences that a caller allows, by names or as ready checks; all checks must allow a licence.
 
     >>> [allowance.names for allowance in allowances(["MIT", "CC0"])]
     [('MIT', 'CC0')]

@@ -1,4 +1,4 @@
-"""Time for what runs in the user's own program, where no worker process can be ended."""
+"""A time limit for work in the user's own program, where no worker process can be ended."""
 
 import signal
 import threading

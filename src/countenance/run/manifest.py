@@ -112,7 +112,7 @@ class Manifest(Part):
     """What a suite needs to know of its own protocol."""
 
     def plain(self) -> dict[str, Any]:
-        """The manifest as nested dicts, without what is not known."""
+        """The manifest as nested dicts, without unknown values."""
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
     def to_bytes(self) -> bytes:
@@ -123,7 +123,7 @@ class Manifest(Part):
 
 
 class Place(BaseModel):
-    """`local.json`: where things lie on this machine. It is not a part of the run and is never published."""
+    """`local.json`: where things are on this machine. It is not a part of the run and is never published."""
 
     model_config = ConfigDict(extra="ignore")
     source: str | None = None
@@ -138,7 +138,7 @@ class Place(BaseModel):
     """Says that the run was made here, by this user (`countenance.run.trust`)."""
 
     def claims(self, manifest: Manifest) -> dict[str, Any]:
-        """What the mark is over: everything that is imported or followed."""
+        """The content that the mark covers: everything that is imported or followed."""
         dataset = manifest.dataset
         return {
             "key": manifest.key,

@@ -1,4 +1,4 @@
-"""The marker of a committed shard: the file that makes a shard count."""
+"""The marker of a committed shard: the file with which a shard counts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from countenance.files import to_json
 
 @dataclass(frozen=True)
 class Marker:
-    """What a committed shard says about itself."""
+    """The description of a committed shard."""
 
     number: int
     answered: int
@@ -35,7 +35,7 @@ class Marker:
         return next((name for name in self.files if name.startswith(folder) and name.endswith(ending)), None)
 
     def same(self, other: "Marker") -> bool:
-        """Whether two writers of a shard had the same predictions, rows and failures."""
+        """Whether two writers of a shard stored the same predictions, rows and failures."""
         mine, theirs = sorted(self.files.values()), sorted(other.files.values())
         return mine == theirs and json.loads(to_json(self.failures)) == json.loads(to_json(other.failures))
 
@@ -55,7 +55,7 @@ class Marker:
 
 
 def _is_failure(row: Mapping[str, Any]) -> bool:
-    """Whether a row says of a failed image what `countenance.run.rows.failure_row` does."""
+    """Whether a row describes a failed image as `countenance.run.rows.failure_row` does."""
     people, attributes = row.get("people") or [], row.get("attributes") or {}
     if not (isinstance(people, list) and isinstance(attributes, dict)):
         return False

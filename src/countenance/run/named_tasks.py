@@ -1,4 +1,4 @@
-"""The task of a stored run, from its name or from what the run stores, without foreign code."""
+"""The task of a stored run, from its name or from the run's description, without foreign code."""
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -33,7 +33,7 @@ def registered_task(manifest: Manifest) -> Task | None:
 
 
 def described_task(manifest: Manifest) -> Task | None:
-    """A custom task as far as its run describes it: enough for pages, without its code; None where it does not."""
+    """A custom task as the run describes it: enough for pages, without its code; None without a description."""
     kind = KINDS.get(manifest.answer)
     if kind is None:
         return None
@@ -53,7 +53,7 @@ def described_task(manifest: Manifest) -> Task | None:
 
 
 def task_with_code(run: "Run") -> Task:
-    """The task of a run with its options, to compute with; InputError where its code is not trusted."""
+    """The task of a run with its options, able to compute; InputError where its code is not trusted."""
     manifest = run.manifest
     options = manifest.options
     if not run.made_here:  # an option that ends so names another run, whose value is stored beside it

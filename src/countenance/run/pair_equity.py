@@ -1,7 +1,7 @@
 """Equity measures that a run's task computed from all pairs, as an audit has them.
 
-An audit of rows would take each picture's share of comparisons with everybody, which compares who else is in the test
-set; the task has compared people of the same group.
+An audit of rows would take each picture's share of comparisons with everybody, which depends on who else is in the test
+set; the task compares people of the same group.
 """
 
 import math

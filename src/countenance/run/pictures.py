@@ -1,4 +1,4 @@
-"""The pictures that a run has read: hashed when they are evaluated, and again before stored shards are used."""
+"""The hashes of pictures that a run read: computed when they are evaluated, and again before shards are reused."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ def total(parts: Iterable[str]) -> str:
 def changed_picture(plan: "RunPlan", store: "RunStore", markers: Mapping[int, "Marker"]) -> str | None:
     """The first sample of a stored shard whose picture is not the one that was evaluated, or a sample of that shard.
 
-    A picture that could not be read then and can be read now counts as changed.
+    A picture that was unreadable then and is readable now counts as changed.
     """
     if plan.samples.fingerprint_has_pictures:
         return None

@@ -1,4 +1,4 @@
-"""The plan: what is evaluated, on what, in which shards, and the key under which its results may be used again."""
+"""The plan: what is evaluated, on what, in which shards, and the key under which its results may be reused."""
 
 import hashlib
 import inspect
@@ -91,7 +91,7 @@ class Samples(Protocol):
 
 @dataclass(frozen=True)
 class InMemory:
-    """The samples of a dataset that a program or a reader holds: those that the task asks about, or some of them."""
+    """The samples of a dataset in memory: those that the task evaluates, or some of them."""
 
     card: DatasetCard
     samples: tuple[Sample, ...]
@@ -111,7 +111,7 @@ class InMemory:
 
 @dataclass(frozen=True)
 class InManifest:
-    """The samples of a partitioned manifest; whether the task asks about one is decided where it is read."""
+    """The samples of a partitioned manifest; whether the task evaluates a sample is decided when it is read."""
 
     manifest: SampleManifest
     drawn: tuple[tuple[int, ...], ...] | None = None
@@ -162,7 +162,7 @@ def read_piece(manifest: SampleManifest, piece: Piece) -> list[Sample]:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Everything that determines a run's results, and nothing that does not."""
+    """Everything that determines a run's results, and nothing else."""
 
     task: Task
     card: ModelCard
@@ -180,7 +180,7 @@ class RunPlan:
 
     @property
     def by(self) -> tuple[str, ...] | None:
-        """Attributes that results by group are given for. No part of the key: no prediction depends on it."""
+        """The attributes of results by group. They are not part of the key, since no prediction depends on them."""
         return None if self.settings.by is None else tuple(self.settings.by)
 
     def read(self, piece: Piece) -> list[Sample]:
@@ -188,13 +188,13 @@ class RunPlan:
         return self.withdrawn.present(self.samples.read(piece))
 
     def context(self) -> Context:
-        """What every prediction of this run is checked against, besides its own image."""
+        """The context against which predictions are checked, besides their own image."""
         if isinstance(self.samples, InMemory):
             return Context.of(self.samples.samples, self.reading)
         return Context(self.reading, frozenset(self.samples.attributes))
 
     def pieces(self) -> list[Piece]:
-        """The shards. They depend on the plan alone, so every engine and every number of workers has the same."""
+        """The shards. They depend on the plan alone, so they are the same for every engine and number of workers."""
         return self.samples.pieces(self.shard_size())
 
     def shard_size(self) -> int:
@@ -208,7 +208,7 @@ class RunPlan:
         return sum(piece.images for piece in self.pieces())
 
     def key(self) -> str:
-        """A hash of what is evaluated: equal keys mean that stored shards may be used again."""
+        """A hash of what is evaluated: with equal keys stored shards may be reused."""
         options = None if self.task.options is None else self.task.options.model_dump(mode="json")
         parts = [
             countenance.__version__,
@@ -227,7 +227,7 @@ class RunPlan:
         return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
     def manifest(self) -> Manifest:
-        """What `run.json` says of the plan."""
+        """The plan's part of `run.json`."""
         from countenance.data.image import decoder
         from countenance.run.engine.nvjpeg import gpu_decoder
 
@@ -282,7 +282,7 @@ def bare(source: str | None) -> str | None:
 
 
 def _code_of(task: Task) -> list[str]:
-    """Hashes of the files that a custom task is written in; the version stands for ours."""
+    """Hashes of the source files of a custom task; ours are covered by the version."""
     digests = []
     parts: list[Callable[..., Any]] = [task.score, task.coerce, task.asks, task.refuse]
     parts += [] if task.fit_input is None else [task.fit_input]

@@ -1,9 +1,9 @@
-"""Withdrawn consent: remove people from a run and make everything again that rests on them.
+"""Withdrawn consent: removes people from a run and recomputes everything that depends on them.
 
 Every image in which a withdrawn person appears is removed, with its predictions, its scores and its pictures, because a
 prediction about an image is a prediction about everybody in it. The work is written into a journal first, so that a
-purge that was killed resumes when it is called again. Only files that this package wrote are changed or deleted; what
-somebody else put into the run is named and stays. What was sent elsewhere cannot be recalled.
+purge that was killed resumes when it is called again. Only files that this package wrote are changed or deleted; other
+files in the run are named and stay. Copies elsewhere cannot be recalled.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ Again = Callable[[Run, dict[str, Any]], list[str]]
 
 @dataclass(frozen=True)
 class Purged:
-    """What was removed."""
+    """The record of what was removed."""
 
     people: int = 0
     images: int = 0
@@ -108,8 +108,8 @@ def purge(
     """Remove people from a run, from runs kept beside it under another name, and from runs below a folder.
 
     `subjects` are identities or subject ids as the score table has them, or images of people without an identity.
-    `again` makes reports and a suite's files again. With `dry_run` nothing is changed, and the files are named that
-    would be. InputError when nobody on the list is in any of the runs.
+    `again` writes reports and a suite's files again. With `dry_run` nothing is changed, and the files that would change
+    are named. InputError when nobody on the list is in any of the runs.
     """
     ids, settings = list(dict.fromkeys(subjects)), PurgeSettings(again, trust_code, data or {})
     if not dry_run:
@@ -129,7 +129,7 @@ def purge(
 
 
 def _purge_one(store: RunStore, ids: set[str], settings: PurgeSettings, dry_run: bool) -> tuple[set[str], list[Purged]]:
-    """Remove people from one run: who was in it, and what was done."""
+    """Remove people from one run; returns who was in it, and what was done."""
     done = []
     if not dry_run:
         store.tidy()
@@ -162,7 +162,7 @@ def _together(matched: set[str], unknown: tuple[str, ...], done: Sequence[tuple[
 
 
 def _planned(store: RunStore, journal: Journal) -> Purged:
-    """What a purge would do."""
+    """The changes that a purge would make."""
     left, files = foreign_in(store), touched(store, journal)
     return Purged(journal.people, len(journal.samples), journal.rows, left=left, files=files)
 
@@ -186,7 +186,7 @@ def _resume(store: RunStore, settings: PurgeSettings) -> Purged | None:
 
 
 def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged:
-    """Every step leads to the same end when it is done twice."""
+    """Do every step; each leads to the same end when it is repeated."""
     gone = set(journal.samples)
     ours = set(made_again_of(store))  # a journal that somebody else wrote names what it likes
     computed = [*(name for name in journal.files if name in ours), AUDIT, FINDINGS, RESULTS]
@@ -285,7 +285,7 @@ def _rows(store: RunStore, name: str) -> int | None:
 
 
 def _recompute(store: RunStore, journal: Journal, settings: PurgeSettings) -> list[str]:
-    """Results, audit and reports of those who are left."""
+    """Recompute results, audit and reports of the remaining people."""
     run = settings.opened(store)
     if journal.damaged:
         shown = ", ".join(journal.damaged)
@@ -300,7 +300,7 @@ def _recompute(store: RunStore, journal: Journal, settings: PurgeSettings) -> li
 
 
 def _audit_again(run: Run, settings: dict[str, Any]) -> list[str]:
-    """The audit of those who are left; none where the earlier one cannot be made again with them."""
+    """The audit of the remaining people; None where the earlier audit cannot be repeated with them."""
     try:
         store_audit(run, audit_again(run, settings))
     except InputError as error:
@@ -310,7 +310,7 @@ def _audit_again(run: Run, settings: dict[str, Any]) -> list[str]:
 
 
 def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
-    """Results again where the dataset can be loaded; otherwise they are gone, and the manifest says why."""
+    """Recompute the results if the dataset loads; otherwise remove them and record why in the manifest."""
     try:
         task = run.code_task()
         if task.reduce is None:
@@ -329,7 +329,7 @@ def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
 
 
 def without_results(run: Run, error: Exception) -> list[str]:
-    """Say in the manifest that the results were removed with a person who withdrew, and why there are no new ones."""
+    """Record in the manifest that the results were removed with a person who withdrew, and why there are no new."""
     _note(run, f"results were removed by a purge and could not be computed again ({error})")
     return []
 

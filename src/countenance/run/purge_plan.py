@@ -1,4 +1,4 @@
-"""What a purge is going to do: in which runs people are, which files go or are rewritten, and which are not ours."""
+"""The plan of a purge: in which runs people are, which files are removed or rewritten, and which are not ours."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +33,7 @@ DERIVED = (REPORT, PAGES)
 
 @dataclass(frozen=True)
 class Journal:
-    """What a purge is going to do, written before it begins."""
+    """The planned steps of a purge, written before it begins."""
 
     samples: list[str]
     audit: dict[str, Any] | None = None
@@ -47,7 +47,7 @@ class Journal:
 
 
 def stores_of(place: Path | str) -> list[RunStore]:
-    """The run at a place, those that rest on the same predictions, and older versions beside it; or those below it."""
+    """The run at a place, runs on the same predictions, and older versions beside it; or the runs below it."""
     store = RunStore(place)
     if store.exists():
         run = Run(store.storage, verified=False)
@@ -74,7 +74,7 @@ def stores_of(place: Path | str) -> list[RunStore]:
 
 @dataclass(frozen=True)
 class HeldPeople:
-    """The images of a run that show wanted people."""
+    """The images of a run that show the people to remove."""
 
     samples: set[str]
     people: set[str]
@@ -109,7 +109,7 @@ def held_in(store: RunStore, ids: set[str]) -> HeldPeople:
 
 
 def work_files(store: RunStore, ending: str) -> list[str]:
-    """The files of an unfinished run that are there until it is complete."""
+    """The files that exist only in an unfinished run."""
     return [name for name in own_files(store, WORK) if name.endswith(ending)]
 
 
@@ -131,7 +131,7 @@ def _failures(store: RunStore) -> list[dict[str, Any]]:
 
 
 def journal_of(store: RunStore, held: HeldPeople) -> Journal:
-    """What a purge of these images is going to do."""
+    """The planned purge of these images."""
     return Journal(
         sorted(held.samples),
         _audit_settings(store),
@@ -144,9 +144,9 @@ def journal_of(store: RunStore, held: HeldPeople) -> Journal:
 
 
 def made_again_of(store: RunStore) -> list[str]:
-    """Files that go because they may show somebody: pages, and what a suite wrote, as the list of hashes says.
+    """Files to remove because they may show people: pages, and a suite's files on the list of hashes.
 
-    A file on the list whose content is another one is not what was written; it is somebody else's now.
+    A file whose content differs from the list was changed by somebody else, and stays.
     """
     known = store.sealed()
     names = [entry.name for entry in store.storage.entries()]

@@ -19,7 +19,7 @@ def columns_of(task: Task, attributes: Mapping[str, str]) -> dict[str, str]:
 
 
 def rows_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> Any:
-    """Score rows under the columns given; metrics that only some rows have come after them."""
+    """Score rows with these columns; metrics that only some rows have come after them."""
     import pyarrow as pa
 
     further = sorted({name for row in rows for name in row} - set(columns))

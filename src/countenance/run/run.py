@@ -70,7 +70,7 @@ class Run:
 
     @property
     def place(self) -> str:
-        """Where the run is: a folder or a URL."""
+        """The place of the run: a folder or a URL."""
         return self.store.place
 
     @property
@@ -97,7 +97,7 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the numbers should know, such as boxes that look as if they were read wrongly."""
+        """Notes for readers of the numbers, such as boxes that seem to be read wrongly."""
         return [*self.manifest.notes, *self.cautions]
 
     def plain_manifest(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Run:
 
     @cached_property
     def local(self) -> Place:
-        """Where things lie on this machine; nothing for a run that was made elsewhere or by somebody else."""
+        """Where things are on this machine; empty for a run that was made elsewhere or by somebody else."""
         return self.store.local(self.manifest)
 
     @property
@@ -120,7 +120,7 @@ class Run:
         return self.manifest.status == "complete"
 
     def require_complete(self) -> None:
-        """Refuse a run that did not finish: what it holds is a part of the whole."""
+        """Refuse a run that did not finish."""
         if not self.complete:
             raise RunError(f"{self.place}: the run did not finish; the same `countenance run` command resumes it")
 
@@ -180,12 +180,12 @@ class Run:
         return load_dataset(place, **(reading | {"categories": record.categories}))
 
     def _label_file(self, name: str, source: str) -> Path:
-        """Where a label file is: as a run made here says, else in the dataset's folder."""
+        """The place of a label file: from a run made here, else in the dataset's folder."""
         stated = self.local.paths.get(f"labels:{name}")
         return Path(source) / Path(name).name if stated is None else Path(stated)
 
     def _source(self) -> str:
-        """Where the dataset is: as this start was told, as a run made here says, or a part of this package."""
+        """The place of the dataset: from this call, from a run made here, or in this package."""
         from countenance.data.registry import is_shipped
 
         record = self.manifest.dataset

@@ -45,7 +45,7 @@ class Stop(Exception):
 
 @dataclass
 class ShardResult:
-    """What became of the images of a shard."""
+    """The outcome of the images of a shard."""
 
     number: int = 0
     """The shard's number, where several are processed together."""
@@ -73,7 +73,7 @@ class ShardResult:
         return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped, pictures, state)
 
     def _state(self, task: Task, rows: Any) -> bytes | None:
-        """What the task's reducer keeps of the shard. None: it has none, or it fails, which is reported at the end."""
+        """The task's reducer state for the shard; None without a reducer, or if it fails, which is reported later."""
         if task.reduce is None:
             return None
         try:
@@ -84,7 +84,7 @@ class ShardResult:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a shard reports while it works."""
+    """Callbacks for the events of a shard."""
 
     before_batch: Callable[[Sequence[str]], None] = lambda ids: None
     after_batch: Callable[[int, Sequence[Failure]], None] = lambda done, failures: None
@@ -104,9 +104,9 @@ def run_shard(
     context: Context = CONTEXT,
     hooks: Hooks | None = None,
 ) -> ShardResult:
-    """Predict and score every sample; what fails is recorded with its reason and the rest goes on.
+    """Predict and score every sample; a failure is recorded with its reason and the rest continues.
 
-    `known_failures` are samples that brought a worker down before; they are not tried again.
+    `known_failures` are samples that ended a worker before; they are not tried again.
     """
     hooks = hooks or Hooks()
     result, left = started(task, samples, known_failures)
@@ -139,12 +139,12 @@ def grouped(samples: Sequence[Sample], batch: int, owner: Any = None) -> Iterato
 
 
 def needs_pixels(model: Any) -> bool:
-    """Whether a model looks at pictures; saved predictions do not."""
+    """Whether a model uses pictures; saved predictions do not."""
     return bool(attribute_of(model, "needs_pixels", True))
 
 
 def feed_for(model: Any) -> Feed:
-    """Where a model's batches come from, in one process."""
+    """The source of a model's batches, in one process."""
     return by_thread if needs_pixels(model) else without_pixels
 
 
@@ -160,7 +160,7 @@ def readable_of(batch: FedBatch) -> list[tuple[Sample, Pixels | None]]:
 
 @dataclass(frozen=True)
 class FailedImage:
-    """Why a sample has no answer."""
+    """The reason why a sample has no answer."""
 
     kind: str
     reason: str
@@ -177,7 +177,7 @@ class FailedImage:
 
 
 def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
-    """What the model returns for each sample, or the problem; after an error each image is tried alone."""
+    """The model's return value for each sample, or the problem; after an error each image is tried alone."""
     if not batch:
         return []
     try:
@@ -196,7 +196,7 @@ def refuse_interrupt(error: BaseException) -> None:
 
 
 class Predicted(NamedTuple):
-    """What became of one image."""
+    """The outcome of one image."""
 
     answer: Any
     """The valid answer, or a FailedImage."""
@@ -209,7 +209,7 @@ class Predicted(NamedTuple):
 
 
 def validated(task: Task, batch: FedBatch, predictions: Sequence[Any], context: Context) -> list[Predicted]:
-    """What became of each image of a batch; `predictions` has what each readable sample got from the model."""
+    """The outcome of each image of a batch; `predictions` has the model's return value for each readable sample."""
     got = iter(predictions)
     predicted = []
     for sample, picture in zip(batch.group.samples, batch.pictures, strict=True):
@@ -228,7 +228,7 @@ def validated(task: Task, batch: FedBatch, predictions: Sequence[Any], context: 
 
 
 def valid(task: Task, sample: Sample, raw: Any, context: Context = CONTEXT) -> Any:
-    """The valid answer in what a model returned for a sample, or why there is none."""
+    """The valid answer in a model's return value for a sample, or the reason why there is none."""
     if isinstance(raw, FailedImage):
         return raw
     try:
@@ -285,7 +285,7 @@ def score_valid(
     milliseconds: float | None = None,
     conditions: Conditions | None = None,
 ) -> None:
-    """Score one valid answer, or note why there is none; `limit` is the time that it may take, in seconds."""
+    """Score one valid answer, or note the reason why there is none; `limit` is the time allowed, in seconds."""
     if isinstance(answer, FailedImage):
         result.fail(sample, answer.kind, answer.reason)
         if answer.boxes is not None:
@@ -312,7 +312,7 @@ def _usual(numbers: NDArray[np.float64]) -> bool:
 
 
 def predictions(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
-    """What the model returns for a batch, one for each image."""
+    """The model's return values for a batch, one for each image."""
     ids = [sample.id for sample, _ in batch]
     if attribute_of(model, "by_samples") is not None:
         return counted(model.by_samples([sample for sample, _ in batch]), len(batch))
@@ -323,7 +323,7 @@ def predictions(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> li
 
 
 def counted(answers: Any, images: int) -> list[Any]:
-    """What a model returned as a list; ValueError where it is not one answer for each image."""
+    """A model's return value as a list; ValueError unless it has one answer for each image."""
     if not hasattr(answers, "__iter__"):
         raise ValueError(f"the model returned {type(answers).__name__}, expected one answer for each image")
     answers = list(itertools.islice(answers, images + 1))
@@ -333,7 +333,7 @@ def counted(answers: Any, images: int) -> list[Any]:
 
 
 def own_copy(value: Any, depth: int = 3) -> Any:
-    """The same prediction in arrays of our own: a model may use its own ones again for the next image.
+    """The same prediction in our own arrays, since a model may reuse its arrays for the next image.
 
     >>> shared = np.zeros(2)
     >>> ours = own_copy({"boxes": shared})

@@ -1,4 +1,4 @@
-"""Files of a run as they are read and written: shards with their markers, and tables.
+"""Files of a run in storage: shards with their markers, and tables.
 
 A shard counts when its marker exists and the files that it names have the hashes that it names.
 """
@@ -71,7 +71,7 @@ class ShardStore:
         return content
 
     def refuse_removed(self, name: str) -> None:
-        """Refuse that a file is missing which the list of hashes names."""
+        """Refuse a missing file that the list of hashes names."""
         if self._checks(name):
             self.hashes.check_unlisted(name, remedy_of(name))
 
@@ -141,8 +141,8 @@ class ShardStore:
     ) -> Committed:
         """Store a shard; the marker comes last, and of several writers the first one counts.
 
-        No writer touches a file of another: where a name is taken by other content, the file gets a name of its own,
-        and the marker says which files are the shard's.
+        No writer touches a file of another: if a name is taken by other content, the file gets another name, and the
+        marker lists the shard's files.
         """
         files, sizes, own = {}, {}, []
         contents = {
@@ -168,7 +168,7 @@ class ShardStore:
         return Committed.SAME if first.same(marker) else Committed.DIFFERENT
 
     def _keep(self, name: str, content: bytes) -> str:
-        """Store a file unless there is one; the name that it has in the end."""
+        """Store a file unless it exists; returns its final name."""
         if self.storage.create(name, content):
             return name
         try:
@@ -233,7 +233,7 @@ class ShardStore:
                     self.storage.delete(entry.name)
 
     def forget_shard(self, number: int) -> None:
-        """Take back a shard that is damaged."""
+        """Remove a damaged shard."""
         self.storage.delete(marker_name(number))
 
     def shard_answers(self, number: int, ids: set[str] | None = None) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class ShardStore:
         return self._shard_table(number, WORK, work_rows(number), columns)[1]
 
     def shard_state(self, number: int) -> State | None:
-        """What the task's reducer keeps of a shard; None where the worker stored nothing that can be used."""
+        """The reducer's state for a shard; None where the worker stored nothing usable."""
         marker = self._marker(number)
         name = None if marker is None else marker.file(WORK, STATE)
         try:
@@ -266,7 +266,7 @@ class ShardStore:
     def _shard_table(
         self, number: int, folder: str, usual: str, columns: Sequence[str] | None = None
     ) -> tuple[str, Any]:
-        """A file of a shard, with its name; its content must be what the marker says."""
+        """A file of a shard, with its name; its content must match the marker."""
         marker = self._marker(number)
         name = (None if marker is None else marker.file(folder)) or usual
         return name, self.table(name, None if marker is None else marker.files.get(name), columns)
@@ -295,7 +295,7 @@ class ShardStore:
         return pc.is_in(self._samples(table, name), pa.array(sorted(ids), pa.string()))
 
     def _samples(self, table: Any, name: str) -> Any:
-        """The column that says whose rows these are."""
+        """The column with the sample of each row."""
         import pyarrow as pa
 
         if "sample" not in table.column_names or not pa.types.is_string(table["sample"].type):
@@ -323,9 +323,8 @@ def parquet_bytes(table: Any) -> bytes:
 def arrow_reader(content: bytes) -> Any:
     """An Arrow file of some bytes, which are copied into Arrow's own memory.
 
-    Arrow's threads may let go of what they read some time after the reading has ended. To let go of an object of
-    Python's they need the interpreter, and one that is just ending ends the whole program with a signal, after all
-    work is done.
+    Arrow's threads may release their input some time after reading has ended. To release a Python object they need the
+    interpreter, and if it is just shutting down, the program ends with a signal.
 
     >>> arrow_reader(b"PAR1").read()
     b'PAR1'

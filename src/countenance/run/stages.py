@@ -56,7 +56,7 @@ def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker, conditio
 
 
 def reduce(task: Task, whole: WholeRun) -> Reduced:
-    """What the task's reducer finds in the run; nothing where it has none."""
+    """The reducer's result for the run; nothing where the task has no reducer."""
     if task.reduce is None:
         return Reduced()
     states = whole.states(task.reduce.partial)
@@ -74,7 +74,7 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
 
 
 def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:
-    """What looks like a mistake in the predictions; of a large run in parts of some shards, evenly spaced."""
+    """Notes on predictions that look like a mistake; of a large run only parts of some shards are checked."""
     if notes is no_notes:
         return []
     pieces = plan.pieces()[:: max(1, plan.images() // MOST_NOTED)]
@@ -99,9 +99,9 @@ def finish(
     notes: Notes,
     progress: Progress | None = None,
 ) -> Reduced:
-    """Put the shards together, reduce them, and say that the run is complete; returns what the reducer gave.
+    """Combine the shards, reduce them, record that the run is complete, and return the reduced result.
 
-    AllFailed: no image has a valid prediction, and `watch` does not allow that.
+    Raises AllFailed if no image has a valid prediction and `watch` does not allow that.
     """
     pieces = plan.pieces()
     numbers = [piece.number for piece in pieces]
@@ -187,7 +187,7 @@ def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns, chec
 
 
 def stream_failures(store: RunStore, shards: Sequence[int], attributes: Mapping[str, str]) -> None:
-    """Write the table of failed images from what the shards say, one shard at a time."""
+    """Write the table of failed images from the shards, one shard at a time."""
     import pyarrow.parquet as pq
 
     empty = failure_table([], attributes)

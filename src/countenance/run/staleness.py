@@ -1,4 +1,4 @@
-"""Is it still the same model? A few stored predictions are made again and compared before any are used again."""
+"""Checks that the model is unchanged: a few stored predictions are repeated and compared before any is reused."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Difference:
 
 
 def some(shards: Sequence[Any], seed: int, most: int = READ) -> list[Any]:
-    """Shards whose stored predictions are looked at: all of them, or some drawn by seed, so that resuming stays quick.
+    """The shards whose stored predictions are checked: all, or some drawn by seed, so that resuming stays quick.
 
     >>> some([1, 2, 3], 0), len(some(range(1000), 0))
     ([1, 2, 3], 8)
@@ -44,10 +44,10 @@ def some(shards: Sequence[Any], seed: int, most: int = READ) -> list[Any]:
 
 
 def draw(stored: Mapping[int, Mapping[str, float | None]], seed: int, most: int = PROBED) -> dict[int, list[str]]:
-    """Sample ids by shard whose stored predictions are made again, from the lowest score of each prediction.
+    """Sample ids by shard whose stored predictions are repeated, from the lowest score of each prediction.
 
-    At most `most` are drawn by seed. Further ones are those that another threshold changes first: the predictions with
-    the lowest scores, and those that found nothing (None).
+    At most `most` are drawn by seed; then come those that another threshold changes first: with the lowest scores, and
+    without any finding (None).
 
     >>> draw({0: {"a": 0.9, "b": 0.9}, 1: {"c": 0.3, "d": None}}, seed=0, most=1)
     {0: ['a', 'b'], 1: ['c', 'd']}
@@ -64,7 +64,7 @@ def draw(stored: Mapping[int, Mapping[str, float | None]], seed: int, most: int 
 
 
 def lowest_score(answer: Any) -> float | None:
-    """The lowest score of what a model found, 1 where it gives none; None where it found nothing.
+    """The lowest score in a model's answer, 1 without scores; None if it found nothing.
 
     >>> from countenance.answers import Boxes, Embedding
     >>> lowest_score(Boxes([[0, 0, 1, 1], [0, 0, 2, 2]], [0.9, 0.4])), lowest_score(Embedding(None))
@@ -104,7 +104,7 @@ def _again(task: Task, model: Any, sample: Sample, context: Context) -> Any:
 
 
 def same_answer(first: Any, second: Any) -> bool:
-    """Whether two predictions are the same but for rounding.
+    """Whether two predictions are the same up to rounding.
 
     >>> from countenance.answers import Boxes
     >>> same_answer(Boxes([[0, 0, 4, 4]], [0.9]), Boxes([[0, 0, 4, 4.0001]], [0.9]))

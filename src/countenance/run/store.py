@@ -69,7 +69,7 @@ class RunStore(ShardStore):
         self.storage.write(MANIFEST, manifest.to_bytes())
 
     def local(self, manifest: Manifest) -> Place:
-        """Where things lie on this machine; nothing where the run was made elsewhere or by somebody else."""
+        """Where things are on this machine; empty if the run was made elsewhere or by somebody else."""
         place = self._local()
         return place if is_marked(place.claims(manifest), place.mark) else Place()
 
@@ -81,23 +81,23 @@ class RunStore(ShardStore):
             return Place()
 
     def write_local(self, place: Place, manifest: Manifest) -> None:
-        """Say where things lie, and that this user made the run; the salt of withdrawn ids stays."""
+        """Record where things are, and that this user made the run; the salt of withdrawn ids stays."""
         salted = place.model_copy(update={"salt": place.salt or self._local().salt or secrets.token_hex(16)})
         marked = salted.model_copy(update={"mark": mark_of(salted.claims(manifest))})
         self.storage.write(LOCAL, to_json(marked.model_dump()).encode())
 
     def salt(self) -> str:
-        """The secret with which ids of withdrawn images are hashed; empty where the run came without it."""
+        """The secret with which ids of withdrawn images are hashed; empty if the run was copied without it."""
         return self._local().salt
 
     def write_salt(self, salt: str) -> None:
-        """Keep a salt for a run that came without one, and nothing else that it did not say."""
+        """Store a salt for a run that came without one, and change nothing else."""
         self.storage.write(LOCAL, to_json(self._local().model_copy(update={"salt": salt}).model_dump()).encode())
 
     def tidy(self) -> list[str]:
-        """Remove what a killed writer left, move folders out of the way that have names of our files, and name those.
+        """Remove the files of a killed writer, move aside folders with names of our files, and name those.
 
-        A `local.json` that was a folder is made again and says nothing: repairing a run gives it no trust.
+        A `local.json` that was a folder becomes an empty file: repairing a run gives it no trust.
         """
         list(self.storage.leftovers())
         moved = self.storage.clear(is_own)
@@ -114,7 +114,7 @@ class RunStore(ShardStore):
         return self.storage.move_aside(next(candidate for candidate in candidates if candidate not in taken)).place
 
     def broken(self) -> bool:
-        """Whether files of a run are here whose manifest is missing or damaged."""
+        """Whether files of a run are here without an intact manifest."""
         if not self.exists():
             return self.storage.has(FILES) or bool(self.storage.entries(SHARDS))
         try:
@@ -160,11 +160,10 @@ class RunStore(ShardStore):
 
     @contextmanager
     def score_paths(self) -> Iterator[list[Path] | None]:
-        """The files of a score table that is too large to be read whole, on this machine; None: it is small.
+        """The files of a score table that is too large to be read whole, on this machine; None for a small one.
 
         Libraries open them by name, several times. Where hashes are compared they are copies in the private folder of
-        this process, hashed while they are made: in the run somebody could exchange a file that was compared before it
-        is read.
+        this process, hashed while copying: in the run somebody could replace a file between the check and its use.
         """
         names = self.tables_in(MANY_SCORES)
         if not names:
@@ -191,7 +190,7 @@ class RunStore(ShardStore):
         return list(paths.values())
 
     def copied(self, name: str, copy: Path) -> Path:
-        """Copy a file for a library that opens it by its name; what was copied is compared with its hash, as in `read`.
+        """Copy a file for a library that opens it by its name; the copy is compared with its hash, as in `read`.
 
         `Missing` when there is none.
         """
@@ -231,7 +230,7 @@ class RunStore(ShardStore):
         self.storage.write(RESULTS, results_to_json(results).encode())
 
     def fit_notes(self) -> dict[str, Any]:
-        """What the model said when it was fitted; nothing where it was not."""
+        """The notes of the model's fit; empty for a model that was not fitted."""
         try:
             notes = json_of(self.read(FIT), f"{self.place}/{FIT}")
         except Missing:
@@ -239,7 +238,7 @@ class RunStore(ShardStore):
         return notes if isinstance(notes, dict) else {}
 
     def write_fit_notes(self, notes: Mapping[str, Any]) -> None:
-        """Keep what the model said when it was first fitted for this run."""
+        """Store the notes of the model's first fit for this run."""
         if not self.storage.has(FIT):
             self.storage.write(FIT, to_json(notes).encode())
 
@@ -250,9 +249,9 @@ class RunStore(ShardStore):
         return self.hashes.current()
 
     def seal(self, names: Iterable[str] | None = None, *, leaving: Sequence[str] = ()) -> None:
-        """Write down the hash of the files named (by default of every file of the run that has one).
+        """Record the hashes of the files named (by default of every file of the run that has one).
 
-        What the list says of other files stays, whether they are still there or not: a file that was removed is missed.
+        Entries of other files stay, even of missing ones, so that a removed file is noticed.
         """
         known, chosen = self.sealed(), None if names is None else set(names)
         entries = [entry.name for entry in self.storage.entries() if is_sealable(entry.name)]
@@ -275,5 +274,5 @@ class RunStore(ShardStore):
         return hashes
 
     def replacing(self, *names: str) -> AbstractContextManager[None]:
-        """Files that are written in the context are off the list of hashes until it ends."""
+        """Take files off the list of hashes while the context writes them."""
         return self.hashes.replacing(names, self.seal)

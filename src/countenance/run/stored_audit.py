@@ -1,4 +1,4 @@
-"""`audit.json`: what was written there is checked when it is read, since a run may come from somebody else."""
+"""`audit.json`: its content is checked when it is read, since a run may come from somebody else."""
 
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ class LeftOut(BaseModel):
 
 
 class StoredSettings(BaseModel):
-    """The settings of an audit as pages, gates and the viewer use them; others are kept as they are."""
+    """The settings of an audit as pages, gates and the viewer use them; other settings are kept unchanged."""
 
     model_config = ConfigDict(extra="allow")
     by: list[str] = []
@@ -72,7 +72,7 @@ class StoredSettings(BaseModel):
 
 
 def checked_settings(settings: Any) -> dict[str, Any]:
-    """Settings whose values are of the kinds that an audit writes; only those that are there.
+    """Settings whose values are of the kinds that an audit writes; only those that exist.
 
     >>> checked_settings({"by": ["gender"], "metrics": ["recall"], "alpha": 0.05, "further": 1})["by"]
     ['gender']
@@ -82,5 +82,5 @@ def checked_settings(settings: Any) -> dict[str, Any]:
 
 
 def checked_excluded(excluded: Any) -> list[dict[str, Any]]:
-    """The groups that were left out, each with what pages say of it."""
+    """The groups that were left out, each with the fields that pages show."""
     return [LeftOut.model_validate(group).model_dump() for group in excluded]

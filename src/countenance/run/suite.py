@@ -33,7 +33,7 @@ EVALUATION = tuple(
 
 @dataclass(frozen=True)
 class SuiteTask:
-    """A task of a suite (a name, `module:attr`, `path.py:attr` or a `Task`), its fixed options, and where it fits.
+    """A task of a suite (a name, `module:attr`, `path.py:attr` or a `Task`), its fixed options, and its data.
 
     >>> SuiteTask("face_localization").task_name
     'face_localization'
@@ -52,7 +52,7 @@ class SuiteTask:
 
 @dataclass(frozen=True)
 class SuiteRequest:
-    """One run that a suite is about to make."""
+    """One run that a suite will make."""
 
     dataset: Dataset
     model: Any
@@ -154,7 +154,7 @@ class Suite:
         return run
 
     def _loaded(self, data: Any, options: Mapping[str, Any]) -> tuple[Dataset, str | None]:
-        """The dataset and where it comes from; a folder without a name is one of the suite's first kind."""
+        """The dataset and where it comes from; a folder without a name is of the suite's first kind."""
         if isinstance(data, Dataset):
             return data, options.get("source")
         text = str(data)
@@ -220,9 +220,9 @@ def suite_of(run: Run) -> Suite | None:
 def _split(
     options: Mapping[str, Any], own: Mapping[str, Any], tasks: Sequence[Task]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Options by where they go: to `evaluate`, to the audit, to the tasks; a name of none of these is refused.
+    """Options by destination: `evaluate`, the audit, the tasks; an unknown name is refused.
 
-    `own` are options of the tasks alone; another one is that of the tasks too, where it is also a setting (`seed`).
+    `own` are options of the tasks alone; an option such as `seed` goes to the tasks and to `evaluate`.
     """
     of_tasks = sorted({name for task in tasks for name in _options_of(task)})
     for names, known in ((options, [*EVALUATION, *AUDIT, *of_tasks]), (own, of_tasks)):

@@ -1,4 +1,4 @@
-"""What lies around a run and may name or show somebody: samples for a cluster, views saved in the viewer."""
+"""Files around a run that may name or show people: samples for a cluster, views saved in the viewer."""
 
 import re
 from contextlib import suppress
@@ -22,7 +22,7 @@ OWN = re.compile(rf"{re.escape(MARKER)}|{re.escape(INDEX)}|part-\d{{5,}}\.parque
 
 
 def samples_beside(place: str) -> Storage:
-    """Where the samples of a run are while a cluster works on it."""
+    """The place of a run's samples while a cluster works on it."""
     return open_storage(f"{place}{SAMPLES}")
 
 
@@ -37,7 +37,7 @@ def prepare_samples(place: str) -> Storage:
 
 
 def remove_samples(storage: Storage) -> list[str]:
-    """Delete the samples that a run put at a place; the names of files that are not ours, which stay."""
+    """Delete the samples that a run put at a place; returns the names of files that are not ours, which stay."""
     names = [entry.name for entry in storage.entries()]
     if MARKER not in names or (not is_url(storage.place) and Path(storage.place).is_symlink()):
         return []
@@ -55,7 +55,7 @@ def remove_samples(storage: Storage) -> list[str]:
 def forget_beside(store: RunStore, names: set[str]) -> None:
     """Remove samples that a killed cluster run left, and saved views that name somebody, here or in the folder above.
 
-    Only the process that holds the run may call this: a cluster at work needs its samples.
+    Only the process that holds the run may call this: a working cluster needs its samples.
     """
     remove_samples(samples_beside(store.place))
     places = [store.storage]
@@ -85,7 +85,7 @@ def _names(view: Any, names: set[str]) -> bool:
 
 
 def _holds(text: str, name: str) -> bool:
-    """Whether a text holds a name that is not part of a longer one."""
+    """Whether a text holds a name that is not part of a longer name."""
     start = text.find(name)
     while start >= 0:
         before, after = text[start - 1 : start], text[start + len(name) : start + len(name) + 1]

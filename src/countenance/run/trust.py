@@ -1,8 +1,8 @@
-"""Runs made here by this user, told from runs that somebody sent: by a mark that needs a secret outside the run.
+"""Recognises runs made here by this user, as opposed to runs that somebody sent, by a mark with a secret.
 
-A run names code (`module:attr`), datasets and folders. For whoever made it these are their own; in a run from somebody
-else they are the sender's wishes. The mark is a keyed hash over exactly those names, with a secret of this user, so
-whoever edits one of them, or copies the mark into another run, has no valid mark.
+A run names code (`module:attr`), datasets and folders. In a user's own run these are trusted; in a run from somebody
+else the sender chose them. The mark is a keyed hash over exactly those names, with a secret of this user that is
+outside the run, so whoever edits one of them, or copies the mark into another run, has no valid mark.
 """
 
 import contextlib
@@ -41,16 +41,16 @@ _of_this_process = secrets.token_bytes(LENGTH)
 
 
 def user_secret() -> bytes:
-    """The secret of this user, made where there is none.
+    """The secret of this user, created if missing.
 
-    Where it cannot be kept (a home that cannot be written to), or somebody else could have made it, the secret is one
-    of this process alone: what a later process finds was then not made here.
+    Where it cannot be kept (a home that cannot be written to), or somebody else could have made it, the secret is valid
+    for this process alone: later processes then treat its runs as not made here.
     """
     return kept_secret() or _of_this_process
 
 
 def kept_secret() -> bytes | None:
-    """The secret as it is kept in the user's folder; None where it cannot be."""
+    """The secret stored in the user's folder; None where it cannot be stored."""
     path = state_folder() / "secret"
     with contextlib.suppress(OSError, InputError):
         if not path.exists():
@@ -63,7 +63,7 @@ def kept_secret() -> bytes | None:
 
 
 def _is_own(path: Path) -> bool:
-    """Whether a file is this user's and nobody else may write it."""
+    """Whether a file is this user's and writable by nobody else."""
     state = path.lstat()
     if not stat.S_ISREG(state.st_mode):
         return False
@@ -71,7 +71,7 @@ def _is_own(path: Path) -> bool:
 
 
 def mark_of(claims: Any) -> str:
-    """The mark of what a run names."""
+    """The mark over the names in a run."""
     text = to_json(claims).encode("utf-8", "surrogatepass")
     return hmac.new(user_secret(), text, hashlib.sha256).hexdigest()
 
@@ -96,9 +96,9 @@ def code_folder(source: str | None) -> str | None:
 
 @contextmanager
 def import_path(folder: str | None) -> Iterator[None]:
-    """Import without the current folder: a run may lie in it, beside a module that its sender put there.
+    """Import without the current folder: it may hold a run, and beside it a module from the run's sender.
 
-    `folder` is where the code of a run was that was made here.
+    `folder` is the code folder of a run that was made here.
     """
     before, here = sys.path[:], Path.cwd()
     sys.path[:] = [entry for entry in before if entry and Path(entry).absolute() != here]

@@ -1,4 +1,4 @@
-"""`countenance verify`: does every file of a run have the content that was written?"""
+"""`countenance verify`: checks that every file of a run has the content that was written."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from countenance.storage import Missing
 
 @dataclass(frozen=True)
 class RunCheck:
-    """What a verification found: files checked, and a sentence for each that is not as it was written."""
+    """The result of a verification: the number of files checked, and a sentence for each that differs."""
 
     files: int
     problems: list[str]
@@ -20,7 +20,7 @@ class RunCheck:
 def verify(store: RunStore) -> RunCheck:
     """Check the manifest, every hash, and that nothing is missing or left unfinished.
 
-    Files that a user put beside those of the run are not part of it and are not looked at.
+    Files that a user put beside those of the run are not part of it and are not checked.
     """
     manifest = store.manifest()
     if manifest.status != "complete":
@@ -55,7 +55,7 @@ def verify(store: RunStore) -> RunCheck:
 
 
 def unverified_tables(store: RunStore) -> list[str]:
-    """The predictions and scores of a finished run that are not what was written; none where there is no list."""
+    """The predictions and scores of a finished run that differ from what was written; empty without hashes."""
     if store.manifest().status != "complete" or not (known := store.sealed()):
         return []
     names = {*known, *(entry.name for entry in store.storage.entries())}
@@ -64,7 +64,7 @@ def unverified_tables(store: RunStore) -> list[str]:
 
 
 def _digest_of(store: RunStore, name: str) -> str | None:
-    """The hash of a file as it is; None where there is none."""
+    """The present hash of a file; None if it does not exist."""
     try:
         return digest(store.storage.read(name))
     except Missing:
@@ -72,7 +72,7 @@ def _digest_of(store: RunStore, name: str) -> str | None:
 
 
 def _markers(store: RunStore, known: dict[str, str]) -> list[str]:
-    """Answers that a marker names and the list does not."""
+    """Answers that a marker names but the list of hashes does not."""
     problems = []
     for name in known:
         if name.startswith(SHARDS):

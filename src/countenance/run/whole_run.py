@@ -1,4 +1,4 @@
-"""A run as a reducer sees it: score rows, predictions and states, part by part."""
+"""A run as a reducer reads it: score rows, predictions and states, part by part."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ FIRST_GROUPS = ("skin_tone", "age_group", "gender")
 
 
 class RunParts(ABC):
-    """The parts of a run, in its order; a kind of run says how its shards are read."""
+    """The parts of a run, in its order; each kind of run defines how its shards are read."""
 
     @abstractmethod
     def shards(self) -> Iterator[Shard]:
@@ -42,7 +42,7 @@ class RunParts(ABC):
             yield rows if columns is None else rows.select([name for name in columns if name in rows.column_names])
 
     def states(self, partial: Partial) -> Iterator[State]:
-        """What a reducer keeps of each part."""
+        """The reducer's state of each part."""
         return (partial(shard) for shard in self.shards())
 
     def answers(self) -> Iterator[tuple[str, Any]]:
@@ -52,7 +52,7 @@ class RunParts(ABC):
 
 @dataclass(frozen=True)
 class LoadedShards(RunParts):
-    """Shards that a program holds."""
+    """Shards in memory."""
 
     read: Callable[[], Iterator[Shard]]
 
@@ -62,7 +62,7 @@ class LoadedShards(RunParts):
 
 @dataclass(frozen=True)
 class PlannedShards(RunParts):
-    """A run that has just been processed: what workers stored is used, and samples are read only where they must."""
+    """A run that has just been processed: stored results are used, and samples are read only where necessary."""
 
     plan: RunPlan
     store: RunStore
@@ -89,7 +89,7 @@ class PlannedShards(RunParts):
 
 @dataclass(frozen=True)
 class StoredShards(RunParts):
-    """A finished run, with the samples of its dataset as it is now; InputError when some are gone from it."""
+    """A finished run, with the present samples of its dataset; InputError when some are missing."""
 
     store: RunStore
     dataset: Iterable[Sample]
@@ -129,7 +129,7 @@ class StoredShards(RunParts):
 
 @dataclass
 class WholeRun:
-    """The run as a reducer sees it."""
+    """The whole run as a reducer reads it."""
 
     parts: RunParts
     seed: int = 0
@@ -150,12 +150,12 @@ class WholeRun:
         return self.parts.answers()
 
     def states(self, partial: Partial) -> Iterator[State]:
-        """What a reducer keeps of each part."""
+        """The reducer's state of each part."""
         return self.parts.states(partial)
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes named; otherwise skin tone, age group and gender, or whatever has 2 to 30 words instead."""
+        """The attributes named; by default skin tone, age group and gender, else attributes with 2 to 30 values."""
         values: dict[str, set[Any]] = {}
         kinds: dict[str, str] = {}
         for rows in self.parts.tables():
@@ -181,5 +181,5 @@ def planned(plan: RunPlan, store: RunStore, progress: Progress | None = None) ->
 
 
 def stored(store: RunStore, dataset: Iterable[Sample], manifest: Manifest) -> WholeRun:
-    """A finished run, with the samples of its dataset as it is now."""
+    """A finished run, with the present samples of its dataset."""
     return WholeRun(StoredShards(store, dataset), manifest.seed, by=None if manifest.by is None else tuple(manifest.by))

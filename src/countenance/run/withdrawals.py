@@ -1,8 +1,8 @@
-"""Images of people who withdrew: remembered, so that they are never evaluated again, without saying whose they are.
+"""Images of people who withdrew: recorded so that they are never evaluated again, without naming the people.
 
 A hash of an image's name would reveal the person to anyone who has the list of files. So it is salted with a secret
-that is in `local.json`, which is never published. Where that file is missing, nobody can tell any more who left, and a
-resumed run asks for the list of people again.
+that is in `local.json`, which is never published. Without that file the images cannot be recognised, and a resumed run
+asks for the list of people again.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def hashed_id(sample: str, salt: str) -> str:
-    """A sample's id as it is remembered: which salt it was hashed with, and the hash.
+    """A sample's id in the record: the salt with which it was hashed, and the hash.
 
     >>> hashed_id("a.png", "x") == hashed_id("a.png", "x") != hashed_id("a.png", "y")
     True
@@ -49,7 +49,7 @@ class Withdrawn:
         return hashed_id(sample, self.salt) in self.hashes
 
     def present(self, samples: list[Sample]) -> list[Sample]:
-        """The samples that are left."""
+        """The samples that were not withdrawn."""
         return [sample for sample in samples if sample.id not in self] if self else samples
 
 
@@ -62,9 +62,9 @@ def new_salt() -> str:
 
 
 def withdrawn_from(store: RunStore, plan: "RunPlan", people: Iterable[str] | None) -> Withdrawn:
-    """The images that were withdrawn from a stored run; `people` is the list of who left, where it is asked for.
+    """The images that were withdrawn from a stored run; `people` is the list of people who withdrew, if needed.
 
-    InputError where the run does not say which images those are and nobody says it: nobody is evaluated then.
+    InputError if neither the run nor `people` tells which images these are, so that nothing is evaluated.
     """
     manifest, salt = store.manifest(), store.salt()
     if not manifest.withdrawn and people:

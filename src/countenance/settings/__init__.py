@@ -1,4 +1,4 @@
-"""Everything that can be set: frozen records whose fields say their type, default and meaning.
+"""All settings: frozen records whose fields have a type, a default and a meaning.
 
 From these records, and only from these, come the options of the command line (`countenance.cli.settings`), what a run's
 manifest stores, and the reference pages; a test compares the signatures of the Python functions with them. Nothing here

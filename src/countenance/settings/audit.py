@@ -1,4 +1,4 @@
-"""What can be set of an audit: what is compared, how it is judged, and what counts as a difference that matters."""
+"""The settings of an audit: what is compared, how it is judged, and which differences matter."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

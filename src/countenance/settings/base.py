@@ -52,7 +52,7 @@ class SettingsModel(BaseModel):
         return tuple(cls.model_fields)
 
     def plain(self) -> dict[str, Any]:
-        """What a manifest stores: everything but callables."""
+        """The values that a manifest stores: everything but callables."""
         hidden = {name for name, value in self if callable(value)}
         return self.model_dump(mode="json", exclude=hidden)
 
@@ -69,8 +69,8 @@ def setting(
 ) -> Any:
     """A field with its default and its meaning in one sentence.
 
-    On the command line it is `--name`, or `flag` where another word is usual. `repeated` options may be given several
-    times; `python_only` ones are not offered there (callables, objects). `limits` are pydantic's (`ge`, `le`, …).
+    On the command line it is `--name`, or `flag` if another word is usual. `repeated` options may be given several
+    times; `python_only` options exist only in Python (callables, objects). `limits` are pydantic's (`ge`, `le`, …).
     """
     shown: dict[str, Any] = {"flag": flag, "short": short, "repeated": repeated, "python_only": python_only}
     if isinstance(default, list | dict | set):
@@ -86,7 +86,7 @@ def _plain_number(value: Any) -> Any:
 
 
 def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse a name that is not known, with the nearest that is."""
+    """Refuse an unknown name, with the nearest known name."""
     names = list(known)
     for name in values:
         if name not in names:
@@ -98,7 +98,7 @@ def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
 def option_error(error: ValidationError, values: Mapping[str, Any], known: Iterable[str] = ()) -> OptionError:
     """The first problem of a validation as an error that names the setting and what was found.
 
-    `known` are the settings that the words of a validator of several settings may name.
+    `known` are the settings that the message of a validator may name.
     """
     first = error.errors()[0]
     name = str(first["loc"][0]) if first["loc"] else ""
@@ -114,7 +114,7 @@ def option_error(error: ValidationError, values: Mapping[str, Any], known: Itera
 
 
 def _named_in(problem: str, known: Iterable[str]) -> list[str]:
-    """The arguments of an error about several settings: the first one named, the problem, the others named.
+    """The parts of an error about several settings: the first setting named, the problem, the other settings named.
 
     >>> _named_in("pair needs min_n", ["min_n", "pair", "seed"])
     ['pair', 'pair needs min_n', 'min_n']

@@ -1,4 +1,4 @@
-"""The words for boxes: what their four numbers are, and what they are measured in."""
+"""The words for boxes: the meaning of their four numbers, and their units."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
@@ -13,7 +13,7 @@ OLD_WORDS = {"corners": "xyxy", "topleft": "xywh", "centre": "cxcywh", "pixels":
 
 
 def current_word(word: Any) -> Any:
-    """The word of today for a word of earlier versions.
+    """The present word for a former word.
 
     >>> current_word("centre"), current_word("xywh")
     ('cxcywh', 'xywh')
@@ -26,7 +26,7 @@ UnitsSetting = Annotated[Units, BeforeValidator(current_word)]
 
 
 def form_named(word: str) -> Form:
-    """The form that a word names, also a word of earlier versions.
+    """The form that a word names; former words are accepted.
 
     >>> form_named("cxcywh"), form_named("corners")
     ('cxcywh', 'xyxy')
@@ -36,7 +36,7 @@ def form_named(word: str) -> Form:
 
 
 def units_named(word: str) -> Units:
-    """The units that a word names, also a word of earlier versions.
+    """The units that a word names; former words are accepted.
 
     >>> units_named("rel"), units_named("pixels")
     ('rel', 'px')

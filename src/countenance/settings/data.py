@@ -1,4 +1,4 @@
-"""What can be set of a dataset: its labels, which of its categories are people, and where it comes from."""
+"""The settings of a dataset: its labels, which of its categories are people, and where it comes from."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,11 +32,11 @@ class ReadingSettings(SettingsModel):
     )
 
     def reading(self) -> dict[str, Any]:
-        """The arguments of `load_dataset` that these settings are."""
+        """These settings as arguments of `load_dataset`."""
         return {name: getattr(self, name) for name in ReadingSettings.model_fields}
 
     def label_files(self) -> list[Path]:
-        """The label files, whether one was named or several."""
+        """The label files, as a list."""
         files = [self.labels] if isinstance(self.labels, str | Path) else list(self.labels or ())
         return [Path(file) for file in files]
 

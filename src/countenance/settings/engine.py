@@ -1,4 +1,4 @@
-"""What can be set of the work: workers, limits, progress, and which engine."""
+"""The settings of the work: workers, limits, progress, and the engine."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ READERS = 6
 
 
 def silent(line: str) -> None:
-    """Say nothing."""
+    """Print nothing."""
 
 
 class EngineSettings(SettingsModel):

@@ -1,4 +1,4 @@
-"""What can be set of a model: its weights, its device, and what the numbers of its boxes are."""
+"""The settings of a model: its weights, its device, and the meaning of its boxes' numbers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -51,7 +51,7 @@ class ModelSettings(SettingsModel):
 
 
 def _of_pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """Settings written NAME=VALUE, by name; a value that is a number is one.
+    """Settings written NAME=VALUE, as a dict by name; numbers are converted.
 
     >>> _of_pairs(["format=lines:LINES", "top=11"])
     {'format': 'lines:LINES', 'top': 11}

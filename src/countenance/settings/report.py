@@ -1,4 +1,4 @@
-"""What can be set of pages."""
+"""The settings of pages."""
 
 from typing import Literal
 

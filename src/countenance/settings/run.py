@@ -1,4 +1,4 @@
-"""What can be set of a run: what it evaluates, and everything that its numbers depend on."""
+"""The settings of a run: what it evaluates, and everything that its numbers depend on."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal

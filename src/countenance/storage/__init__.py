@@ -1,4 +1,4 @@
-"""Named blobs on a disk or in an object store: what a run is kept in."""
+"""Named blobs on a disk or in an object store, in which runs are kept."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def is_url(place: str | Path) -> bool:
 
 
 def place_of(text: str) -> Path | str:
-    """What a user wrote: a folder, or the URL as it is.
+    """The place in a user's words: a folder, or an unchanged URL.
 
     >>> place_of("runs/mine"), place_of("s3://bucket/mine/")
     (PosixPath('runs/mine'), 's3://bucket/mine')
@@ -40,7 +40,7 @@ def place_of(text: str) -> Path | str:
 def open_storage(place: str | Path | Storage, *, patient: bool = False) -> Storage:
     """The storage at a place; nothing is created before something is written.
 
-    `patient` is for workers: their place was reached before, so a store that is away now is waited for.
+    `patient` is for workers: their place was reached before, so they wait for a store that does not answer.
     """
     if not isinstance(place, str | Path):
         return place

@@ -1,4 +1,4 @@
-"""What a run needs from the place it is kept in, and nothing that only a disk can do."""
+"""The operations that a run needs from its storage, without those that only a disk has."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -22,7 +22,7 @@ class StoredFile:
 
 
 def checked_name(name: str, place: str) -> str:
-    """The name of a blob, refused where it could lead out of the place: names come from files that others wrote.
+    """The name of a blob, refused if it leads out of the place, since names come from foreign files.
 
     >>> checked_name("answers/00000.parquet", "run")
     'answers/00000.parquet'
@@ -39,7 +39,7 @@ def checked_name(name: str, place: str) -> str:
 
 
 class Storage(Protocol):
-    """Blobs by name; names are relative, with forward slashes. One that leads out of the place is refused."""
+    """Blobs by name; names are relative, with forward slashes. A name that leads out of the place is refused."""
 
     @property
     def place(self) -> str:
@@ -47,7 +47,7 @@ class Storage(Protocol):
 
     @property
     def guarded(self) -> bool:
-        """Whether the place itself keeps content from changing, so that sizes from a listing are enough to go on."""
+        """Whether the place itself protects content from changes, so that sizes from a listing suffice."""
 
     def read(self, name: str) -> bytes:
         """The whole content; `Missing` when there is none."""
@@ -59,13 +59,13 @@ class Storage(Protocol):
         """Whether there is a blob of that name."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace the content, whole or not at all, durably."""
+        """Replace the content, whole or not at all, flushed to disk."""
 
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         """Like `write`, for content that is too large for memory."""
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write unless there is one already; of several writers exactly one gets True."""
+        """Write unless the blob exists; of several writers exactly one gets True."""
 
     def delete(self, name: str) -> None:
         """Remove a blob; nothing happens when there is none."""
@@ -77,16 +77,16 @@ class Storage(Protocol):
         """A file on this machine with the content, for libraries that take a file name."""
 
     def hold(self) -> AbstractContextManager[None]:
-        """Keep other writers out while the context lasts; `InputError` when one is at work."""
+        """Keep other writers out while the context lasts; `InputError` when another writer works here."""
 
     def move_aside(self, name: str) -> "Storage":
-        """Give everything here another name beside it, so that this place is empty; `InputError` when it is taken."""
+        """Move everything here to another name, so that this place is empty; `InputError` if that name exists."""
 
     def siblings(self, prefix: str) -> "Sequence[Storage]":
         """Places beside this one whose names begin with `prefix`."""
 
     def leftovers(self) -> Iterator[str]:
-        """Remove temporary blobs that a killed writer left, and name them."""
+        """Remove temporary blobs of killed writers; returns their names."""
 
     def clear(self, own: Callable[[str], bool]) -> list[str]:
-        """Move folders out of the way that have the name of a blob, as `own` knows them, and name them."""
+        """Move aside folders that have the name of a blob, as `own` recognises them; returns their names."""

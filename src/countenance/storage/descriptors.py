@@ -4,7 +4,7 @@ Anyone who can write into a folder can replace a file, or a folder on the way to
 part of a name is therefore opened within the one before it, and no part may be a link; the rest is done with the
 descriptor. Windows has no such calls: there the path is only checked before it is opened.
 
-What is written goes the same way: `way_to` makes the folders on it, and moves what is in the way out of it.
+Files are written in the same way: `way_to` creates the folders, and moves obstacles aside.
 """
 
 import errno
@@ -32,9 +32,8 @@ TRIES = 8
 
 @contextmanager
 def folder_of(folder: Path, name: str) -> Iterator[tuple[int | None, str]]:
-    """The open folder that a file is in, and the file's name in it; where there are no such calls, None and its path.
-
-    `folder` itself may be a link: it is what the user named.
+    """The open folder that a file is in, and the file's name in it; on Windows, None and its path. `folder` itself may
+    be a link, since the user named it.
     """
     if not DESCRIPTORS:
         yield None, str(folder / name)
@@ -52,7 +51,7 @@ def folder_of(folder: Path, name: str) -> Iterator[tuple[int | None, str]]:
 
 
 def open_below(folder: Path, name: str) -> int:
-    """The descriptor of a plain file below a folder, to be read; OSError where there is none, or a link on the way.
+    """The descriptor of a plain file below a folder, for reading; OSError without it, or with a link in its path.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp())
@@ -71,10 +70,10 @@ def open_below(folder: Path, name: str) -> int:
 
 @contextmanager
 def way_to(folder: Path, name: str) -> Iterator[int | None]:
-    """The open folder that a file is about to be written to, made where there is none, with nothing in the file's way.
+    """The open folder for a file that will be written, created if missing, with no obstacle at the file's name.
 
-    A link goes, whatever it leads to; a folder with the name of the file, and a file with the name of one of its
-    folders, are kept under another name unless they are empty folders. None where there are no such calls.
+    A link is removed, whatever its target; a folder with the name of the file, and a file with the name of one of its
+    folders, are kept under another name unless they are empty folders. None on Windows.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp())
@@ -101,7 +100,7 @@ def way_to(folder: Path, name: str) -> Iterator[int | None]:
 
 
 def _entered(path: Path, parent: int | None) -> int | None:
-    """Open a folder within an open one, made where there is none."""
+    """Open a folder within an open one, created if missing."""
     for _ in range(TRIES):
         _clear(path, parent, stat.S_ISDIR)
         with suppress(FileExistsError):
@@ -117,7 +116,7 @@ def _entered(path: Path, parent: int | None) -> int | None:
 
 
 def _clear(path: Path, parent: int | None, expected: Callable[[int], bool]) -> None:
-    """Move out of the way what is not of the kind expected."""
+    """Move anything aside that is not of the kind expected."""
     name = within(path, parent)
     with suppress(FileNotFoundError):  # nothing there, or another process was faster
         mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
@@ -129,7 +128,7 @@ def _clear(path: Path, parent: int | None, expected: Callable[[int], bool]) -> N
 
 
 def _removed(name: str, parent: int | None) -> bool:
-    """Whether a folder was empty, and could go."""
+    """Whether a folder was empty and could be removed."""
     try:
         os.rmdir(name, dir_fd=parent)
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 """One writer at a time in an object store: a lock object that its holder renews.
 
 A killed holder cannot remove its lock, so a lock counts only while it changes. A process that finds one watches it for
-the time of a lease, only by its own clock: clocks of several machines are never compared, and one that jumps changes
-nothing. On the same machine the holder's process is looked up instead, which takes no time.
+the time of a lease, only by its own clock: clocks of several machines are never compared, and a clock that jumps has no
+effect. On the same machine the holder's process is looked up instead, without waiting.
 """
 
 import json
@@ -25,7 +25,7 @@ LEASE = 20.0
 
 
 class Locked(Protocol):
-    """What a lease needs from an object store."""
+    """The operations that a lease needs from an object store."""
 
     @property
     def place(self) -> str: ...
@@ -45,7 +45,7 @@ class Lease:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock; `InputError` when another writer holds it, or took it over because this one was silent."""
+        """Hold the lock; `InputError` when another writer holds it, or took it over after a pause of this one."""
         self._take()
         over = threading.Event()
         keeper = threading.Thread(target=self._keep, args=(over,), daemon=True)
@@ -82,7 +82,7 @@ class Lease:
             self.version = self.storage.replace_version(LOCK, self._content(), version)
 
     def _silent(self, content: bytes, version: str) -> bool:
-        """Whether the lock stays as it is for the time of a lease."""
+        """Whether the lock stays unchanged for the time of a lease."""
         if _here(content):
             return False
         end = time.monotonic() + self.lease

@@ -61,7 +61,7 @@ class LocalStorage:
         raise AssertionError(name)
 
     def _opened(self, name: str) -> int:
-        """The descriptor of a blob; everything is read from it, since the name may lead elsewhere a moment later."""
+        """The descriptor of a blob; all reads use it, since the name may change its target."""
         self.path(name)
         try:
             return open_below(self.folder, name)
@@ -75,7 +75,7 @@ class LocalStorage:
             return stream.read()
 
     def stamp(self, name: str) -> tuple[int, ...] | None:
-        """A stamp that changes when a file is replaced (every write here makes a new file); None: no file."""
+        """A stamp that changes when a file is replaced (every write here makes a new file); None without a file."""
         try:
             status = self.path(name).stat()
         except OSError:
@@ -99,7 +99,7 @@ class LocalStorage:
 
     @contextmanager
     def _way(self, name: str) -> Iterator[tuple[Path, int | None]]:
-        """The path of a blob that is about to be written, and its folder, open, with nothing in the blob's way."""
+        """The path of a blob to be written, and its open folder, without obstacles at the blob's name."""
         path = self.folder / checked_name(name, self.place)
         try:
             with way_to(self.folder, name) as parent:
@@ -113,7 +113,7 @@ class LocalStorage:
         self.write_stream(name, lambda stream: stream.write(content))
 
     def keep(self, name: str, content: bytes) -> None:
-        """Write a file that can be made again: whole too, but without waiting for the disk."""
+        """Write a file that can be recomputed: whole too, but without waiting for the disk."""
         with self._way(name) as (path, parent):
             write_within(path, lambda stream: stream.write(content), parent=parent, durable=False)
 
@@ -166,7 +166,7 @@ class LocalStorage:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """The lock ends with the process, however that ends, so a stale lock cannot exist."""
+        """Hold the lock, which ends with the process, however that ends, so that no lock can be stale."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):

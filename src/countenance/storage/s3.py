@@ -1,4 +1,4 @@
-"""A run or a manifest in an object store (S3 and what speaks its protocol), through `obstore`.
+"""A run or a manifest in an object store (S3 or compatible), through `obstore`.
 
 An object is written whole or not at all, and `create` is a conditional put: of several writers exactly one succeeds.
 Credentials and the address come from the usual `AWS_*` variables.
@@ -94,7 +94,7 @@ class S3Storage:
 
     @contextmanager
     def _errors(self, name: str = "") -> Iterator[None]:
-        """Turn what the client raises into one line that names the place, the reason and the remedy."""
+        """Turn the client's errors into one line that names the place, the reason and the remedy."""
         exceptions = _obstore().exceptions
         try:
             yield
@@ -147,7 +147,7 @@ class S3Storage:
                 _until_whole(put)
 
     def create(self, name: str, content: bytes) -> bool:
-        """A repeated request may find its own first attempt; the caller compares contents where that matters."""
+        """Write unless the object exists; a repeated request may find its own first attempt, so compare contents."""
         try:
             with self._errors(name):
                 _obstore().put(self.client, self._key(name), content, mode="create", use_multipart=False)
@@ -165,7 +165,7 @@ class S3Storage:
             return None
 
     def replace_version(self, name: str, content: bytes, version: str | None) -> str | None:
-        """Write if the object still has that version (None: if there is none); the new version, or None."""
+        """Write if the object still has that version (None: if it does not exist); the new version, or None."""
         mode: Any = "create" if version is None else {"e_tag": version}
         try:
             with self._errors(name):
@@ -209,7 +209,7 @@ class S3Storage:
         return Lease(self).held()
 
     def move_aside(self, name: str) -> Storage:
-        """Objects cannot be renamed together: everything is copied, the manifest last, and then removed."""
+        """Copy everything, the manifest last, then remove it: objects cannot be renamed together."""
         parent = self.prefix.rpartition("/")[0]
         target = S3Storage(f"{SCHEME}{self.bucket}/{parent + '/' if parent else ''}{name}", patient=True)
         if target.entries():
@@ -231,11 +231,11 @@ class S3Storage:
         return [S3Storage(f"{SCHEME}{self.bucket}/{path}") for path in sorted(names) if path != self.prefix]
 
     def leftovers(self) -> Iterator[str]:
-        """None: an upload that was cut off leaves no object. Parts of large ones end by the bucket's own rules."""
+        """Nothing: a broken upload leaves no object. Parts of large uploads expire by the bucket's own rules."""
         return iter(())
 
     def clear(self, own: Callable[[str], bool]) -> list[str]:
-        """None: an object store has no folders."""
+        """Nothing: an object store has no folders."""
         return []
 
 
@@ -274,7 +274,7 @@ class _Parts(io.RawIOBase):
 
 
 class _Exists(Exception):
-    """There is an object of that name already."""
+    """An object of that name exists already."""
 
 
 def _obstore() -> Any:
@@ -287,7 +287,7 @@ def _obstore() -> Any:
 
 
 def _until_whole(request: Callable[[], Result], patience: float = PATIENCE) -> Result:
-    """Repeat a request whose reply was cut off: the client repeats single requests, but neither lists nor uploads."""
+    """Repeat a request whose reply was cut off: the client repeats single requests, but not lists or uploads."""
     end, pause = time.monotonic() + patience, 0.1
     while True:
         try:
@@ -313,7 +313,7 @@ def address() -> str | None:
 
 
 def allowed_http(endpoint: str) -> bool:
-    """Whether an address may be spoken to without encryption: on loopback only, unless AWS_ALLOW_HTTP is set.
+    """Whether an address may be used without encryption: loopback only, unless AWS_ALLOW_HTTP is set.
 
     >>> allowed_http("http://127.0.0.1:5000"), allowed_http("https://s3.example.org")
     (True, False)

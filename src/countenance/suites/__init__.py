@@ -1,1 +1,1 @@
-"""The five published protocols, composed of the packages before them."""
+"""The five published protocols, built from the other packages."""

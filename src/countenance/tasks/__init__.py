@@ -1,4 +1,4 @@
-"""One file per question that can be asked: its answer, its scoring into rows."""
+"""Tasks: one file per question, with its answer and its scoring into rows."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -81,7 +81,7 @@ def load_task(name: str | Task, options: Mapping[str, Any] | None = None) -> Tas
 
 
 def findable(task: Task) -> str | None:
-    """The name by which another process finds the same task; None for one that exists in this program alone.
+    """The name by which another process finds the same task; None for a task of this program alone.
 
     >>> findable(load_task("attributes"))
     'attributes'
@@ -95,9 +95,9 @@ def findable(task: Task) -> str | None:
 
 
 def _alike(first: Any, second: Any) -> bool:
-    """Whether two values do the same: equal ones, and functions of the same code over values that are alike.
+    """Whether two values do the same: equal values, and functions of the same code over such values.
 
-    A task makes itself again with other options, often of functions that it defines within another one.
+    Tasks are rebuilt with other options, often from nested functions.
     """
     if first is second:
         return True
@@ -109,7 +109,7 @@ def _alike(first: Any, second: Any) -> bool:
 
 
 def _values(function: FunctionType) -> list[Any]:
-    """What a function holds besides its code."""
+    """The values that a function refers to besides its code."""
     return [
         function.__defaults__,
         function.__kwdefaults__,

@@ -1,4 +1,4 @@
-"""How old is the person? Errors in years, and whether an age check lets children pass."""
+"""Age estimation: errors in years, and whether an age check lets children pass."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -54,7 +54,7 @@ def to_age(raw: Any) -> Age:
 
 
 def true_age(sample: Sample) -> float | None:
-    """The age of the one person of an image, where it is known in years."""
+    """The age of the one person of an image, None if not known in years."""
     if len(sample.people) != 1:
         return None
     age = sample.people[0].attributes.get("age")
@@ -78,7 +78,7 @@ def score(sample: Sample, answer: Age, options: AgeOptions) -> list[Row]:
 
 
 def partial(shard: Shard) -> State:
-    """Nothing is kept of a shard: the rows hold every error."""
+    """Nothing is stored for a shard, since the rows hold every error."""
     return {"images": np.array([len(shard.samples)])}
 
 

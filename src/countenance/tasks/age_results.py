@@ -39,7 +39,7 @@ class Ages:
 
     @classmethod
     def of(cls, table: Any, sex: str, minimum: float, challenge: float) -> "Ages":
-        """From the score table; a picture without an identity is a person by itself."""
+        """From the score table; a picture without an identity counts as its own person."""
         error = numbers(table["m.error"])
         rows = np.flatnonzero(~np.isnan(error))
         truth = numbers(table["attr.age"])[rows]
@@ -71,7 +71,7 @@ class Ages:
         return clustered_mean(*self.sums(values, chosen))
 
     def macro(self, chosen: Flags) -> IntervalEstimate:
-        """Mean absolute error, every cell of sex and age group counted alike."""
+        """Mean absolute error, every cell of sex and age group with the same weight."""
         _, cell = np.unique(np.char.add(np.char.add(self.sex, "\0"), self.group)[chosen], return_inverse=True)
         return macro_mean(np.abs(self.error[chosen]), cell, self.person[chosen])
 
@@ -81,7 +81,7 @@ class Ages:
         return clustered_rate(*self.sums(over.astype(np.float64), chosen))
 
     def refused(self, chosen: Flags) -> IntervalEstimate:
-        """The share that does not pass."""
+        """The share of the pictures chosen that does not pass."""
         return clustered_rate(*self.sums((~self._over(self.challenge)).astype(np.float64), chosen))
 
     def _over(self, challenge: float) -> Flags:

@@ -1,4 +1,4 @@
-"""The results of attributes: who is taken for what, error rates of each word, and whether probabilities hold."""
+"""The results of attributes: the confusion of words, error rates of each word, and the calibration of probabilities."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Answered:
-    """The pictures for which one attribute is both known and answered."""
+    """The pictures with both a known value and an answer for one attribute."""
 
     name: str
     rows: NDArray[np.int64]
@@ -40,7 +40,7 @@ class Answered:
 
     @property
     def judged(self) -> list[str]:
-        """The words that error rates are given for: one of two, or each of several."""
+        """The words with error rates: one of two, or each of several."""
         words = self.words
         if len(words) < 2 or len(words) > MOST_WORDS:
             return []
@@ -81,7 +81,7 @@ def _counts(answered: Answered, chosen: Flags, columns: list[str]) -> NDArray[np
 
 
 def _columns(answered: Answered) -> list[str]:
-    """The words of the truth, then any other word that was answered."""
+    """The words of the truth, then other words that were answered."""
     words = answered.words
     return [*words, *sorted(set(answered.answer.tolist()) - set(words))]
 
@@ -127,7 +127,7 @@ def _rates(answered: Answered) -> list[Result]:
 
 
 def _group_rates(answered: Answered, attribute: str, parts: dict[str, Flags]) -> list[Result]:
-    """By group for an attribute of two words; of several words the confusion by group says it."""
+    """By group for an attribute of two words; of several words the confusion by group has it."""
     if len(answered.words) != 2:
         return []
     results: list[Result] = []
@@ -150,7 +150,7 @@ def _group_rates(answered: Answered, attribute: str, parts: dict[str, Flags]) ->
 
 
 def _calibration(answered: Answered, parts: dict[str, Flags], attribute: str | None) -> list[Result]:
-    """Reliability curves, the calibration error, and by how much stated probabilities are too high."""
+    """Reliability curves, the calibration error, and the mean excess of stated probabilities."""
     has = np.isfinite(answered.stated)
     right = (answered.truth == answered.answer).astype(np.float64)
     lines, results = [], list[Result]()

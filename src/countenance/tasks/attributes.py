@@ -1,7 +1,7 @@
-"""What does the person look like? Attributes of a portrait against what is known of the person.
+"""Attributes of a portrait, compared with those known of the person.
 
-Names and words are matched without regard to case. An attribute that nobody in the dataset has is refused; a word
-that the dataset never uses counts as wrong, and the run says which words those were.
+Names and words are matched without regard to case. An attribute that nobody in the dataset has is refused; a word that
+the dataset never uses counts as wrong, and the run lists such words.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ def plain(word: Any) -> str:
 
 
 def named(names: Iterable[str], attributes: Iterable[str]) -> dict[str, str]:
-    """The attribute that each answered name means, without regard to case; names that mean none are left out.
+    """The attribute of each answered name, without regard to case; unknown names are left out.
 
     >>> named(["Gender", "smile", "age"], ["gender", "age_group"])
     {'Gender': 'gender', 'age': 'age_group'}
@@ -68,7 +68,7 @@ def named(names: Iterable[str], attributes: Iterable[str]) -> dict[str, str]:
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
-    """A phrase when the answer names an attribute that nobody in the dataset has."""
+    """The phrase for an answer with an attribute that nobody in the dataset has."""
     if context.attributes is None:
         return None
     known = sorted(context.attributes)

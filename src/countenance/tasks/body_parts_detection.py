@@ -1,4 +1,4 @@
-"""Which parts of each person can be seen? Probabilities against what is there."""
+"""Which parts of each person are visible: predicted probabilities against the truth."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ def to_parts(raw: Any) -> Parts:
 
 
 class PartScores(NamedTuple):
-    """Scores of people and parts; NaN: nothing was to be found."""
+    """Scores of people and parts; NaN if the part is not there."""
 
     each: Array
     """People × parts."""
@@ -79,7 +79,7 @@ def score(sample: Sample, answer: Parts, options: ThresholdOptions) -> list[Row]
 
 
 def passed(shard: Shard, options: ThresholdOptions) -> State:
-    """For each metric and threshold, how many parts of people pass it, and how many could."""
+    """For each metric and threshold, how many parts of people pass it, and how many are scored."""
     counts = {metric: np.zeros((2, len(options.levels(metric)))) for metric in FORMULAS}
     for sample, answer in shard.answered():
         people = [subject for subject in sample.people if subject.body_parts]
@@ -104,7 +104,7 @@ def curves(state: State, whole: Whole, options: ThresholdOptions) -> Reduced:
 
 
 def asks(sample: Sample) -> bool:
-    """Whether the parts of somebody in the image are known."""
+    """Whether the parts of any person in the image are known."""
     return any(subject.body_parts for subject in sample.people)
 
 

@@ -1,4 +1,4 @@
-"""Notes of tasks that predict boxes: boxes in another reading, and models that find the other thing."""
+"""Notes of tasks that predict boxes: boxes in another reading, and models that find faces instead of people."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def person_box(subject: Subject) -> NDArray[np.float64] | None:
 
 
 def run_remedy(trial: Trial) -> str:
-    """What to do in `countenance run` so that a model's boxes are read in another way.
+    """The remedy in `countenance run` for boxes in another reading.
 
     >>> run_remedy(Trial(Reading("cxcywh", "rel"), CORNERS, 9, 10))
     'use --boxes cxcywh --units rel, or let the model return x0, y0, x1, y1 in pixels'
@@ -49,7 +49,7 @@ def run_remedy(trial: Trial) -> str:
 
 @dataclass(frozen=True)
 class Readings:
-    """How the boxes of predictions and truth were given, which readings of the truth may be tried, and the remedy."""
+    """The readings of predictions and truth, the readings of the truth that may be tried, and the remedy."""
 
     predicted: Reading = CORNERS
     truth: Reading = CORNERS
@@ -59,10 +59,10 @@ class Readings:
 
 @dataclass(frozen=True)
 class Target:
-    """What a task localises: faces or people, when one counts as found, and what it might be confused with.
+    """What a task localises: faces or people, when they count as found, and what they might be confused with.
 
-    Its `notes` are a task's notes: when few true boxes are found, they say what other readings of the boxes would
-    find, or that the model finds the other thing.
+    Its `notes` are a task's notes: when few true boxes are found, they say what other readings of the boxes would find,
+    or that the model finds the other kind.
     """
 
     true_box: TrueBox
@@ -76,7 +76,7 @@ class Target:
         return self.notes_on(samples, answers, Readings(context.reading))
 
     def notes_on(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings) -> list[str]:
-        """The same for boxes of which more is known: how the truth was given, which options choose another reading."""
+        """The same for boxes with further facts: the reading of the truth, and the options for another reading."""
         known = scenes(self.true_box, samples, answers, readings)
         seen = [scene for scene in known if len(scene.predicted)]
         if known and not seen:
@@ -110,7 +110,7 @@ class Target:
 def scenes(
     true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings
 ) -> list[Scene]:
-    """The boxes of each answered sample with true boxes, as the numbers that were given."""
+    """The boxes of each answered sample with true boxes, as numbers in the given readings."""
     pictures = []
     for sample in samples:
         truth = [box for subject in sample.people if (box := true_box(subject)) is not None]

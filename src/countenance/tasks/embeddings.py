@@ -1,4 +1,4 @@
-"""What tasks on embeddings share: the answer, and all vectors of a run in one array."""
+"""Shared by tasks on embeddings: the answer, and all vectors of a run in one array."""
 
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ def to_embedding(raw: Any) -> Embedding:
 
 
 def score(sample: Sample, answer: Embedding) -> list[Row]:
-    """One row for the person: whether there is an embedding at all. What else a row says, only the whole run shows."""
+    """One row for the person: whether there is an embedding. All other columns need the whole run."""
     (subject,) = sample.people
     row = subject_row(sample, subject)
     row["m.enrolled"] = float(answer.vector is not None)
@@ -41,14 +41,14 @@ def score(sample: Sample, answer: Embedding) -> list[Row]:
 
 
 def asks(sample: Sample) -> bool:
-    """Whether an image shows one person who is known."""
+    """Whether an image shows exactly one person, of known identity."""
     return len(sample.people) == 1 and sample.people[0].identity is not None
 
 
 def partial(shard: Shard) -> State:
-    """How many vectors a shard has, of which lengths, and whether single precision holds them.
+    """The number of vectors of a shard, their lengths, and whether single precision holds them.
 
-    The vectors themselves stay where they are stored until all are needed.
+    The vectors stay in storage until all are needed.
     """
     vectors = [answer.vector for _, answer in shard.answered() if answer.vector is not None]
     with np.errstate(over="ignore"):  # what single precision cannot hold is kept in double

@@ -1,4 +1,4 @@
-"""Does the face survive being encoded? The restored picture against the original."""
+"""Face encoding: the restored picture compared with the original."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -56,7 +56,7 @@ def picture_scores(
 def published_psnr(a: Pixels, b: Pixels) -> float:
     """PSNR bit for bit as FHIBE published it where torch is installed; within 4e-6 dB where it is not.
 
-    The published numbers are single precision, and the order in which torch adds up shows in the last bit.
+    The published numbers are single precision, and their last bit depends on torch's order of summation.
     """
     try:
         import torch
@@ -73,7 +73,7 @@ def published_psnr(a: Pixels, b: Pixels) -> float:
 
 
 class PictureOptions(Options):
-    """Whether FHIBE's published quirks count."""
+    """The options of picture tasks: whether FHIBE's published quirks apply."""
 
     compat: Compat = "default"
     """strict: PSNR in single precision, and pictures of any size, as FHIBE's own code does."""
@@ -90,7 +90,7 @@ def score(sample: Sample, answer: Picture, options: PictureOptions, any_size: bo
 
 
 def restored(sample: Sample, answer: Picture, options: PictureOptions) -> list[Row]:
-    """The same for a picture that must be as large as the original."""
+    """The same as `score`, for a picture that must be as large as the original."""
     return score(sample, answer, options, any_size=False)
 
 
@@ -104,7 +104,7 @@ def sizes(original: Sequence[int], answer: Sequence[int]) -> str:
 
 
 def other_sizes(shard: Shard) -> State:
-    """How many pictures are of another size than their original, and of how many."""
+    """How many pictures have another size than their original, and of how many."""
     pairs = [(answer.pixels.shape[:2], (sample.height, sample.width)) for sample, answer in shard.answered()]
     return {
         "other": np.array([sum(shape != expected for shape, expected in pairs)]),
@@ -113,7 +113,7 @@ def other_sizes(shard: Shard) -> State:
 
 
 def size_notes(state: State, whole: Whole) -> Reduced:
-    """A sentence on pictures of another size than their original."""
+    """A note on pictures of another size than their original."""
     other, pictures = int(state["other"][0]), int(state["pictures"][0])
     share = f"{other:,} of {pictures:,} pictures differ from their original in size"
     return Reduced(notes=[f"{share}; all are compared at {SIDE}×{SIDE}"] if other else [])

@@ -1,4 +1,4 @@
-"""Who is it, if anybody we know? Every probe is searched in a gallery that holds some of the people (open set)."""
+"""Open-set identification: every probe is searched in a gallery that holds some of the people."""
 
 from typing import Any, Literal
 
@@ -45,12 +45,12 @@ class IdentificationOptions(Options):
 
     @property
     def rate(self) -> float:
-        """The rate that is kept where no threshold is given."""
+        """The rate to keep if no threshold is given."""
         return DEFAULT_FPIR if self.fpir is None else self.fpir
 
 
 def finish(state: State, whole: Whole, options: IdentificationOptions) -> Reduced:
-    """Search every probe, and say how often people are found and how often strangers cause an alarm."""
+    """Search every probe; returns how often people are found and how often strangers cause an alarm."""
     embeddings, table = embedded(state, whole), whole.rows()
     groups = dict(all_groups(whole))
     gallery = _gallery(embeddings.people, table, options, whole.seed)
@@ -86,7 +86,7 @@ def finish(state: State, whole: Whole, options: IdentificationOptions) -> Reduce
 
 
 def _gallery(people: NDArray[Any], table: Any, options: IdentificationOptions, seed: int) -> NDArray[np.bool_]:
-    """Which rows of the score table are the gallery; whether they have an embedding plays no part in it."""
+    """Which rows of the score table are the gallery, whether or not they have an embedding."""
     if options.gallery is not None:
         name, _, value = (part.strip() for part in options.gallery.partition("="))
         if f"attr.{name}" not in table.column_names:
@@ -109,7 +109,7 @@ def _gallery(people: NDArray[Any], table: Any, options: IdentificationOptions, s
 def _searched(
     embeddings: Embedded, gallery: NDArray[np.bool_], options: IdentificationOptions, whole: Whole
 ) -> tuple[Search, NDArray[np.int64]]:
-    """The search of every row, and everybody's code; a row without an embedding finds nobody."""
+    """The search of every row, and every person's code; a row without an embedding finds nobody."""
     _, person = np.unique(embeddings.people, return_inverse=True)
     enrolled = gallery[embeddings.rows]
     rows = embeddings.rows[~enrolled]

@@ -1,4 +1,4 @@
-"""Where are the faces? Boxes against the true face boxes."""
+"""Face localization: boxes compared with the true face boxes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 def to_boxes(raw: Any, keep: str | None = None) -> Boxes:
     """`Boxes` of what a detector returns (`raw`): `Boxes`, {"boxes", "scores"}, or an array N × 4 or N × 5.
 
-    Of another library's detections those labelled `keep` are taken. Anything else is a ValueError that says what it is.
+    Detections of another library are filtered by the labels `keep`. Other values are a ValueError that describes them.
 
     >>> to_boxes(np.array([[10, 10, 40, 50, 0.9]])).scores.tolist(), len(to_boxes(np.zeros((0, 4))))
     ([0.9], 0)
@@ -54,7 +54,7 @@ def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]
 
 
 def asks(sample: Sample) -> bool:
-    """Whether an image shows nobody, or somebody whose face box is known."""
+    """Whether an image shows no person, or a person whose face box is known."""
     return not sample.people or any(subject.face_box is not None for subject in sample.people)
 
 

@@ -1,4 +1,4 @@
-"""Which part of the face is each pixel? A 19-class label map (CelebAMask-HQ) against the true parts."""
+"""Face parsing: a 19-class label map (CelebAMask-HQ) compared with the true parts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ NEAREST = {"beard": "skin", "face_mask": "cloth"}
 
 
 class ParsingOptions(Options):
-    """What becomes of the ears that a model draws."""
+    """The treatment of the ears that a model draws."""
 
     map_ears_to_skin: bool = False
 
@@ -46,7 +46,7 @@ def to_label_map(raw: Any) -> LabelMap:
 
 
 def without_ears(classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The label map with ears as skin.
+    """The label map with ears relabelled as skin.
 
     >>> without_ears(np.array([[8, 9, 2]], np.uint8))
     array([[1, 1, 2]], dtype=uint8)

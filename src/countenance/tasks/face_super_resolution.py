@@ -1,4 +1,4 @@
-"""Is the face restored from a small picture? The model shrinks and enlarges it; the result against the original."""
+"""Face super-resolution: the model shrinks and enlarges a picture; the result is compared with the original."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Do two pictures show the same person? Embeddings, compared over all pairs of the run."""
+"""Face verification: embeddings compared over all pairs of the run."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ Text = Annotated[str, BeforeValidator(str)]
 
 
 class VerificationOptions(Options):
-    """How the threshold is found and what is compared."""
+    """How the threshold is chosen and what is compared."""
 
     threshold: float | None = Field(None, allow_inf_nan=False)
     """A fixed threshold: the least similarity, or the largest distance, at which a pair is accepted."""
@@ -51,7 +51,7 @@ class VerificationOptions(Options):
     @model_validator(mode="before")
     @classmethod
     def _taken_over(cls, values: Any) -> Any:
-        """Read the threshold of the run named; what is kept is the run's name, without the folders it lies in."""
+        """Read the threshold of the run named; only the run's name is kept, without its folders."""
         if not isinstance(values, dict) or not values.get("threshold_from") or values.get("threshold") is not None:
             return values
         run = str(values["threshold_from"])
@@ -71,7 +71,7 @@ class VerificationOptions(Options):
 
     @property
     def rate(self) -> float:
-        """The false match rate that is kept where no threshold is given."""
+        """The false match rate to keep if no threshold is given."""
         return DEFAULT_FMR if self.fmr is None else self.fmr
 
 
@@ -97,7 +97,7 @@ def calibration_of(text: str | None) -> float | tuple[str, str] | None:
 
 @dataclass(frozen=True)
 class Sorted:
-    """Some pictures of a run, sorted by whose they are."""
+    """Some pictures of a run, sorted by person."""
 
     rows: NDArray[np.int64]
     """Rows of the score table."""
@@ -114,7 +114,7 @@ class Sorted:
 
 
 def finish(state: State, whole: Whole, options: VerificationOptions) -> Reduced:
-    """Error rates at the threshold, curves, and who is taken for whom."""
+    """Error rates at the threshold, curves, and false matches between groups."""
     embeddings = embedded(state, whole)
     table = whole.rows()
     groups = dict(all_groups(whole))
@@ -166,7 +166,7 @@ def crossed_groups(groups: Mapping[str, Groups]) -> Iterator[tuple[str, str, NDA
 def _parts(
     embeddings: Embedded, table: Any, calibration: str | None, seed: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which vectors the threshold is found on apart, and which ones are measured; no person is in both."""
+    """The vectors on which the threshold is chosen, and those that are measured; no person is in both."""
     nobody, everybody = np.zeros(len(embeddings.rows), bool), np.ones(len(embeddings.rows), bool)
     source = calibration_of(calibration)
     if source is None:
@@ -191,7 +191,7 @@ def _parts(
 def _threshold(
     options: VerificationOptions, compared: Comparisons, accept: Accept, calibration: Sorted, whole: Whole
 ) -> report.Operating:
-    """The threshold in force and how it was found; `accept` gets the impostor pairs that it accepts."""
+    """The threshold in force and its origin; `accept` gets the impostor pairs that it accepts."""
     vectors = compared.vectors
     with whole.progress("counting accepted pairs", compared.impostors) as step:
         if options.threshold is not None:

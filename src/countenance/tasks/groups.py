@@ -12,7 +12,7 @@ from countenance.tasks.reduce import Whole
 
 
 def groups_of(rows: Any, attribute: str) -> Groups:
-    """The groups of an attribute in a score table; a row of unknown value is in none.
+    """The groups of an attribute in a score table; a row with an unknown value is in no group.
 
     >>> import pyarrow as pa
     >>> groups = groups_of(pa.table({"attr.tone": ["b", None, "a"]}), "tone")
@@ -31,7 +31,7 @@ def groups_of(rows: Any, attribute: str) -> Groups:
 
 
 def people_of(identities: Any) -> NDArray[np.int64]:
-    """The person of each row as a number, in the order of their names; a row without a name is a person by itself.
+    """The person of each row as a number, in the order of their names; a row without a name counts as its own person.
 
     >>> import pyarrow as pa
     >>> people_of(pa.chunked_array([["b", None, "a", "b", ""]])).tolist()
@@ -50,7 +50,7 @@ def people_of(identities: Any) -> NDArray[np.int64]:
 
 
 def all_groups(whole: Whole) -> Iterator[tuple[str, Groups]]:
-    """Each attribute that results are given for, with its groups; attributes without two groups are left out."""
+    """Each attribute with results by group, and its groups; attributes without two groups are left out."""
     for attribute in whole.attributes:
         groups = groups_of(whole.rows([f"attr.{attribute}"]), attribute)
         if len(groups.names) > 1:
@@ -78,7 +78,7 @@ def rows_of(samples: NDArray[Any], column: Any) -> NDArray[np.int64]:
 
 
 def numbers(column: Any) -> NDArray[np.float64]:
-    """A column of numbers; NaN where it has none.
+    """A column of numbers; NaN where a value is missing.
 
     >>> import pyarrow as pa
     >>> numbers(pa.chunked_array([[1.5, None]]))

@@ -1,4 +1,4 @@
-"""The results of face identification: FPIR and FNIR, ranks, curves, and who is taken for whom."""
+"""The results of face identification: FPIR and FNIR, ranks, curves, and false identifications between groups."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Probes:
-    """What was searched; all arrays run over the rows of the score table."""
+    """The searched probes; all arrays run over the rows of the score table."""
 
     searched: Search
     hit: NDArray[np.float64]
@@ -155,7 +155,7 @@ def by_group(
     groups: Groups,
     how: Operating,
 ) -> list[Result]:
-    """Each group's rates, and for strangers of each group the group of the person they are taken for."""
+    """Each group's rates, and for strangers of each group the group of the person for whom they are mistaken."""
     member, at = groups.pictures, f" at {how.accepts}"
     results: list[Result] = [_taken_for(probes, columns, attribute, groups, at)]
     kinds = (
@@ -173,7 +173,7 @@ def by_group(
 def _taken_for(
     probes: Probes, columns: Mapping[str, NDArray[np.float64]], attribute: str, groups: Groups, at: str
 ) -> Matrix:
-    """A person in the gallery has the groups of their gallery pictures."""
+    """The groups of gallery people: those of their gallery pictures."""
     member = groups.pictures
     people = int(probes.person.max()) + 1
     belongs = np.zeros((people, len(groups.names)), bool)

@@ -1,4 +1,4 @@
-"""Where are each person's joints? Keypoints against the true ones, paired with people by similarity."""
+"""Keypoint estimation: keypoints compared with the true ones, paired with people by similarity."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 class KeypointOptions(ThresholdOptions):
-    """Which keypoints count, and at which thresholds."""
+    """Which keypoints count, and the thresholds."""
 
     custom_keypoints: tuple[str, ...] = KEYPOINTS
     """Some of the 17 keypoints, in their order."""
@@ -46,7 +46,7 @@ class KeypointOptions(ThresholdOptions):
 
     @property
     def places(self) -> list[int]:
-        """Where the keypoints are among the 17."""
+        """The places of the chosen keypoints among the 17."""
         return [KEYPOINTS.index(name) for name in self.custom_keypoints]
 
 
@@ -110,10 +110,10 @@ def best_similarity(people: KeypointBlock, pairs: tuple[Ints, Ints, Array], opti
 
 
 def correct_shares(people: KeypointBlock, pairs: tuple[Ints, Ints, Array], options: KeypointOptions) -> Array:
-    """For each person and threshold of PCK the share of visible keypoints that are placed; NaN where none is visible.
+    """For each person and threshold of PCK the share of visible keypoints within it; NaN where none are visible.
 
-    The person's own prediction is the one that makes the similarities of an image largest together. In strict mode it
-    is that of the same place in the image, and in images with one prediction every person has the first one's value.
+    Predictions are assigned to people so that the total similarity of an image is largest. In strict mode they are
+    assigned by order, and in images with one prediction every person has the first person's value.
     """
     image, counts = people.image, people.counts
     pair = _by_order(image, counts) if options.strict else _by_similarity(image, counts, pairs)
@@ -146,7 +146,7 @@ def _by_order(image: Ints, counts: Ints) -> Ints:
 
 
 def _copied(image: Ints, counts: Ints) -> Ints:
-    """Rows that take another row's value: in images with several rows and one prediction, the first row's.
+    """Rows that copy another row's value: in images with several rows and one prediction, the first row's.
 
     >>> _copied(np.array([0, 1, 0]), np.array([1, 1])).tolist()
     [[2, 0]]
@@ -159,7 +159,7 @@ def _copied(image: Ints, counts: Ints) -> Ints:
 
 
 def _by_similarity(image: Ints, counts: Ints, pairs: tuple[Ints, Ints, Array]) -> Ints:
-    """Each person's prediction when every one serves once and the similarities are largest together."""
+    """Each person's prediction, where each prediction serves once and the total similarity is largest."""
     _, _, similar = pairs
     out = np.full(len(image), -1, dtype=np.int64)
     starts = np.cumsum(counts) - counts
@@ -178,7 +178,7 @@ def known(sample: Sample) -> list[Subject]:
 
 
 def asks(sample: Sample) -> bool:
-    """Whether the keypoints of somebody in the image are known."""
+    """Whether the keypoints of any person in the image are known."""
     return bool(known(sample))
 
 
@@ -222,7 +222,7 @@ def at_threshold(level: float) -> str:
 
 
 def nothing_kept(shard: Shard) -> State:
-    """The curves are made from the rows."""
+    """Nothing is stored, since the curves come from the rows."""
     return {}
 
 

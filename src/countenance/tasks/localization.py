@@ -1,4 +1,4 @@
-"""What every task that predicts boxes shares: rows of an image, average precision over the run, a group's curve."""
+"""Shared by tasks that predict boxes: rows of an image, average precision over the run, a group's curve."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class BoxBlock:
         return hits(self.truth, self.image, self.boxes, self.scores, self.counts)
 
     def state(self, truth_of_boxes: Ints) -> State:
-        """What average precision needs: 16 bytes for each predicted box and 4 for each true one."""
+        """The state for average precision: 16 bytes for each predicted box and 4 for each true box."""
         images = np.array([len(self.counts)])
         truth, image, owner = (column.astype(np.int32) for column in (truth_of_boxes, self.image_of_boxes, self.image))
         return {"score": self.scores, "truth": truth, "image": image, "owner": owner, "images": images}

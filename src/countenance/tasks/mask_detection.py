@@ -1,8 +1,8 @@
-"""Does the face wear a mask? Boxes judged mask or no_mask, by either of the two published rules.
+"""Mask detection: boxes judged mask or no_mask, by either of the two published rules.
 
-The rule of boxes: a face is localised when some box, of whatever class, overlaps it by more than 0.5; it takes its
-best box, and one box may serve two faces. The rule of one face per image (pictures without boxes): any box will do.
-The true rates count localised faces only, so that they measure the judgement and not the localisation.
+The rule of boxes: a face is localised when some box, of whatever class, overlaps it by more than 0.5; it takes its best
+box, and one box may serve two faces. The rule of one face per image (pictures without boxes): any box counts. The true
+rates count localised faces only, so that they measure the judgement and not the localisation.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ TRUTH: Mapping[Any, str | None] = LABELS
 
 
 def to_judged_boxes(raw: Any) -> Boxes:
-    """Boxes labelled mask or no_mask; boxes without labels are a face detector's, whose judgement is not scored.
+    """Boxes labelled mask or no_mask; boxes without labels come from a face detector, whose judgement is not scored.
 
     >>> to_judged_boxes({"boxes": [[0, 0, 2, 2]], "labels": ["without_mask"]}).labels
     ('no_mask',)
@@ -43,7 +43,7 @@ def to_judged_boxes(raw: Any) -> Boxes:
 
 
 def _class_of(label: str) -> str:
-    """The class that a label with the word mask in it means; any other is refused."""
+    """The class of a label that contains the word mask; any other label is refused."""
     masked = says_masked(label) if MASK in label.lower() else None
     if masked is None:
         raise ValueError(f"a box labelled {label!r}, expected {MASK} or {NO_MASK}")
@@ -51,7 +51,7 @@ def _class_of(label: str) -> str:
 
 
 def best_boxes(truth: Any, answer: Boxes) -> list[int | None]:
-    """For each true box the index of its best box (of two that overlap alike, the surer), or None.
+    """For each true box the index of its best box (of two with equal overlap, the one with the higher score), or None.
 
     >>> best_boxes([[0, 0, 2, 2]], Boxes([[0, 0, 2, 1], [0, 0, 2, 1.5]]))
     [1]

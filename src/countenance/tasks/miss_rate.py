@@ -1,7 +1,7 @@
 """The log-average miss rate over a whole run: of everybody, of each group, and of people of some heights.
 
-What is in ignored regions (`countenance.tasks.ignored_regions`) is not counted; for a range of heights, people outside
-it are such regions too.
+Ignored regions (`countenance.tasks.ignored_regions`) are not counted; for a range of heights, people outside it are
+ignored regions too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ MEANING = "share of people missed, averaged geometrically over nine numbers of f
 
 
 def miss_rate_state(shard: Shard, strata: Sequence[Heights]) -> State:
-    """What the miss rates of some ranges of heights need; the arrays of the k-th begin with its number."""
+    """The state for the miss rates of some ranges of heights; the arrays of the k-th begin with its number."""
     images = [(_people(sample), ignored_boxes(sample), answer) for sample, answer in shard.answered()]
     return {f"{k}.{name}": values for k, limits in enumerate(strata) for name, values in _state(images, limits).items()}
 
@@ -46,7 +46,7 @@ def _people(sample: Sample) -> Array:
 
 
 def _state(images: Iterable[tuple[Array, Array, Boxes]], limits: Heights) -> dict[str, NDArray[Any]]:
-    """The state of one range, as `countenance.tasks.precision.collected` reads it."""
+    """The state of one range, in the form that `countenance.tasks.precision.collected` reads."""
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in ("score", "truth", "image", "owner", "counted")}
     before = number = 0
     for number, (truth, regions, answer) in enumerate(images, 1):

@@ -1,4 +1,4 @@
-"""Where are the people? Boxes against the true person boxes."""
+"""Person localization: boxes compared with the true person boxes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 
 
 class PersonOptions(ThresholdOptions):
-    """Which thresholds count, and for which heights the miss rate is given."""
+    """Which thresholds count, and the heights for which the miss rate is given."""
 
     heights: tuple[tuple[float, float | None], ...] = ()
     """Ranges of heights in pixels, such as [[50, 75], [75, null]] or `50-75,75-`; without an upper end: all taller."""
@@ -38,7 +38,7 @@ class PersonOptions(ThresholdOptions):
         return ranges
 
     def strata(self) -> list[tuple[float, float]]:
-        """All heights, then the ranges asked for."""
+        """All heights, then the ranges requested."""
         return [ALL, *((low, np.inf if high is None else high) for low, high in self.heights)]
 
 
@@ -61,7 +61,7 @@ def height_ranges(text: str) -> list[tuple[float, float | None]]:
 
 
 def partial(shard: Shard, options: PersonOptions) -> State:
-    """What average precision and miss rates need of a shard."""
+    """The state of a shard for average precision and miss rates."""
     return {**PRECISION.partial(shard), **miss_rate_state(shard, options.strata())}
 
 
@@ -125,7 +125,7 @@ def make(options: PersonOptions) -> Task:
 
 
 def asks(sample: Sample) -> bool:
-    """Whether an image shows nobody, or somebody whose box is known."""
+    """Whether an image shows no person, or a person whose box is known."""
     return not sample.people or any(subject.person_box is not None for subject in sample.people)
 
 

@@ -1,4 +1,4 @@
-"""Which pixels belong to each person? Masks against the true masks."""
+"""Person parsing: masks compared with the true masks."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def score(sample: Sample, answer: Masks, options: ThresholdOptions) -> list[Row]
 
 
 def asks(sample: Sample) -> bool:
-    """Whether the mask of somebody in the image is known."""
+    """Whether the mask of any person in the image is known."""
     return any(subject.mask is not None for subject in sample.people)
 
 

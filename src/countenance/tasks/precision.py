@@ -1,8 +1,8 @@
 """Average precision of a whole run, of everybody and of each group, from columns on disk.
 
-A detection costs 16 bytes in temporary files (score, image, kind of person found) and a true box 8; what is held in
-memory does not grow with their number, except for one byte an image while images are resampled, and for the different
-companies of people that images show.
+A detection costs 16 bytes in temporary files (score, image, kind of person found) and a true box 8; memory does not
+grow with their number, except for one byte an image while images are resampled, and for the distinct combinations of
+people in images.
 """
 
 import itertools
@@ -54,7 +54,7 @@ class DiskColumn:
         self.rows += len(rows)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """The rows of a range; fewer at the end."""
+        """The rows of a range, or fewer at the end."""
         self.file.seek(start * self.dtype.itemsize)
         count = max(min(stop, self.rows) - start, 0)
         return np.frombuffer(self.file.read(count * self.dtype.itemsize), self.dtype)
@@ -68,9 +68,9 @@ class DiskColumn:
 def sorted_by_score(rows: DiskColumn, into: DiskColumn, run: int, block: int) -> None:
     """Write rows, the highest score first; rows of equal score keep their order.
 
-    Parts that fit into memory are sorted each. Of every part some scores are drawn at even distances, and of all these
-    some again: between two neighbouring ones there are at most two blocks of rows, which are sorted together, and rows
-    with exactly that score need no sorting.
+    Each part that fits into memory is sorted. Splitting scores are taken at even distances from every part, and again
+    from these: between two neighbouring splits there are at most two blocks of rows, which are sorted together, and
+    rows with exactly a splitting score need no sorting.
 
     >>> with DiskColumn(ROW) as rows, DiskColumn(ROW) as ranked:
     ...     rows.add(np.array([(0.5, 0, 0), (0.9, 1, 0), (0.5, 2, 0), (0.7, 3, 0)], ROW))
@@ -106,7 +106,7 @@ def sorted_by_score(rows: DiskColumn, into: DiskColumn, run: int, block: int) ->
 
 
 def _first_below(parts: DiskColumn, low: int, high: int, score: float, *, strictly: bool) -> int:
-    """The first of some falling scores that is below `score`, or below or equal to it."""
+    """The first of some falling scores that is below `score`, or not above it."""
     while low < high:
         middle = (low + high) // 2
         value = float(parts.read(middle, middle + 1)["score"][-1])
@@ -146,7 +146,7 @@ class Kinds:
         return np.array(numbers, np.int32)[place.ravel()]
 
     def groups(self) -> dict[Group, NDArray[np.bool_]]:
-        """For each attribute and value the kinds that have it."""
+        """For each attribute and value its kinds."""
         members: dict[Group, NDArray[np.bool_]] = {}
         for k, attribute in enumerate(self.attributes):
             values = {code: value for value, code in self.values[k].items()}
@@ -156,20 +156,20 @@ class Kinds:
 
 
 class Companies:
-    """The combinations of kinds of people that images show, each with a number; 0 is nobody."""
+    """The combinations of kinds of people in images, each with a number; 0 is an image without people."""
 
     def __init__(self) -> None:
         self.numbers: dict[bytes, int] = {b"": 0}
 
     def of(self, owner: NDArray[Any], kind: NDArray[np.int32], images: int) -> NDArray[np.int32]:
-        """The company in each of some images, from the image and the kind of each true box."""
+        """The combination in each of some images, from the image and the kind of each true box."""
         order = np.lexsort((kind, owner))
         people, ends = kind[order], np.cumsum(np.bincount(owner, minlength=images)).tolist()
         keys = (people[start:stop].tobytes() for start, stop in itertools.pairwise([0, *ends]))
         return np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.int32)
 
     def shares(self, members: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """For each group (rows of kinds) its share of each company.
+        """For each group (rows of kinds) its share of each combination.
 
         >>> companies = Companies()
         >>> companies.of(np.array([0, 0, 2]), np.array([1, 0, 1], np.int32), 3).tolist()
@@ -196,7 +196,7 @@ def collected_precisions(states: Iterable[State], whole: Whole) -> Reduced:
 
 @contextmanager
 def collected(states: Iterable[State], whole: Whole) -> Iterator[tuple[RankedDetections | None, list[Group]]]:
-    """All detections of a run, best score first, and its groups; nothing where there is no true box.
+    """All detections of a run, best score first, and its groups; None without true boxes.
 
     A state has the predicted boxes' `score`, `image` and `truth` (-1: none), the image of each true box (`owner`), both
     numbered within the state, and the number of `images`. It may say which true boxes are `counted` (default: all).
@@ -234,7 +234,7 @@ def collected(states: Iterable[State], whole: Whole) -> Iterator[tuple[RankedDet
 
 
 def _kinds(whole: Whole, into: DiskColumn) -> Kinds:
-    """Write the kind of every person with a row, and say which groups each kind is in."""
+    """Write the kind of every person with a row; returns the kinds of each group."""
     kinds = Kinds(whole.attributes)
     columns = ["subject", *(f"attr.{name}" for name in whole.attributes)]
     for rows in whole.blocks(columns):
@@ -253,7 +253,7 @@ def _rows(dtype: Any, **columns: NDArray[Any]) -> NDArray[Any]:
 def numbers_of(
     detections: RankedDetections, groups: Sequence[Group], *, name: str = "average_precision@0.5", seed: int = 0
 ) -> list[Any]:
-    """The results for everybody, who come first, and the groups named."""
+    """The results for everybody, who come first, and for the groups named."""
     about: list[tuple[str | None, str | None]] = [(None, None), *groups]
     return [
         Number(

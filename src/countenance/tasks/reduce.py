@@ -1,6 +1,6 @@
-"""Reduce: from all predictions of a run to further columns of its rows and to results.
+"""Reduce: computes further columns and results from all predictions of a run.
 
-A reducer sees a run shard by shard, so that the same code serves one process, many, and a cluster. What it keeps of a
+A reducer sees a run shard by shard, so that the same code serves one process, many, and a cluster. Its result for a
 shard is a `State`: arrays by name, which can be stored, sent and merged in any order.
 """
 
@@ -18,7 +18,7 @@ from countenance.tasks.states import State as State
 
 @dataclass(frozen=True)
 class Shard:
-    """A part of a run: its samples, the prediction for each (None where the image failed), and its score rows.
+    """A part of a run: its samples, the prediction for each (None for failed images), and its score rows.
 
     >>> shard = Shard(samples=[], answers={"a": None}, rows=None)
     >>> list(shard.answered())
@@ -31,14 +31,14 @@ class Shard:
     """An Arrow table with the columns of `scores.parquet`."""
 
     def answered(self) -> Iterator[tuple[Sample, Any]]:
-        """The samples that have a prediction, each with it."""
+        """The samples with a prediction, each with it."""
         for sample in self.samples:
             if sample.id in self.answers:
                 yield sample, self.answers[sample.id]
 
 
 class Whole(Protocol):
-    """The run that `finish` gets.
+    """The whole run, as the argument of `finish`.
 
     >>> import countenance as ct
     >>> def share_failed(state, run: Whole) -> Reduced:
@@ -50,16 +50,16 @@ class Whole(Protocol):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that results are given for, where a result has groups."""
+        """The attributes for results by group."""
 
     def rows(self, columns: Sequence[str] | None = None) -> Any:
         """The whole score table (Arrow), in the run's order, or the columns named."""
 
     def blocks(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """The same in parts, for reducers whose memory must not grow with the number of rows."""
+        """The same in parts, for reducers with bounded memory."""
 
     def shards(self) -> Iterator[Shard]:
-        """The shards again, one at a time, for reducers that must see samples and predictions twice."""
+        """The shards again, one at a time, for reducers that need samples and predictions twice."""
 
     def answers(self) -> Iterator[tuple[str, Any]]:
         """Every prediction with its sample's id, in the run's order; no sample is read."""
@@ -89,7 +89,7 @@ class Reduced:
 def joined(first: State, second: State) -> State:
     """The arrays of both states, concatenated: the merge of reducers that collect values.
 
-    States that are only concatenated are never merged in memory: `finish` gets them on disk, as a `Spool`.
+    Concatenated states are never merged in memory: `finish` gets them on disk, as a `Spool`.
 
     >>> joined({"a": np.array([1])}, {"a": np.array([2, 3])})
     {'a': array([1, 2, 3])}
@@ -108,7 +108,7 @@ def added(first: State, second: State) -> State:
 
 @dataclass(frozen=True)
 class Reduce:
-    """How a task reduces a run.
+    """A task's reducer: its functions for states and results.
 
     >>> import countenance as ct
     >>> images = ct.Reduce(

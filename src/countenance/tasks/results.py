@@ -1,4 +1,4 @@
-"""Results: what belongs to a whole run rather than to one row. Four types; pages and comparisons are made by type."""
+"""Results: values of a whole run rather than of one row, in four types; pages and comparisons depend on the type."""
 
 import json
 import math
@@ -23,7 +23,7 @@ Real = Annotated[float, BeforeValidator(_number)]
 
 
 class Result(BaseModel):
-    """What every result says about itself."""
+    """The fields that every result has."""
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="null")
     name: str
@@ -33,7 +33,7 @@ class Result(BaseModel):
 
 
 class AuditedRatio(BaseModel):
-    """What an audit needs to compare a number of one group with that of others, as a ratio.
+    """The further fields with which an audit compares a number of one group with that of others, as a ratio.
 
     For numbers that rows do not give, such as the false match rate of a group's pairs: the metric under which an audit
     names it, the standard error of its logarithm, how many people it rests on, how much it weighs where groups are put
@@ -105,7 +105,7 @@ class Line(BaseModel):
 
 
 def above_zero(rates: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Rates for a logarithmic axis: 0 seen in n trials becomes the bound 3 / n, or the smallest rate seen if lower.
+    """Rates for a logarithmic axis: 0 of n trials becomes the bound 3 / n, or the smallest positive rate if lower.
 
     >>> above_zero(np.array([0.2, 0.01, 0.0]), 100).tolist(), above_zero(np.array([0.2, 0.0]), 100).tolist()
     ([0.2, 0.01, 0.01], [0.2, 0.03])
@@ -115,7 +115,7 @@ def above_zero(rates: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 
 
 class Axis(BaseModel):
-    """What an axis shows.
+    """The meaning and scale of an axis.
 
     >>> Axis(label="false match rate", log=True).log
     True

@@ -19,11 +19,11 @@ LENGTH = 8
 
 
 class Unstorable(ValueError):
-    """A state holds arrays that are not plain numbers or texts."""
+    """A state holds arrays that are not of plain numbers or texts."""
 
 
 class _Place(NamedTuple):
-    """Where an array is among some bytes."""
+    """The place of an array in some bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -38,7 +38,7 @@ class _Place(NamedTuple):
 
 
 def state_to_bytes(state: State) -> bytes:
-    """A state as bytes; equal states have equal bytes. Unstorable: an array of Python objects.
+    """A state as bytes; equal states have equal bytes. Raises Unstorable for arrays of Python objects.
 
     >>> state_from_bytes(state_to_bytes({"n": np.array([1, 2])}))
     {'n': array([1, 2])}
@@ -68,9 +68,9 @@ def _places(content: bytes) -> dict[str, _Place]:
 
 
 class Spool(Mapping[str, NDArray[Any]]):
-    """States in a temporary file, in the order in which they came. As a mapping: their arrays, joined.
+    """States in a temporary file, in the order in which they came. As a mapping it has their arrays, joined.
 
-    What is kept in memory is where each array begins, some hundred bytes for each state.
+    Memory holds only the places of the arrays, some hundred bytes for each state.
 
     >>> with Spool() as spool:
     ...     spool.add({"a": np.array([1])})
@@ -91,7 +91,7 @@ class Spool(Mapping[str, NDArray[Any]]):
         self._file.close()
 
     def add(self, state: State) -> None:
-        """Keep a further state."""
+        """Store a further state."""
         content = state_to_bytes(state)
         self._file.seek(self._end)
         self._file.write(content)

@@ -1,4 +1,4 @@
-"""The threshold of another run, for a task that takes one over."""
+"""Reads the threshold of another run, for a task that reuses it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ NAME = "threshold"
 
 
 def threshold_of(run: str, similarity: str) -> float:
-    """The threshold that a run of the same similarity found; InputError where it has none."""
+    """The threshold of a run with the same similarity; InputError if it has none."""
     storage = open_storage(run)
     try:
         results = results_from_json(storage.read("results.json"))

@@ -1,4 +1,4 @@
-"""What a task is: the question, the type of its answer, and how an answer becomes score rows.
+"""The definition of a task: the question, the type of its answer, and how an answer becomes score rows.
 
 A new task is one file that makes a `Task` and one line in `tasks/__init__.py` (or an entry point
 `countenance.tasks` in your own package); see docs/extend/task.md.
@@ -61,7 +61,7 @@ ADDING_RESULTS: dict[str, Any] = {"adds": "results"}
 
 
 def adding_results(default: Any) -> Any:
-    """The default of an option that adds results of the whole run and changes no row."""
+    """The default of an option that adds results of the whole run without changing rows."""
     return Field(default, json_schema_extra=ADDING_RESULTS)
 
 
@@ -80,14 +80,14 @@ class Options(BaseModel):
 
     @classmethod
     def of_rows(cls, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Those options that rows depend on."""
+        """The options that rows depend on."""
         adding = {name for name, field in cls.model_fields.items() if field.json_schema_extra == ADDING_RESULTS}
         return {name: value for name, value in options.items() if name not in adding}
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a run knows and a single image does not."""
+    """Facts of a run that a single image does not have."""
 
     reading: Reading = CORNERS
     """What the four numbers of a model's boxes are."""
@@ -104,7 +104,7 @@ CONTEXT = Context()
 
 
 class Refused(ValueError):
-    """An answer that was understood and is not valid; `answer` is what was understood."""
+    """An answer that was understood but is not valid; `answer` is the understood value."""
 
     def __init__(self, problem: str, answer: Answer) -> None:
         super().__init__(problem)
@@ -112,7 +112,7 @@ class Refused(ValueError):
 
 
 def no_notes(samples: Sequence[Sample], answers: Mapping[str, Any], context: Context) -> list[str]:
-    """The default: no notes, so no prediction is read for them."""
+    """The default without notes, for which no prediction is read."""
     return []
 
 
@@ -120,7 +120,8 @@ def no_notes(samples: Sequence[Sample], answers: Mapping[str, Any], context: Con
 class Task:
     """A question that can be asked about an image.
 
-    `coerce` turns what a model returns into an answer, `score` an answer into rows; `metrics` are the columns `m.NAME`.
+    `coerce` turns a model's return value into an answer, `score` an answer into rows; `metrics` are the columns
+    `m.NAME`.
 
     >>> import countenance as ct
     >>> def bare(sample, answer):
@@ -179,7 +180,7 @@ class Task:
         return next((metric for metric in self.metrics if metric.name == name), None)
 
     def configured(self, options: Mapping[str, Any] | None) -> "Task":
-        """This task with the options given; InputError names one that is unknown or out of range."""
+        """This task with the options given; InputError names an unknown option or one out of range."""
         if not options:
             return self
         if self.options is None or self.make is None:
@@ -201,7 +202,7 @@ class Task:
 
 
 def subject_row(sample: Sample, subject: Subject | None) -> Row:
-    """The first columns of a row: who it is about, and every attribute of the person and the image.
+    """The first columns of a row: its subject, and every attribute of the person and the image.
 
     Returns `sample`, `subject`, `identity` and `attr.NAME`; a row about the whole image (no `subject`) has the
     attributes of the image alone. It raises nothing.

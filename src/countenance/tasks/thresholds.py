@@ -41,7 +41,7 @@ AXES = {
 
 
 class ThresholdOptions(Options):
-    """Which thresholds count, and whether FHIBE's published quirks do."""
+    """The thresholds, and whether FHIBE's published quirks apply."""
 
     thresholds: dict[str, tuple[float, ...]] = Field(default_factory=dict)
     """By metric, such as {"AR_IOU": [0.5, 0.75]}; a metric that is not named has its usual ones."""
@@ -67,7 +67,7 @@ class ThresholdOptions(Options):
         return np.array(self.thresholds[metric]) if self.thresholds.get(metric) else usual
 
     def named(self, metric: str) -> dict[str, float]:
-        """The thresholds of a metric by the names that published results give them."""
+        """The thresholds of a metric by their names in published results."""
         return threshold_names(self.levels(metric), self.strict)
 
 
@@ -83,7 +83,7 @@ def levels_in_words(levels: Array) -> str:
 
 
 def threshold_levels(metric: str, values: Any) -> Array:
-    """Thresholds from what a user gave; ValueError says what is wrong with them.
+    """Thresholds from a user's value; ValueError says what is wrong with it.
 
     >>> threshold_levels("AR_IOU", 0.5)
     Traceback (most recent call last):
@@ -132,7 +132,7 @@ def asked_metrics(task: str, known: Sequence[str], metrics: Any) -> tuple[tuple[
 
 
 def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:
-    """Thresholds by the names that results give them; two that print alike are one in strict mode, as published.
+    """Thresholds by their names in results; in strict mode two that print alike are one, as published.
 
     >>> threshold_names(np.array([0.501, 0.504]), True), threshold_names(np.array([0.501, 0.504]), False)
     ({'0.50': 0.504}, {'0.501': 0.501, '0.504': 0.504})
@@ -144,7 +144,7 @@ def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:
 
 
 def threshold_curve(metric: str, thresholds: Sequence[float], shares: Sequence[float]) -> list[Result]:
-    """The share that passes each threshold of a metric, as the curve of everyone; nothing where there is no share.
+    """The share that passes each threshold of a metric, as the curve of everyone; empty without shares.
 
     >>> [curve.lines[0].y for curve in threshold_curve("AR_IOU", [0.5, 0.75], [1.0, 0.5])]
     [[1.0, 0.5]]

@@ -31,7 +31,7 @@ EER = "where false acceptances and false rejections are equally frequent"
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures with whose they are and their embedding (a row of NaN: there is none)."""
+    """Pictures with their people and embeddings (a row of NaN if missing)."""
 
     vectors: Array
     people: NDArray[Any]
@@ -57,7 +57,7 @@ class Pictures:
         return self._measured[key]
 
     def entry(self, rows: Rows) -> dict[str, Any] | None:
-        """The rate of some pictures with all that belongs to it; None without pairs."""
+        """The rate of some pictures with all its fields; None without pairs."""
         rate = self.rate(rows)
         return (
             None
@@ -125,7 +125,7 @@ class Pictures:
         return [number for number in numbers if number is not None]
 
     def table(self, groups: Iterable[tuple[str, str, Rows]]) -> Table:
-        """The rate of each group with pairs: the attributes it is by, its name, its pictures."""
+        """The rate of each group with pairs: its attributes, its name, its pictures."""
         rows = []
         for by, name, members in groups:
             if entry := self.entry(members):

@@ -15,7 +15,7 @@ COLUMNS = ["of", "measure", "value", "low", "high", "fair system", "19 of 20 fai
 def equity(
     compared: Comparisons, accepted: AcceptedPairs, threshold: float, attribute: str, groups: Groups, seed: int
 ) -> list[Result]:
-    """Each measure with its interval and what a fair system of this size would show; why, where there is none."""
+    """Each measure with its interval and its fair value at this size, or the reason why it is undefined."""
     if not accepted.complete:
         why = f"{accepted.count:,} impostor pairs are accepted; these measures need every pair and keep {MOST_PAIRS:,}"
         return [_table(attribute, [], why)]

@@ -1,4 +1,4 @@
-"""The results of face verification: numbers, curves and matrices from comparisons that are made."""
+"""The results of face verification: numbers, curves and matrices from computed comparisons."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def require(condition: Any, message: str) -> None:
 
 
 def too_few(pairs: int, rate: float) -> str:
-    """What to say where pairs cannot resolve a rate: fewer than 3 / rate of them.
+    """The sentence where pairs cannot resolve a rate: fewer than 3 / rate of them.
 
     >>> too_few(100, 0.01)
     'insufficient evidence: 100 impostor pairs, fewer than 3 / 0.01'
@@ -54,7 +54,7 @@ def too_few(pairs: int, rate: float) -> str:
 
 
 def smallest(threshold: Threshold, rate: float) -> str:
-    """How a threshold was found."""
+    """A sentence on how a threshold was chosen."""
     kind = "smallest threshold" if threshold.exact else "lowest edge of a fine histogram"
     return f"the {kind} with an FMR of at most {rate:g} on"
 
@@ -83,7 +83,7 @@ class Operating:
 
 
 def few(estimate: IntervalEstimate) -> str:
-    """What to say of a number that rests on few people, or on nobody.
+    """The sentence on a number from few people, or from none.
 
     >>> few(IntervalEstimate(0.5, 0.1, 0.9, 4, 1)), few(IntervalEstimate(0.5, 0.1, 0.9, 400, 100))
     ('only 1 person', '')
@@ -95,7 +95,7 @@ def few(estimate: IntervalEstimate) -> str:
 
 
 def number(name: str, meaning: str, estimate: IntervalEstimate, unit: str, **more: Any) -> Number:
-    """A rate with its interval; no error seen: the bound 3/n."""
+    """A rate with its interval; without errors, the bound 3/n."""
     note = str(more.pop("note", ""))
     note = "; ".join(part for part in (note, few(estimate)) if part)
     rest: dict[str, Any] = {"unit": unit, "better": "lower", "n": estimate.n, "note": note, **more}
@@ -127,7 +127,7 @@ def overall(compared: Comparisons, counts: AcceptedCounts, how: Operating, seed:
 
 
 def _at_rates(error_curves: Curves) -> list[Result]:
-    """FNMR at false match rates that buyers and NIST name."""
+    """FNMR at the usual false match rates, such as NIST's."""
     compared, results = error_curves.compared, []
     people = len(compared.sizes)
     for rate in RATES:
@@ -162,7 +162,7 @@ def enrolment(table: Any, groups: Mapping[str, Groups]) -> list[Result]:
 
 
 def curves(compared: Comparisons, how: Operating, seed: int) -> list[Result]:
-    """DET and ROC with bands, and how scores are distributed."""
+    """DET and ROC with bands, and the distributions of scores."""
     error_curves = Curves(compared, seed)
     if not len(compared.ranked):
         return []
@@ -212,7 +212,7 @@ def _reach(compared: Comparisons) -> str:
 def distributions(
     compared: Comparisons, how: Operating, attribute: str | None, groups: Groups | None, seed: int
 ) -> list[Result]:
-    """Densities of mated and non-mated scores; with groups, each group's and how far it is shifted."""
+    """Densities of mated and non-mated scores; with groups, each group's and its shift."""
     everybody = np.ones(len(compared.identity), bool)
     members = [everybody] if groups is None else list(groups.pictures.T)
     names = [""] if groups is None else list(groups.names)
@@ -270,7 +270,7 @@ def _histogram(
 
 
 def _shift(kind: str, what: str, whole: PairScores, own: PairScores, attribute: str, group: str) -> Number:
-    """How far a group's mean score is from everybody's, in standard deviations of everybody's scores."""
+    """The distance of a group's mean score from everybody's, in standard deviations of everybody's scores."""
     scale = whole.deviation if whole.deviation > 0 else np.nan
     value, low, high = ((bound - whole.mean.value) / scale for bound in own.mean[:3])
     note = few(own.mean)
@@ -291,7 +291,7 @@ def _shift(kind: str, what: str, whole: PairScores, own: PairScores, attribute: 
 def by_group(
     compared: Comparisons, counts: AcceptedCounts, place: int, attribute: str, groups: Groups, how: Operating, seed: int
 ) -> list[Result]:
-    """Who is taken for whom, and each group's own rates and scores."""
+    """False matches between groups, and each group's own rates and scores."""
     results = false_matches(counts, place, attribute, groups, f" at {how.accepts}")
     refused = fnmr_by_group(compared.genuine, compared.identity, groups, how.score)
     for name, estimate in zip(groups.names, refused, strict=True):
@@ -301,7 +301,7 @@ def by_group(
 
 
 def false_matches(counts: AcceptedCounts, place: int, attribute: str, groups: Groups, at: str) -> list[Result]:
-    """The FMR between every two groups, and within each group as an audit compares it."""
+    """The FMR between every two groups, and within each group in the form that an audit compares."""
     rates = fmr_by_group(counts, place)
     names, apart = list(groups.names), _apart(counts.identity, groups)
     unknown = int((~groups.pictures.any(axis=1)).sum())
@@ -342,7 +342,7 @@ def false_matches(counts: AcceptedCounts, place: int, attribute: str, groups: Gr
 
 
 def _apart(identity: Ints, groups: Groups) -> bool:
-    """Whether nobody is in two groups, which comparisons of groups with each other require."""
+    """Whether no person is in two groups, which comparisons of groups require."""
     member = groups.pictures
     _, person = np.unique(identity, return_inverse=True)
     mine = np.zeros((int(person.max(initial=-1)) + 1, member.shape[1]), bool)
@@ -351,7 +351,7 @@ def _apart(identity: Ints, groups: Groups) -> bool:
 
 
 def notes(compared: Comparisons, embeddings: Embedded, groups: Mapping[str, Groups]) -> list[str]:
-    """What a reader of the numbers should know."""
+    """Notes for readers of the numbers."""
     lines = []
     people = len(compared.sizes)
     alone = int((compared.sizes < 2).sum())

@@ -57,7 +57,7 @@ def router(site: Site) -> APIRouter:
 
 
 def _streamed(opened: Any, question: Any) -> Iterator[str]:
-    """Lines of JSON: how far the permutations are, then the verdict, then a line for each finding."""
+    """Lines of JSON: the progress of the permutations, then the verdict, then a line for each finding."""
     lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
 
     def work() -> None:

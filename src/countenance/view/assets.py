@@ -1,4 +1,4 @@
-"""Our own style and scripts, as files: pages hold none of their own."""
+"""The style and scripts as files, since pages hold none inline."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ FILES = {
 
 
 def router(site: Site) -> APIRouter:
-    """The routes below /static: a few names, and no other file."""
+    """The routes below /static: a few names, and no other files."""
     routes = APIRouter()
 
     @routes.get("/favicon.ico")

@@ -1,7 +1,7 @@
 """A static copy of the viewer's pages: for a web server, or as an artefact of CI.
 
-The pages are those of the viewer with the tests already in them; links lead to files of the bundle, and what needs a
-server (controls, rows beyond those shown) is left out. Pictures are copied as the privacy setting allows.
+The pages are those of the viewer with the tests already in them; links lead to files of the bundle, and parts that need
+a server (controls, further rows) are left out. Pictures are copied as the privacy setting allows.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ MARK = "bundle.txt"
 
 
 def write_bundle(library: Library, privacy: Privacy, out: Path) -> list[str]:
-    """Write a folder of pages and return what was done, a line each.
+    """Write a folder of pages; returns a line for each step.
 
     The folder must be new, empty, or an earlier bundle.
     """
@@ -67,7 +67,7 @@ def write_bundle(library: Library, privacy: Privacy, out: Path) -> list[str]:
 
 
 def _bundled_card(site: Site, summary: Summary, write: Callable[[str, bytes], None]) -> RunCard:
-    """A run of the list, its faces written beside it."""
+    """A run of the list, with its faces written beside it."""
     card, faces = card_of(site, summary), []
     for number in range(len(card.faces)):
         try:
@@ -112,7 +112,7 @@ def _writer(out: Path) -> Callable[[str, bytes], None]:
 
 
 def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> int:
-    """The page of a run, its tables and figures, and the failures of those it fails most; how many pictures."""
+    """Write the page of a run, its tables and figures, and the worst failures; returns the number of pictures."""
     question = opened.question()
     audit = opened.tested(question)
     source = Live.tested(opened, question, audit)
@@ -165,7 +165,7 @@ def _selection(opened: OpenRun, query: str) -> Selection:
 def _gallery(
     site: Site, opened: OpenRun, chosen: Selection, name: str, who: str, write: Callable[[str, bytes], None]
 ) -> int:
-    """A page of failures with their pictures; how many pictures were written."""
+    """Write a page of failures with their pictures; returns the number of pictures."""
     site.gallery(opened).wait()
     context: dict[str, Any] = gallery_context(site, opened, chosen)
     items = context["items"][:MOST_PICTURES]

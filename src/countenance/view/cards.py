@@ -1,4 +1,4 @@
-"""What the list of runs says of each: a sentence, two numbers, and three of the people it fails."""
+"""The content of each run in the list: a sentence, two numbers, and three people whom it fails."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunCard:
 
 
 def card_of(site: Site, summary: Summary) -> RunCard:
-    """The card of a run; without an audit it says nothing."""
+    """The card of a run; empty without an audit."""
     if summary.problem or summary.status != "complete" or not summary.verdict:
         return RunCard()
     storage, _ = site.library.runs()[summary.id]
@@ -63,7 +63,7 @@ def _card(run: Run, key: str) -> RunCard:
 
 
 def _figure(estimate: Estimate, wording: MetricWords) -> tuple[str, str]:
-    """A metric of everyone: what it is called, and its value; a share of something as percent."""
+    """A metric of everyone: its name and its value; a share as percent."""
     kind = "rate" if wording.share else estimate.metric_kind
     return wording.noun, numbers.value(estimate.estimate, kind)
 

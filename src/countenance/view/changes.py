@@ -99,7 +99,7 @@ def _items(site: Site, opened: OpenRun, question: Question, places: Any) -> list
 
 
 def _pairs(first: OpenRun, second: OpenRun, chosen: Sequence[Selection]) -> tuple[Any, Any, Any]:
-    """The rows that both runs have: their places in both, and the metric in both."""
+    """The rows of both runs: their places in both, and the metric in both."""
     sides = []
     for opened, selection in zip((first, second), chosen, strict=True):
         places, _ = selection.places()

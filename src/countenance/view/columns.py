@@ -24,7 +24,7 @@ MOST_NARROWED = 6
 
 
 class Columns(Source):
-    """A score table whose columns are read once, when somebody first asks for them.
+    """A score table whose columns are read once, on first use.
 
     `narrowed` gives the rows that meet a condition as another table of the same kind.
     """
@@ -88,12 +88,12 @@ class Columns(Source):
         return self._column(name).type if name == f"attr.{WHOLE}" else super()._type(name)
 
     def numbers(self, metric: str) -> Array:
-        """A metric as floats, NaN where a row is not about it."""
+        """A metric as floats, NaN for rows without it."""
         column = self.resolve(metric, "m.", "metric")
         return np.asarray(self._column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
 
     def keep_latest(self, key: Any, make: Callable[[], Any], most: int = 24) -> Any:
-        """What `make` gives, made once for each of the latest keys."""
+        """The value of `make`, cached for the latest keys."""
         with self._lock:
             if key not in self._latest:
                 value = make()
@@ -107,7 +107,7 @@ class Columns(Source):
         return np.arange(self.total) if self._mask is None else np.flatnonzero(self._mask)
 
     def about(self, metrics: Sequence[str]) -> Columns:
-        """The rows that are about some of the metrics."""
+        """The rows with some of the metrics."""
         import pyarrow.compute as pc
 
         key = ("about", tuple(metrics))
@@ -153,7 +153,7 @@ class Columns(Source):
         return part
 
     def members(self, by: str, value: str) -> Array:
-        """Which rows are in a group, as the audit has it: `by` is an attribute, a binned one or an intersection."""
+        """Which rows are in a group, as in the audit: `by` is an attribute, a binned one or an intersection."""
         chosen = choose([by], self, [])
         places = chosen.crosses[0] if chosen.crosses else (chosen.single[0],)
         attributes = [

@@ -1,4 +1,4 @@
-"""What the comparison pages say: the same groups side by side, how they changed, and the samples that changed."""
+"""The content of the comparison pages: the same groups side by side, their changes, and the samples that changed."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MOST_CANDIDATES = 100
 
 @dataclass(frozen=True)
 class Several:
-    """Runs that are compared, and what is asked of all of them. The first is what the others are compared with."""
+    """The runs to compare, and the question about all of them. The others are compared with the first."""
 
     runs: list[OpenRun]
     question: Question
 
     @classmethod
     def of(cls, site: Site, parameters: Sequence[tuple[str, str]]) -> Several:
-        """Read an address: `run` repeated, and a question as on the page of one run."""
+        """Read an address: repeated `run` parameters, and a question as on the page of one run."""
         ids = list(dict.fromkeys(value for name, value in parameters if name == "run"))
         if len(ids) > MOST_RUNS:
             raise InputError(f"{len(ids)} runs; at most {MOST_RUNS} are compared on one page")
@@ -47,7 +47,7 @@ class Several:
         return cls(runs, runs[0].question(parts) if runs else Question())
 
     def query(self, **further: Any) -> str:
-        """The same as the query of an address."""
+        """The query of the address."""
         return urlencode([("run", opened.id) for opened in self.runs]) + "&" + self.question.query(**further)
 
     @property
@@ -72,7 +72,7 @@ class SideBySide:
 
 
 def compare_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The page: which runs, and their estimates side by side."""
+    """The content of the page: the runs, and their estimates side by side."""
     several = Several.of(site, parameters)
     summaries = [each for each in site.library.summaries() if each.status == "complete" and not each.problem]
     context: dict[str, Any] = {
@@ -105,7 +105,7 @@ def compare_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
 
 
 def _candidates(several: Several, summaries: Sequence[Summary]) -> list[Summary]:
-    """Runs to choose from: those chosen, then those that fit the first of them, then the latest."""
+    """Runs to choose from: those chosen, then those comparable with the first, then the latest."""
     chosen = [opened.id for opened in several.runs]
     first = next((each for each in summaries if chosen and each.id == chosen[0]), None)
     alike = {each.id for each in summaries if first and (each.task, each.dataset) == (first.task, first.dataset)}
@@ -114,7 +114,7 @@ def _candidates(several: Several, summaries: Sequence[Summary]) -> list[Summary]
 
 
 def _estimates(opened: OpenRun, question: Question) -> list[Estimate]:
-    """A run's estimates of a question of another run; its own audit says what is independent."""
+    """A run's estimates for a question of another run; the unit comes from its own audit."""
     parts = [
         ("by", ",".join(question.by)),
         ("metric", ",".join(question.metrics)),
@@ -150,14 +150,14 @@ def _side_by_side(several: Several, metric: str, estimates: Sequence[Sequence[Es
 
 
 def _written(question: Question, attribute: str) -> str:
-    """An attribute, or an intersection, as the question names it, with its bins."""
+    """An attribute, or an intersection, with its bins as the question names it."""
     named = {text.partition(":")[0].strip(): text.strip() for name in question.by for text in name.split("*")}
     parts = [attribute] if attribute in named else attribute.split(CROSS)
     return "*".join(named.get(part, part) for part in parts)
 
 
 def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """How the second run (and every further one) differs from the first: changes, and gaps that moved."""
+    """The differences of the second run (and every further run) from the first: changes, and gaps that moved."""
     several = Several.of(site, parameters)
     if len(several.runs) < 2:
         raise InputError("name two runs to compare")
@@ -165,7 +165,7 @@ def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
 
 
 def differences(site: Site, several: Several, *, linked: bool = True) -> dict[str, Any]:
-    """How runs differ from the first of them; a static copy has no addresses that numbers could lead to."""
+    """How runs differ from the first of them; a static copy has no links from numbers."""
     ranking, comparisons = compared(site, several)
     parts = []
     for index, comparison in enumerate(comparisons, 1):
@@ -185,7 +185,7 @@ Links = Callable[[Change | Gap], tuple[str, str, str]]
 
 
 def _linked(plots: Sequence[Forest], links: Links) -> list[dict[str, Any]]:
-    """The rows of forest plots, each with the addresses that its numbers lead to."""
+    """The rows of forest plots with the links of their numbers."""
     return [
         {
             "plot": plot,
@@ -200,7 +200,7 @@ def _addressed(rows: Sequence[ForestRow], links: Links) -> list[tuple[ForestRow,
 
 
 def _links(several: Several, index: int, change: Change | Gap) -> tuple[str, str, str]:
-    """Where the numbers of a group lead: its rows in the first run and in the other, the samples that changed."""
+    """The links of a group's numbers: its rows in both runs, and the samples that changed."""
     by = _written(several.question, change.attribute)
     first, other = (
         f"/runs/{run.id}/rows?{Selection(run, several.question, change.metric, by, change.group).query()}"
@@ -210,9 +210,9 @@ def _links(several: Several, index: int, change: Change | Gap) -> tuple[str, str
 
 
 def compared(site: Site, several: Several) -> tuple[str, list[Comparison]]:
-    """Every further run against the first, as `countenance compare` does it; of three or more also who is best.
+    """Every further run against the first, as by `countenance compare`; of three or more runs also the best.
 
-    Three or more are one family: each two by themselves would let the last look worse by luck.
+    All comparisons are one family, since separate ones would raise the chance of a false finding.
     """
     question = several.question
     key = (*((opened.id, opened.stamp) for opened in several.runs), question.key())

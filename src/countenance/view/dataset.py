@@ -1,4 +1,4 @@
-"""The samples of a run's dataset by name: in memory where they are few, in duckdb where they are a manifest."""
+"""The samples of a run's dataset by name: in memory if few, in duckdb if in a manifest."""
 
 import threading
 import weakref
@@ -19,11 +19,11 @@ class ViewedSamples(Protocol):
     """Samples by name."""
 
     def some(self, names: Iterable[str]) -> dict[str, Sample]:
-        """Those of the names that there are."""
+        """The samples that exist among the names."""
 
 
 class LoadedSamples:
-    """The samples of a dataset that its reader has read whole."""
+    """The samples of a dataset that is in memory."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._samples = {sample.id: sample for sample in dataset}
@@ -33,7 +33,7 @@ class LoadedSamples:
 
 
 class Indexed:
-    """The samples of a manifest: everything but the pictures is in duckdb, and decoded when it is shown."""
+    """The samples of a manifest: everything but the pictures is in duckdb, decoded on access."""
 
     def __init__(self, manifest: SampleManifest) -> None:
         self.manifest = manifest

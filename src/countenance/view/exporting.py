@@ -1,4 +1,4 @@
-"""Tables as CSV or Parquet, figures as SVG, PNG or PDF: what a page shows, as a file."""
+"""Downloads of a page's content: tables as CSV or Parquet, figures as SVG, PNG or PDF."""
 
 import csv
 import io
@@ -84,7 +84,7 @@ def table(name: str, form: str, columns: Sequence[str], rows: Sequence[dict[str,
 
 
 def csv_bytes(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
-    """CSV that no spreadsheet takes for formulas."""
+    """CSV in which spreadsheets find no formulas."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow([safe_cell(name) for name in columns])
@@ -107,6 +107,6 @@ def parquet_bytes(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> byt
 
 
 def _file(content: bytes, kind: str, name: str) -> Response:
-    """A download; the name is made of an id and a metric, and only its plain characters are kept."""
+    """A download; its name is an id and a metric, reduced to plain characters."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in ".-_@") else "-" for c in name)
     return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{plain}"'})

@@ -1,4 +1,4 @@
-"""The runs that are shown: found below the named folders, looked for again when somebody asks."""
+"""The runs that are shown: found below the named folders, and searched again on requests."""
 
 import contextlib
 import hashlib
@@ -30,7 +30,7 @@ MOST_OPEN = 4
 
 @dataclass(frozen=True)
 class Summary:
-    """A run in the list. One that cannot be read has a `problem` and nothing else to say."""
+    """A run in the list. A run that cannot be read has only a `problem`."""
 
     id: str
     name: str
@@ -95,7 +95,7 @@ class Library:
         return runs
 
     def summaries(self) -> list[Summary]:
-        """The runs, the latest first. A list that took long to make counts for longer."""
+        """The runs, the latest first; a list that took long to make is cached for longer."""
         with self._lock:
             until, listed = self._listed
             if time.monotonic() > until:
@@ -106,7 +106,7 @@ class Library:
             return list(listed)
 
     def stamp(self) -> str:
-        """What changes when the list of runs does."""
+        """A stamp that changes when the list of runs changes."""
         states = [
             (summary.id, summary.status, summary.done, summary.verdict, summary.problem) for summary in self.summaries()
         ]
@@ -137,8 +137,7 @@ class Library:
 
 
 def _until(start: float, least: float) -> float:
-    """Until when something counts that was begun at `start`: ten times as long as it took, so that looking again and
-    again takes a tenth of a processor at most."""
+    """The time until which a list begun at `start` is cached: ten times its duration, so that searches stay rare."""
     now = time.monotonic()
     took = now - start
     return now + max(least, 10 * took if took > LONG else 0.0)
@@ -178,7 +177,7 @@ def _summarized(key: str, store: RunStore, name: str, stamp: tuple[Any, int]) ->
 
 
 def _verdict(store: RunStore, manifest: Manifest) -> tuple[str, str, str]:
-    """The verdict of the stored audit with its reason; or what is wrong with the files."""
+    """The verdict of the stored audit with its reason, or the problem of the files."""
     try:
         if manifest.status == "complete" and not all(map(store.storage.has, store.score_files())):
             return "", "", "scores.parquet is missing; the same `countenance run` command makes it again"
@@ -193,5 +192,5 @@ def _verdict(store: RunStore, manifest: Manifest) -> tuple[str, str, str]:
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
-    """A run of the list as the API gives it."""
+    """A run of the list in the API's JSON form."""
     return asdict(summary)

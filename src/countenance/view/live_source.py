@@ -1,4 +1,4 @@
-"""A run as the report's sections take it, with an audit that was computed for a page."""
+"""A run as input of the report's sections, with an audit that was computed for a page."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Live(ReportSource):
 
     @classmethod
     def tested(cls, opened: OpenRun, question: Question, audit: Audit) -> Live:
-        """With the verdicts of an audit."""
+        """The run with the verdicts of an audit."""
         return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, question=question)
 
     @classmethod
     def untested(cls, opened: OpenRun, question: Question, groups: Sequence[Estimate]) -> Live:
-        """With estimates alone: what is shown before the tests are done."""
+        """The run with estimates alone, as shown before the tests are done."""
         settings = dict(question.stored) | {
             "by": list(question.by),
             "metrics": list(question.metrics),
@@ -58,7 +58,7 @@ class Live(ReportSource):
 
     @cached_property
     def scores(self) -> Any:
-        """The columns that the figures need, of the rows that the question is about."""
+        """The columns that the figures need, for the rows of the question."""
         import pyarrow as pa
 
         rows = self.opened.rows(self.question)
@@ -78,21 +78,21 @@ class Live(ReportSource):
 
     @cached_property
     def overall(self) -> dict[str, Estimate]:
-        """Each metric over everybody, by the audit's own arithmetic."""
+        """Each metric over everybody, computed as in the audit."""
         return self.opened.overall(self.question)
 
     @cached_property
     def metrics(self) -> list[Metric]:
-        """The metrics asked for, with their meaning where the task gives one."""
+        """The metrics requested, with their meaning if the task gives one."""
         known = {metric.name: metric for metric in self.opened.metrics}
         return [known[name] for name in self.question.metrics if name in known]
 
     def failed(self) -> list[Finding]:
-        """The disparities that put somebody behind, the largest harm first, as on the first screen."""
+        """The disparities to a group's disadvantage, the largest harm first, as on the first screen."""
         return [harm.finding for harm in harms(self) if harm.finding.kind in ("group", SPLIT)][:MOST_FAILED]
 
     def pictures(self, finding: Finding) -> str:
-        """The address of the pictures of those whom a disparity puts behind."""
+        """The address of the pictures of a group with a disparity."""
         address = self.link("failed", "samples")
         return address(finding.metric, finding.attribute, failed_side(finding))
 
@@ -121,7 +121,7 @@ class Live(ReportSource):
 
 
 def deltas(question: Question, settings: Mapping[str, Any]) -> dict[str, float | None]:
-    """Each metric's smallest difference that matters: the one that is asked for, or that of the stored audit."""
+    """Each metric's smallest difference that matters: as requested, or from the stored audit."""
     stored = deltas_of(settings)
     common, by_metric = parse_delta(question.delta or None)
     usual = {name: stored.get(name, DELTA) for name in question.metrics}

@@ -1,4 +1,4 @@
-"""Saving and deleting views: the only requests that change anything, and they are no GET."""
+"""Saving and deleting views: the only requests that change anything; none is a GET."""
 
 from urllib.parse import parse_qsl
 

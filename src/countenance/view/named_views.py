@@ -1,4 +1,4 @@
-"""Views with a name: an address of this viewer, kept in a file in the first folder that was named."""
+"""Views with a name: addresses of this viewer, stored in a file in the first folder that was named."""
 
 import re
 import threading
@@ -34,7 +34,7 @@ class Saved:
         self._lock = threading.Lock()
 
     def views(self) -> list[View]:
-        """Every saved view; what is not a page of this viewer is left out, whoever wrote the file."""
+        """Every saved view; addresses outside this viewer are left out, whoever wrote the file."""
         if not self.storage.has(VIEWS):
             return []
         try:
@@ -45,7 +45,7 @@ class Saved:
         return [view for view in views if ADDRESS.fullmatch(view.address)]
 
     def save(self, name: str, address: str) -> View:
-        """Keep a view under a name; the same name again replaces it."""
+        """Store a view under a name; a view of the same name is replaced."""
         view = View(" ".join(name.split())[:LONGEST], address)
         if not view.name:
             raise InputError("a saved view needs a name")
@@ -59,7 +59,7 @@ class Saved:
         return view
 
     def delete(self, name: str) -> None:
-        """Forget a view."""
+        """Delete a view."""
         with self._lock:
             self._write([view for view in self.views() if view.name != name])
 

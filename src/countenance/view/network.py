@@ -1,7 +1,7 @@
-"""From where: the address that is listened on, and the Host, Origin and Sec-Fetch-Site of every request.
+"""Checks the network origin: the listening address, and the Host, Origin and Sec-Fetch-Site of every request.
 
-A page of another site that somebody has open can make their browser send requests to 127.0.0.1, also under a name
-that it points there. Such requests are recognised by these three headers.
+An open page of another site can make the browser send requests to 127.0.0.1, also under a name that resolves to it.
+Such requests are recognised by these three headers.
 """
 
 import ipaddress
@@ -17,7 +17,7 @@ SAFE = ("GET", "HEAD")
 
 @dataclass(frozen=True)
 class Address:
-    """Where the viewer listens.
+    """The address on which the viewer listens.
 
     >>> Address("127.0.0.1", 8000).url
     'http://127.0.0.1:8000'
@@ -36,7 +36,7 @@ class Address:
         return self.host in LOCAL or _is(self.host, "is_loopback")
 
     def check(self, *, allow_remote: bool, token_named: bool) -> None:
-        """Refuse an address that other machines can reach, unless both things were said that make it deliberate.
+        """Refuse an address that other machines can reach, unless both options that allow it were given.
 
         >>> Address("0.0.0.0", 80).check(allow_remote=False, token_named=True)
         Traceback (most recent call last):
@@ -49,7 +49,7 @@ class Address:
             )
 
     def refusal(self, method: str, headers: Mapping[str, str]) -> str:
-        """Why a request is refused; empty when it is not.
+        """The reason why a request is refused; empty if it is not.
 
         >>> Address().refusal("GET", {"host": "evil.example:8722"})
         'the Host of the request is evil.example:8722, expected 127.0.0.1:8722'

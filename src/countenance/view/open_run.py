@@ -1,4 +1,4 @@
-"""A run that is looked at: its manifest, its columns, its audit, and what was computed before."""
+"""An open run: its manifest, its columns, its audit, and cached computations."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ ROUNDING = 1e-12
 
 
 class Unknown(InputError):
-    """There is no run, row or picture of that id."""
+    """No run, row or picture has that id."""
 
 
 class OpenRun:
-    """One run below the named folders. What is computed is kept until a file of the run changes."""
+    """One run below the named folders. Computed values are cached until a file of the run changes."""
 
     def __init__(self, key: str, storage: ScopedStorage, **how: Any) -> None:
         self.id = key
@@ -99,7 +99,7 @@ class OpenRun:
         return columns
 
     def _copied(self, name: str, folder: Path) -> Path:
-        """A score file in the private folder of this process: it is opened again and again, as it was compared."""
+        """A verified copy of a score file in the private folder of this process, since it is opened repeatedly."""
         place = f"{self.place}/{name}"
         try:
             path = self.run.store.copied(name, folder / name.rpartition("/")[2])
@@ -112,7 +112,7 @@ class OpenRun:
 
     @cached_property
     def audit(self) -> Audit | None:
-        """The stored audit; None where the run has none, or a damaged one."""
+        """The stored audit; None if it is missing or damaged."""
         try:
             return read_audit(self.run).without_given()
         except InputError:
@@ -120,7 +120,7 @@ class OpenRun:
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
-        """The images without a prediction; none where the file is damaged."""
+        """The images without a prediction; empty if the file is damaged."""
         try:
             return list(self.run.failures().to_pylist())
         except InputError:
@@ -138,7 +138,7 @@ class OpenRun:
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """The metrics of the score table, with their meaning where the task gives one."""
+        """The metrics of the score table, with their meaning if the task gives one."""
         known = {metric.name: metric for metric in metrics_of(self.run)}
         directions = (self.audit.settings.get("better") or {}) if self.audit else {}
         metrics = [known.get(name, Metric(name, "", None)) for name in self.columns.metrics]
@@ -146,7 +146,7 @@ class OpenRun:
 
     @cached_property
     def of_groups(self) -> frozenset[str]:
-        """Metrics that rows do not have, but groups: an audit has their numbers."""
+        """Metrics that groups have but rows do not: an audit has their numbers."""
         return frozenset(metric.name for metric in metrics_of(self.run) if metric.of_groups)
 
     @cached_property
@@ -161,7 +161,7 @@ class OpenRun:
         return known
 
     def question(self, parameters: Sequence[tuple[str, str]] = ()) -> Question:
-        """What an address asks of this run, checked."""
+        """The question of an address about this run, checked."""
         metrics = tuple(self.of_rows(default_metrics(self.run)))
         usual = Question(by=tuple(self.groupable[:3]) or (WHOLE,), metrics=metrics, depth=1)
         question = Question.of(Parameters(parameters), self.audit, usual)
@@ -191,7 +191,7 @@ class OpenRun:
         return [name for name in metrics if name not in self.of_groups]
 
     def estimates(self, question: Question) -> list[Estimate]:
-        """Every group's number with its interval, by the audit's own arithmetic."""
+        """Every group's number with its interval, computed as in the audit."""
         known: list[Estimate] = self.columns.keep_latest(
             ("estimates", *question.figures(), question.about), lambda: self._estimates(question, question.by)
         )
@@ -224,10 +224,10 @@ class OpenRun:
         ]
 
     def _settled(self, estimate: Estimate) -> Estimate:
-        """An estimate with the digits of the stored audit where that says the same.
+        """An estimate with the digits of the stored audit if it is equal up to rounding.
 
-        Sums of the same rows in another order may differ in their last bit; two figures for one number would only
-        raise the question which is right. One that differs by more is given as it was computed.
+        Sums of the same rows in another order may differ in their last bit, and pages must not show two values of one
+        number. An estimate that differs by more is not changed.
         """
         known = self._known.get((estimate.metric, estimate.attribute, estimate.group))
         if known is None or (known.n, known.clusters, known.metric_kind) != (
@@ -250,7 +250,7 @@ class OpenRun:
         }
 
     def tested(self, question: Question, progress: Callable[[int, int], None] | None = None) -> Audit:
-        """The whole audit of a question; one at a time, since each takes a processor for seconds."""
+        """The whole audit of a question; one at a time, since each takes seconds of a processor."""
         if question.as_stored and self.audit is not None:
             return self.audit
         key = question.key()
@@ -271,14 +271,14 @@ class OpenRun:
             return self._audits[key]
 
     def _about(self, question: Question) -> Columns:
-        """The rows that a question's audit looks at: those with a score, or with none although they should."""
+        """The rows of a question's audit: those with a score, or with a missing score."""
         known = [metric for metric in self.metrics if metric.name in question.metrics and metric.answered]
         if any(metric.answered == metric.name for metric in known):
             return self.columns
         return self.columns.about([*self.of_rows(question.about), *(str(metric.answered) for metric in known)])
 
     def _settings(self, question: Question) -> dict[str, Any]:
-        """The settings of the stored audit, with what the address says instead."""
+        """The settings of the stored audit, overridden by the address."""
         known = set(inspect.signature(audit).parameters) - {"table", "by", "metrics", "where", "progress", "better"}
         settings = {name: value for name, value in question.stored.items() if name in known and value is not None}
         delta: Any = question.delta or settings.get("delta")
@@ -293,7 +293,7 @@ class OpenRun:
         return settings | {"adjust": question.adjust or "minp", "given": list(question.given) or None}
 
     def names(self, groups: Sequence[Estimate]) -> Names:
-        """What the groups of some estimates are called."""
+        """The names of the groups in some estimates."""
         levels: dict[str, dict[str, None]] = {}
         for estimate in sorted(groups, key=lambda e: e.depth):
             parts = [estimate.attribute] if estimate.depth == 1 else estimate.attribute.split(CROSS)
@@ -305,11 +305,11 @@ class OpenRun:
 
     @cached_property
     def task(self) -> Task | None:
-        """The task, where it is registered here, or what the run says of its own; no code of a run is imported."""
+        """The task: registered here, or described by the run; no code of a run is imported."""
         return self.run.task()
 
     def rows_at(self, places: Sequence[int]) -> list[dict[str, Any]]:
-        """Rows of the score table by their places; the latest are kept, since their pictures are asked for next."""
+        """Rows of the score table by their places; the latest are cached, since their pictures are requested next."""
         with self._loading:
             if self._table is None:
                 self._table = tables().load(self.columns.files, self.place)
@@ -323,5 +323,5 @@ class OpenRun:
 
 
 def stamp_of(storage: ScopedStorage) -> tuple[Any, ...]:
-    """What changes when a run changes: the versions of its manifest, audit, scores, failures and hashes."""
+    """A stamp that changes with a run: the versions of its manifest, audit, scores, failures and hashes."""
     return tuple(storage.stamp(name) for name in (MANIFEST, AUDIT, SCORES, FAILURES, FILES))

@@ -88,7 +88,7 @@ def problem_page(site: Site, status: int, sentence: str) -> Response:
 
 
 def runs_context(site: Site, parameters: dict[str, str]) -> dict[str, Any]:
-    """The list of runs, searched, filtered and sorted as the address says."""
+    """The list of runs, searched, filtered and sorted by the address."""
     everything = site.library.summaries()
     chosen = {name: parameters.get(name, "") for name in FILTERS}
     text = parameters.get("q", "").casefold().split()
@@ -144,7 +144,7 @@ def _words(summary: Summary) -> str:
 
 
 def run_context(opened: OpenRun, question: Question) -> dict[str, Any]:
-    """One run: its controls and its estimates; the tests come after, on their own."""
+    """One run: its controls and its estimates; the tests are loaded afterwards."""
     source = Live.untested(opened, question, opened.estimates(question))
     return shared(opened, question) | {
         "forests": charts.forests(source),
@@ -160,7 +160,7 @@ def run_context(opened: OpenRun, question: Question) -> dict[str, Any]:
 
 
 def shared(opened: OpenRun, question: Question) -> dict[str, Any]:
-    """What every page about a run needs: its name, its addresses, its controls."""
+    """The content of every page about a run: its name, its addresses, its controls."""
     return {
         "title": opened.title,
         "opened": opened,
@@ -179,14 +179,14 @@ def shared(opened: OpenRun, question: Question) -> dict[str, Any]:
 
 
 def nouns_of(opened: OpenRun) -> dict[str, str]:
-    """What each metric is called; one that shares its words with another has its code beside them."""
+    """The name of each metric; equal names have the metric's code beside them."""
     named = {metric.name: words_of(metric, opened.task).noun for metric in opened.metrics}
     shared_words = {noun for noun, n in Counter(named.values()).items() if n > 1}
     return {name: f"{noun} ({name})" if noun in shared_words else noun for name, noun in named.items()}
 
 
 def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, Any]:
-    """The sections of the report that rest on tests; people are dots until their pictures have been read."""
+    """The sections of the report that need tests; people are dots until their pictures have been read."""
     audit = opened.tested(question)
     source = Live.tested(opened, question, audit)
     context = evidence(source)
@@ -222,13 +222,13 @@ def album_of(site: Site, opened: OpenRun) -> Album:
 
 
 def waiting(site: Site, runs: Sequence[OpenRun]) -> str:
-    """Where the script asks whether pictures have been read; empty where none of them is still being read."""
+    """The address at which the script asks whether pictures have been read; empty if all have been."""
     loading = [opened for opened in runs if site.gallery(opened).state == "loading"]
     return " ".join(f"/api/runs/{opened.id}/pictures" for opened in loading)
 
 
 def suite_sections(source: Live) -> list[Any]:
-    """What the run's suite has to say; nothing where it cannot say it of this question."""
+    """The sections of the run's suite; empty if it has none for this question."""
     suite = suite_of(source.run)
     try:
         return [] if suite is None else list(suite.sections(source))
@@ -260,7 +260,7 @@ def rows_context(opened: OpenRun, chosen: Selection) -> dict[str, Any]:
 
 
 def group_words(opened: OpenRun, chosen: Selection) -> str:
-    """The group that is looked at, in words."""
+    """The selected group, in words."""
     if not chosen.by:
         return "everybody"
     if chosen.side and chosen.group == UNKNOWN:

@@ -1,4 +1,4 @@
-"""Pairs of pictures, for models that compare faces: the mate least alike, and the strangers most alike."""
+"""Pairs of pictures, for models that compare faces: the least similar mate, and the most similar strangers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class PairedPicture:
-    """Another picture, how alike the model finds it, and whether it shows the same person."""
+    """Another picture, its similarity by the model, and whether it shows the same person."""
 
     place: int
     sample: str
@@ -26,7 +26,7 @@ class PairedPicture:
 
 
 def pairs_of(gallery: RunGallery, row: dict[str, Any]) -> list[PairedPicture]:
-    """The pairs of a sample that the model gets most wrong; none where its answers are not embeddings."""
+    """The pairs of a sample that the model gets most wrong; empty if its answers are not embeddings."""
     opened = gallery.opened
     if opened.task is None or opened.task.answer is not Embedding or "identity" not in opened.columns.names:
         return []
@@ -49,7 +49,7 @@ def pairs_of(gallery: RunGallery, row: dict[str, Any]) -> list[PairedPicture]:
 
 
 def _vectors(gallery: RunGallery) -> tuple[Any, Any, Any, Any]:
-    """The places, samples, people and unit vectors of every picture that has one."""
+    """The places, samples, people and unit vectors of all pictures with vectors."""
     columns = gallery.opened.columns
     samples = columns.read(["sample"], [])["sample"].to_pylist()
     people = columns.read(["identity"], [])["identity"].to_pylist()

@@ -16,7 +16,7 @@ LARGEST = 10**9
 
 
 class Parameters:
-    """Names and values of an address, in order; a name may be there several times.
+    """Names and values of an address, in order; a name may be repeated.
 
     >>> Parameters([("page", "2"), ("by", "a"), ("by", "b")]).number("page", 1)
     2
@@ -35,7 +35,7 @@ class Parameters:
         return next((value.strip() for known, value in reversed(self.pairs) if known == name), "") or usual
 
     def exact(self, name: str) -> str:
-        """The last value of a name as it is: a group may have a name with spaces around it."""
+        """The last value of a name, unchanged: the name of a group may have spaces around it."""
         return next((value for known, value in reversed(self.pairs) if known == name), "")
 
     def all(self, name: str) -> list[str]:
@@ -43,11 +43,11 @@ class Parameters:
         return [value for known, value in self.pairs if known == name]
 
     def has(self, name: str) -> bool:
-        """Whether the name is there, be it without a value."""
+        """Whether the name is present, even without a value."""
         return any(known == name for known, _ in self.pairs)
 
     def without(self, *names: str) -> Parameters:
-        """The others."""
+        """The other parameters."""
         return Parameters([pair for pair in self.pairs if pair[0] not in names])
 
     def number(self, name: str, usual: int, most: int = LARGEST) -> int:
@@ -77,7 +77,7 @@ class Parameters:
 
 
 def whole_number(name: str, text: str, least: int = 1, most: int = LARGEST) -> int:
-    """A number written in plain digits: int() takes signs, spaces, other scripts, and has a limit of its own."""
+    """A number in plain digits: int() also takes signs, spaces and other scripts, and has its own limit."""
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
         raise InputError(f"{name} {text[:40]!r}, expected a whole number from {least} to {most}")
     return int(text)

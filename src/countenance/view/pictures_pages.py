@@ -93,7 +93,7 @@ def row_at(opened: OpenRun, place: int) -> dict[str, Any]:
 
 
 def gallery_context(site: Site, opened: OpenRun, chosen: Selection) -> dict[str, Any]:
-    """A page of pictures; those that are still being read fill themselves."""
+    """A page of pictures; pictures that are still being read are filled in later."""
     gallery = site.gallery(opened)
     gallery.start()
     page = chosen.page()
@@ -124,7 +124,7 @@ def _telling(opened: OpenRun) -> list[str]:
 
 
 def _groups(opened: OpenRun, chosen: Selection) -> list[tuple[str, str, str, int, int]]:
-    """The groups that a gallery can be narrowed to: attribute, value, name in words, failures, rows."""
+    """The groups by which a gallery can be filtered: attribute, value, name in words, failures, rows."""
     estimates = opened.columns.keep_latest(
         ("groups", chosen.question.key(), chosen.metric),
         lambda: opened.estimates(opened.question([("by", ",".join(chosen.question.by)), ("metric", chosen.metric)])),
@@ -136,7 +136,7 @@ def _groups(opened: OpenRun, chosen: Selection) -> list[tuple[str, str, str, int
 
 
 def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -> dict[str, Any]:
-    """One sample: the whole picture, everything known about it, and its neighbours in the selection."""
+    """One sample: the whole picture, all data about it, and its neighbours in the selection."""
     gallery: RunGallery = site.gallery(opened)
     gallery.start()
     row = row_at(opened, place)
@@ -172,7 +172,7 @@ def _differing(attributes: list[str], rows: list[dict[str, Any]]) -> list[str]:
 
 
 def unanswered_context(site: Site, opened: OpenRun, parameters: dict[str, str]) -> dict[str, Any]:
-    """The images without a prediction, by reason and by group, with their pictures where those can be read."""
+    """The images without a prediction, by reason and by group, with their pictures if readable."""
     rows = opened.failures
     reason, kind, by, group = (parameters.get(name, "") for name in ("reason", "kind", "of", "group"))
     reasons = Counter(str(row["reason"]) for row in rows).most_common(50)

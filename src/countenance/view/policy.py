@@ -1,4 +1,4 @@
-"""What a page may do: load our own style, script and pictures from this viewer, and nothing from anywhere else."""
+"""The policy of pages: they load our own style, script and pictures from this viewer, and nothing else."""
 
 CONTENT = "; ".join(
     (

@@ -17,7 +17,7 @@ MOST = 96 * 2**20
 
 
 class StoredPredictions:
-    """What the model predicted, by sample."""
+    """The model's predictions, by sample."""
 
     def __init__(self, store: RunStore) -> None:
         self.store = store
@@ -27,7 +27,7 @@ class StoredPredictions:
         self._lock = threading.Lock()
 
     def of(self, sample: str) -> Answer | None:
-        """The prediction of a sample, or None; InputError where its file is damaged."""
+        """The prediction of a sample, or None; InputError if its file is damaged."""
         with self._lock:
             if self._places is None:
                 self._places = self._read_places()
@@ -38,7 +38,7 @@ class StoredPredictions:
         return answers_from_table(table.slice(row, 1), self._files[file]).get(sample)
 
     def _read_places(self) -> dict[str, tuple[int, int]]:
-        """Where each sample's prediction is: file and row. A file that cannot be read has none."""
+        """The place of each sample's prediction: file and row, without files that cannot be read."""
         self._files = self.store.answer_files()
         places: dict[str, tuple[int, int]] = {}
         for number, name in enumerate(self._files):

@@ -1,4 +1,4 @@
-"""Whose pictures are shown: rendered people always, real people blurred unless somebody asks at this start."""
+"""Whose pictures are shown: rendered people always, real people blurred unless the user chose otherwise."""
 
 import getpass
 import os
@@ -17,7 +17,7 @@ FULL, BLURRED = "full", "blurred"
 
 @dataclass(frozen=True)
 class Privacy:
-    """What the user chose when the viewer was started."""
+    """The user's choice when the viewer was started."""
 
     show_faces: bool = False
 
@@ -30,7 +30,7 @@ class Privacy:
         return FULL if self.show_faces or not real_people else BLURRED
 
     def sentence(self, real_people: bool) -> str:
-        """What a page with pictures says about them."""
+        """The sentence of a page with pictures about their display."""
         if not real_people:
             return "Nobody in these pictures exists."
         if self.show_faces:
@@ -40,7 +40,7 @@ class Privacy:
         )
 
     def record(self, run: Run) -> str:
-        """Write into the run that the faces of real people were shown; a sentence where that is not possible."""
+        """Record in the run that the faces of real people were shown; returns a sentence if that fails."""
         if not self.show_faces or not run.manifest.dataset.card.real_people:
             return ""
         entry = {

@@ -1,4 +1,4 @@
-"""HTTP that waits for nobody for ever: a request that does not arrive whole in time is cut off."""
+"""HTTP with time limits: a request that does not arrive whole in time is cut off."""
 
 import asyncio
 import socket
@@ -16,7 +16,7 @@ CONNECTIONS = 256
 
 
 class TimedProtocol(H11Protocol):
-    """A connection with a clock; each request of a connection has its own time."""
+    """A connection with a time limit for each of its requests."""
 
     _clock: asyncio.TimerHandle | None = None
 

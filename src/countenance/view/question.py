@@ -1,4 +1,4 @@
-"""What a page asks of a run: the state in an address, with what the run's own audit says where it is silent."""
+"""The question of a page about a run: the state in an address, completed from the run's own audit."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ class Question:
 
     @property
     def cluster(self) -> Any:
-        """What the run's audit took as independent."""
+        """The unit that the run's audit took as independent."""
         named = self.stored.get("cluster", "auto")
         return "auto" if isinstance(named, str) and " else " in named else named
 
     @property
     def about(self) -> tuple[str, ...]:
-        """The metrics whose rows are counted: those of the stored audit where it has all that are asked for."""
+        """The metrics whose rows are counted: those of the stored audit if it has all those requested."""
         audited = tuple(self.stored.get("metrics") or ())
         return audited if set(self.metrics) <= set(audited) else self.metrics
 
     @property
     def as_stored(self) -> bool:
-        """Whether this is the very question that the stored audit answers."""
+        """Whether the stored audit answers exactly this question."""
         stored = self.stored
         return (
             bool(stored)
@@ -98,12 +98,12 @@ class Question:
         )
 
     def key(self) -> tuple[Any, ...]:
-        """What tells two questions apart."""
+        """A key that identifies the question."""
         where = tuple((name, tuple(values)) for name, values in sorted(self.where.items()))
         return self.by, self.metrics, where, self.depth, self.alpha, self.delta, self.adjust, self.given
 
     def figures(self) -> tuple[Any, ...]:
-        """What the estimates depend on: not on how comparisons are judged. The attributes come first."""
+        """The part of the question that estimates depend on: not how comparisons are judged. Attributes come first."""
         return self.key()[:-3]
 
     def query(self, **further: Any) -> str:

@@ -1,7 +1,7 @@
 """Runs in an object store: each file is fetched into a temporary folder when a page first needs it.
 
 The folder can be read by its owner alone and is removed when the viewer ends. Thumbnails are kept there, not in the
-store; what must stay (saved views, the record of --show-faces) is written to the store.
+store; permanent data (saved views, the record of --show-faces) is written to the store.
 """
 
 import shutil
@@ -33,11 +33,11 @@ class Fetched(ScopedStorage):
         return self.remote.place
 
     def listed(self, entries: dict[str, StoredFile]) -> None:
-        """Take note of what is in the store now."""
+        """Record the present content of the store."""
         self._listed = entries
 
     def path(self, name: str) -> Path:
-        """The file of a blob on this machine, fetched where the store has another version of it."""
+        """The file of a blob on this machine, fetched if the store has another version."""
         path = super().path(name)  # refuses a name that leads out of the folder
         with self._lock:
             entry = self._listed.get(name)
@@ -91,7 +91,7 @@ class Bucket:
         return self.remote.place
 
     def runs(self) -> Iterator[tuple[str, str, ScopedStorage]]:
-        """The id, the name and the storage of every run, as a listing of the prefix has them now."""
+        """The id, the name and the storage of every run, from a present listing of the prefix."""
         entries = self.remote.entries()
         self.storage.listed({entry.name: entry for entry in entries if "/" not in entry.name})
         tops = [entry.name.removesuffix(MANIFEST) for entry in entries if _is_manifest(entry.name)]
@@ -114,7 +114,7 @@ def _is_manifest(name: str) -> bool:
 
 
 def _inside(top: str, tops: list[str]) -> bool:
-    """Whether a prefix is a folder of a run's own, which holds no other run."""
+    """Whether a prefix is a folder inside a run, which holds no other run."""
     return any(
         top != other and top.startswith(other) and top.removeprefix(other).partition("/")[0] in OWN for other in tops
     )

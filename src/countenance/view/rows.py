@@ -1,4 +1,4 @@
-"""The rows behind a number: chosen and ordered as the audit has them, a page at a time."""
+"""The rows behind a number: selected and ordered as in the audit, a page at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIDES = {"": "the group", "rest": "everyone else"}
 
 @dataclass(frozen=True)
 class Page:
-    """Some of the rows that were chosen."""
+    """A page of the selected rows."""
 
     rows: list[dict[str, Any]]
     number: int
@@ -36,7 +36,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rows are looked at: of one group by one metric, in an order, a page of them."""
+    """The selected rows: of one group by one metric, in an order, a page of them."""
 
     opened: OpenRun
     question: Question
@@ -87,12 +87,12 @@ class Selection:
 
     @property
     def better(self) -> str:
-        """Which way the metric is better."""
+        """The better direction of the metric."""
         known: dict[str, Metric] = {metric.name: metric for metric in self.opened.metrics}
         return (known[self.metric].better if self.metric in known else None) or "higher"
 
     def places(self) -> tuple[Array, int]:
-        """The places of all rows chosen, in order, and how many there were before `show` was applied."""
+        """The places of all selected rows, in order, and their number before `show` was applied."""
         key = (
             "places",
             self.question.key(),
@@ -143,7 +143,7 @@ class Selection:
         return counts
 
     def _tie(self) -> tuple[float, str] | None:
-        """A finer metric that tells rows of one value apart: the one that the task's curve is of."""
+        """A finer metric that orders rows of equal value: the metric of the task's curve."""
         task = self.opened.task
         if task is None or task.curve_of is None or task.curve_of == self.metric:
             return None
@@ -153,7 +153,7 @@ class Selection:
         return (1.0 if finer.better == "lower" else -1.0), finer.name
 
     def page(self) -> Page:
-        """The rows of the page that is asked for."""
+        """The rows of the page requested."""
         places, count = self.places()
         pages = max(1, -(-len(places) // self.size))
         number = min(max(self.number, 1), pages)
@@ -162,10 +162,9 @@ class Selection:
 
 
 def _cut(values: Array, better: str) -> float:
-    """How bad a row must be to have failed.
+    """The value from which a row has failed.
 
-    Of a rate: to have missed. Of a count of errors: to have one. For any other metric, to fail is to be in the worst
-    tenth.
+    For a rate it is a miss, for a count of errors one error, and for any other metric the worst tenth.
     """
     bad = values if better == "lower" else -values
     if better == "higher" and bool(np.isin(values, (0.0, 1.0)).all()):

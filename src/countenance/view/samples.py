@@ -33,7 +33,7 @@ LARGE = 1600
 
 @dataclass(frozen=True)
 class Item:
-    """One row as a page shows it."""
+    """One row in the form of a page."""
 
     place: int
     sample: str
@@ -51,20 +51,20 @@ class Item:
 
     @property
     def facts(self) -> list[str]:
-        """What can be said of it in a line: the prediction, who it is, a score that is no 0 or 1."""
+        """The facts on a row in a line: the prediction, the person, a score other than 0 or 1."""
         predicted = f"predicted {self.prediction or 'nothing'}, true {self.true}" if self.true else self.prediction
         scores = [f"{value:.2f}" for _, value in self.scores if isinstance(value, float) and value not in (0.0, 1.0)]
         return [part for part in (predicted, *(" ".join(pair).strip() for pair in self.about), *scores[:1]) if part]
 
 
 def captions(items: Sequence[Item]) -> list[str]:
-    """One line for each picture: what tells it from the others on the page."""
+    """One line for each picture: how it differs from the others on the page."""
     shared = set.intersection(*(set(item.facts) for item in items)) if len(items) > 1 else set()
     return [" · ".join(fact for fact in item.facts if fact not in shared) or "like the others" for item in items]
 
 
 class RunGallery:
-    """The pictures of one run. They are shown only when they are the very ones that were evaluated.
+    """The pictures of one run. They are shown only if they are unchanged since the evaluation.
 
     The dataset lies outside the run, at a place that the run names. The run has a hash of every picture that it read,
     so it can show only pictures whose content it already knew.
@@ -92,7 +92,7 @@ class RunGallery:
         return "loading" if not self._ready.is_set() else "off" if self.problem else "ready"
 
     def wait(self) -> bool:
-        """Whether there are pictures, once that is known."""
+        """Wait until the state is known; returns whether there are pictures."""
         self.start()
         self._ready.wait()
         return not self.problem
@@ -115,27 +115,27 @@ class RunGallery:
             self._ready.set()
 
     def sample(self, name: str) -> Sample | None:
-        """A sample by its id; None where the dataset is not there."""
+        """A sample by its id; None without the dataset."""
         return self.some([name]).get(name)
 
     def some(self, names: Iterable[str]) -> dict[str, Sample]:
-        """Samples by their ids; none where the dataset is not there."""
+        """Samples by their ids; empty without the dataset."""
         try:
             return {} if self._samples is None else self._samples.some(names)
         except InputError:  # a manifest that was damaged or removed since
             return {}
 
     def answer(self, name: str) -> Answer | None:
-        """What the model predicted for a sample."""
+        """The model's prediction for a sample."""
         return self.predictions.of(name)
 
     def items(self, rows: Sequence[dict[str, Any]], by: Sequence[str], metrics: Sequence[str]) -> list[Item]:
-        """Rows of the score table as a page shows them."""
+        """Rows of the score table in the form of a page."""
         self.some(str(row.get("sample")) for row in rows)  # a manifest is asked once for all of them
         return [self.item(row, by, metrics) for row in rows]
 
     def item(self, row: dict[str, Any], by: Sequence[str], metrics: Sequence[str], *, whole: bool = False) -> Item:
-        """One row: the picture with truth and prediction drawn over it, who it is, what was said and scored."""
+        """One row: the picture with truth and prediction drawn over it, the person, the prediction and the scores."""
         name = str(row.get("sample"))
         sample = self.sample(name)
         try:
@@ -170,9 +170,9 @@ class RunGallery:
         )
 
     def _pixels(self, sample: Sample, least: float = 1.0) -> Any:
-        """The picture, no larger than `least` of its size asks for.
+        """The picture, reduced to about the size `least`.
 
-        Of a manifest only the one whose hash it has, since its fingerprint is no hash of pictures.
+        From a manifest only pictures with its stored hash, since its fingerprint does not cover pictures.
         """
         checked = isinstance(self._samples, Indexed)
         if not isinstance(sample.image, FILES):
@@ -191,7 +191,7 @@ class RunGallery:
         return window_of(row, sample, *_size(sample), task=self.opened.task)
 
     def thumbnail(self, row: dict[str, Any]) -> bytes:
-        """The small picture of a row, made once and kept in the run; faces of real people are never kept."""
+        """The small picture of a row, made once and stored in the run; faces of real people are never stored."""
         sample = self._known(row)
         window = self._window(row, sample)
         name = f"{thumbnails_of(sample.id)}-{self.mode}-{'-'.join(f'{v:g}' for v in _numbers(window))}.jpg"
@@ -234,7 +234,7 @@ class RunGallery:
 
 
 class SamplesByName(Mapping[str, Sample]):
-    """The samples of a gallery that has been read, as the album of a report takes them."""
+    """The samples of a loaded gallery, in the form that a report's album takes."""
 
     def __init__(self, gallery: RunGallery) -> None:
         self.gallery = gallery
@@ -253,7 +253,7 @@ class SamplesByName(Mapping[str, Sample]):
 
 
 def _size(sample: Sample | None) -> tuple[int, int]:
-    """Width and height; from the file where the dataset does not say them, and 0 where that cannot be read."""
+    """Width and height; read from the file if the dataset lacks them, 0 if unreadable."""
     if sample is None:
         return 0, 0
     if sample.width and sample.height:

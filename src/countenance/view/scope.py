@@ -22,10 +22,10 @@ OWN = tuple(name.rstrip("/") for name in (ANSWERS, SHARDS, WORK, MANY_SCORES, TH
 
 
 class ScopedStorage(LocalStorage):
-    """The folder of a run, with what the viewer needs to see that a file changed."""
+    """The folder of a run, with a stamp that shows changed files."""
 
     def stamp(self, name: str) -> Any:
-        """What changes when a file changes: its time and size; None where there is none."""
+        """A stamp that changes with a file: its time and size; None without a file."""
         try:
             state = self.path(name).stat()
         except (OSError, InputError):
@@ -33,7 +33,7 @@ class ScopedStorage(LocalStorage):
         return state.st_mtime_ns, state.st_size
 
     def count(self, folder: str) -> int:
-        """How many files a folder of the run has."""
+        """The number of files in a folder of the run."""
         try:
             return sum(1 for _ in self.path(folder.rstrip("/")).iterdir())
         except (OSError, InputError):
@@ -41,7 +41,7 @@ class ScopedStorage(LocalStorage):
 
 
 class Folder:
-    """A named folder: runs are looked for below it, and saved views are kept in it."""
+    """A named folder: runs are searched below it, and saved views are stored in it."""
 
     fresh = 2.0
     """Seconds for which a search counts."""

@@ -1,4 +1,4 @@
-"""Listening: the socket is bound before anything is said, so that a port in use gets a sentence."""
+"""Listening: the socket is bound before any output, so that a port in use is reported in a sentence."""
 
 import contextlib
 import socket
@@ -14,7 +14,7 @@ TRIED = 20
 
 
 def bind(host: str, port: int | None, usual: int = 8722) -> socket.socket:
-    """A socket that listens on a port, on the first free one from the usual where none was named."""
+    """A socket on a port; without a port, on the first free one from the usual port on."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     ports = [port] if port is not None else list(range(usual, usual + TRIED))
     for number in ports:
@@ -46,7 +46,7 @@ def _refusal(host: str, port: int, error: OSError) -> str:
 
 
 def make_server(app: Any) -> Any:
-    """The server of an application, with limits on how long and how much a request may take."""
+    """The server of an application, with limits on the time and size of requests."""
     import uvicorn
 
     from countenance.view.protocol import CONNECTIONS, TimedProtocol
@@ -67,7 +67,7 @@ def make_server(app: Any) -> Any:
 
 
 def serve(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer requests until Ctrl-C; `ready` is called when the first one can come."""
+    """Answer requests until Ctrl-C; `ready` is called when requests can come."""
     server = make_server(app)
     threading.Thread(target=ready, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how one stops looking
@@ -75,5 +75,5 @@ def serve(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None
 
 
 def address_of(host: str, listening: socket.socket) -> Address:
-    """Where a socket listens."""
+    """The address of a socket."""
     return Address(host, int(listening.getsockname()[1]))

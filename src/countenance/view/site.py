@@ -1,4 +1,4 @@
-"""What every route needs: the runs, the privacy that was chosen, and the templates."""
+"""Shared by all routes: the runs, the privacy setting, and the templates."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 @dataclass
 class Site:
-    """One start of the viewer."""
+    """One start of the viewer, with its runs and settings."""
 
     library: Library
     privacy: Privacy
@@ -43,12 +43,12 @@ class Site:
 
     @cached_property
     def saved(self) -> Saved:
-        """The views that were given a name."""
+        """The saved views."""
         return Saved(self.library.roots[0].storage)
 
     @cached_property
     def templates(self) -> Environment:
-        """The viewer's templates, and the report's where it has none of that name."""
+        """The viewer's templates, and the report's for other names."""
         report = environment()
         return report.overlay(
             loader=ChoiceLoader([FileSystemLoader(HERE / "templates"), report.loader or ChoiceLoader([])])

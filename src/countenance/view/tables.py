@@ -15,7 +15,7 @@ MEMORY = "128MB"
 
 
 class Tables:
-    """A temporary database that goes when the program ends."""
+    """A temporary database that is removed when the program ends."""
 
     def __init__(self) -> None:
         import duckdb
@@ -30,7 +30,7 @@ class Tables:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def load(self, files: Sequence[Path], place: str) -> str:
-        """Load Parquet files, in order, as a table and return its name; `place` is whose they are, for messages."""
+        """Load Parquet files, in order, as a table and return its name; `place` names their run in messages."""
         import pyarrow.dataset as ds
 
         # Through Arrow, since duckdb would take * and [ in the name of a folder for a pattern.
@@ -38,7 +38,7 @@ class Tables:
             return self.take_in(ds.dataset([str(file) for file in files], format="parquet"))
 
     def take_in(self, incoming: Any) -> str:
-        """Load whatever Arrow can stream as a table and return its name."""
+        """Load anything that Arrow can stream as a table; returns its name."""
         with self._lock:
             self._count += 1
             name = f"rows_{self._count}"
@@ -49,7 +49,7 @@ class Tables:
             return name
 
     def drop(self, name: str) -> None:
-        """Forget a table."""
+        """Remove a table."""
         with self._lock:
             self._database.cursor().execute(f"DROP TABLE IF EXISTS {name}")
 
@@ -64,7 +64,7 @@ class Tables:
         return [by_place[int(place)] | {"place": int(place)} for place in places if int(place) in by_place]
 
     def named(self, name: str, column: str, values: Sequence[str]) -> list[dict[str, Any]]:
-        """The rows whose column has one of some values."""
+        """The rows with one of some values in a column."""
         query = f'SELECT t.* FROM {name} t WHERE t."{column}" IN (SELECT unnest(?))'  # noqa: S608
         result = self._database.cursor().execute(query, [list(values)])
         names = [column[0] for column in result.description]
@@ -76,7 +76,7 @@ _making = threading.Lock()
 
 
 def tables() -> Tables:
-    """The one database of this program."""
+    """The only database of this program."""
     global _tables
     with _making:
         if _tables is None:

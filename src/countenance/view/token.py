@@ -1,4 +1,4 @@
-"""Who may ask: every request carries the token of this start, in its address or in the cookie set by it."""
+"""Authentication: every request carries the token of this start, in its address or in the cookie set by it."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ SHORTEST = 16
 class Token:
     """The secret of one start of the viewer, and the cookie that stands for it.
 
-    Cookies do not tell ports apart, so the name of the cookie does: two viewers on one machine stay separate.
+    Cookies do not depend on ports, so the cookie's name contains the port: two viewers on one machine stay separate.
     """
 
     value: str
@@ -29,13 +29,13 @@ class Token:
 
     @property
     def mark(self) -> str:
-        """What the cookie holds: a hash, so that a token may have any characters."""
+        """The value of the cookie: a hash, so that a token may have any characters."""
         return hashlib.sha256(b"countenance view\0" + self.value.encode("utf-8", "replace")).hexdigest()
 
     def accepts(self, text: str | None, cookie: str | None = None) -> bool:
-        """Whether the token of an address, or else the cookie, is the right one.
+        """Whether the token of an address, or else the cookie, is right.
 
-        The comparison takes the same time wherever they differ.
+        The comparison takes constant time.
 
         >>> token = Token("secret", 8000)
         >>> token.accepts("secret"), token.accepts(None, token.mark), token.accepts("wrong", token.mark)
@@ -46,7 +46,7 @@ class Token:
         return cookie is not None and hmac.compare_digest(cookie.encode("utf-8", "replace"), self.mark.encode())
 
     def header(self) -> str:
-        """The cookie as a response sets it: not for scripts, not for requests from other sites."""
+        """The Set-Cookie header: not readable by scripts, not sent from other sites."""
         return f"{self.cookie}={self.mark}; Path=/; HttpOnly; SameSite=Strict"
 
 

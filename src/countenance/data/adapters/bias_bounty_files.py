@@ -71,8 +71,7 @@ class Truth:
 
     @classmethod
     def read(cls, labels: Path, nonfaces: Path | None = None, identities: Path | None = None) -> "Truth":
-        """Read labels, identities and non-faces; identities are looked for beside the labels and in the organiser's
-        files."""
+        """Read labels, identities and non-faces; identities may be beside the labels or in the organiser's files."""
         table = read_labels(labels)
         places = (labels.parent, organiser_folder(labels.parent.parent, labels.parent.name))
         source = identities or next((file for place in places if (file := place / IDENTITIES).exists()), None)

@@ -101,8 +101,7 @@ def _read(name: str, directory: Path | None, request: ReadingOptions) -> MaskDat
 
 
 def _read_folder(root: Path, request: ReadingOptions) -> tuple[Dataset, str]:
-    """Any folder: COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes, and `attributes.csv`; returned with its
-    kind."""
+    """Any folder of COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes with `attributes.csv`, and its kind."""
     if not root.is_dir():
         raise DataError(f"{root}: no such folder")
     card_file, table = root / "card.json", request.attributes or root / "attributes.csv"

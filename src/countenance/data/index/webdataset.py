@@ -73,8 +73,7 @@ def _samples(archive: Path) -> Iterator[Sample]:
 
 
 def _refuse_cut(archive: Path, end: int) -> None:
-    """Refuse a truncated tar: a tar ends with a block of zeros; Python's reader accepts a truncated tar as a shorter
-    one."""
+    """Refuse a truncated tar: it lacks the final block of zeros, but Python's reader accepts it as a shorter one."""
     with archive.open("rb") as stream:
         stream.seek(end)
         if stream.read(BLOCK) != bytes(BLOCK):

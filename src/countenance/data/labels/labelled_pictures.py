@@ -266,8 +266,7 @@ def names_table(pictures: PictureFolder) -> LabelTable:
 
 
 def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mapping[str, Mapping[str, str]]) -> Dataset:
-    """A dataset from the names of files and folders; `stated` gives the role of each part, `words` the meaning of
-    codes."""
+    """A dataset from names of files and folders; `stated` gives the role of each part, `words` the meaning of codes."""
     table = names_table(pictures)
     parts = [part for name in stated.values() for part in name.split("+")]
     unknown = next((part for part in parts if part not in table.columns), None)

@@ -54,8 +54,7 @@ class ClassNames:
 
 
 def classes_beside(folder: Path, root: Path | None = None) -> ClassNames | None:
-    """The classes that a file in a folder names, or in a folder above it up to `root`; None if there is no such
-    file."""
+    """The classes that a file in a folder, or in a folder above it up to `root`, names; None without such a file."""
     for here in (folder, *folder.parents):
         for path in (here / name for name in FILES):
             if path.is_file():

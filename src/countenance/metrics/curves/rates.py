@@ -46,8 +46,8 @@ def false_alarm_targets(negatives: int, *, log: bool, step: int) -> Floats:
 def thresholds_at(negatives: Floats, targets: Floats) -> Floats:
     """The lowest threshold that lets through no larger share of the negatives than each target does.
 
-    A share of 1: just below the smallest negative. No negative's score will do: just above the largest.
-    No negatives: minus infinity, everything passes.
+    For a share of 1 it is just below the smallest negative; if no negative may pass, just above the largest; without
+    negatives, minus infinity, so that everything passes.
 
     >>> thresholds_at(np.array([0.1, 0.5, 0.5, 0.9]), np.array([0.0, 1.0, 2.0, 3.0])).round(2)
     array([0.9, 0.9, 0.9, 0.5])

@@ -1,8 +1,8 @@
 """All impostor pairs, block by block: never more than a few blocks of scores in memory.
 
 Rows are sorted by identity, so that the impostors of row r to its right are the columns from the end of r's identity
-on. Blocks are small enough for the processor's cache: what is done with a block after its product then costs little.
-Python threads work on blocks of rows, each with a single-threaded matrix product.
+on. Blocks are small enough for the processor's cache: so further work on a block costs little. Python threads work on
+blocks of rows, each with a single-threaded matrix product.
 """
 
 import os
@@ -86,7 +86,7 @@ def tiles(vectors: Vectors, ends: Ints, a: int, b: int) -> Iterator[Tile]:
 
 
 def over_rows(ends: Ints, work: Callable[[int, int], Any], step: Step | None = None) -> list[Any]:
-    """What `work` gives for each block of rows, in order; `step` gets how many pairs were just finished."""
+    """The results of `work` for each block of rows, in order; `step` gets the number of pairs just finished."""
     blocks = list(cuts(ends, 0, ROWS))
     results = []
     with one_blas_thread(), ThreadPoolExecutor(cores()) as pool:
@@ -103,7 +103,7 @@ def cores() -> int:
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """Each of our threads multiplies on its own; further threads of BLAS would compete for the same cores."""
+    """Limit BLAS to one thread, since our own threads would compete with its threads for the same cores."""
     try:
         limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(1, user_api="blas")
     except ImportError:  # slower, not wrong

@@ -29,7 +29,7 @@ Accept = Callable[[Index, Index], None]
 
 
 class Threshold(NamedTuple):
-    """A threshold and how it was found."""
+    """A threshold and how it was computed."""
 
     score: float
     exact: bool
@@ -105,7 +105,7 @@ class Comparisons:
         return Threshold(between(refused, self._next_above(refused)), True)
 
     def _allowed(self, fmr: float) -> int:
-        """How many impostor pairs a rate allows; 0.29 of 100 pairs are 29, though not for a machine."""
+        """How many impostor pairs a rate allows, without rounding errors (0.29 of 100 pairs are 29)."""
         return int(fmr * self.impostors + 1e-9)
 
     def _ranked_impostor(self, rank: int) -> float | None:
@@ -123,14 +123,14 @@ class Comparisons:
         return float(close[rank - a])
 
     def _range(self, score: float, around: float) -> tuple[int, int]:
-        """Which of the kept pairs have (rounded) scores around a score."""
+        """The kept pairs whose (rounded) scores lie around a score."""
         a = np.searchsorted(self._falling, -score - around, side="left")
         b = np.searchsorted(self._falling, -score + around, side="right")
         return int(a), int(b)
 
     @cached_property
     def _falling(self) -> Array:
-        """Minus the scores kept: ascending, as searching needs it."""
+        """The negated kept scores, which ascend as `searchsorted` needs."""
         return -self.tail.score.astype(np.float64)
 
     def _next_above(self, score: float) -> float:
@@ -152,7 +152,7 @@ class Comparisons:
     def accepted(self, threshold: float, accept: Accept, step: Step | None = None) -> int:
         """Call `accept(first, second)` with all impostor pairs that a threshold accepts; returns how many.
 
-        Where they are kept they are read off; otherwise the blocks are made again.
+        Kept pairs are used; otherwise the blocks are computed again.
         """
         tail = self.tail
         if threshold - tail.margin >= tail.cut:  # -inf where all pairs are kept
@@ -177,7 +177,7 @@ class Comparisons:
     def _exactly(
         self, threshold: Threshold, low: float, high: float, allowed: int | None, accept: Accept, step: Step | None
     ) -> tuple[Threshold, int]:
-        """Make the blocks again: pairs surely above `high` are accepted at once, those near or below it are kept.
+        """Compute the blocks again: pairs surely above `high` are accepted at once, those near or below it are kept.
 
         With `allowed` the threshold is then the smallest one between low and high that accepts no more pairs.
         """
@@ -225,7 +225,7 @@ class Comparisons:
 
 
 def between(low: float, high: float) -> float:
-    """A number above `low` and at most `high`, in the middle where there is room.
+    """A number above `low` and at most `high`, in the middle if the gap allows.
 
     >>> between(0.25, 0.75), between(1.0, np.inf) > 1
     (0.5, True)

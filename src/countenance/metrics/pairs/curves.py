@@ -40,7 +40,7 @@ class Curves:
         return self.fnmr_at(self.grid, self.rough(self.grid))
 
     def rough(self, fmr: Array) -> Array:
-        """Thresholds for rates, within the rounding of single precision."""
+        """Thresholds for rates, up to the rounding of single precision."""
         compared, tail = self.compared, self.compared.tail
         allowed = np.floor(fmr * compared.impostors + 1e-9)
         place = np.minimum(allowed.astype(np.int64), len(tail.score) - 1)
@@ -109,7 +109,7 @@ class Curves:
 
     @cached_property
     def _subset(self) -> Comparisons:
-        """Some people, drawn by the seed, with all their pairs: enough to say how unlike people are."""
+        """Some people, drawn by the seed, with all their pairs: enough to estimate the variance between people."""
         compared = self.compared
         random = np.random.default_rng([self.seed, STREAM])
         people = random.permutation(len(compared.sizes))

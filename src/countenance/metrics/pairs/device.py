@@ -87,7 +87,7 @@ class _DeviceWork:
             self.counters = [Fused(torch, last, bins, vectors.reach, beside) for _ in range(2)]
 
     def start(self, a: int, b: int, cut: float, counter: PlainCount | Fused | None = None) -> PlainCount | Fused:
-        """Give out the work on rows a … b with all their impostors to the right, to the counters in turn."""
+        """Start the work on rows a … b with all their impostors to the right, on the counters in turn."""
         if counter is None:
             counter = self.counters.pop(0)
             self.counters.append(counter)
@@ -119,7 +119,7 @@ def _product(torch: Any, vectors: Vectors, device: str) -> Callable[[slice, slic
 
 
 def _copied(torch: Any, array: Singles, device: str) -> Any:
-    """An array on a device. A GPU copies memory that the machine has been told to keep in place eight times faster."""
+    """An array on a device. Page-locked memory is copied to a GPU eight times faster."""
     here = torch.from_numpy(np.ascontiguousarray(array))
     if not device.startswith("cuda") or not here.numel():
         return here.to(device)
@@ -133,7 +133,7 @@ def _copied(torch: Any, array: Singles, device: str) -> Any:
 
 
 def halves(vectors: Any) -> tuple[Any, Any]:
-    """A tensor as the sum of two of half precision, nearly."""
+    """A tensor as the sum of two half-precision tensors, up to rounding."""
     high = vectors.half()
     return high, (vectors - high.float()).half()
 

@@ -1,8 +1,8 @@
 """Counting a block of scores on a torch device: a histogram of all, and the pairs from a cut up.
 
-On an NVIDIA GPU one kernel of ours reads the scores once: each group of threads counts in the fast memory beside it.
-It is compiled when it is first used, by the compiler that torch brings along. Everywhere else torch's own functions do
-the same; the tests run those on the processor, and `benchmarks/pairs_gpu.py` compares both with the processor's blocks.
+On an NVIDIA GPU one kernel of ours reads the scores once: each group of threads counts in the fast memory beside it. It
+is compiled on first use, by torch's own compiler. Everywhere else torch's own functions do the same; the tests run
+those on the processor, and `benchmarks/pairs_gpu.py` compares both with the processor's blocks.
 """
 
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ extern "C" __global__ void count_pairs(
 
 
 class Overflow(Exception):
-    """More pairs reach the cut than there is room for."""
+    """More pairs reach the cut than the buffer holds."""
 
 
 class Block(NamedTuple):
@@ -113,14 +113,14 @@ class PlainCount:
         self.pairs.append(((i + a).cpu().numpy(), (j + c).cpu().numpy(), scores[i, j].cpu().numpy()))
 
     def end(self) -> None:
-        """The block of rows is complete."""
+        """End the block of rows."""
 
     def result(self) -> tuple[Ints, list[Any]]:
         """The histogram and the pairs of the block of rows."""
         return self.total.cpu().numpy(), self.pairs
 
     def _counted(self, scores: Any) -> Any:
-        """How many scores are in each bin; in parts, or a bin might hold more ones than single precision can."""
+        """How many scores are in each bin, counted in parts, since single precision cannot count higher."""
         low, high = self.reach
         parts = scores.reshape(-1).split(EXACT_COUNT)
         return sum(self.torch.histc(part, self.bins, min=low, max=high).to(self.torch.int64) for part in parts)
@@ -128,7 +128,7 @@ class PlainCount:
 
 @cache
 def compiled(torch: Any) -> Any:
-    """The kernel, or None where this torch or this GPU cannot have it."""
+    """The kernel, or None where this torch or this GPU does not support it."""
     try:
         return torch.cuda._compile_kernel(KERNEL, "count_pairs")
     except Exception:  # an older torch, another make of GPU, no compiler: torch's own functions count
@@ -188,7 +188,7 @@ class Fused:
         )
 
     def end(self) -> None:
-        """The block of rows is complete once the work given out so far is done."""
+        """End the block of rows, once the work queued so far is done."""
         self.ready.record()
 
     def result(self) -> tuple[Ints, list[Any]]:

@@ -24,7 +24,7 @@ class PairScores(NamedTuple):
     """All pairs that there are; fewer scores were drawn where it is larger."""
 
     def density(self, edges: Array) -> Array:
-        """The share of scores in each bin over the bin's width. No scores: NaN."""
+        """The share of scores in each bin over the bin's width. NaN without scores."""
         if not len(self.score):
             return np.full(len(edges) - 1, np.nan)
         return np.asarray(np.histogram(self.score, edges)[0] / len(self.score) / np.diff(edges))

@@ -1,8 +1,8 @@
-"""Equity measures of FMR among impostors of the same group and of FNMR, with intervals and what fairness would show.
+"""Equity measures of FMR among impostors of the same group and of FNMR, with intervals and their fair values.
 
-People are what is drawn: a bootstrap gives each person a weight, and a pair counts with the product of the weights of
-both. What a fair system shows comes from shuffling the groups over people (over a person's pictures too, where these
-differ in the attribute). Both need every accepted pair, so `AcceptedPairs` keeps them, up to a limit.
+People are resampled: a bootstrap gives each person a weight, and a pair counts with the product of the weights of both.
+What a fair system shows comes from shuffling the groups over people (over a person's pictures too, where these differ
+in the attribute). Both need every accepted pair, so `AcceptedPairs` keeps them, up to a limit.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ ALPHA = 0.05
 
 @dataclass
 class AcceptedPairs:
-    """Accepted impostor pairs as they come; none are kept where there are more than `MOST_PAIRS`."""
+    """Accepted impostor pairs, collected as they come; none are kept above `MOST_PAIRS`."""
 
     count: int = 0
     blocks: list[tuple[Index, Index]] = field(default_factory=list)
@@ -38,7 +38,7 @@ class AcceptedPairs:
 
     @property
     def complete(self) -> bool:
-        """Whether all pairs are here."""
+        """Whether all pairs were kept."""
         return self.count <= MOST_PAIRS
 
     def pairs(self) -> tuple[Ints, Ints]:
@@ -50,7 +50,7 @@ class AcceptedPairs:
 
 
 class EquityEstimate(NamedTuple):
-    """A measure over groups and what was found, or why it is undefined."""
+    """A measure over groups with its interval, or the reason why it is undefined."""
 
     of: str
     measure: Measure
@@ -83,7 +83,7 @@ class WithinGroups:
 
     @cached_property
     def large(self) -> Ints:
-        """The groups that are compared: those of enough people."""
+        """The groups that are compared: those with enough people."""
         return np.flatnonzero(self.people >= LEAST_PEOPLE)
 
     def _sizes(self, cell: Ints) -> Array:
@@ -129,7 +129,7 @@ class WithinGroups:
 
     @cached_property
     def _narrower(self) -> Array:
-        """By how much FMR of each group varies less than between draws with products of weights.
+        """The factor by which FMR of each group varies less than between draws with products of weights.
 
         With r_a a person's residual and e_ab that of two people, products vary by Σ r_a² + Σ e_ab², the rate by
         Σ r_a² - Σ e_ab² (see `influence`).

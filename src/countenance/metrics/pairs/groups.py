@@ -1,4 +1,4 @@
-"""Who is taken for whom: accepted impostor pairs by the groups of both people, and refused genuine pairs by group."""
+"""Accepted impostor pairs by the groups of both people, and refused genuine pairs by group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Groups:
 
     @classmethod
     def of_kinds(cls, kinds: Sequence[tuple[str, ...]], cell: Ints, names: Sequence[str]) -> "Groups":
-        """Groups from the different combinations of values and the combination of each picture."""
+        """Groups from the distinct combinations of values, and the combination of each picture."""
         member = np.array([[name in kind for name in names] for kind in kinds], dtype=bool)
         return cls(tuple(names), cell, member.reshape(len(kinds), len(names)))
 
@@ -52,7 +52,7 @@ class Groups:
         return np.asarray(self.member[self.cell])
 
     def taken(self, rows: Index) -> "Groups":
-        """The groups of some of the pictures."""
+        """The groups of some pictures."""
         return Groups(self.names, self.cell[rows], self.member)
 
 
@@ -74,7 +74,7 @@ class PersonPictures(NamedTuple):
 
 @dataclass
 class AcceptedCounts:
-    """Accepted impostor pairs, counted by picture and by the other picture's groups, as they come."""
+    """Accepted impostor pairs, counted as they come, by picture and by the other picture's groups."""
 
     identity: Ints
     """Codes 0, 1, …, ascending."""

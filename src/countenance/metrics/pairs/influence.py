@@ -1,4 +1,4 @@
-"""How sure rates over pairs are when people, not pairs, were drawn.
+"""The uncertainty of rates over pairs when people, not pairs, were sampled.
 
 A genuine pair involves one person, an impostor pair two: pairs that share a person are not independent. With e_ab the
 impostor pairs of persons a and b that were accepted beyond what was expected, and r_a = Σ_b e_ab, the variance of their
@@ -44,12 +44,12 @@ class Influence:
     """The people here among all people that the rate is about."""
 
     def scaled(self, share: float) -> "Influence":
-        """The same, as a subset of people from whom the variance over all people is estimated."""
+        """The same contributions scaled from a subset of people to the variance over all people."""
         return replace(self, share=share)
 
     @classmethod
     def at(cls, compared: Comparisons, thresholds: Array) -> "Influence":
-        """Contributions at thresholds that the pairs kept reach; they are given from the highest down.
+        """Contributions at thresholds that the kept pairs reach, from the highest down.
 
         >>> from countenance.metrics.pairs.vectors import Vectors
         >>> comparisons = Comparisons.of(Vectors.of(np.eye(4)), np.array([0, 0, 1, 1]))
@@ -120,7 +120,7 @@ def _accepted(compared: Comparisons, thresholds: Array) -> tuple[Array, Array, A
 
 
 def _rank(key: Ints) -> Ints:
-    """For each element, how many equal ones there are up to and including it.
+    """For each element, its rank among equal elements, counted from 1.
 
     >>> _rank(np.array([5, 3, 5, 5]))
     array([1, 1, 2, 3])

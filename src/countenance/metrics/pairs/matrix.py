@@ -28,8 +28,9 @@ class FmrMatrix(NamedTuple):
 def fmr_by_group(counts: AcceptedCounts, number: int = 0, level: float = LEVEL) -> FmrMatrix:
     """FMR between every two groups of one grouping. The diagonal is the FMR among impostors of the same group.
 
-    The variance of a cell is at least what the cells on (or off) the diagonal together imply: a small group whose few
-    people happen to be alike does not look surer than it is. No accepted pair: from 0 to 3 / pairs of people.
+    The variance of a cell is at least what the cells on (or off) the diagonal together imply: so a small group whose
+    few people happen to be alike does not look too certain. Without an accepted pair the interval is 0 to 3 / pairs of
+    people.
 
     >>> from countenance.metrics.pairs.groups import Groups
     >>> counts = AcceptedCounts(np.array([0, 1, 2]), [Groups.of([("a",), ("a",), ("b",)], ["a", "b"])])
@@ -108,7 +109,7 @@ class _Cell:
 
 
 def _pooled(cells: Sequence[_Cell]) -> tuple[float, float]:
-    """How unlike people are (relative variance of their rates), and how much pairs of the same two people agree."""
+    """How much rates of people vary (relative variance), and how correlated pairs of the same two people are."""
     used = [cell for cell in cells if cell.pairs and cell.people > 2]
     squares = sum(cell.rate**2 for cell in used)
     accepted = sum(cell.accepted for cell in used)
@@ -140,7 +141,7 @@ class _Cells:
         return np.add.reduceat(values, self.starts, axis=0) if len(self.starts) else values
 
     def cell(self, g: int, h: int) -> _Cell:
-        """The pairs of one person in g and one in h."""
+        """The cell of pairs of one person in g and one in h."""
         same, half = g == h, 2.0 if g == h else 1.0
         sides = np.array([self._side(a, b) for a, b in ([(g, h)] if same else [(g, h), (h, g)])])
         accepted, pairs = sides[0].sum(axis=0) / half

@@ -1,4 +1,4 @@
-"""ROC and equal error rate of scores that are all at hand."""
+"""ROC and equal error rate of scores that are all in memory."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ def roc(scores: Array, same: Bools) -> tuple[Array, Array, Array]:
 
 
 def equal_error_rate(far: Array, val: Array) -> float:
-    """Where the false acceptance rate equals the false rejection rate, interpolated along the ROC.
+    """The rate where false acceptance equals false rejection, interpolated along the ROC.
 
     >>> equal_error_rate(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
     0.0

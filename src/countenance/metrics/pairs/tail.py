@@ -43,7 +43,7 @@ class ImpostorTail:
 
     @property
     def doubt(self) -> float:
-        """How far apart the scores of two pairs may be whose exact scores are in the other order."""
+        """The largest difference between the scores of two pairs whose exact scores are in reverse order."""
         return 2 * self.margin
 
     @property
@@ -155,7 +155,7 @@ class _Rising:
                 self.blocks, self.held = [(first, second, score)], len(score)
 
     def tail(self, vectors: Vectors, pairs: int, device: str | None = None) -> ImpostorTail:
-        """What was found, in an order that does not depend on the threads."""
+        """The pairs kept, in an order that does not depend on the threads."""
         joined = _joined(self.blocks)
         if device is None:
             first, second, values = _above(joined, self.cut)
@@ -176,7 +176,7 @@ class _Rising:
 def sure_cut(histogram: Ints, edges: Array, keep: int) -> float:
     """An edge that at least `keep` of the scores counted surely reach; -inf where there are fewer scores.
 
-    One bin lower than the counts say: a score in a bin may be, by rounding, a little below the bin's edge.
+    It is one bin below the counted one, since rounding may put a score just below its bin's edge.
 
     >>> histogram, edges = np.array([5, 1, 1, 2]), np.array([0.0, 0.5, 1.0, 1.5, 2.0])
     >>> [sure_cut(histogram, edges, keep) for keep in (2, 3, 9, 10)]

@@ -91,7 +91,7 @@ class Vectors:
         return Vectors.of(self.raw[rows], self.similarity)
 
     def shown(self, score: float) -> float:
-        """A score as people read it: a distance where distances are compared.
+        """A score as users read it: a distance where distances are compared.
 
         >>> Vectors.of(np.eye(2), "euclidean").shown(-4.0)
         2.0
@@ -99,7 +99,7 @@ class Vectors:
         return float(np.sqrt(max(-score, 0.0))) if self.similarity == "euclidean" else float(score)
 
     def score_of(self, shown: float) -> float:
-        """The score that a threshold in people's units means.
+        """The score for a threshold in users' units.
 
         >>> Vectors.of(np.eye(2), "euclidean").score_of(0.5)
         -0.25
@@ -108,7 +108,7 @@ class Vectors:
 
 
 def reach_of(largest: float) -> float:
-    """A little more than the largest score that vectors can have, so that rounding leaves no score outside.
+    """A bound slightly above the largest possible score, so that rounding leaves no score outside.
 
     >>> round(reach_of(2.0), 6), reach_of(0.0)
     (2.0002, 1e-30)

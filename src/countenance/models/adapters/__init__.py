@@ -1,4 +1,4 @@
-"""Models of other libraries, given as objects: recognised by the object itself, adapted to what the task asks.
+"""Models of other libraries, given as objects: recognised by the object itself, adapted to the task.
 
 No library is imported unless the object comes from it. Each module of this package has one function
 `adapt(model, request)`, which returns the adapted model or refuses it with the remedy.

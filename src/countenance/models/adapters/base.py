@@ -27,7 +27,7 @@ SAME_WORD = {"woman": "female", "women": "female", "man": "male", "men": "male",
 
 @dataclass(frozen=True)
 class Request:
-    """What a task asks of a model, in plain values that travel to worker processes."""
+    """A task's requirements of a model, in plain values that travel to worker processes."""
 
     task: str
     answer: type[Any]
@@ -47,7 +47,7 @@ class Request:
 
 
 def words_of(data: Any) -> dict[str, tuple[str, ...]]:
-    """The words that each attribute of a dataset's people takes; of a manifest on disk, the usual ones.
+    """The words that each attribute of a dataset's people takes; for a manifest on disk, the usual words.
 
     >>> from countenance.testing import small_dataset
     >>> words_of(small_dataset(6))["gender"]
@@ -99,7 +99,7 @@ def each(predict: Callable[[Pixels], Any]) -> Callable[[Images], list[Any]]:
 def by_shape(predict: Callable[[list[Pixels]], Sequence[Any]]) -> Callable[[Images], list[Any]]:
     """A model that is called with pictures of one shape at a time, so that no answer depends on the other pictures.
 
-    Libraries pad the pictures of a batch to a common size, which changes what is found in the smaller ones.
+    Libraries pad the pictures of a batch to a common size, which changes the results of the smaller ones.
 
     >>> by_shape(lambda images: [len(images)] * len(images))([np.zeros((n, 2, 3), np.uint8) for n in (1, 2, 1)])
     [2, 1, 2]
@@ -124,9 +124,9 @@ def bgr(image: Pixels) -> Pixels:
 
 
 def chosen_kinds(names: Iterable[str], request: Request, model: str) -> tuple[str, ...] | None:
-    """What the boxes of a detector with these classes show: what the task needs, or else what it finds instead.
+    """What the boxes of a detector with these classes show: the kind that the task needs, or else the kind found.
 
-    None: all boxes count, since the detector has one class and its name says nothing.
+    None means that all boxes count: the detector has one class without a telling name.
 
     >>> chosen_kinds(["person", "car", "face"], Request("face_localization", object, ("face",)), "mine")
     ('face',)
@@ -156,7 +156,7 @@ class Classifier:
 
     @classmethod
     def of(cls, names: Sequence[str], request: Request, model: str) -> "Classifier":
-        """The attribute of the data that most of the classes are words of (two at least).
+        """The attribute of the data to which most of the classes belong as words (two at least).
 
         >>> from countenance.testing import small_dataset
         >>> request = Request("attributes", Labels, ("labels",), words_of(small_dataset(6)))
@@ -175,7 +175,7 @@ class Classifier:
         return cls(best, tuple(known[best].get(plain_word(name), name) for name in names))
 
     def named(self, number: int) -> Labels:
-        """The answer that names a class, of a model that gives no probabilities."""
+        """The answer for one class, from a model that gives no probabilities."""
         return Labels({self.attribute: self.words[number]})
 
     def labels(self, probabilities: Any) -> Labels:

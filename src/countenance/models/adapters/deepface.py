@@ -15,7 +15,7 @@ WORDS = ["Woman", "Man"]
 
 
 def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
-    """The module's functions; a picture without a face is no error, and of several faces the largest answers for it."""
+    """The module's functions; a picture without a face is not an error; of several faces the largest is used."""
     if request.answer not in (Boxes, Embedding, Age, Labels) or not hasattr(model, "extract_faces"):
         raise request.refusal("deepface", "faces, embeddings, ages and genders", "give `deepface.DeepFace` itself")
     genders = base.Classifier.of(WORDS, request, "deepface") if request.answer is Labels else None

@@ -13,7 +13,7 @@ NEEDS = {Boxes: "detection", Embedding: "recognition", Age: "genderage", Labels:
 
 
 def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
-    """The app after `prepare()`; of several faces the largest answers for the picture."""
+    """The app after `prepare()`; of several faces the largest is used."""
     loaded = getattr(model, "models", {})
     if NEEDS.get(request.answer) not in loaded:
         raise request.refusal("insightface", f"what {', '.join(loaded)} give", "load its models, or take another task")

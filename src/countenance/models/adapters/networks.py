@@ -1,4 +1,4 @@
-"""What adapters of torch modules share: a hash of their numbers, and calls with pictures."""
+"""Shared by adapters of torch modules: a hash of their parameters, and calls with pictures."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from countenance.models.model import Images
 
 
 def torch_content(module: Any) -> str:
-    """A hash of the class and the numbers of a torch module."""
+    """A hash of the class and the parameters of a torch module."""
     import torch
 
     digest = hashlib.sha256(type(module).__qualname__.encode())

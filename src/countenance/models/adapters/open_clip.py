@@ -10,7 +10,7 @@ CLIP_WORDS = 49408
 
 
 def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
-    """The model in evaluation mode, with pictures prepared as its own configuration says."""
+    """The model in evaluation mode, with pictures prepared as its configuration says."""
     from open_clip.transform import PreprocessCfg, image_transform_v2
 
     name = f"{type(model).__name__} of open_clip"

@@ -28,7 +28,7 @@ def sentences_of(request: Request, model: str) -> dict[str, dict[str, str]]:
 
 
 def question_of(request: Request) -> str:
-    """The question to a model that answers in its own words, with the words that it may choose from."""
+    """The question to a model that answers in free text, with the words to choose from."""
     parts = [f"{_spoken(name).capitalize()}: {' or '.join(map(_spoken, own))}?" for name, own in request.words.items()]
     return QUESTION.format(parts=" ".join(parts))
 
@@ -36,7 +36,7 @@ def question_of(request: Request) -> str:
 def labels_by_sentence(
     sentences: Mapping[str, Mapping[str, str]], shares: Callable[[list[str]], Sequence[float]]
 ) -> Labels:
-    """The answer of a model that gives a share to each of some sentences; attributes are asked one after the other."""
+    """The answer of a model that scores sentences; attributes are asked one after the other."""
     values, probabilities = {}, {}
     for attribute, by_word in sentences.items():
         by_label = dict(zip(by_word, map(float, shares(list(by_word.values()))), strict=True))
@@ -46,7 +46,7 @@ def labels_by_sentence(
 
 
 def labels_in_text(text: str, words: Mapping[str, Sequence[str]]) -> Labels:
-    """The attributes that a text settles: those of which it names exactly one word. Others are not answered.
+    """The attributes that a text answers: those of which it names exactly one word.
 
     >>> labels_in_text("A woman with round glasses", {"gender": ["female", "male"], "beard": ["none", "beard"]}).values
     {'gender': 'female'}

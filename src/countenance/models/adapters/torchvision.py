@@ -1,7 +1,7 @@
 """Models of torchvision: detectors (boxes, keypoints, masks) and classifiers.
 
-A detector with COCO's 91 classes, or with one, needs nothing else. Others say their classes in an attribute:
-`model.names = weights.meta["categories"]`. A classifier does too, and may say how its pictures are prepared:
+A detector with COCO's 91 classes, or with one, needs nothing else. Others name their classes in an attribute:
+`model.names = weights.meta["categories"]`. A classifier does too, and may set how its pictures are prepared:
 `model.transforms = weights.transforms()` (otherwise ImageNet's usual way: shorter side 256, centre 224).
 """
 

@@ -1,4 +1,4 @@
-"""Pipelines of transformers that are asked in sentences: zero-shot classification, and texts on images."""
+"""Pipelines of transformers that take sentences: zero-shot classification, and texts on images."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ def in_text(pipe: Any, request: base.Request, name: str) -> Predictor:
 
 
 def shares(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[float]:
-    """The score of each name among a pipeline's rows; a name without a row has none.
+    """The score of each name among a pipeline's rows; a name without a row has no score.
 
     >>> shares([{"label": "b", "score": 0.75}], ["a", "b"])
     [0.0, 0.75]

@@ -31,7 +31,7 @@ def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
 
 
 def _reader(names: list[str], request: base.Request, name: str) -> tuple[Callable[[Any], Any], tuple[str, ...]]:
-    """From a result to the answer, and what the model finds."""
+    """The function from a result to the answer, and what the model finds."""
     if request.answer is Labels:
         classes = base.Classifier.of(names, request, name)
         return lambda result: classes.labels(result.probs.data.tolist()), request.needs
@@ -42,7 +42,7 @@ def _reader(names: list[str], request: base.Request, name: str) -> tuple[Callabl
 
 
 def _people(result: Any, answer: type[Any]) -> Any:
-    """The masks or keypoints of the boxes that show people; of a model whose classes say nothing, all of them."""
+    """The masks or keypoints of the boxes that show people; all of them if the classes have no telling names."""
     shown = {number: shown_by(str(word)) for number, word in result.names.items()}
     numbers = [int(number) for number in result.boxes.cls.tolist()]
     chosen = [i for i, number in enumerate(numbers) if shown[number] == "person" or "person" not in shown.values()]

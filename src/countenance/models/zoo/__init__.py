@@ -1,4 +1,4 @@
-"""Real baselines that run here: each entry says what it does, by what licence, and what it needs."""
+"""Real baselines that run here: each entry states its purpose, licence and requirements."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Entry:
     """Patterns of further files beside weights by path that the model reads (they enter its hash, too)."""
 
     def missing(self) -> str | None:
-        """What keeps the model from running here, with the remedy, or None."""
+        """The reason why the model cannot run here, with the remedy, or None."""
         if self.package and find_spec(self.package) is None:
             return f"not installed: {self.install}"
         return None

@@ -9,7 +9,7 @@ from countenance.errors import ModelError, opencv
 
 
 def open_caffe(weights: Path, layouts: Sequence[Path]) -> Any:
-    """The network of a .caffemodel with the first of the .prototxt files that is there."""
+    """The network of a .caffemodel with the first of the .prototxt files that exists."""
     cv2 = opencv("a Caffe network")
     layout = next((path for path in layouts if path.is_file()), None)
     if layout is None:

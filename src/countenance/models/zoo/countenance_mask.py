@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def sides(width: int, height: int) -> list[int]:
-    """The sizes at which a picture is looked at; the network needs multiples of 32.
+    """The sizes at which the network sees a picture: multiples of 32.
 
     >>> sides(224, 224), sides(300, 450)
     ([96, 160], [96, 160, 448])
@@ -80,7 +80,7 @@ class CountenanceMask:
         return Boxes(clipped, scores[remaining], ["mask" if share >= 0.5 else "no_mask" for share in masks[remaining]])
 
     def _look(self, image: NDArray[np.uint8], side: int) -> tuple[Array, Array, Array]:
-        """What is seen at one size: boxes in the picture's pixels, face scores, mask scores."""
+        """The detections at one size: boxes in the picture's pixels, face scores, mask scores."""
         spec = InputSpec(size=(side, side), resize="letterbox", pad=114, scale=1 / 255)
         pixels, scale, offset = prepare(image, spec)
         (detections,) = self.session.run(None, {self.input: pixels})

@@ -67,7 +67,7 @@ class Darknet:
 
 
 def read_classes(weights: Path, stated: str | None) -> list[str]:
-    """What the classes are called, as mask and no_mask; darknet keeps them in a file, one on each line."""
+    """The names of the classes, as mask and no_mask; darknet keeps them in a file, one on each line."""
     usual = [weights.with_suffix(".names"), *(weights.with_name(name) for name in NAMES)]
     path = Path(stated) if stated else next((path for path in usual if path.is_file()), usual[0])
     if not path.is_file():

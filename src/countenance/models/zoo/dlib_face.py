@@ -21,7 +21,7 @@ def weights_folder() -> Path:
 
 
 class DlibFace:
-    """Embeds the largest face of each image; an image in which neither of dlib's detectors finds a face has none.
+    """Embeds the largest face of each image; None where neither of dlib's detectors finds a face.
 
     The fast detector (HOG) comes first. Where it finds nothing (most masked faces) dlib's slower network searches.
     `embed(image, box)` embeds the face in a known box. With `crops` pictures are faces cut out already: the middle of

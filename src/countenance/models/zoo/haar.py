@@ -1,4 +1,4 @@
-"""OpenCV's frontal-face Haar cascade: the detector that came before networks, and a baseline to this day."""
+"""OpenCV's frontal-face Haar cascade: a detector from before neural networks, still used as a baseline."""
 
 from pathlib import Path
 

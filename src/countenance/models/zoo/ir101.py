@@ -18,7 +18,7 @@ SIDE = 112
 
 
 def build(device: str = "meta") -> Any:
-    """The network without weights; on the device `meta` without memory for them either, until they are loaded."""
+    """The network without weights; on the device `meta` even without memory for them, until they are loaded."""
     torch = import_torch()
     nn = torch.nn
 

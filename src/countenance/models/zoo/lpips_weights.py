@@ -1,4 +1,4 @@
-"""The weights of LPIPS, by path or from an installed package, checked by hash; absent is a reason, not a download."""
+"""The weights of LPIPS, by path or from an installed package, checked by hash and never downloaded."""
 
 import hashlib
 import math
@@ -18,7 +18,7 @@ Arrays = dict[str, NDArray[np.float32]]
 
 
 def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | None, str]:
-    """LPIPS weights, or None with the reason. A path that is given must be right.
+    """LPIPS weights, or None with the reason. A wrong path is an error.
 
     >>> load_perceptual_weights("no_such.npz")
     Traceback (most recent call last):

@@ -105,13 +105,13 @@ class Mtcnn:
 
 
 def _network_input(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """MTCNN was trained on transposed pictures in −1 … 1."""
+    """The networks' input: MTCNN was trained on transposed pictures in −1 … 1."""
     values = (pictures.astype(np.float32) - 127.5) * np.float32(0.0078125)
     return np.ascontiguousarray(values.transpose(0, 2, 1, 3))
 
 
 def _box_and_score(outputs: list[Any]) -> tuple[Array, Array]:
-    """Shifts and face scores as image × rows × columns (× 4), whichever order the outputs come in."""
+    """Shifts and face scores as image × rows × columns (× 4), whatever the order of the outputs."""
     by_channels = {o.shape[-1]: np.asarray(o, dtype=np.float64).transpose(0, 2, 1, 3) for o in outputs}
     return by_channels[4], by_channels[2][..., 1]
 

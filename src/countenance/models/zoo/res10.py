@@ -1,6 +1,6 @@
 """OpenCV's res10 SSD for faces, then a classifier that judges each for a mask. Weights by path (Caffe and ONNX).
 
-Two of the assessed algorithms are built so: Facemask_Detection (a CNN) and Face-Mask-Detection (MobileNetV2). Their
+Two of the assessed algorithms have this form: Facemask_Detection (a CNN) and Face-Mask-Detection (MobileNetV2). Their
 classifiers are Keras files; `python -m tf2onnx.convert --keras FILE --output FILE.onnx` makes one that runs here.
 """
 

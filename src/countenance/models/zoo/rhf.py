@@ -1,4 +1,4 @@
-"""RHF: Faster R-CNN on ResNet50-HDC-FPN, faces with masks, badly worn masks and none. Weights by path (PyTorch).
+"""RHF: Faster R-CNN on ResNet50-HDC-FPN for faces with, without and with badly worn masks. Weights by path (PyTorch).
 
 The architecture is that of the published weights, so that their names fit; loading executes nothing from the file. HDC
 (hybrid dilated convolution) means that the later stages halve the picture and are dilated as well.
@@ -32,7 +32,7 @@ CANONICAL_SIZE, CANONICAL_LEVEL = 224, 4
 
 
 def build(device: str = "meta") -> Any:
-    """The network without weights; on the device `meta` without memory for them either, until they are loaded."""
+    """The network without weights; on the device `meta` even without memory for them, until they are loaded."""
     torch = import_torch()
     nn = torch.nn
 
@@ -79,7 +79,7 @@ def build(device: str = "meta") -> Any:
             return maps
 
     class Pyramid(nn.Module):  # type: ignore[misc,name-defined]
-        """The feature pyramid: each map takes up the coarser one; a fifth is every second cell of the fourth."""
+        """The feature pyramid: each map adds the coarser one; a fifth is every second cell of the fourth."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -176,7 +176,7 @@ class Rhf:
         return torch.nn.functional.pad(pixels, pad), size
 
     def _proposals(self, maps: list[Any], padded: tuple[int, int], size: tuple[int, int]) -> NDArray[np.float64]:
-        """Boxes in which something may be, best first: the best of each map, without those that repeat another."""
+        """Candidate boxes, best first: the best of each map, without duplicates."""
         head = self.network.rpn.head
         boxes, scores = [], []
         for level, features in enumerate(maps):
@@ -199,7 +199,7 @@ class Rhf:
         return np.concatenate(boxes)[order]
 
     def _pooled(self, maps: list[Any], proposals: NDArray[np.float64], size: tuple[int, int]) -> Any:
-        """What each proposal shows, 7 × 7 cells of the map that suits its size."""
+        """The features of each proposal, 7 × 7 cells of the map that suits its size."""
         area = np.prod(proposals[:, 2:] - proposals[:, :2], axis=1)
         ideal = np.floor(CANONICAL_LEVEL + np.log2(np.sqrt(area) / CANONICAL_SIZE) + 1e-6)
         levels = np.clip(ideal, 2, 1 + len(maps)).astype(int) - 2
@@ -218,7 +218,7 @@ class Rhf:
         moves: NDArray[np.float64],
         size: tuple[int, int],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
-        """The boxes of every class that are sure enough; within a class none repeats another."""
+        """The boxes of every class above the score limit, without duplicates within a class."""
         rows: list[tuple[float, int, NDArray[np.float64]]] = []
         for kind in range(1, shares.shape[1]):
             boxes = clipped(decoded(proposals, moves[:, kind], (10, 10, 5, 5)), size)
@@ -280,7 +280,7 @@ def roi_align(torch: Any, features: Any, boxes: NDArray[np.float64]) -> Any:
     x, y = (corner[:, None, k] + extent[:, None, k] * steps for k in (0, 1))
 
     def between(places: Any, limit: int) -> tuple[Any, Any, Any, Any]:
-        """The cells around places, the share of the upper one, and whether a place is inside the map."""
+        """The cells around positions, the weight of the upper one, and whether a position is inside the map."""
         inside = (places >= -1) & (places <= limit)
         lower = places.clamp(0, limit - 1)
         first = lower.floor().long()

@@ -1,4 +1,4 @@
-"""The dataset card: what a dataset is, by what right it is used, and who is in it."""
+"""The dataset card: what a dataset is, why it may be used, and who is in it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ HUB_LICENCES = {
 
 
 def licence_fields(text: str) -> dict[str, str]:
-    """The hub's words for a licence; `other` with the text as it is where the hub has no word for all of it.
+    """The hub's names for a licence; `other` with the text where the hub has no name for all of it.
 
     >>> licence_fields("MIT"), licence_fields("MIT at its root, training code GPL-3.0")["license"]
     ({'license': 'mit'}, 'other')

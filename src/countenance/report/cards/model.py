@@ -1,4 +1,4 @@
-"""The model card of a run: what the model is, whom it fails, and on what that rests."""
+"""The model card of a run: what the model is, whom it fails, and the evidence for that."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _evaluation(run: Run, settings: dict[str, Any]) -> str:
 
 
 def _limits(source: ReportSource, manifest: dict[str, Any], settings: dict[str, Any]) -> list[str]:
-    """What a reader must not conclude."""
+    """The limits of the evidence: what a reader must not conclude."""
     audit, card = source.audit, source.run.manifest.dataset.card
     lines = [cell(card.warning)] if card.warning else []
     missing = words.untested_groups(audit)

@@ -54,7 +54,7 @@ class CardTable:
     version: str
 
     def source(self) -> str:
-        """What the table was made with, and the licences of what made it."""
+        """The licences and origin of a table."""
         return f"Made by countenance {self.version}. Licences: {in_words(self.licences)}."
 
     def markdown(self) -> str:
@@ -93,7 +93,7 @@ FORMATS: dict[str, Callable[[CardTable], str]] = {
 
 
 def cell(text: str) -> str:
-    """Text that stays text inside a Markdown table.
+    """Text escaped for a Markdown table's cell.
 
     >>> cell("a|b\\n<c>")
     'a\\\\|b &lt;c&gt;'
@@ -107,7 +107,7 @@ def cell(text: str) -> str:
 
 
 def latex(text: str) -> str:
-    """Text that stays text in LaTeX.
+    """Text escaped for LaTeX.
 
     >>> latex("recall_50 & 3 %")
     'recall\\\\_50 \\\\& 3 \\\\%'

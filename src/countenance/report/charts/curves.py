@@ -1,4 +1,4 @@
-"""Curves as a value: lines over one pair of axes, with the ends and ticks of the axes and what is marked on them."""
+"""Curves as a value: lines over one pair of axes, with the ends, ticks and marks of the axes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GroupLine:
 
     @property
     def size(self) -> str:
-        """How many the line is made from; empty where that is not known."""
+        """How many units the line is computed from; empty if unknown."""
         return f"n {numbers.count(self.n)}" if self.n else ""
 
 
@@ -91,7 +91,7 @@ class CurveChart:
 
     @cached_property
     def up(self) -> ChartAxis:
-        """The vertical axis: up to 1 at least; a band is inside it, unless the axis is logarithmic."""
+        """The vertical axis: up to 1 at least; it includes bands, unless it is logarithmic."""
         log = self.log[1]
         parts = [part for line in self.lines for part in ((line.y,) if log else (line.y, line.low, line.high))]
         ys = [y for part in parts for y in part if math.isfinite(y) and (y > 0 or not log)]
@@ -105,7 +105,7 @@ class CurveChart:
 
     @property
     def words(self) -> str:
-        """What the axes show."""
+        """The labels of the axes, as a sentence."""
         return f"{self.axes[1]} (up) against {self.axes[0]} (across)"
 
 
@@ -143,7 +143,7 @@ def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
 
 
 def styled(lines: Sequence[GroupLine]) -> list[GroupLine]:
-    """Lines without an order, each with its own colour and dash.
+    """Lines without an order, each with a colour and dash.
 
     >>> [(line.colour, line.dash) for line in styled([GroupLine(name, 0, [], [], "") for name in "ab"])]
     [('c0', ''), ('c1', '7 3')]

@@ -1,4 +1,4 @@
-"""Curves by group, for tasks that have one."""
+"""Curves by group, for tasks that have such curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ class CurvePanel:
 
 
 def curve_panels(source: Audited) -> list[CurvePanel]:
-    """Curves by group for tasks that have one."""
+    """A panel of curves for each attribute, for tasks that have curves by group."""
     metric = source.task.curve_of or "" if source.task else ""
     return [_panel(metric, name, lines, axes) for name, lines, axes in _lines(source)]
 
 
 def _lines(source: Audited) -> list[tuple[str, list[GroupLine], tuple[str, str]]]:
-    """For each attribute with at least two groups: its name, a line for each group, and what the axes show."""
+    """For each attribute with at least two groups: its name, a line for each group, and the labels of the axes."""
     task = source.task
     if task is None or task.curve is None or task.curve_of is None:
         return []
@@ -73,7 +73,7 @@ def _lines(source: Audited) -> list[tuple[str, list[GroupLine], tuple[str, str]]
 
 
 def _failed(source: Audited, attribute: str) -> set[str]:
-    """The groups for which a disparity was found, and not in their favour."""
+    """The groups with a disparity to their disadvantage."""
     groups = [f for f in source.audit.findings if f.attribute == attribute and f.kind == "group"]
     disparities = [f for f in groups if f.verdict == words.DISPARITY]
     worse = [f for f in disparities if f.versus != "rest" or f.direction != words.BETTER]

@@ -1,4 +1,4 @@
-"""The forest plots of an audit: every group of every attribute, and the intersections that stand out."""
+"""The forest plots of an audit: every group of every attribute, and the intersections that differ most."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def group_forest(source: Audited, metric: Metric) -> Forest | None:
 
 
 def _worst_first(estimates: list[Estimate], metric: Metric, source: Audited) -> list[Estimate]:
-    """The groups of an attribute by harm, those without a number last; before any test, in their own order."""
+    """The groups of an attribute by harm, those without a number last; untested groups in their own order."""
     if metric.better is None or not source.audit.findings:
         return estimates
     sign = -1.0 if metric.better == "lower" else 1.0
@@ -105,7 +105,7 @@ def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Esti
 
 
 def _note(finding: Finding, estimate: Estimate, kind: str) -> str:
-    """What a confirmed gap means in people: how many more of 1,000."""
+    """A confirmed gap as people: how many more of 1,000."""
     if kind not in (words.SEVERE, words.MINOR) or estimate.metric_kind != "rate" or finding.effect_name == "ratio":
         return ""
     each = round(1000 * abs(finding.difference)) if math.isfinite(finding.difference) else 0

@@ -23,14 +23,14 @@ class Headline:
 
 
 def _size(estimate: Estimate, source: Audited) -> str:
-    """How many rows, and how many people or images they are of where that differs."""
+    """How many rows, and how many people or images, if that differs."""
     rows = numbers.plural(estimate.n, "row")
     noun, many = words.cluster_noun(source.audit.settings)
     return rows if estimate.clusters == estimate.n else f"{rows} of {numbers.plural(estimate.clusters, noun, many)}"
 
 
 def _counted(n: int, unit: str) -> str:
-    """A count of what a number is made from; a similarity is one of a comparison.
+    """The count behind a number; for a similarity, the number of comparisons.
 
     >>> _counted(19437, "cosine similarity"), _counted(1, "images"), _counted(3, "impostor pairs")
     ('19,437 comparisons', '1 image', '3 impostor pairs')

@@ -32,7 +32,7 @@ class HeatmapCell:
 
     @property
     def size(self) -> str:
-        """How many the cell is made from; empty for nobody."""
+        """How many units the cell is computed from; empty for none."""
         return f"n {numbers.count(self.n)}" if self.n else ""
 
 
@@ -54,17 +54,17 @@ class HeatMap:
 
     @property
     def corner(self) -> str:
-        """What the rows and the columns are."""
+        """The label of the corner: the attributes of rows and columns."""
         return " \\ ".join(part for part in (self.rows_name, self.columns_name) if part)
 
     @property
     def sides(self) -> str:
-        """The same for a title: "skin tone by age group"."""
+        """The attributes for a title: "skin tone by age group"."""
         return " by ".join(part for part in (self.rows_name, self.columns_name) if part)
 
 
 def tint(estimate: float, low: float, high: float, better: str | None) -> int:
-    """The step of a value between the best and the worst; between highest and lowest where neither is better.
+    """The step of a value between the best and the worst; between highest and lowest if the direction is unknown.
 
     >>> tint(1.0, 0.8, 1.0, "higher"), tint(0.8, 0.8, 1.0, "higher"), tint(0.8, 0.8, 1.0, "lower")
     (0, 8, 0)

@@ -9,7 +9,7 @@ from countenance.report import numbers
 
 @dataclass(frozen=True)
 class Scale:
-    """A range with ticks.
+    """A range with ticks of a linear axis.
 
     >>> Scale.around([0.62, 0.97], "rate").ticks
     (0.6, 0.7, 0.8, 0.9, 1.0)

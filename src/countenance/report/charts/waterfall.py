@@ -1,4 +1,4 @@
-"""From a raw gap to what remains of it, as a value: each step with its interval."""
+"""The waterfall from a raw gap to what remains of it: each step with its interval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from countenance.report.charts.scale import Scale
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what it is, where its bar begins and ends, and the interval of its size (not of its end)."""
+    """One step: its name, the ends of its bar, and the interval of its size (not of its end)."""
 
     name: str
     start: float
@@ -48,7 +48,7 @@ def steps(
     parts: Sequence[tuple[str, float, float, float]],
     held: tuple[float, float, float],
 ) -> list[Step]:
-    """A raw gap, what each condition takes away of it, and what is left.
+    """The steps of a gap: raw, the part that each condition explains, and what remains.
 
     >>> bars = steps((-0.1, -0.12, -0.08), [("light", -0.06, -0.07, -0.05)], (-0.04, -0.06, -0.02))
     >>> [round(step.end, 2) for step in bars]

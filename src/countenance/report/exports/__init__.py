@@ -1,4 +1,4 @@
-"""What leaves a run in other projects' formats: the Hugging Face hub's results and Every Eval Ever's records."""
+"""Exports of a run in other projects' formats: the Hugging Face hub's results and Every Eval Ever's records."""
 
 from pathlib import Path
 

@@ -80,7 +80,7 @@ def _size(number: PublishedNumber) -> str:
 
 
 def _notes(number: PublishedNumber, source: ReportSource) -> str:
-    """What the number is, whom it is about, its interval, and the verdict of the audit."""
+    """The notes on a number: what it is, whom it is about, its interval, and the audit's verdict."""
     who = f" of {number.who}" if number.who else ""
     better = {"higher": "higher is better", "lower": "lower is better"}.get(number.better, "")
     parts = [f"{number.metric}{who} {_size(number)}", better, sentence(source)]

@@ -36,12 +36,12 @@ class PublishedNumber:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The interval, where there is one."""
+        """The interval, if there is one."""
         return (self.low, self.high) if math.isfinite(self.low) and math.isfinite(self.high) else None
 
     @property
     def who(self) -> str:
-        """Whom the number is about, as `attribute=group`; empty for everybody.
+        """The group of the number, as `attribute=group`; empty for everybody.
 
         >>> PublishedNumber("ok", "", 1.0, 1.0, 1.0, 0.95, 9, "rows", "higher", "gender", "female").who
         'gender=female'
@@ -58,13 +58,13 @@ def source_of(run: Run | Path | str) -> ReportSource:
 
 
 def published(source: ReportSource) -> list[PublishedNumber]:
-    """The audited metrics of everybody and of each group, then the task's own numbers; numbers alone, no NaN."""
+    """The audited metrics of everybody and of each group, then the task's own numbers; without NaN."""
     candidates = [*_audited(source), *(_of_run(number) for number in source.results if isinstance(number, Number))]
     return [number for number in candidates if math.isfinite(number.value)]
 
 
 def sentence(source: ReportSource) -> str:
-    """The verdict as the report's first line says it."""
+    """The verdict in the words of the report's first line."""
     manifest = DEFAULTS | source.run.manifest.plain()
     failed = too_many_failed(manifest)
     return sentences.sentence(source, source.run.model_label, too_many_failed=failed)

@@ -1,4 +1,4 @@
-"""A run in a few lines of Markdown: the sentence, a picture in characters, what it rests on.
+"""A run in a few lines of Markdown: the sentence, a picture in characters, and the data behind it.
 
 Job summaries and pull requests show neither files nor embedded pictures, so the picture is text.
 """

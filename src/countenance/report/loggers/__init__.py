@@ -1,7 +1,7 @@
 """Runs in the trackers that teams use: MLflow, Weights & Biases, TensorBoard.
 
 Parameters say what was evaluated, metrics are the published numbers (of everybody and of each group, with intervals),
-and the files are those of the run that name nobody. No tracker is imported before it is asked for.
+and the files are those of the run without names of people. A tracker is imported only when it is used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def log_run(run: Run | Path | str, tracker: str, *, step: int = 0, report: bool 
 
     A run of the tracker that is under way is used; otherwise one is begun and ended, with the `options`: those of
     `mlflow.start_run` and `tracking_uri`, those of `wandb.init`, `logdir` of TensorBoard. `step` is the place on the
-    trackers' time axis, such as the epoch. The report goes along where nobody in the pictures exists, or where
+    trackers' time axis, such as the epoch. The report is included if all people in the pictures are rendered, or with
     `report=True`; a run that was not audited is audited first.
     """
     if tracker not in LOGGERS:

@@ -1,4 +1,4 @@
-"""What every tracker gets of a run."""
+"""The content that every tracker gets of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = ("metric", "attribute", "group", "value", "low", "high", "n")
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """A run for a tracker."""
+    """The content of a run for a tracker."""
 
     name: str
     sentence: str
@@ -31,7 +31,7 @@ class LoggedRun:
 
 
 def logged(run: Run | Path | str, *, report: bool | None = None) -> LoggedRun:
-    """What is logged of a run; `report` as in `log_run`."""
+    """The content to log of a run; `report` as in `log_run`."""
     source = source_of(run)
     numbers = published(source)
     card = source.run.manifest.dataset.card
@@ -88,7 +88,7 @@ def _parameters(source: ReportSource) -> dict[str, str]:
 
 
 def _files(run: Run, report: bool) -> list[Path]:
-    """Files of the run that name nobody; none of a run in an object store."""
+    """Files of the run that name no person; empty for a run in an object store."""
     if is_url(run.place):
         return []
     names = [MANIFEST, RESULTS, AUDIT, *([REPORT] if report else [])]

@@ -12,7 +12,7 @@ LONGEST = 500
 
 
 def log(content: LoggedRun, step: int, options: dict[str, Any]) -> str:
-    """Log to the active run, or to one that is begun here (`tracking_uri`, `experiment_name`, …); returns its id."""
+    """Log to the active run, or to one that this call starts (`tracking_uri`, `experiment_name`, …); returns its id."""
     import mlflow
 
     uri, experiment = options.pop("tracking_uri", None), options.pop("experiment_name", None)

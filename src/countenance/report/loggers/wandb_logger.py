@@ -9,7 +9,7 @@ from countenance.report.loggers.content import COLUMNS, LoggedRun
 
 
 def log(content: LoggedRun, step: int, options: dict[str, Any]) -> str:
-    """Log to the active run, or to one that is begun here (`project`, `mode="offline"`, …); returns its folder."""
+    """Log to the active run, or to one that this call starts (`project`, `mode="offline"`, …); returns its folder."""
     import wandb
 
     active = wandb.run

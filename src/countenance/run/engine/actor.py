@@ -40,7 +40,7 @@ def software() -> dict[str, str]:
 
 @ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups={"work": 1, "watch": 1})
 class Actor:
-    """Processes one shard at a time in the group `work`; `state` is answered beside it."""
+    """Processes one shard at a time in the group `work`; `state` is answered at any time."""
 
     def __init__(self, job: Job, variables: Mapping[str, str]) -> None:
         for name, value in variables.items():
@@ -52,7 +52,7 @@ class Actor:
 
     @ray.method(concurrency_group="work")  # type: ignore[untyped-decorator]
     def hello(self, key: str) -> dict[str, Any]:
-        """Make the task and the model, and say where this is and with which software."""
+        """Make the task and the model; returns the place and the software versions."""
 
         def start() -> dict[str, Any]:
             store = RunStore(self.job.store, patient=True)
@@ -69,7 +69,7 @@ class Actor:
 
     @ray.method(concurrency_group="work")  # type: ignore[untyped-decorator]
     def work(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Process an order; its receipt."""
+        """Process an order and return its receipt."""
         with self.lock:
             self.now = {
                 "order": order["order"],
@@ -89,7 +89,7 @@ class Actor:
 
     @ray.method(concurrency_group="watch")  # type: ignore[untyped-decorator]
     def state(self) -> dict[str, Any]:
-        """What is being worked on and for how long, by this machine's own clock."""
+        """The work in progress and for how long, by this machine's own clock."""
         with self.lock:
             if not self.now:
                 return {}

@@ -15,9 +15,9 @@ from countenance.scratch import temporary_file
 
 
 class Arena:
-    """Shared memory without a name, given out in order and given back in the same order.
+    """Shared memory without a name, allocated in order and freed in the same order.
 
-    It ends with the last process that has it, however that ends.
+    It is released with the last process that holds it, however that ends.
 
     >>> arena = Arena(100)
     >>> arena.take(60), arena.take(60), arena.free(), arena.take(60)
@@ -35,7 +35,7 @@ class Arena:
         self.on_free: Callable[[], None] = lambda: None
 
     def take(self, size: int) -> int | None:
-        """Where a block of this many bytes begins; None while no memory is free."""
+        """Allocate a block of this many bytes and return its place; None while no memory is free."""
         with self.lock:
             start = self._place(max(size, 1))
             if start is not None:
@@ -51,7 +51,7 @@ class Arena:
         return last if last + size < first else None
 
     def free(self) -> None:
-        """Give the oldest block back."""
+        """Free the oldest block."""
         with self.lock:
             self.used.popleft()
         self.on_free()

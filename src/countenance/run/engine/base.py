@@ -1,4 +1,4 @@
-"""What an engine is given and what it must do."""
+"""The interface of engines: their input and duties."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker needs to know once; plain values, so that it can be sent to another machine."""
+    """A worker's configuration; plain values, so that it can be sent to another machine."""
 
     task: str
     options: Mapping[str, Any] | None
@@ -77,7 +77,7 @@ class Engine(Protocol):
         """Predict, score and commit every piece."""
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
-        """Predict stored samples again (ids by shard) and say whether the model still gives the same answers."""
+        """Predict stored samples again (ids by shard) and compare with the stored predictions."""
 
     def rate(self, piece: Piece) -> Rate | None:
-        """How fast a few images of a piece are evaluated; None where that cannot be said beforehand."""
+        """How fast a few images of a piece are evaluated; None where this cannot be measured beforehand."""

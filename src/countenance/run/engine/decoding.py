@@ -1,8 +1,8 @@
 """Decode processes: pictures become pixels in shared memory, so that the model's process only has to use them.
 
-Pictures are given to whichever process has the least to do; batches are handed on in their order. A process that dies
-is replaced and its pictures are given out again; a picture on which two processes died is a failed image. Pictures
-that do not fit into the shared memory are decoded by the model's own process.
+Pictures go to the process with the least to do; batches are passed on in order. A process that dies is replaced and its
+pictures are assigned again; a picture on which two processes died is a failed image. Pictures that do not fit into the
+shared memory are decoded by the model's own process.
 """
 
 import math
@@ -64,7 +64,7 @@ class _DecodeWork:
 
 @dataclass
 class _Picture:
-    """A picture that is to be decoded: the place in its batch, and its part of the shared memory."""
+    """A picture to be decoded: its place in the batch, and its part of the shared memory."""
 
     work: _DecodeWork
     index: int
@@ -73,7 +73,7 @@ class _Picture:
     deaths: int = 0
 
     def note(self, reply: dict[str, Any]) -> None:
-        """What a process said about it."""
+        """Store a process's message about it."""
         self.work.replies[self.index] = reply
         self.work.left -= 1
 
@@ -121,7 +121,7 @@ def read_file(sample: Sample) -> FileOutcome:
 
 
 def file_size(sample: Sample) -> int:
-    """About how many bytes a sample's file has; one that has more is read by the model's own process."""
+    """About how many bytes a sample's file has; larger files are read by the model's own process."""
     path = getattr(sample.image, "path", None)
     if path is not None:
         with suppress(OSError):
@@ -133,7 +133,7 @@ def file_size(sample: Sample) -> int:
 class Decoders:
     """Several decode processes and their shared memory; use it as a feed, and close it.
 
-    With `files` the processes read and check files without decoding them; `read` then hands on their bytes.
+    With `files` the processes read and check files without decoding them; `read` then returns their bytes.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Decoders:
                 self._listen()
 
     def _begin(self, group: FedGroup, sizes: list[int]) -> _DecodeWork | None:
-        """Find room for a batch; None while there is none."""
+        """Allocate memory for a batch; None while there is too little."""
         if sum(sizes) > self.arena.size // 2:
             return _DecodeWork(group, None, 0, [])
         start = self.arena.take(sum(sizes))
@@ -193,7 +193,7 @@ class Decoders:
         return math.prod(self.spec.shape()) if self.spec is not None else max(pixel_bytes([sample]), 1)
 
     def _give(self) -> None:
-        """Give pictures to the processes that have the least to do."""
+        """Give pictures to the processes with the least to do."""
         while self.todo:
             process = min(self.processes, key=lambda candidate: len(candidate.orders))
             if len(process.orders) >= AT_ONCE:
@@ -204,7 +204,7 @@ class Decoders:
                 self._send(process, packed([(picture.start, picture.room, sample) for picture, sample in order]))
 
     def _order(self, most: int) -> list[tuple[_Picture, Sample]]:
-        """The next pictures; one on which a process may have died comes alone."""
+        """The next pictures; a picture on which a process may have died comes alone."""
         order: list[tuple[_Picture, Sample]] = []
         while self.todo and (not order or (len(order) < most and not self.todo[0].deaths)):
             picture = self.todo.popleft()
@@ -353,7 +353,7 @@ class Decoders:
 
 
 def _alone(sample: Sample) -> Sample | Exception:
-    """What a decode process needs of a sample: its picture (from a table, the picture's file) and where people are."""
+    """The parts of a sample that a decode process needs: its picture (from a table, its file) and its people."""
     image = sample.image
     if isinstance(image, StoredImage):
         try:

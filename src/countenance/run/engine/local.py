@@ -45,7 +45,7 @@ class InProcess:
 
     @cached_property
     def _fitted(self) -> Any:
-        """The model, fitted once: before it is first asked for a prediction."""
+        """The model, fitted once before its first prediction."""
         return fitted(self.model, self.plan.fit, self.store)
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
@@ -73,7 +73,7 @@ class InProcess:
                 self.watch.differed.add(piece.number)
 
     def rate(self, piece: Piece) -> Rate | None:
-        """None: a model in the user's program is not called for an estimate, since it may count its calls."""
+        """None: a model in the user's program is not called for an estimate, since that might change its state."""
         return None
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
@@ -110,7 +110,7 @@ class Workers:
         return supervisor.difference
 
     def rate(self, piece: Piece) -> Rate | None:
-        """How fast a few images are; the worker stays for the others, so that a large model is loaded once."""
+        """The speed on a few images; the worker is kept for the others, so that a large model is loaded once."""
         try:
             measured = self.pool.ask({"piece": asdict(piece), "rate": True})
         except WorkerDied:
@@ -118,7 +118,7 @@ class Workers:
         return None if measured is None else Rate(**measured, workers=self.workers)
 
     def close(self) -> None:
-        """End the worker that `rate` kept."""
+        """End the worker that `rate` started."""
         self.pool.close()
 
 
@@ -130,7 +130,7 @@ def thread_environment(workers: int, threads: int | None) -> dict[str, str]:
 
 @dataclass
 class _Work:
-    """A piece to do: carefully (image by image) after it brought a worker down."""
+    """A piece of work; after it ended a worker it is repeated carefully (image by image)."""
 
     piece: Piece
     careful: bool = False
@@ -147,7 +147,7 @@ class _Work:
 
 @dataclass
 class _Shards:
-    """Supervises the shards of a run. A worker gets several at once, so that it need not wait between them."""
+    """Supervises the shards of a run. A worker gets several shards at once, so that it need not wait between them."""
 
     waiting: deque[_Work]
     watch: Watch
@@ -219,7 +219,7 @@ class _Shards:
             self._acquit(self.under_way.pop(order["piece"]["number"]))
 
     def _acquit(self, work: _Work) -> None:
-        """An image that cost a worker was answered alone: not the image ends the process, the calls before it do."""
+        """Clear an image that ended a worker but was answered alone: earlier calls end the process, not the image."""
         assert work.suspect is not None
         (name, death), work.suspect = work.suspect, None
         work.innocent += 1
@@ -231,7 +231,7 @@ class _Shards:
         self.waiting.appendleft(work)
 
     def died(self, order: Order, death: Death) -> None:
-        """Shards that were begun are done again image by image, without the image that did it; the others as before."""
+        """Shards that were begun are repeated image by image, without the image at fault; the others as before."""
         pieces = [order["piece"]] if "piece" in order else order["pieces"]
         works = [self.under_way.pop(piece["number"]) for piece in pieces if piece["number"] in self.under_way]
         self.deaths += 1
@@ -268,7 +268,7 @@ class _Shards:
 
 
 def fair_share(pieces: int, workers: int) -> int:
-    """How many of the pieces that are left a worker gets at once: fewer towards the end, so that all end together.
+    """How many of the remaining pieces a worker gets at once: fewer towards the end, so that all end together.
 
     >>> fair_share(100, 1), fair_share(100, 4), fair_share(3, 4)
     (100, 8, 1)
@@ -278,7 +278,7 @@ def fair_share(pieces: int, workers: int) -> int:
 
 @dataclass
 class _Probes:
-    """Supervises a probe; a worker that dies on it is a difference, unless the machine killed it once."""
+    """Supervises a probe; a worker that dies counts as a difference, unless the machine killed it once."""
 
     orders: list[Order]
     difference: Difference | None = None

@@ -1,9 +1,9 @@
 """JPEG files decoded by an NVIDIA GPU, through torchvision: an option, since its pixels are not the processor's.
 
-The decoder may ignore the stream that it is called in, so it is called with a stream of its own, whose memory nobody
-else is given, and that stream is waited for before and after decoding (pytorch/vision #9606). One thread decodes (there
-is one decoder in a process, and several threads only wait for each other), another resizes on the GPU. Files that it
-cannot decode as asked (no JPEG, damaged, turned by EXIF, other colours) are decoded by the processor.
+The decoder may ignore the stream that it is called in, so it gets its own stream with its own memory, and we wait for
+that stream before and after decoding (pytorch/vision #9606). One thread decodes (there is one decoder in a process, and
+several threads only wait for each other), another resizes on the GPU. Files that it cannot decode as asked (no JPEG,
+damaged, turned by EXIF, other colours) are decoded by the processor.
 """
 
 from collections import deque
@@ -31,7 +31,7 @@ Decoded = tuple[list[FileOutcome], list[Any]]
 
 
 def import_decoder() -> Any:
-    """torchvision's decoder; InputError, with the remedy, where it is not to be had."""
+    """torchvision's decoder; InputError, with the remedy, where it is not available."""
     torch = import_torch()
     try:
         decoder = import_module("torchvision.io")
@@ -46,7 +46,7 @@ def import_decoder() -> Any:
 
 
 def gpu_decoder() -> str:
-    """How a run records this decoder."""
+    """The name of this decoder in a run's record."""
     import_decoder()
     version = import_module("torchvision").__version__
     return f"nvjpeg (torchvision {version}), for other files {images.decoder().partition(';')[0]}"
@@ -78,7 +78,7 @@ class GpuDecoder:
                 yield _ready(*waiting.popleft())
 
     def _decode(self, batch: FileBatch) -> Decoded:
-        """The pictures of a batch, as large as they are."""
+        """The pictures of a batch, decoded at full size."""
         samples = batch.group.samples
         files = batch.files or [read_file(sample) for sample in samples]
         both = zip(samples, files, strict=True)
@@ -89,7 +89,7 @@ class GpuDecoder:
         return files, tensors
 
     def _resize(self, group: FedGroup, decoded: Future[Decoded]) -> FedBatch:
-        """The pictures of a batch as the network's input: complete, so that the larger ones may be overwritten."""
+        """The pictures of a batch as the network's input, finished, so that the larger ones may be overwritten."""
         files, tensors = decoded.result()
         readable: list[Any] = [tensor for tensor in tensors if not isinstance(tensor, Exception)]
         shapes = [(int(tensor.shape[1]), int(tensor.shape[2])) for tensor in readable]

@@ -1,4 +1,4 @@
-"""Predicting a few stored samples again: does the model still give the same?"""
+"""Predicts a few stored samples again, to see whether the model still gives the same answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

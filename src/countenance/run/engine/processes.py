@@ -1,4 +1,4 @@
-"""The one pool of worker processes: it gives out orders, watches deadlines, and survives workers that die.
+"""The one pool of worker processes: it assigns orders, watches deadlines, and survives the death of workers.
 
 A worker is a plain child process (`python -m countenance.worker_process`) rather than a fork or a spawn of the user's
 program: that program is never imported again, a crash takes only the worker down, and a worker that hangs can be
@@ -38,7 +38,7 @@ TOKEN = "COUNTENANCE_WORKER"  # noqa: S105 - the name of a variable, not a secre
 
 @dataclass(frozen=True)
 class Death:
-    """How a worker ended before its order was done."""
+    """The end of a worker before its order was done."""
 
     reason: str
     signal: int | None = None
@@ -47,23 +47,23 @@ class Death:
 
 
 class WorkerDied(Exception):
-    """A worker ended before it had done what it was asked for."""
+    """A worker ended before it had finished its order."""
 
 
 class Supervisor(Protocol):
-    """What decides which order comes next and what to do when a worker dies."""
+    """Decides which order comes next, and what follows the death of a worker."""
 
     def next(self) -> Order | None:
-        """The next order for an idle worker; None when there is nothing to give out now."""
+        """The next order for an idle worker; None while there is none to assign."""
 
     def heard(self, order: Order, message: Mapping[str, Any]) -> None:
-        """A message of the handler."""
+        """Handle a message of the handler."""
 
     def done(self, order: Order, result: Any) -> None:
-        """An order's result."""
+        """Handle an order's result."""
 
     def died(self, order: Order, death: Death) -> None:
-        """A worker ended on this order: repeat it, give it up, or raise."""
+        """Handle a worker's death on this order: repeat it, give it up, or raise."""
 
     def finished(self) -> bool:
         """Whether every order is done."""
@@ -82,7 +82,7 @@ class Pool:
     _crew: "_Crew | None" = None
 
     def run(self, supervisor: Supervisor, *, workers: int | None = None, keep: bool = False) -> None:
-        """Give out orders until the supervisor has finished; every worker has ended when this returns or raises.
+        """Assign orders until the supervisor has finished; every worker has ended when this returns or raises.
 
         With `keep`, workers stay for the next call, which may want another number of them; `close` ends them.
         """
@@ -278,7 +278,7 @@ class _Worker:
         return Death(f"the worker process ended with code {code}")
 
     def kill(self) -> None:
-        """End the process and everything that was started in it."""
+        """End the process and all processes that were started in it."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
@@ -331,7 +331,7 @@ class _Question:
 
 @dataclass
 class _List:
-    """The supervisor behind `each`: a list of orders, each tried again once after a death, but not after its time."""
+    """The supervisor behind `each`: a list of orders, each repeated once after a death, but not after a timeout."""
 
     orders: list[Order]
     results: Callable[[int, Any], None]

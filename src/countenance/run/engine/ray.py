@@ -70,7 +70,7 @@ class _RayWork:
 
 @dataclass
 class _Actor:
-    """An actor as the driver sees it."""
+    """An actor as the driver tracks it."""
 
     handle: Any
     hello: Any
@@ -149,7 +149,7 @@ class RayEngine:
             ray.kill(actor.handle)
 
     def start(self) -> _Actor:
-        """A new actor; it begins when some node has the resources for it."""
+        """Start a new actor; it runs as soon as a node has the resources for it."""
         from countenance.run.engine.actor import Actor
 
         variables = {n: v for n, v in os.environ.items() if n.startswith(("AWS_", "COUNTENANCE_MAX"))}
@@ -171,7 +171,7 @@ def _accept(receipt: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class _RayShards:
-    """Gives out the shards of a run until all are done."""
+    """Assigns the shards of a run until all are done."""
 
     def __init__(self, engine: RayEngine, ray: Any, waiting: deque[_RayWork], progress: Progress) -> None:
         self.ray, self.engine, self.waiting, self.progress = ray, engine, waiting, progress
@@ -259,7 +259,7 @@ class _RayShards:
         actor.ready, actor.node, actor.heard = True, greeting["node"], time.monotonic()
 
     def _heard(self, actor: _Actor, state: dict[str, Any]) -> None:
-        """Progress, failures and the deadline of the batch under way."""
+        """Handle progress, failures and the deadline of the current batch."""
         actor.last = state
         current = self._current(actor, state)
         if current is None:
@@ -273,7 +273,7 @@ class _RayShards:
         return next((work for number, work in actor.flying.values() if number == state.get("order")), None)
 
     def _report(self, work: _RayWork, state: Mapping[str, Any]) -> None:
-        """Tell the progress and the watch what is new: once for each image, even when a shard is done again."""
+        """Report new images to the progress bar and the watch: once each, even when a shard is repeated."""
         fresh = state["answered"] - work.reported
         if fresh > 0 and work.search is None:
             good = state["answered"] - state["failed"]
@@ -322,7 +322,7 @@ class _RayShards:
             self._lost(actor, DIED, blamed=self._alive(actor.node))
 
     def _lost(self, actor: _Actor, reason: str, *, blamed: bool = True) -> None:
-        """An actor is gone: its shards go to others, and the one that it was working on is checked."""
+        """Handle the loss of an actor: its shards go to others, and the one in progress is checked."""
         for ref in list(actor.flying):  # receipts that came before the end
             try:
                 receipt = self.ray.get(ref, timeout=0)
@@ -339,7 +339,7 @@ class _RayShards:
             self.waiting.appendleft(current)
 
     def _blame(self, work: _RayWork, reason: str) -> None:
-        """A worker ended on a shard: try it again, then image by image, then search for the image that does it."""
+        """Handle a worker's death on a shard: repeat it, then image by image, then search for the image at fault."""
         self.deaths += 1
         if self.deaths > MOST_DEATHS + SEARCHED:
             raise InputError(f"{self.deaths} workers in a row ended without a prediction; the last: {reason}")
@@ -352,7 +352,7 @@ class _RayShards:
             work.careful, work.search = True, Bisection(work.piece.images)
 
     def _searched(self, work: _RayWork, *, harmful: bool, reason: str = DIED) -> None:
-        """Take note of a try of the search; once the image is found it is recorded, and the rest is done."""
+        """Record a step of the search; once the image is found it is recorded, and the rest is processed."""
         search = work.search
         assert search is not None
         search.tell(harmful)

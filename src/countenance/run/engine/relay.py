@@ -1,4 +1,4 @@
-"""What worker processes print: passed on to the terminal with a prefix, and no more than a screenful of it."""
+"""Passes the output of worker processes on to the terminal with a prefix, at most a screenful of it."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ LONGEST_LINE = 500
 
 
 class Relay:
-    """What workers print: prefixed, without what could steer a terminal, and cut off where it gets long."""
+    """The output of workers: prefixed, without control characters, and truncated where it gets long."""
 
     def __init__(self, label: str) -> None:
         self.label, self.left = label, MOST_LINES

@@ -2,7 +2,7 @@
 
 `Scores` does it in the process it is made in. `ScoringProcess` does it in a process of its own, so that the process
 that holds the model does little else: Python runs one thread of a process at a time, and a GPU waits for that thread.
-What is sent there are valid answers, of our own types; samples are read from the dataset once more.
+Only valid answers, of our own types, are sent there; samples are read from the dataset again.
 """
 
 import os
@@ -39,12 +39,12 @@ class Scoring(Protocol):
         """The next batch."""
 
     def finish(self) -> None:
-        """Wait until everything is scored and stored; what went wrong is raised here or by `add`."""
+        """Wait until everything is scored and stored; errors are raised here or by `add`."""
 
 
 @dataclass(frozen=True)
 class ScoringEvents:
-    """What scoring reports; the first argument is always the shard's number."""
+    """The events that scoring reports; the first argument is always the shard's number."""
 
     answered: Callable[[int, int, Sequence[Failure]], None] = lambda number, done, failures: None
     stored: Callable[[int, str], None] = lambda number, commit: None
@@ -52,7 +52,7 @@ class ScoringEvents:
 
 @dataclass(frozen=True)
 class Shards:
-    """Where a worker reads samples and keeps shards."""
+    """The places where a worker reads samples and stores shards."""
 
     task: Task
     manifest: SampleManifest
@@ -85,7 +85,7 @@ def groups_of(
 
 @dataclass
 class Scores:
-    """Scoring in this process; complete shards are stored by threads beside it."""
+    """Scoring in this process; complete shards are stored by other threads."""
 
     shards: Shards
     events: ScoringEvents = field(default_factory=ScoringEvents)
@@ -118,7 +118,7 @@ class Scores:
 
 
 class ScoringProcess:
-    """Scoring in a process of its own. If that is killed, this process ends in the same way and is replaced whole."""
+    """Scoring in a process of its own. If it is killed, this process ends in the same way, and both are replaced."""
 
     def __init__(self, job: Job) -> None:
         orders, self.orders = os.pipe()
@@ -183,14 +183,14 @@ class ScoringProcess:
 
 
 def _end_as(code: int) -> None:
-    """End this process in the way that another one ended, so that the supervisor of this one notices."""
+    """End this process in the way that another one ended, so that its supervisor notices."""
     if code < 0:
         os.kill(os.getpid(), -code)
     os._exit(code or 1)
 
 
 def main() -> None:
-    """The process: a job, then, for each stream, its shards and what became of each batch."""
+    """The process's main function: a job, then, for each stream, its shards and the outcomes of each batch."""
     die_with_parent()
     orders, replies = os.fdopen(int(sys.argv[1]), "rb"), int(sys.argv[2])
     lock = threading.Lock()

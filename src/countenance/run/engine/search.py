@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Bisection:
-    """Which part of a shard to try next; each try succeeds or ends the worker.
+    """Which part of a shard to try next; each attempt succeeds or ends the worker.
 
     >>> search = Bisection(8)
     >>> while search.culprit is None and not search.over:
@@ -27,7 +27,7 @@ class Bisection:
         self.over = self.images == 0
 
     def candidates(self) -> tuple[int, int]:
-        """The images to try: the first half of those that are suspected, or the last one left."""
+        """The images to try: the first half of the suspects, or the last one left."""
         if self.high - self.low <= 1:
             return self.low, self.high
         return self.low, (self.low + self.high) // 2

@@ -4,7 +4,7 @@
     (decode processes)              (engine/scoring.py: a thread, or a process)
 
 The model is called in this thread, in the order of the batches; one other thread waits for its answers and validates
-them. So the bytes of a shard are those that it has when it is processed alone.
+them. So a shard has the same bytes as when it is processed alone.
 """
 
 import threading
@@ -64,7 +64,7 @@ class Stream:
         return groups_of(self.task, pieces, self.read, self.batch)
 
     def _begin(self, ready: FedBatch) -> Callable[[], list[Any]]:
-        """Call the model; what is returned waits for its answers."""
+        """Call the model and return an object that waits for its answers."""
         prepared = ready.prepared
         with self.lock:
             if prepared is None:
@@ -82,7 +82,7 @@ class Stream:
 
     @cached_property
     def _leaves_input(self) -> bool:
-        """Whether the model says that it does not write on a batch, which is given to it again when it fails."""
+        """Whether the model declares that it does not write on its input, which is reused when a batch fails."""
         return bool(attribute_of(self.model, "leaves_input", False))
 
     def _waited(self, prepared: Prepared, begun: Any) -> list[Any]:

@@ -64,7 +64,7 @@ class Worker:
         self.stream = Stream(shards.task, model, self.feed, shards.read, job.batch, job.context)
 
     def _fit(self, order: Order, tell: Tell) -> None:
-        """Fit the model before the first order, where the job says on what; the order's shard is under way."""
+        """Fit the model before the first order, if the job has data to fit; the order's shard counts as in progress."""
         if self.job.fit is None:
             return
         shard = (order["pieces"][0] if "pieces" in order else order["piece"])["number"]
@@ -91,7 +91,7 @@ class Worker:
         return self._carefully(piece, order, tell) if order["careful"] else self._answers(piece, tell)
 
     def _scores(self, pieces: Sequence[Piece], events: ScoringEvents, store: bool = True) -> Scoring:
-        """The last stage: in a process of its own where pictures come from processes too."""
+        """The last stage: in a separate process if pictures come from processes too."""
         if self.scoring is not None:
             return self.scoring.begin(pieces, events, store)
         return Scores(self.shards, events, store)
@@ -117,7 +117,7 @@ class Worker:
         return result if "stop" in result else {"commit": result["commit"][piece.number]}
 
     def _carefully(self, piece: Piece, order: Order, tell: Tell) -> Any:
-        """Image by image, with nothing beside it, so that the image that ends this process is known."""
+        """Process a shard image by image, with nothing in parallel, so that an image that ends the process is known."""
 
         def before(ids: Sequence[str]) -> None:
             tell(shard=piece.number, asking=list(ids), limit=self.job.time_limit)
@@ -152,7 +152,7 @@ class Worker:
         return {"commit": commit}
 
     def _measure(self, piece: Piece) -> dict[str, Any] | None:
-        """Images and seconds of a few batches, predicted and scored without being stored; the first one warms up."""
+        """Images and seconds of a few batches, predicted and scored without being stored; the first is a warm-up."""
         batch = self.job.batch
         few = piece.first(PROBED * batch * max(1, self.job.decoders // 2))
         if few.images < 2 * batch:
@@ -167,7 +167,7 @@ class Worker:
 
 
 class _Deadlines:
-    """Tells the driver what is under way, and by when it must hear again: two threads report, one model is called."""
+    """Reports work in progress and its deadline to the driver: two threads report, one calls the model."""
 
     def __init__(self, tell: Tell, limit: float) -> None:
         self._tell, self.limit = tell, limit
@@ -194,7 +194,7 @@ def _records(failures: Sequence[Failure]) -> list[dict[str, Any]]:
 
 
 def made_feed(job: Job, model: Any) -> Feed:
-    """Where the model's batches come from: a GPU's decoder, decode processes, or a thread."""
+    """The source of the model's batches: a GPU's decoder, decode processes, or a thread."""
     takes = attribute_of(model, "input")
     spec = (
         takes

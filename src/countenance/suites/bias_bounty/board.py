@@ -2,10 +2,10 @@
 
 Public: Score₁ on the test. Private: Score₂ on the holdout, from randomness and efficiency too. The organiser's machine
 decides: entries are run here on test and holdout, and their own answers count. Answers that an entry does not give are
-rejected, answers without an entry are unverified and win nothing, and what a submission says of its score or speed is
-never used. Ranks are by score; beside them stands what each entry shows against the first. Of a crew only one entry is
-ranked, the best on the public test: chosen on the holdout, the luckiest of many throw-away entries would win. An entry
-that answers the holdout as an earlier one of another crew does is a copy of it, and is not ranked.
+rejected, answers without an entry are unverified and win nothing, and a submission's own claims of score or speed are
+never used. Ranks are by score; each entry is also compared with the first. Only one entry of each crew is ranked, the
+best on the public test: if the holdout chose it, the luckiest of many entries would win. An entry with the same answers
+on the holdout as an earlier entry of another crew is a copy, and is not ranked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -65,16 +65,16 @@ class BoardEntry:
 
     @property
     def crew(self) -> str:
-        """Who handed it in."""
+        """The crew that handed it in."""
         return self.handed.crew or self.name
 
     @property
     def factor(self) -> float:
-        """What Score₁ is multiplied with on the private board."""
+        """The factor of Score₁ on the private board."""
         return score2(1.0, self.private.multiplier if self.private else 1.0, self.efficiency)
 
     def score(self, which: str) -> Number | None:
-        """The score that ranks this entry: Score₁ on the test, or Score₂ on the holdout with its interval."""
+        """The score for the ranking: Score₁ on the test, or Score₂ on the holdout with its interval."""
         if which == "public" or self.private is None:
             return self.public.first if which == "public" else None
         first = self.private.first
@@ -106,7 +106,7 @@ class BoardEntry:
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of a table: rank by score, and what the entry shows against the first."""
+    """A row of a table: rank by score, and the entry's comparison with the first."""
 
     rank: int
     tied: bool
@@ -159,7 +159,7 @@ class Board:
         ]
 
     def part(self, which: str) -> "Board":
-        """The board of one table alone: `public` has nothing that comes from the holdout, `private` has the prizes."""
+        """The board of one table alone: `public` has no results of the holdout, `private` has the prizes."""
         rankings = {key: ranking for key, ranking in self.rankings.items() if key[0] == which}
         if which == "private":
             return replace(self, standings=tuple(s for s in self.standings if s.private is not None), rankings=rankings)
@@ -197,7 +197,7 @@ class Rules:
 
 
 def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_: None) -> Board:
-    """Run every entry on the holdout, score every submission and rank; the others are rejected with a reason."""
+    """Run every entry on the holdout, score every submission and rank; invalid ones are rejected with a reason."""
     contest, notes = Contest.read(board), list[str]()
     splits = {
         which: Truth.of_split(data, split) for which, split in SPLITS.items() if (data / split / "labels.csv").exists()
@@ -233,7 +233,7 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_
 
 
 def _counting(board: Path, contest: Contest, notes: list[str]) -> tuple[dict[str, Path], dict[str, str]]:
-    """By name the folder of the submission that counts, and why others are rejected."""
+    """The folder of the counted submission by name, and the reasons why others are rejected."""
     folders, rejected = {}, {}
     for folder in submission_folders(board):
         try:
@@ -252,7 +252,7 @@ def _counting(board: Path, contest: Contest, notes: list[str]) -> tuple[dict[str
 def _with_efficiency(
     standings: Sequence[BoardEntry], timings: Mapping[str, Timing], strict_rubric: bool
 ) -> tuple[BoardEntry, ...]:
-    """Entries with their multipliers: the percentile of each among the entries of the other crews that count."""
+    """Entries with their multipliers: the percentile of each among the counted entries of other crews."""
     timed = [entry for entry in standings if entry.name in timings and entry.private is not None]
     counted = of_crews(timed, "private").items()
     times_of_crews = {crew: timings[standing.name].milliseconds_per_image for crew, standing in counted}
@@ -267,10 +267,10 @@ def _with_efficiency(
 
 
 def of_crews(standings: Sequence[BoardEntry], which: str) -> dict[str, BoardEntry]:
-    """Of each crew the entry that counts: the best on the public test, of equal ones the first that was submitted.
+    """The counted entry of each crew: the best on the public test, or the first submitted of equal ones.
 
-    The private tables take the same entry, and an entry that was run here before answers that nobody could run. The
-    holdout does not choose among the entries of a crew: the best of many is best by chance.
+    The private tables use the same entry; entries that were run here come before answers without an entry. The holdout
+    does not choose, since the best of many entries is best by chance.
     """
 
     def merit(standing: BoardEntry) -> tuple[bool, float]:
@@ -290,7 +290,7 @@ def of_crews(standings: Sequence[BoardEntry], which: str) -> dict[str, BoardEntr
 def _ranking(
     standings: Sequence[BoardEntry], which: str, kinds: Sequence[str], truth: Truth, rules: Rules
 ) -> Ranking | None:
-    """The ranking of one table, of each crew the entry that counts among those of its kinds."""
+    """The ranking of one table, with the counted entry of each crew."""
     counted = of_crews([standing for standing in standings if standing.handed.kind in kinds], which).values()
     if not counted:
         return None
@@ -300,7 +300,7 @@ def _ranking(
 
 
 def submission_folders(board: Path) -> list[Path]:
-    """The folders of a board's submissions; refused where there is none."""
+    """The folders of a board's submissions; refused if there are none."""
     folders = sorted(path.parent for path in board.glob(f"*/{SUBMISSION}"))
     if not folders:
         raise InputError(f"{board}: no submissions; `countenance bias-bounty submit` hands one in")
@@ -317,7 +317,7 @@ def _standing(
     notes: list[str],
     contest: Contest,
 ) -> BoardEntry:
-    """An entry, scored by the answers that it gives here."""
+    """An entry with its score, from the answers that it gives here."""
     handed, claimed = Handed.read(folder), None
     if why := contest.why_not(handed.crew or name, 0):
         raise InputError(f"{name}: {why}")
@@ -346,7 +346,7 @@ def _when(standing: BoardEntry) -> tuple[str, str]:
 
 
 def _with_copies(standings: Sequence[BoardEntry]) -> list[BoardEntry]:
-    """Entries that answer the holdout as an earlier one of another crew does are marked as copies of it."""
+    """Marks entries with the same holdout answers as an earlier entry of another crew as copies."""
     result, originals = dict[str, BoardEntry](), list[BoardEntry]()
     for standing in sorted(standings, key=_when):
         copied = (entry.name for entry in originals if entry.crew != standing.crew and _same_answers(entry, standing))
@@ -356,7 +356,7 @@ def _with_copies(standings: Sequence[BoardEntry]) -> list[BoardEntry]:
 
 
 def _same_answers(first: BoardEntry, second: BoardEntry) -> bool:
-    """Whether two entries answer the holdout alike, but for what rounding changes."""
+    """Whether two entries give the same answers on the holdout, up to rounding."""
     tables = first.answers.get("private"), second.answers.get("private")
     if tables[0] is None or tables[1] is None:
         return False

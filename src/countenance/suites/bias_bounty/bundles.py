@@ -1,4 +1,4 @@
-"""What a participant hands over as one file: the entry, its predictions and the hash of its code."""
+"""A participant's submission as one file: the entry, its predictions and the hash of its code."""
 
 import shutil
 import zipfile
@@ -21,7 +21,7 @@ MOST_BYTES = 2**31
 
 
 class Bundle(BaseModel):
-    """What `bundle.json` says."""
+    """The content of `bundle.json`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     crew: str = ""
@@ -31,7 +31,7 @@ class Bundle(BaseModel):
 def write_bundle(
     out: Path, entry: str | Path, test: Path, holdout: Path | None, code: str | Path | None, crew: str = ""
 ) -> Path:
-    """Write the zip file; refused where a part of it is missing."""
+    """Write the zip file; refused if a part is missing."""
     folder = entry_folder(entry)
     files = {f"entry/{name}": folder / name for name in entry_files(folder)}
     files |= {f"{split}.csv": path for split, path in (("test", test), ("holdout", holdout)) if path is not None}
@@ -50,7 +50,7 @@ def write_bundle(
 def hand_in_bundle(
     file: Path, board: Path, data: Path, *, name: str | None = None, replace: bool = False
 ) -> tuple[str, Score]:
-    """Hand in a bundle under its entry's name or another; returns that name and the score."""
+    """Submit a bundle under its entry's name or another; returns that name and the score."""
     with temporary_folder("bundle") as folder:
         _unpack(file, folder)
         about = read_record(Bundle, folder / ABOUT, missing="`countenance bias-bounty bundle` writes it")
@@ -69,7 +69,7 @@ def hand_in_bundle(
 
 
 def _unpack(file: Path, folder: Path) -> None:
-    """Unpack the files that a bundle has, and no others."""
+    """Unpack the files that a bundle may have, and no others."""
     if not file.is_file():
         raise InputError(f"{file}: no such file")
     with decoding(str(file), "bundle"), zipfile.ZipFile(file) as archive:

@@ -32,7 +32,7 @@ def parse_time(text: str, name: str) -> datetime.datetime:
 
 
 def parse_close(text: str) -> datetime.datetime:
-    """When a contest closes: a time, or the end of a date, since who closes on a day takes entries on that day.
+    """The closing time of a contest: a time, or the end of a date, since entries are accepted on that day.
 
     >>> parse_close("2026-11-15").isoformat(), parse_close("2026-11-15T12:00").isoformat()
     ('2026-11-15T23:59:59.999999+00:00', '2026-11-15T12:00:00+00:00')
@@ -50,7 +50,7 @@ def _is_date(text: str) -> bool:
 
 
 class Contest(BaseModel):
-    """What `contest.json` says."""
+    """The content of `contest.json`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     title: str = ""
@@ -63,12 +63,12 @@ class Contest(BaseModel):
 
     @classmethod
     def read(cls, board: Path) -> "Contest":
-        """The contest of a board; one without dates where nobody wrote any."""
+        """The contest of a board; without dates if none were set."""
         path = board / CONTEST
         return read_record(cls, path, missing="").checked() if path.exists() else cls()
 
     def checked(self) -> "Contest":
-        """The contest itself; InputError where its dates or the names of its crews cannot be meant."""
+        """The contest itself; InputError for impossible dates or names of crews."""
         opens = parse_time(self.opens, "opens") if self.opens else None
         closes = parse_close(self.closes) if self.closes else None
         if opens and closes and not opens < closes:
@@ -95,7 +95,7 @@ class Contest(BaseModel):
         return f"{dates}, for {' and '.join(self.crews) or 'everybody'}{limit}"
 
     def why_closed(self, when: datetime.datetime) -> str:
-        """Why a submission of that time does not count; empty where it does."""
+        """The reason why a submission of that time does not count; empty if it counts."""
         if self.opens and when < parse_time(self.opens, "opens"):
             return f"the contest opens at {self.opens}"
         if self.closes and when >= parse_close(self.closes):
@@ -103,7 +103,7 @@ class Contest(BaseModel):
         return ""
 
     def why_not(self, crew: str, others: int) -> str:
-        """Why a crew may not hand in an entry beside `others` of its own; empty where it may.
+        """The reason why a crew may not submit an entry besides its `others`; empty if it may.
 
         >>> Contest(crews=("red",)).why_not("blue", 0), Contest(entries_per_crew=1).why_not("red", 1)
         ("crew 'blue' is not registered; there are red", "crew 'red' has 1 of 1 entries on the board; replace one")
@@ -127,7 +127,7 @@ def open_contest(board: Path, contest: Contest) -> Path:
 
 @dataclass(frozen=True)
 class Counted:
-    """The folder of the submission that counts, and what the organiser should know about it."""
+    """The folder of the counted submission, and notes for the organiser."""
 
     folder: Path | None
     note: str = ""

@@ -1,4 +1,4 @@
-"""The answers of an entry that count: those that it gives here, on the test and on the holdout."""
+"""The counted answers of an entry: those that it gives here, on the test and on the holdout."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,9 +31,10 @@ def run_splits(
     limits: EntryLimits,
     step: Callable[..., None],
 ) -> dict[str, dict[str, EntryRun]]:
-    """Every entry, run on the holdout (timed where that is asked for), then on the test.
+    """Every entry, run on the holdout (timed if requested), then on the test.
 
-    One that fails on the holdout is not run again: an endless one costs its limit once. A test may be labels alone.
+    An entry that fails on the holdout is not run again, so an endless one costs its limit once. A test may consist of
+    labels alone.
     """
     runs: dict[str, dict[str, EntryRun]] = {}
     if HOLDOUT in splits:
@@ -47,13 +48,13 @@ def run_splits(
 
 
 def with_nonfaces(truth: Truth, data: Path, split: str) -> Truth:
-    """With the non-faces that only the organiser knows, which tell whether labels were copied."""
+    """The test with the organiser's non-faces, which reveal copied labels."""
     listed = organiser_folder(data, split) / NONFACES_FILE
     return replace(truth, nonfaces=read_names(listed)) if not truth.nonfaces and listed.exists() else truth
 
 
 def counted_answers(name: str, file: Path, truth: Truth, run: EntryRun | None) -> ClassTable | None:
-    """The answers on a split that count; InputError where they cannot be honest."""
+    """The counted answers on a split; InputError where they cannot be honest."""
     split = file.stem
     predictions = truth.predictions(file) if file.exists() or split == "test" else None
     if run is not None:

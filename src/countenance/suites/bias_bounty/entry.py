@@ -1,7 +1,7 @@
 """An entry on disk: `entry.json` and ONNX networks. Predicts classes; needs no torch.
 
-A picture that the entry takes for a non-face gets uniform random classes, drawn from its own pixels: the same picture
-always gets the same classes, another picture others, and there is no seed that anybody could tune.
+A picture that the entry considers a non-face gets uniform random classes, drawn from its own pixels: the same picture
+always gets the same classes, another picture others, and no seed can be tuned.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ class EntryNetwork(BaseModel):
 
 
 class EntryCard(BaseModel):
-    """What `entry.json` says."""
+    """The content of `entry.json`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
@@ -71,7 +71,7 @@ def _names() -> list[str]:
 
 
 def entry_folder(place: str | Path) -> Path:
-    """A folder as it is, or the shipped entry of that name where there is no such folder.
+    """A folder as it is, or the shipped entry of that name if there is no such folder.
 
     >>> entry_folder("better").name
     'better'
@@ -83,7 +83,7 @@ def entry_folder(place: str | Path) -> Path:
 
 
 def entry_files(folder: Path) -> list[Path]:
-    """The files that make an entry, as they are named within its folder: entry.json and its networks."""
+    """The files of an entry, by their names within its folder: entry.json and its networks."""
     card = EntryCard.read(folder)
     names = [FILE, *(network.file for network in card.networks)]
     for name in names:
@@ -96,7 +96,7 @@ def entry_files(folder: Path) -> list[Path]:
 
 
 def check_network(path: Path) -> None:
-    """Refuse a network whose weights lie in other files: they could be exchanged, and could be any file here."""
+    """Refuse a network with weights in other files, which could be replaced or be any file here."""
     if path.suffix != ".onnx":  # onnxruntime reads other formats by their ending
         raise InputError(f"{path}: a network is a file that ends with .onnx")
     try:
@@ -111,7 +111,7 @@ def check_network(path: Path) -> None:
 
 
 def entry_hash(folder: Path) -> str:
-    """One hash of everything that makes the entry answer as it does."""
+    """One hash of everything that determines an entry's answers."""
     digest = hashlib.sha256()
     for name in entry_files(folder):
         content = (folder / name).read_bytes()
@@ -196,7 +196,7 @@ class BountyEntry:
 
 
 def _input_type(session: Any, path: Path) -> type[np.generic]:
-    """The numbers that a network takes its images as: 32-bit floating point, or bytes."""
+    """The type in which a network takes its images: 32-bit floating point, or bytes."""
     inputs = {part.name: part.type for part in session.get_inputs()}
     number = INPUT_TYPES.get(inputs.get(INPUT, ""))
     if list(inputs) != [INPUT] or number is None:
@@ -209,7 +209,7 @@ def _input_type(session: Any, path: Path) -> type[np.generic]:
 
 
 class EntryClasses(BountyEntry):
-    """The same entry, whose answers are class codes: what is timed."""
+    """The same entry with class codes as answers, which is what is timed."""
 
     __call__ = BountyEntry.classes  # type: ignore[assignment]
 

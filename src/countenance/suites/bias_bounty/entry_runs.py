@@ -1,8 +1,8 @@
 """Entries run by the organiser: their answers decide, and only their speed on the holdout here earns a multiplier.
 
-BOARD/_runs.json keeps what each entry answered on the holdout, BOARD/_test_runs.json on the test, with the hashes of
-the entry and of the images, so that a leaderboard that is made again runs only what has changed. Each entry runs in a
-process of its own with limits of time and memory.
+BOARD/_runs.json keeps the answers of each entry on the holdout, BOARD/_test_runs.json on the test, with the hashes of
+the entry and of the images, so that a new leaderboard runs only changed entries. Each entry runs in its own process
+with limits of time and memory.
 """
 
 import os
@@ -29,14 +29,14 @@ OTHERWISE = 0.01
 
 @dataclass(frozen=True)
 class EntryLimits:
-    """What an entry may use on the organiser's machine."""
+    """The resources that an entry may use on the organiser's machine."""
 
     seconds: float = 900.0
     memory_gb: float = 8.0
 
 
 class EntryRun(BaseModel):
-    """An entry on the pictures of a split: its answers, or why it gave no answers."""
+    """An entry's answers on the pictures of a split, or the reason why it gave no answers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     entry_sha256: str
@@ -51,14 +51,14 @@ class EntryRun(BaseModel):
         return ClassTable(self.names, {name: np.array(codes, dtype=np.int64) for name, codes in self.classes.items()})
 
     def differing(self, predictions: ClassTable) -> int:
-        """How many images the entry answers otherwise than predictions say."""
+        """How many images the entry answers differently from some predictions."""
         rows = predictions.rows(self.names)
         other = [rows[name] != np.array(self.classes[name], dtype=np.int64) for name in ATTRIBUTES]
         return int(np.any(other, axis=0).sum())
 
 
 class _Runs(RootModel[dict[str, EntryRun]]):
-    """What BOARD/_runs.json has."""
+    """The content of BOARD/_runs.json."""
 
 
 def run_entries(
@@ -72,7 +72,7 @@ def run_entries(
     store: str = RUNS,
     step: Callable[..., None] = lambda *_: None,
 ) -> dict[str, EntryRun]:
-    """Run the entries (name → folder) that have no run of the same files yet; with `time` all of them, timed."""
+    """Run the entries (name → folder) that have no run of the same files yet; with `time` all entries, timed."""
     stored = _stored(board / store)
     shown = images_hash(images) if entries else ""
     runs: dict[str, EntryRun] = {}

@@ -1,7 +1,6 @@
-"""How fast a model is: in its own process, after a warm-up, the median of several passes, loading apart from inference.
+"""The speed of a model: in its own process, after a warm-up, the median of several passes, without loading.
 
-A timing carries what it was measured from (every pass, with its CPU time, and the machine), so that numbers that
-contradict each other can be refused.
+A timing includes every pass with its CPU time, and the machine, so that contradictory numbers can be refused.
 """
 
 import math
@@ -31,7 +30,7 @@ ROUNDING = 1e-6
 
 
 class ModelTiming(BaseModel):
-    """What was measured. Seconds are of a pass over all images: the median counts."""
+    """A measured timing. Seconds are of a pass over all images; the median counts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     images: int
@@ -51,13 +50,13 @@ class ModelTiming(BaseModel):
     python: str
 
     def warning(self, name: str) -> str:
-        """What to do about a timing that waited for the processor; empty where it did not."""
+        """The advice on a timing that waited for the processor; empty if it did not."""
         busy = self.seconds / max(self.cpu_seconds, 1e-9)
         sentence = f"{name} took {busy:.1f} times its CPU time: the machine was busy with something else"
         return f"{sentence}; time it again when it is idle" if busy > BUSY else ""
 
     def contradictions(self) -> list[str]:
-        """Which numbers cannot come from one measurement."""
+        """The numbers that cannot come from one measurement, as sentences."""
         times = (*self.passes, *self.cpu_passes)
         if not self.passes or len(self.passes) != len(self.cpu_passes) or self.images < 1:
             return [f"{len(self.passes)} passes, {len(self.cpu_passes)} CPU times, {self.images} images"]
@@ -90,7 +89,7 @@ class ModelTiming(BaseModel):
 
 
 def _rates(images: int, passes: Sequence[float], cpu_passes: Sequence[float]) -> dict[str, float]:
-    """What follows from the passes."""
+    """The rates computed from the passes."""
     seconds = statistics.median(passes)
     return {
         "seconds": seconds,
@@ -110,7 +109,7 @@ def time_model(
     seconds: float = LONGEST,
     memory_gb: float | None = None,
 ) -> tuple[ModelTiming, list[Any]]:
-    """Time a model on images, in a fresh process; with `answers` (plain values alone) also what it answered.
+    """Time a model on images, in a fresh process; with `answers` (plain values only) also its answers.
 
     InputError where it needs more than `seconds` in all, or more memory (address space; not on Windows).
 
@@ -152,7 +151,7 @@ def serve(job: None) -> Callable[[dict[str, Any], Callable[..., None]], dict[str
 
 
 def _limit_memory(gigabytes: float | None) -> None:
-    """Refuse this process more address space than it has now and this many gigabytes more."""
+    """Limit this process's address space to its present size and this many gigabytes more."""
     if gigabytes is None or sys.platform == "win32":
         return
     import resource
@@ -197,7 +196,7 @@ def _measured(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def machine_name() -> str:
-    """The processor's name where the system tells it, and the system."""
+    """The processor's name if the system reports it, and the system."""
     name = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

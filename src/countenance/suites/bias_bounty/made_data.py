@@ -4,10 +4,10 @@ Faces are portraits and, in train, twins; non-faces are the people's objects and
 and group scenes that touch no face. As in the challenge's datasheet, every non-face has labels drawn at random and
 only faces can be unlabelled; in test and holdout every row is labelled.
 
-Participants get `train/` and `test/`. Nothing in there tells identities or non-faces apart: every picture is written
+Participants get `train/` and `test/`. Nothing there distinguishes identities or non-faces: every picture is written
 with the same size, format and quality, under a number in shuffled order, and a non-face's labels are those of a face
-drawn at random. `holdout/` and `organiser/` are for the organiser alone. `identities.csv` says which pictures show
-one person, for intervals over persons; non-faces are dealt out to made-up identities of the sizes that persons have.
+drawn at random. `holdout/` and `organiser/` are for the organiser alone. `identities.csv` names the person of each
+picture, for intervals over people; non-faces get invented identities with as many pictures as people have.
 """
 
 import hashlib
@@ -96,7 +96,7 @@ def _touches(left: int, top: int, box: NDArray[np.float64] | None) -> bool:
 
 
 def _labels(pictures: Sequence[ChallengePicture], rng: np.random.Generator, unlabelled: float) -> list[dict[str, str]]:
-    """The row of each picture: a face's own labels, some of them hidden; a non-face's those of a random face."""
+    """The row of each picture: a face's own labels, some of them hidden; a non-face gets those of a random face."""
     known = [picture.labels for picture in pictures if picture.labels is not None]
     rows = []
     for picture in pictures:
@@ -111,7 +111,7 @@ def _labels(pictures: Sequence[ChallengePicture], rng: np.random.Generator, unla
 
 
 def _identities(pictures: Sequence[ChallengePicture], rng: np.random.Generator) -> list[str]:
-    """Whose picture each is; non-faces share made-up identities as large as those of persons."""
+    """The identity of each picture; non-faces share invented identities with as many pictures as people have."""
     sizes = list(Counter(picture.identity for picture in pictures if picture.identity).values())
     identities = [picture.identity for picture in pictures]
     others = [i for i, picture in enumerate(pictures) if not picture.identity]
@@ -134,7 +134,7 @@ def write_challenge(
     seed: int = 0,
     progress: ProgressMaker | None = None,
 ) -> dict[str, dict[str, int]]:
-    """Write the folders; returns how many images, non-faces and incompletely labelled faces each split has."""
+    """Write the folders; returns the numbers of images, non-faces and incompletely labelled faces in each split."""
     dataset = load_dataset(people)
     plan: dict[str, list[ChallengePicture]] = {}
     for number, (theirs, ours) in enumerate(SPLITS.items()):
@@ -162,7 +162,7 @@ def write_challenge(
 def _write_split(
     layout: FolderWriter, split: str, pictures: list[ChallengePicture], rows: list[dict[str, str]], people: list[str]
 ) -> dict[str, int]:
-    """Every picture is encoded again in the same way, whether whole or cut."""
+    """Write one split; every picture is encoded again in the same way, whether whole or cut."""
     names = [f"{split.upper()}{number:04d}{SUFFIX}" for number in range(len(pictures))]
     for name, picture in zip(names, pictures, strict=True):
         crop = (*picture.cut, picture.cut[0] + SIDE, picture.cut[1] + SIDE) if picture.cut else None

@@ -40,9 +40,9 @@ def write_pages(
 ) -> Path:
     """Write the page to `out` and the entries' pages to a folder beside it; returns `out`.
 
-    `parts` says which of the splits the entries' pages show.
+    `parts` are the splits that the entries' pages show.
 
-    `pictures=None` shows failures as pictures only where the dataset's card says that nobody in them is real.
+    `pictures=None` shows pictures of failures only if the dataset's card says that all people are rendered.
     """
     card = read_challenge(data, "test", sizes=False).card
     shown = not card.real_people if pictures is None else pictures
@@ -63,7 +63,7 @@ def write_pages(
 
 
 def _slug(name: str, number: int) -> str:
-    """A file name that is safe everywhere and unique: the number comes first."""
+    """A safe and unique file name: the number comes first."""
     return f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}".rstrip("-")
 
 

@@ -1,7 +1,7 @@
 """Sets of predictions on the same pictures, compared pair by pair.
 
-Intervals of two scores may overlap although one entry beats the other on nearly every draw of people: both do badly
-on the same pictures. Drawing people once for all entries takes that out.
+Intervals of two scores may overlap although one entry beats the other on nearly every draw of people: both do badly on
+the same pictures. Resampling the same people for all entries removes this common part.
 """
 
 from collections.abc import Mapping
@@ -46,9 +46,9 @@ COPIED = 1e-6
 
 
 def copied_labels(truth: Truth, predictions: ClassTable) -> str:
-    """Why predictions cannot come from a model: they repeat the labels of non-faces, which were drawn at random.
+    """The reason why predictions cannot come from a model: they repeat the random labels of non-faces.
 
-    Random labels cannot be predicted: answers that match them were copied. Empty where agreement is what chance allows.
+    Random labels cannot be predicted: answers that match them were copied. Empty if chance explains the agreement.
     """
     from scipy.stats import binom
 
@@ -106,7 +106,7 @@ def compare_predictions(truth: Truth, pair: Mapping[str, ClassTable], seed: int 
 
 
 def against_json(change: Change, compared: Comparison | None) -> dict[str, Any]:
-    """What `score --against --json` writes about the other predictions."""
+    """The JSON of `score --against --json` on the other predictions."""
     return {
         "score1": change.estimate_a,
         "difference": change.difference,
@@ -117,7 +117,7 @@ def against_json(change: Change, compared: Comparison | None) -> dict[str, Any]:
 
 
 def _rows(truth: Truth, predictions: ClassTable, labelled: Mapping[str, Ints]) -> dict[str, Any]:
-    """The table of a comparison: a row for each picture, with its labels as groups and whether each was named."""
+    """The table of a comparison: a row for each picture, with its labels as groups and whether each is right."""
     predicted = predictions.rows(truth.labels.names)
     columns: dict[str, Any] = {"sample": list(truth.labels.names)}
     if truth.people is not None:
@@ -129,7 +129,7 @@ def _rows(truth: Truth, predictions: ClassTable, labelled: Mapping[str, Ints]) -
 
 
 def change_of(ranking: Ranking, metric: str, a: str, b: str, *, n: int, clusters: int) -> Change:
-    """How a score changed from `a` to `b`; higher is better, and differences are b - a whoever is ahead.
+    """How a score changed from `a` to `b`; higher is better, and differences are always b - a.
 
     >>> import numpy as np
     >>> from countenance.auditing.ranking import rank_paired

@@ -13,7 +13,7 @@ TITLES = {"skin_tone": "skin tone", "age": "age", "gender": "gender"}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number, or the words "no units" where there is none.
+    """A number, or the words "no units" for NaN.
 
     >>> number(0.5), number(float("nan"))
     ('0.500', 'no units')

@@ -1,7 +1,7 @@
-"""Who wins, as the challenge announced: first, second and third of all, and the best unsupervised entry.
+"""The winners, by the challenge's rules: first, second and third of all, and the best unsupervised entry.
 
-Prizes go by Score₂ on the holdout, to entries that were run by the organiser, one for a crew. What the evidence says
-about the order stands beside each prize and changes none.
+Prizes go by Score₂ on the holdout, to entries that were run by the organiser, at most one for each crew. The evidence
+about the order is shown beside each prize and does not change it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ PLACES = ("first", "second", "third")
 
 @dataclass(frozen=True)
 class Prize:
-    """A prize with its winners (several with exactly equal scores); none where it is not awarded, and `why` says so."""
+    """A prize with its winners (several with exactly equal scores); without winners, `why` has the reason."""
 
     name: str
     winners: tuple[str, ...]
@@ -59,7 +59,7 @@ def _place(place: int, name: str, ranking: Ranking | None, known: "Mapping[str, 
 
 
 def _evidence(winner: str, ranking: Ranking) -> list[str]:
-    """What is known about the order: of the first who may be as good, of others how they compare with the first."""
+    """The evidence about the order: which entries may equal the first, and how others compare with the first."""
     if winner == ranking.names[0]:
         rivals = ranking.undecided
         return [f"not shown to be better than {', '.join(rivals)}"] if rivals else []

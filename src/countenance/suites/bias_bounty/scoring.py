@@ -30,7 +30,7 @@ Interval = tuple[float, float]
 
 
 class Draws(Options):
-    """How intervals are computed."""
+    """The settings of resampling for intervals."""
 
     replicates: int = Field(2000, ge=100)
     seed: int = Field(0, ge=0)
@@ -66,7 +66,7 @@ class AttributeScore:
         return [word for word, n in self.class_rows.items() if n == 0]
 
     def class_interval(self, word: str) -> Interval:
-        """The interval of a class's accuracy, on its effective rows."""
+        """The interval of a class's accuracy, from its effective rows."""
         size = self.class_rows[word] / self.design_effect
         return wilson(self.per_class[word] * size, size)
 
@@ -109,7 +109,7 @@ class Score:
         return {name: value(attribute) for name, attribute in self.attributes.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The contract's shape; NaN becomes null when written."""
+        """The score in the JSON form of the contract; NaN becomes null when written."""
         method = "accuracy: Wilson on the effective size; disparity and score1: numerical bootstrap over"
         tests = {
             field: self._each(lambda attribute, field=field: getattr(attribute.randomness, field))  # type: ignore[misc]
@@ -152,7 +152,7 @@ class Score:
         }
 
     def submission(self, name: str) -> dict[str, Any]:
-        """`submission.json` as the challenge's quickstart writes it, plus ours."""
+        """`submission.json` in the form of the challenge's quickstart, with our additional fields."""
         return {
             "submission_name": name,
             "score": self.score1,
@@ -285,7 +285,7 @@ def _attribute(
 
 
 def degrees_of_freedom(sums: NDArray[np.float64]) -> float:
-    """Those of the clusters' labels: `sums` are `class_sums`, a row for each cluster."""
+    """The degrees of freedom of the clusters' labels: `sums` are `class_sums`, a row for each cluster."""
     rows = np.concatenate([np.repeat([1.0, 0.0], classes) for classes in rules.CLASS_COUNTS.values()])
     return effective_df(sums @ rows)
 
@@ -305,7 +305,7 @@ def score_intervals(sums: NDArray[np.float64], draws: Draws) -> list[Interval]:
 
 
 def _faces_alone(truth: Truth, predicted: Mapping[str, Ints]) -> float:
-    """Score₁ without the known non-faces, whose labels are random and cannot be predicted."""
+    """Score₁ without the known non-faces, whose labels are random."""
     if not truth.nonfaces:
         return math.nan
     outside = set(truth.nonfaces)

@@ -1,10 +1,10 @@
-"""What is handed in: one folder for each entry on the board.
+"""Submissions: one folder for each entry on the board.
 
 BOARD/NAME/submission.json  test.csv  [holdout.csv]  [timing.json]  [entry/entry.json and networks]
 BOARD/NAME/history/0001/... what was handed in under the same name before; only the latest counts
 
-With the entry itself the leaderboard can time it. A timing that is handed in is a claim: it is checked and shown, and
-earns nothing.
+With the entry itself the leaderboard can time it. A submitted timing is only a claim: it is checked and shown, but
+earns no multiplier.
 """
 
 import datetime
@@ -39,7 +39,7 @@ HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def checked_name(name: str) -> str:
-    """A name on the leaderboard, in any script, composed as file systems expect it; InputError names what is allowed.
+    """A name on the leaderboard, in any script, in composed Unicode form; InputError names what is allowed.
 
     >>> checked_name("Zoë 2"), checked_name("面部-v1")
     ('Zoë 2', '面部-v1')
@@ -59,7 +59,7 @@ def checked_name(name: str) -> str:
 def code_hash(code: str | Path) -> str:
     """The sha256 of an entry's code: of a file, of a folder, or the sha256 itself.
 
-    With it the organiser can tell later whether code that is handed over is the code that made the predictions.
+    With it the organiser can check later whether given code made the predictions.
     """
     if HASH.fullmatch(str(code)):
         return str(code)
@@ -70,7 +70,7 @@ def code_hash(code: str | Path) -> str:
 
 
 class Handed(BaseModel):
-    """What `submission.json` says about one submission under a name."""
+    """One submission under a name, from `submission.json`."""
 
     model_config = ConfigDict(frozen=True)
     kind: Kind
@@ -92,14 +92,14 @@ class Handed(BaseModel):
 
 
 def earlier(folder: Path) -> tuple[Handed, ...]:
-    """What was handed in under a name before the latest, oldest first."""
+    """The earlier submissions under a name, oldest first."""
     return tuple(
         Handed.read(place).model_copy(update={"number": number}) for number, place in enumerate(_places(folder), 1)
     )
 
 
 def times(folder: Path) -> dict[Path, str]:
-    """The folders of all submissions under a name with the times at which they were handed in, oldest first."""
+    """The folders of all submissions under a name with their times, oldest first."""
     return {place: Handed.read(place).submitted for place in (*_places(folder), folder)}
 
 
@@ -108,7 +108,7 @@ def _places(folder: Path) -> list[Path]:
 
 
 def same_code(board: Path, name: str, code: str | Path) -> list[Handed]:
-    """The submissions under a name that were made by this code; InputError where none recorded a hash."""
+    """The submissions under a name that were made by this code; InputError if none has a hash."""
     folder = board / checked_name(name)
     if not (folder / SUBMISSION).exists():
         there = sorted(path.parent.name for path in board.glob(f"*/{SUBMISSION}"))
@@ -124,7 +124,7 @@ def same_code(board: Path, name: str, code: str | Path) -> list[Handed]:
 
 @dataclass(frozen=True)
 class BountySubmission:
-    """What a participant hands in."""
+    """The files of a participant's submission."""
 
     name: str
     kind: str
@@ -148,11 +148,11 @@ def hand_in(
     replace: bool = False,
     now: datetime.datetime | None = None,
 ) -> Score:
-    """Check predictions whole, score the public test, and put the submission on the board while its contest is open.
+    """Check predictions, score the public test, and put the submission on the board while its contest is open.
 
-    With `replace` an entry of the same name counts from now on; what was handed in before is kept in its history.
-    Where the predictions of the test are the same ones, it stays the same submission, with the time that it had:
-    the organiser may add the entry or the holdout after the contest has closed. An entry stays with its crew.
+    With `replace` it replaces an entry of the same name, which is kept in the history. With the same predictions of the
+    test it stays the same submission, with its old time: the organiser may add the entry or the holdout after the
+    contest has closed. An entry stays with its crew.
     """
     place = board / checked_name(submission.name)
     now = now or datetime.datetime.now(datetime.UTC)
@@ -209,7 +209,7 @@ def hand_in(
 
 
 def _crew(submission: BountySubmission, latest: Handed | None) -> str:
-    """The crew of a submission; refused where the entry of this name is another crew's."""
+    """The crew of a submission; refused if the entry of this name belongs to another crew."""
     if submission.crew:
         checked_name(submission.crew)
     if latest is not None and latest.crew and submission.crew and submission.crew != latest.crew:
@@ -227,7 +227,7 @@ def _entries_of(board: Path, crew: str, name: str) -> int:
 
 
 def _check_late(submission: BountySubmission, latest: Handed, place: Path, model: Path | None, closed: str) -> None:
-    """After a contest has closed files may be added, not exchanged."""
+    """Check that files are only added, not replaced, after a contest has closed."""
     if submission.kind != latest.kind:
         raise InputError(f"{submission.name}: {closed}; it was handed in as {latest.kind}, not as {submission.kind}")
     if model is not None and (place / ENTRY).is_dir() and entry_hash(model) != entry_hash(place / ENTRY):
@@ -239,9 +239,9 @@ def _same_predictions(place: Path, test: Path) -> bool:
 
 
 def _keep_history(old: Path, folder: Path, same: Handed | None) -> int:
-    """Copy what was handed in before below the new folder; returns the number of the new submission.
+    """Copy the earlier submission into the history below the new folder; returns the number of the new submission.
 
-    `same` is the submission that only gets further files: it is no earlier one, and its files stay.
+    `same` is a submission that only gets further files, which stay where they are.
     """
     if not old.exists():
         return 1

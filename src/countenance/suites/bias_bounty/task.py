@@ -29,7 +29,7 @@ TRUTH, ANSWER = "truth.", "said."
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
-    """A phrase when an attribute is missing or its word is not one of the challenge's classes."""
+    """The phrase for a missing attribute, or for a word that is not one of the challenge's classes."""
     for name in ATTRIBUTES:
         word = answer.values.get(name)
         if word not in CODES[name]:
@@ -43,7 +43,7 @@ def class_of(who: Subject, name: str) -> Value:
 
 
 def score(sample: Sample, answer: Labels) -> list[Row]:
-    """A row for the person, with a 0/1 metric for each attribute that is labelled."""
+    """A row for the person, with a 0/1 metric for each attribute with a label."""
 
     def right(name: str, truth: object) -> float | None:
         return None if truth is None else float(answer.values[name] == truth)
@@ -55,7 +55,7 @@ def score(sample: Sample, answer: Labels) -> list[Row]:
 
 
 def partial(shard: Shard) -> State:
-    """Names, codes of truth and prediction, whose picture it is, and what the organiser knows of it."""
+    """Names, codes of truth and prediction, the person of each picture, and the organiser's data on it."""
     pairs = list(shard.answered())
     people = [subject for sample, _ in pairs for subject in sample.subjects[:1] or (None,)]
     state: dict[str, Any] = {
@@ -73,7 +73,7 @@ def partial(shard: Shard) -> State:
 
 def _finish(draws: Draws) -> Callable[[State, Whole], Reduced]:
     def finish(state: State, whole: Whole) -> Reduced:
-        """The run as `countenance bias-bounty score` computes it."""
+        """The results of the run, as `countenance bias-bounty score` computes them."""
         listed, names = state["listed"], state["name"]
         if not listed.any():
             raise InputError("no picture of this run has labels")

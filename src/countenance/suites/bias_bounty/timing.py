@@ -1,8 +1,7 @@
-"""Timing entries: what a participant claims, and what the leaderboard measures itself.
+"""Timings of entries: a participant's claims, and the leaderboard's own measurements.
 
-A `Timing` says of which entry on which images it is, and reading one refuses numbers that contradict each other. A file
-can still be made up as a whole: the leaderboard gives multipliers only for timings that it measured itself
-(`leaderboard --time`).
+A `Timing` names its entry and images, and reading it refuses contradictory numbers. A file can still be invented: the
+leaderboard gives multipliers only for timings that it measured itself (`leaderboard --time`).
 """
 
 import hashlib
@@ -20,7 +19,7 @@ ENTRY = "entry"
 
 
 class Timing(ModelTiming):
-    """What `time --json` writes."""
+    """The content of the file that `time --json` writes."""
 
     entry: str
     entry_sha256: str
@@ -29,7 +28,7 @@ class Timing(ModelTiming):
 
 
 def read_timing(path: Path, entry: Path | None = None) -> Timing:
-    """A timing that `time --json` wrote; refused where it contradicts itself, the entry given, or this machine."""
+    """A timing that `time --json` wrote; refused if it contradicts itself, the entry given, or this machine."""
     remedy = "`countenance bias-bounty time --json` writes one"
     timing = read_record(Timing, path, missing=remedy, wrong=f"; {remedy}")
     problems = timing.contradictions()
@@ -58,7 +57,7 @@ def measure(
     seconds: float = LONGEST,
     memory_gb: float | None = None,
 ) -> tuple[Timing, dict[str, dict[str, int]]]:
-    """Time an entry on the images of a folder, in a fresh process; also the classes that it gave each image.
+    """Time an entry on the images of a folder, in a fresh process; also returns its class for each image.
 
     An entry that needs more than `seconds` in all, or more memory, is an InputError.
     """

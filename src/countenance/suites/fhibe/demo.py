@@ -1,7 +1,7 @@
-"""Baselines for the made data: truth plus controlled noise (a *demo*, named so) and three real ones.
+"""Baselines for the generated data: truth plus controlled noise (a *demo*, named so) and three real ones.
 
-The demo's noise is known: it is stronger for dark skin tones by a factor that the model card states, so that the
-report has something to find and a reader can check that it finds it. It says nothing about any real model.
+The demo's noise is stronger for dark skin tones by a factor that the model card states, so that a reader can check that
+the report finds it. It is no evidence about any real model.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -79,14 +79,14 @@ def write_outputs(root: Path, results: Path, *, seed: int = 0, step: Callable[[s
 
 
 def _write_real(settings: FhibeSettings, spec: ModelSpec) -> None:
-    """Write what a model answers for each picture."""
+    """Write a model's answer for each picture."""
     model, dataset, coerce = spec.load(), read(settings), settings.scoring_task.coerce
     answers = ((sample.id, coerce(model([sample.load()])[0])) for sample in dataset)
     write_answers(settings, dataset, answers, by_person=False)
 
 
 def _card(task: str) -> ModelCard:
-    """What a baseline is; a demo says that it is one."""
+    """The card of a baseline; a demo's card says that it is a demo."""
     name = baseline(task)
     noise = (
         f"DEMO, not a model: the truth plus controlled noise, {DARK_FACTOR:g} times as strong for the two darkest of "

@@ -1,7 +1,7 @@
 """Disparities as FHIBE published them: medians, an uncorrected z of U, Bonferroni within one attribute only.
 
-For comparison with published reports. Our own statistics live in `countenance.auditing`: what is wrong here is said
-in docs/suites/fhibe.md (the "effect size" grows with √n, the worst group of LPIPS is the best).
+For comparison with published reports. Our own statistics are in `countenance.auditing`; docs/suites/fhibe.md explains
+the faults of the published ones (the "effect size" grows with √n, the worst group of LPIPS is the best).
 """
 
 import itertools
@@ -51,7 +51,7 @@ def process_pair(first: str, second: str, data: Mapping[str, Sequence[float]], s
 def significant_pairs(
     data: Mapping[str, Sequence[float]], alpha: float = 0.05, statistic: Statistic = "U"
 ) -> list[Row] | None:
-    """The pairs with p < alpha / number of pairs; None when there is none."""
+    """The pairs with p < alpha / number of pairs; None if there are none."""
     rows = [process_pair(a, b, data, statistic) for a, b in itertools.combinations(data, 2)]
     significant = [row for row in rows if row[-2] < alpha / len(rows)]
     return significant or None

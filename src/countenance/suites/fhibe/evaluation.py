@@ -62,10 +62,10 @@ def evaluate_task(
     outputs, the run directory as `run/` (strict: `run-strict/`), and with `fhibe_layout=True` the original's files.
 
     Further keywords: `compat` ("strict" reproduces the original's numbers, quirks included; the default is the right
-    number, docs/suites/fhibe.md lists the differences), `fhibe_layout`, `depth` (how many attributes are crossed in
-    its files), `without` (images that must not be used), `out` (the run, elsewhere), `dataset_version`, `workers`
+    number, docs/suites/fhibe.md lists the differences), `fhibe_layout`, `depth` (how many attributes are crossed in its
+    files), `without` (images that must not be used), `out` (the run, elsewhere), `dataset_version`, `workers`
     (processes, for a model by name), `step` (called as images are done), `progress` and `say` (as for `evaluate`), and
-    the options of the task. `cuda` changes nothing: a wrapper decides itself where it runs.
+    the options of the task. `cuda` has no effect: a wrapper decides itself where it runs.
     """
     if model is None and not reuse_model_outputs:
         raise InputError("model is None: give a model, or reuse_model_outputs=True to score stored outputs")
@@ -117,7 +117,7 @@ def evaluate_task(
 
 
 def read(settings: FhibeSettings, version: str | None = None) -> FhibeDataset:
-    """The dataset that settings ask for."""
+    """The dataset that the settings name."""
     return read_dataset(
         settings.data,
         settings.dataset,
@@ -131,7 +131,7 @@ def read(settings: FhibeSettings, version: str | None = None) -> FhibeDataset:
 
 
 def runnable(model: Any, settings: FhibeSettings) -> tuple[Any, dict[str, Any]]:
-    """A model as `evaluate` runs it, with the arguments that it needs there; the original's wrapper is adapted."""
+    """A model in a form that `evaluate` runs, with its arguments there; the original's wrapper is adapted."""
     spec = ModelSpec(str(model)) if isinstance(model, str | Path) else model
     if isinstance(spec, ModelSpec):
         card = spec.card()
@@ -158,7 +158,7 @@ def runnable(model: Any, settings: FhibeSettings) -> tuple[Any, dict[str, Any]]:
 
 
 def wrapper_settings(settings: FhibeSettings) -> dict[str, Any]:
-    """What the adapter of a wrapper must know."""
+    """The settings for the adapter of a wrapper."""
     return {
         "task": settings.task,
         "root": str(settings.data),
@@ -169,7 +169,7 @@ def wrapper_settings(settings: FhibeSettings) -> dict[str, Any]:
 
 
 def stored_card(settings: FhibeSettings, read_from: ModelCard) -> ModelCard:
-    """The card beside stored outputs where there is one, else one that says that they were stored."""
+    """The card beside stored outputs if there is one, else a card that says that they were stored."""
     path = settings.outputs / MODEL_CARD
     if path.is_file():
         card = read_record(ModelCard, path, missing="", wrong="; expected a model card")
@@ -178,7 +178,7 @@ def stored_card(settings: FhibeSettings, read_from: ModelCard) -> ModelCard:
 
 
 def about(settings: FhibeSettings, skipped: dict[str, str]) -> dict[str, Any]:
-    """What the manifest says of FHIBE's protocol; no path of this machine is in it."""
+    """The manifest's facts on FHIBE's protocol, without paths of this machine."""
     plain = (str, int, float, bool, list, tuple, type(None))
     computed = [name for name in settings.metrics if name not in skipped]
     return {name: getattr(settings, name) for name in ABOUT} | {
@@ -196,7 +196,7 @@ def about(settings: FhibeSettings, skipped: dict[str, str]) -> dict[str, Any]:
 
 
 def placed(run: Run, settings: FhibeSettings, facts: dict[str, Any], version: str | None = None) -> Run:
-    """The run with where its data and outputs are, and with the facts that this call states (none is in the key)."""
+    """The run with the places of its data and outputs, and with the facts of this call (none is in the key)."""
     paths = {"data": settings.data, "results": settings.results, "outputs": settings.outputs}
     return amended(
         run,

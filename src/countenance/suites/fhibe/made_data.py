@@ -1,7 +1,7 @@
 """The embedded people in FHIBE's layout, so that all nine tasks run without the dataset.
 
-Nobody in these pictures exists. What FHIBE asks of people and rendered people do not have (ancestry, nationality)
-stays empty and reads as unknown; gender presentation stands in for pronouns, and the card says so.
+Nobody in these pictures exists. Attributes in FHIBE that rendered people do not have (ancestry, nationality) stay empty
+and count as unknown; gender presentation stands in for pronouns, and the card says so.
 """
 
 from collections.abc import Callable
@@ -62,7 +62,7 @@ _PARTS = {
 def make_data(
     out: Path, bodies: Dataset, portraits: Dataset, *, side: int = 512, step: Callable[[], None] = lambda: None
 ) -> dict[str, int]:
-    """Write `out/data/...` from full bodies and portraits; returns how many rows each dataset has."""
+    """Write `out/data/...` from full bodies and portraits; returns the number of rows of each dataset."""
     layout = FolderWriter(out)
     rows = {BODY: _bodies(layout, bodies, step), FACE: _faces(layout, portraits, side, step)}
     for name, table_rows in rows.items():

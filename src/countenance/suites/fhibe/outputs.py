@@ -1,4 +1,4 @@
-"""model_outputs.json: what a model answered, written as the original does, and read again."""
+"""model_outputs.json: a model's answers, written in the original's form, and read again."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ def read_outputs(settings: FhibeSettings, dataset: FhibeDataset, task: Task) -> 
 
 
 def reading_notes(task: str) -> Notes | None:
-    """A sentence when boxes look as if they were given in another reading, with what to do in FHIBE's files."""
+    """A note when boxes seem to be in another reading, with the remedy for FHIBE's files."""
     if task not in ("person_localization", "face_localization"):
         return None
     target = PEOPLE if task == "person_localization" else FACES
@@ -76,7 +76,7 @@ def reading_notes(task: str) -> Notes | None:
 
 
 def _orders(settings: FhibeSettings, dataset: FhibeDataset) -> dict[str, tuple[list[str], ...]]:
-    """The orders in which outputs may answer for an image's people: that of their draw, and the table's."""
+    """The possible orders of outputs for an image's people: that of their draw, and the table's."""
     everyone = {sample.id: [subject.id for subject in sample.subjects] for sample in dataset}
     if settings.mini is None or settings.outputs != settings.folder:
         return {name: (people,) for name, people in everyone.items()}
@@ -87,7 +87,7 @@ def _orders(settings: FhibeSettings, dataset: FhibeDataset) -> dict[str, tuple[l
 
 
 def placed_points(people: Sequence[Any], chosen: Sequence[str] | None, place: str) -> NDArray[np.float64]:
-    """People × 17 × (x, y), from the keypoints chosen (None: all 17); what was not chosen is far outside."""
+    """People × 17 × (x, y), from the keypoints chosen (None: all 17); other keypoints are placed far outside."""
     places = list(range(17)) if chosen is None else [KEYPOINTS.index(name) for name in chosen]
     points = np.full((len(people), 17, 2), NOT_THERE)
     for row, person in zip(points, people, strict=True):
@@ -102,7 +102,8 @@ def entry_of(
 ) -> Any:
     """One image's answer as an entry of model_outputs.json.
 
-    `chosen` are the keypoints that are written; `by_person`: the model answered once for each person, in their order.
+    `chosen` are the keypoints that are written; with `by_person` the model answered once for each person, in their
+    order.
 
     >>> entry_of(Embedding(None))
     {'detections': None}
@@ -126,7 +127,7 @@ def entry_of(
 
 
 def _rows(sample: Sample | None, answers: int) -> dict[str, list[int]]:
-    """The rows of the table that the answers are about, where there is one for each person."""
+    """The rows of the table that the answers are about, if there is one for each person."""
     people = [] if sample is None else [int(subject.id) for subject in sample.subjects]
     return {"rows": people} if people and len(people) == answers else {}
 
@@ -134,7 +135,7 @@ def _rows(sample: Sample | None, answers: int) -> dict[str, list[int]]:
 def write_outputs(
     settings: FhibeSettings, dataset: FhibeDataset, answers: Iterator[tuple[str, Any]], *, by_person: bool
 ) -> None:
-    """Write what a model answered where the original does; pictures that a wrapper saved itself stay as they are."""
+    """Write a model's answers where the original writes them; pictures that a wrapper saved are not changed."""
     samples = {sample.id: sample for sample in dataset}
     root, folder = settings.data, settings.folder
     chosen = settings.scoring_options.get("custom_keypoints") or KEYPOINTS
@@ -163,7 +164,7 @@ def write_outputs(
 
 
 def picture_place(settings: FhibeSettings, name: str) -> Path:
-    """Where the picture is that a model made of an image."""
+    """The place of the picture that a model made from an image."""
     if settings.task == "face_encoding":
         return settings.folder / ENCODINGS / Path(name).name
     return settings.folder / f"super_{Path(name).name}"

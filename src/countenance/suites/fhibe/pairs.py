@@ -1,9 +1,9 @@
-"""FHIBE's table of disparities: every pair of groups with the worse one, the better one and how far they are apart.
+"""FHIBE's table of disparities: every pair of groups with its worse and its better group, and their distance.
 
 As published: Mann and Whitney's test of the two groups' scores, disparity = 1 − worse / better. Against the published
 table, p is adjusted for all pairs of the table (Bonferroni), the effect does not grow with the number of rows (Cliff's
 delta), the worse group of a metric where lower is better is the one with the higher scores, and means stand in where
-medians are equal. Rows count one by one, also those of one person; the verdicts of the audit do not rest on this table.
+medians are equal. Each row counts once, also rows of one person; the audit's verdicts do not depend on this table.
 """
 
 import itertools
@@ -80,12 +80,12 @@ def published_pairs(source: ReportSource) -> list[GroupPair]:
 
 
 def replaced_p(pair: GroupPair, p: float) -> GroupPair:
-    """The pair with another p."""
+    """The pair with a new p."""
     return GroupPair(**{**vars(pair), "p": p})
 
 
 def groups_of(scores: Any, metric: str, attribute: str) -> dict[str, Array]:
-    """The scores of each group of an attribute; a row of several values is in each of its groups."""
+    """The scores of each group of an attribute; a row with several values is in several groups."""
     values = scores[f"m.{metric}"].to_pylist()
     scores_by_group: dict[str, list[float]] = {}
     for value, cell in zip(values, scores[f"attr.{attribute}"].to_pylist(), strict=True):

@@ -26,7 +26,7 @@ NO_EMBEDDING = "no face embedding given (face_embedding=a model, or the IR-101 w
 
 
 class NetworkOptions(PictureOptions):
-    """Which networks compare the pictures."""
+    """The networks that compare the pictures."""
 
     lpips_weights: str | None = None
     """The weights of LPIPS by path, or `installed`; None: the metric is left out."""
@@ -51,7 +51,7 @@ def _embedding(source: Any) -> Any:
 
 
 def score(sample: Sample, answer: Picture, options: NetworkOptions, plain: Callable[..., list[Row]]) -> list[Row]:
-    """The row of the plain task, with what the networks say."""
+    """The row of the plain task, with the networks' metrics."""
     from countenance.metrics.perceptual import lpips
 
     (row,) = plain(sample, answer)
@@ -106,7 +106,7 @@ SOURCES = {"face_encoding": "FACE_ENCODING", "face_super_resolution": "FACE_SUPE
 def task_of(settings: FhibeSettings) -> tuple[Task, dict[str, str]]:
     """The task that scores, and the metrics that are left out, each with its reason.
 
-    LPIPS and CURRICULAR_FACE are left out where their networks are not at hand; nothing is downloaded.
+    LPIPS and CURRICULAR_FACE are left out if their networks are not installed; nothing is downloaded.
     """
     skipped: dict[str, str] = {}
     networks: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def task_of(settings: FhibeSettings) -> tuple[Task, dict[str, str]]:
 
 
 def load_embedding(source: Any) -> Any:
-    """A face embedding: a callable as it is, a model's name, net.onnx, or IR-101 weights by path; None for None."""
+    """A face embedding from a callable, a model's name, net.onnx, or IR-101 weights by path; None for None."""
     if source is None or callable(source):
         return source
     by_path = Path(str(source)).suffix in (".pth", ".pt")

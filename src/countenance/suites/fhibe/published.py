@@ -1,6 +1,6 @@
 """The published results layout: grouped results of each metric, and one file for each person's scores.
 
-Everything is made from a run: its score table, its stored predictions, and the table that it was read from.
+Everything comes from a run: its score table, its stored predictions, and its annotation table.
 """
 
 import itertools
@@ -57,7 +57,7 @@ _RESULTS = re.compile(r"(?:intersectional|detailed)_results_.+\.json|results_.+_
 
 @dataclass
 class PublishedScores:
-    """The scores of a run in the order of its rows, as the published files hold them; NaN: there is none."""
+    """The scores of a run in the order of its rows, in the form of the published files; NaN where missing."""
 
     settings: FhibeSettings
     table: FhibeTable
@@ -76,12 +76,12 @@ class PublishedScores:
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics that were asked for and computed."""
+        """The metrics that were requested and computed."""
         return list({**self.of_group, **self.parts, **self.rows})
 
 
 def published_scores(run: Run, dataset: FhibeDataset, settings: FhibeSettings) -> PublishedScores:
-    """The scores of a run as published; people who were withdrawn from it are left out."""
+    """The scores of a run as published; without people who withdrew."""
     scores = run.scores()
     lines = scores["subject"].to_pylist()
     here = set(scores["sample"].to_pylist()) | {*run.failures()["sample"].to_pylist()}
@@ -128,7 +128,7 @@ def _add_keypoints(scored: PublishedScores, run: Run, dataset: FhibeDataset, col
 
 
 def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
-    """AR_DET and ACC_DET of each part, from the stored probabilities; somebody without an answer has none."""
+    """AR_DET and ACC_DET of each part, from the stored probabilities; NaN for people without an answer."""
     chances: dict[str, Mapping[str, float]] = {}
     present: dict[str, tuple[str, ...]] = {}
     answers: Mapping[str, Any] = run.answers()
@@ -152,7 +152,7 @@ def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column:
 
 
 def parts_in_order(settings: FhibeSettings) -> list[str]:
-    """The body parts in the order of the first person in the model's outputs: the published files keep it."""
+    """The body parts in the order of the first person in the model's outputs, which the published files keep."""
     for _, entry in read_entries(settings.outputs / FILE):
         answers = entry.get("detections") if isinstance(entry, dict) else None
         if isinstance(answers, list) and answers and isinstance(answers[0], dict):
@@ -192,7 +192,7 @@ def _add_pictures(scored: PublishedScores, run: Run, dataset: FhibeDataset, colu
 
 
 def _add_verification(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
-    """VAL of any group of rows, from the stored embeddings; NaN: the face could not be aligned."""
+    """VAL of any group of rows, from the stored embeddings; NaN if the face could not be aligned."""
     table = scored.table
     answers: Mapping[str, Any] = run.answers()
     answered = [answers.get(name, Embedding(None)).vector for name in table.text("filepath")]
@@ -207,7 +207,7 @@ def _add_verification(scored: PublishedScores, run: Run, dataset: FhibeDataset, 
 
 
 def outputs_named(settings: FhibeSettings, dataset: FhibeDataset, table: FhibeTable) -> NDArray[np.bool_]:
-    """Which rows the model's outputs name at all: published, a face that was not aligned counts, a missing one not."""
+    """The rows that the model's outputs name: as published, an unaligned face counts, a missing one does not."""
     names = ImageNames(dataset.images)
     there = {names.find(key) for key, _ in read_entries(settings.outputs / FILE)}
     return np.array([name in there for name in table.text("filepath")], dtype=bool)
@@ -293,7 +293,7 @@ def _take_unrounded(grouped: dict[str, dict[str, Any]]) -> dict[str, dict[str, A
 
 
 def _ids(table: FhibeTable) -> list[dict[str, str]]:
-    """What every published row says of its person."""
+    """The identifying columns of every published row."""
     columns = zip(table.text("image_id"), table.text("subject_id"), table.keys(), strict=True)
     return [{"image_id": image, "subject_id": subject, "filepath": path} for image, subject, path in columns]
 
@@ -350,7 +350,7 @@ def part_files(
 
 @dataclass(frozen=True)
 class Group:
-    """The rows that share values of some attributes, in file order."""
+    """The rows with the same values of some attributes, in file order."""
 
     attributes: tuple[str, ...]
     values: tuple[str | None, ...]

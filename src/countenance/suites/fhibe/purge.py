@@ -1,7 +1,7 @@
-"""Withdrawn consent in FHIBE's layout: a model's outputs, pictures and published files, which are beside its runs.
+"""Withdrawn consent in FHIBE's layout: removes a model's outputs, pictures and published files beside its runs.
 
-Runs are purged as every run is (`countenance.run.purge`); what is here cleans what the protocol keeps outside of them.
-A model's default and strict runs share their outputs, so both are purged together.
+Runs are purged as every run is (`countenance.run.purge`); this module removes the protocol's files outside of them. A
+model's default and strict runs share their outputs, so both are purged together.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def folders(run: Run) -> tuple[Path, Path, Path]:
 
 
 def settings_of(run: Run) -> FhibeSettings:
-    """The settings that a run was made with."""
+    """The settings with which a run was made."""
     facts, (data, results, _) = run.manifest.about, folders(run)
     return FhibeSettings(
         data,
@@ -45,14 +45,14 @@ def settings_of(run: Run) -> FhibeSettings:
 
 
 def related(run: Run) -> list[str]:
-    """The runs of the same model's outputs."""
+    """The runs on the same model's outputs."""
     outputs = run.local.paths.get("outputs")
     places = [] if outputs is None else [Path(outputs) / name for name in RUNS.values()]
     return [str(place) for place in places if (place / MANIFEST).is_file()]
 
 
 def rescore(run: Run, gone: Sequence[str]) -> list[str]:
-    """Clean the outputs and the published files, and make the results of whoever is left again."""
+    """Clean the outputs and the published files, and recompute the results of the remaining people."""
     facts = run.manifest.about
     try:
         data, _, outputs = folders(run)
@@ -80,7 +80,7 @@ def _is_clean(run: Run, gone: Sequence[str]) -> bool:
 
 
 def _clean_outputs(folder: Path, names: ImageNames, gone: set[str]) -> list[str]:
-    """Remove the answers and pictures of the images that are gone."""
+    """Remove the answers and pictures of the removed images."""
     cleaned = []
     if (folder / FILE).exists():
         left = []
@@ -99,14 +99,14 @@ def _clean_outputs(folder: Path, names: ImageNames, gone: set[str]) -> list[str]
 
 
 def _delete_picture(folder: Path, name: str) -> None:
-    """Delete the pictures of a name that the model's outputs say; a pattern, or another file, is not a picture."""
+    """Delete the picture with a name from the model's outputs; patterns and other files are not pictures."""
     for path in pictures_below(folder):
         if path.name == name:
             path.unlink()
 
 
 def files_again(run: Run, names: Sequence[str]) -> list[str]:
-    """The pages of a run again: with the regions and the gallery that they had."""
+    """Write the pages of a run again, with the same regions and gallery as before."""
     from countenance.report.draw.mpl.style import is_installed
 
     # A PDF was removed with the person; without the extra `plots` it is not written again.

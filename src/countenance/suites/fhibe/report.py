@@ -1,4 +1,4 @@
-"""The bias report: the report of every run, with what FHIBE's readers look for on top."""
+"""The bias report: the report of every run, with FHIBE's own section first."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ EQUITY = "equity within groups: "
 
 
 class ReportedRun(Run):
-    """A run as a report shows it: some of its attributes, and ancestry and nationality by continent if asked."""
+    """A run as a report shows it: chosen attributes, with ancestry and nationality by continent if requested."""
 
     largest_regions: bool = False
     compared: tuple[str, ...] | None = None
@@ -55,7 +55,7 @@ class ReportedRun(Run):
         return table
 
     def results(self) -> list[Result]:
-        """The results of the whole run; those of groups as far as the report is about them."""
+        """The results of the whole run; results of groups only for the report's attributes."""
         shown: list[Result] = []
         for result in super().results():
             if isinstance(result, Table) and result.name == RATES:
@@ -72,21 +72,21 @@ class ReportedRun(Run):
         return attribute is None or self.compared is None or set(attribute.split(CROSS)) <= set(self.compared)
 
     def compares(self, by: Any, group: Any) -> bool:
-        """Whether the report is about a group, alone or crossed."""
+        """Whether the report includes a group, alone or in an intersection."""
         names = str(by).split(CROSS)
         named = self.compared is None or set(names) <= set(self.compared)
         return named and (not self.largest_regions or is_largest(names, str(group).split(CROSS)))
 
 
 def fhibe_facts(run: Run) -> dict[str, Any]:
-    """What only FHIBE's runs have: compat, attributes, metrics, thresholds, metrics that were left out."""
+    """The facts that only FHIBE's runs have: compat, attributes, metrics, thresholds, metrics that were left out."""
     if run.manifest.suite != "fhibe" or not run.manifest.about:
         raise InputError(f"{run.place}: not a run of `countenance fhibe evaluate`")
     return run.manifest.about
 
 
 def audited_metrics(run: Run) -> list[str]:
-    """The columns that a report compares: the metrics asked for, with their parts; what verification has for rows."""
+    """The columns that a report compares: the metrics requested, with their parts; for verification those of rows."""
     records = run.manifest.metrics or []
     own = {record.published: record.name for record in records if record.published}
     columns = [name.removeprefix("m.") for name in run.scores().column_names if name.startswith("m.")]
@@ -114,8 +114,8 @@ def write_bias_report(
 ) -> Path:
     """Audit the run and write its bias report: a page, a PDF beside it with `pdf`, or a PDF alone if `out` is one.
 
-    `by` names some of the run's attributes; the report is about these alone. With `group_largest_regions` ancestry
-    and nationality are compared by continent; `show_significance` marks groups with a disparity in the PDF's plots.
+    `by` names some of the run's attributes; the report covers these alone. With `group_largest_regions` ancestry and
+    nationality are compared by continent; `show_significance` marks groups with a disparity in the PDF's plots.
 
     No face is shown unless `gallery` is blurred or full: people may withdraw their consent, and a page that was sent
     cannot be recalled. What was shown is recorded in the run.
@@ -163,7 +163,7 @@ def write_pages(run: Run, path: Path, *, gallery: str, pdf: bool, show_significa
 
 
 def sections(source: ReportSource) -> list[Section]:
-    """The section of a report that FHIBE's readers look for."""
+    """FHIBE's own section of a report."""
     template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
     text = render.environment().from_string(template).render(**_section(source.run, source))
     return [("fhibe", "FHIBE: the task and its metrics", Markup(text))]  # noqa: S704 - an autoescaped template
@@ -213,7 +213,7 @@ def _number(result: Number) -> dict[str, str]:
 
 
 def _evaluated(run: Run) -> str:
-    """Which keypoints or body parts count, in words; nothing for other tasks."""
+    """The keypoints or body parts that count, in words; empty for other tasks."""
     facts = fhibe_facts(run)
     if facts["task"] == "keypoint_estimation":
         return f"Keypoints: {', '.join(facts['options'].get('custom_keypoints') or KEYPOINTS)}."
@@ -224,7 +224,7 @@ def _evaluated(run: Run) -> str:
 
 
 def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
-    """An attribute with what it means, who said it, and its values in this run; skin tones with their colours."""
+    """An attribute with its meaning, who assigned it, and its values in this run; skin tones with their colours."""
     known = card.attributes.get(name)  # it may say another meaning than FHIBE's (rendered people)
     meaning = known.meaning if known is not None and known.meaning else MEANINGS.get(name, "")
     colours = {label: colour for colour, label in FITZPATRICK.items()}
@@ -247,7 +247,7 @@ def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
 
 
 def mirrored(finding: Finding, disparities: Sequence[Finding], names: Names) -> str:
-    """The one group whose failing makes the others of its attribute look served better; nothing where there is none."""
+    """The group whose failures make the other groups of its attribute look better; empty if there is no single one."""
     if finding.direction != "better" or finding.versus != REST:
         return ""
     alike = [f for f in disparities if (f.metric, f.attribute) == (finding.metric, finding.attribute)]

@@ -1,4 +1,4 @@
-"""What is evaluated and how: checked once, used by scoring, by the run that is stored, and by purge."""
+"""What is evaluated and how: checked once, used by scoring, the stored run, and purge."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
@@ -40,7 +40,7 @@ FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version
 
 @dataclass(frozen=True)
 class FhibeSettings:
-    """One evaluation of one model on one task; what is wrong with it is reported before anything is read.
+    """One evaluation of one model on one task; errors are reported before anything is read.
 
     >>> FhibeSettings("data", "fhibe", "m", "person_parsing", ["ar_mask"]).dataset
     'fhibe_downsampled'
@@ -92,7 +92,7 @@ class FhibeSettings:
 
     @property
     def strict(self) -> bool:
-        """Whether the original's numbers are asked for, quirks included."""
+        """Whether the original's numbers are requested, quirks included."""
         return self.compat == "strict"
 
     @cached_property
@@ -115,17 +115,17 @@ class FhibeSettings:
 
     @property
     def scoring(self) -> Any:
-        """The options in force of the task that scores."""
+        """The options in force for the scoring task."""
         return self.scoring_task.options
 
     @property
     def folder(self) -> Path:
-        """Where results go."""
+        """The folder for results."""
         return model_folder(self.results, self.task, self.dataset, self.model_name, self.mini is not None)
 
     @property
     def outputs(self) -> Path:
-        """Where the model's outputs are. For the mini dataset, those of the whole dataset serve when it has none."""
+        """The place of the model's outputs; the mini dataset uses those of the whole dataset if it has none."""
         whole = model_folder(self.results, self.task, self.dataset, self.model_name)
         output_name = ENCODINGS if self.task == "face_encoding" else FILE
         return whole if not (self.folder / output_name).exists() and (whole / output_name).exists() else self.folder
@@ -144,7 +144,7 @@ def model_folder(results: str | Path, task: str, dataset: str, model_name: str, 
 
 
 def check_options(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Task options by name; one that the task does not have is refused."""
+    """Task options by name; unknown options are refused."""
     out = {name: value for name, value in options.items() if name not in ORIGINAL_OPTIONS}
     for name in out:
         if name not in OPTIONS:

@@ -1,4 +1,4 @@
-"""What FHIBE publishes of its tasks: their metrics and what a report says of them and of the datasets."""
+"""FHIBE's published facts on its tasks: their metrics, and the text of reports on tasks and datasets."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from countenance.tasks import Metric
 
 
 class FhibeTask(NamedTuple):
-    """A task: its metrics and what the model does."""
+    """A task: its metrics, and a description of the model's work."""
 
     metrics: tuple[str, ...]
     explained: str
@@ -67,7 +67,7 @@ MODEL_CARD = "model_card.json"
 
 
 def compared_by(attributes: Iterable[str], there: Collection[str]) -> list[str]:
-    """FHIBE's attributes as the dataset has them: its bins of `age` are the attribute `age_group`.
+    """FHIBE's attributes under the dataset's names: its bins of `age` are the attribute `age_group`.
 
     >>> compared_by(["pronoun", "age"], ["pronoun", "age", "age_group"]), compared_by(["age"], ["age"])
     (['pronoun', 'age_group'], ['age'])

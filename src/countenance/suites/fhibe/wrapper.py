@@ -1,4 +1,4 @@
-"""The original's model wrapper as a model adapter: it gets the paths of a batch, and its answers are the task's own."""
+"""The original's model wrapper as a model adapter: it takes the paths of a batch and returns the task's answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -74,7 +74,7 @@ class FhibeWrapper:
         return f"{self.root}/{sample.id}"
 
     def _answer(self, answer: Any, sample: Sample, path: str) -> Any:
-        """One answer in the form of the task; what is wrong with it is said with the image."""
+        """One answer in the form of the task; errors name the image."""
         task = self.task
         if task == "person_localization":
             return Boxes(*people_of(answer, "bboxes", raw.box, path))
@@ -107,7 +107,7 @@ class FhibeWrapper:
         return Keypoints(points)
 
     def _parts(self, answer: Any, sample: Sample, path: str) -> Parts:
-        """The model answers once for each box that it is given, in their order."""
+        """The parts of each person: the model answers once for each box that it is given, in order."""
         people = raw.parts(answer, path)
         if len(people) < len(sample.subjects):
             people_words = f"{len(people)} answers for {len(sample.subjects)} people"
@@ -118,7 +118,7 @@ class FhibeWrapper:
         return self.folder / ENCODINGS / Path(path).name
 
     def _saved(self, save: Callable[[Any, str], Any], answer: Any, place: Path, image: str) -> Picture:
-        """Let the model write its picture, see that it did, and read it."""
+        """Let the model write its picture, check that it did, and read it."""
         place.parent.mkdir(parents=True, exist_ok=True)
         place.unlink(missing_ok=True)
         with blamed(image):
@@ -128,7 +128,7 @@ class FhibeWrapper:
         return Picture(LazyImage(place).load())
 
     def _keywords(self, samples: Sequence[Sample], paths: list[str]) -> dict[str, Any]:
-        """What the original passes to `data_preprocessor`."""
+        """The keyword arguments that the original passes to `data_preprocessor`."""
         task = self.task
         if task in ("person_localization", "face_localization"):
             return {"gt_column_name": "person_bbox" if task == "person_localization" else "face_bbox"}
@@ -165,12 +165,12 @@ class FhibeWrapper:
 
     @cached_property
     def _masks(self) -> Mapping[str, str]:
-        """Where the true label map of each image is."""
+        """The path of each image's true label map."""
         table = read_table(self.root, self.dataset, "face_parsing", (), strict=True)
         return {name: str(mask_path(table, i)) for i, name in enumerate(table.text("filepath"))}
 
     def _embeddings(self, samples: Sequence[Sample]) -> list[Any]:
-        """The vector of each face; a face that cannot be aligned has none."""
+        """The vector of each face; None for a face that cannot be aligned."""
         paths = [self._path(sample) for sample in samples]
         aligned = [f"{self.root}/data/processed/{sample.id}" for sample in samples]
         with blamed(paths[0]):
@@ -193,7 +193,7 @@ class FhibeWrapper:
 
 
 def _each(answers: Any) -> list[tuple[str, Any]]:
-    """All answers; a model that answers more or less often than it has images is refused before any is used."""
+    """All answers; a wrong number of answers is refused before any is used."""
     return list(answers)
 
 
@@ -230,12 +230,12 @@ def embedding_of(answer: Any, place: str) -> list[float] | None:
 
 
 def picture_of(answer: Any, place: str) -> Any:
-    """What a wrapper's `save_encoding` takes: the answer's "encoding" (the published text says "encodings")."""
+    """The input of a wrapper's `save_encoding`: the answer's "encoding" (the published text says "encodings")."""
     return raw.first_field(answer, ("encoding", "encodings"), place)
 
 
 def label_map_of(answer: Any, place: str, *, ears: bool) -> NDArray[np.uint8]:
-    """The labels of a face picture; `ears`: ears become skin."""
+    """The labels of a face picture; with `ears` ears become skin."""
     array = raw.array(raw.first_field(answer, ("detections",), place))
     whole = array.ndim == 2 and array.dtype.kind in "iuf" and bool((array == np.floor(array)).all())
     if not whole or array.size == 0 or array.min() < 0 or array.max() >= len(FACE_LABELS):

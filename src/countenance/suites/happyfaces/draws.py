@@ -1,4 +1,4 @@
-"""The draw of a run: which unlabelled photos a method is fitted on, in which order, and what it is given of them."""
+"""The draw of a run: the unlabelled photos on which a method is fitted, their order, and the method's input."""
 
 import hashlib
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from countenance.suites.happyfaces.interface import Labels, Pictures
 
 @dataclass(frozen=True)
 class Draw:
-    """Which unlabelled photos a run uses, in the order it uses them, and which it leaves."""
+    """The unlabelled photos that a run uses, in order, and those that it leaves out."""
 
     drawn: Labels
     not_drawn: Labels
@@ -43,7 +43,7 @@ def draw(tags: tuple[str, ...], mix_rate: float, seed: int) -> Draw:
 
 
 def method_input(data: HappyFaces, drawn: Labels, seed: int) -> tuple[Pictures, Labels, Pictures]:
-    """The only three things a method sees: labelled pixels, their labels, unlabelled pixels; fresh, shuffled copies."""
+    """The only three inputs of a method: labelled pixels, their labels, unlabelled pixels; fresh, shuffled copies."""
     order = np.random.default_rng([seed, 1]).permutation(len(data.labelled))
     labels = data.labelled.truth()[:, 0].astype(np.int64)
     labelled, unlabelled = (
@@ -54,10 +54,10 @@ def method_input(data: HappyFaces, drawn: Labels, seed: int) -> tuple[Pictures, 
 
 
 def write_draw(data: HappyFaces, mix_rate: float, seed: int, out: Path) -> tuple[int, str]:
-    """Write the photos of a draw in the order in which a method gets them; how many they are, and the list's sha256.
+    """Write the photos of a draw in the order of a method's input; returns their number, and the list's sha256.
 
-    Each line has the photo's number, its name, and the sha256 of its pixels (height × width × 3, RGB, 8 bits): who
-    decodes the same photo has the same sum.
+    Each line has the photo's number, its name, and the sha256 of its pixels (height × width × 3, RGB, 8 bits): decoding
+    the same photo gives the same sum.
     """
     drawn = draw(data.unlabelled.tags, mix_rate, seed).drawn
     names = data.unlabelled.ids("unlabelled")

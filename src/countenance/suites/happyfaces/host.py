@@ -1,6 +1,6 @@
-"""The process that a method runs in: it is given arrays and returns probabilities, and knows nothing else.
+"""The process in which a method runs: it gets only arrays and returns probabilities.
 
-No name, path or truth of a photo is in its memory. Photos come as `.npy` files in a folder that holds nothing else.
+Its memory holds no name, path or truth of a photo. Photos come as `.npy` files in a folder without other files.
 """
 
 import json
@@ -42,26 +42,26 @@ class MethodCall:
 
 
 class Host(Protocol):
-    """Where a method is fitted and asked."""
+    """The place where a method is fitted and predicts."""
 
     def fit(self, call: MethodCall, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-        """Fit the method; its notes and the CPU seconds that it took."""
+        """Fit the method; returns its notes and CPU seconds."""
 
     def predict(self, photos: Pictures) -> tuple[Floats, Floats]:
         """Probabilities of both heads for the photos of a batch: together, and one by one."""
 
     def close(self) -> None:
-        """Forget the method."""
+        """Release the method."""
 
 
 def both_ways(heads: Heads, photos: Pictures) -> tuple[Floats, Floats]:
-    """One by one first: a method that remembers photos cannot use what it knows of the batch for a photo alone."""
+    """Predictions one by one, then together: in this order a method cannot reuse the batch for a single photo."""
     alone = [heads.predict(photos[i : i + 1].copy()) for i in range(len(photos))]
     return heads.predict(photos.copy()), np.concatenate(alone)
 
 
 class MethodInProgram:
-    """For a method that is an object of the user's program."""
+    """Runs a method that is an object of the user's program."""
 
     heads: Heads
 
@@ -79,7 +79,7 @@ class MethodInProgram:
 
 
 class MethodProcess:
-    """For a method by name: a process of its own, which is replaced when it ends and fitted again."""
+    """Runs a method by name in its own process, which is replaced and fitted again when it ends."""
 
     def __init__(self, threads: int | None = None) -> None:
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -160,7 +160,7 @@ def serve(job: Any) -> Callable[[Mapping[str, Any], Callable[..., None]], dict[s
 
 
 def _plain(notes: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a method's notes can be kept: plain JSON values."""
+    """The part of a method's notes that can be stored: plain JSON values."""
     plain: dict[str, Any] = {}
     for name, value in notes.items():
         with suppress(TypeError, ValueError):

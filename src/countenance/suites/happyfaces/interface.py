@@ -1,4 +1,4 @@
-"""What a method is: pixels and the labelled labels in, two heads out. Nothing else ever reaches it.
+"""The interface of a method: pixels and the labelled labels in, two heads out.
 
 heads = method.fit(labelled, labels, unlabelled)
 heads.predict(photos)        # photos × 2: each head's probability of "happy"
@@ -21,7 +21,7 @@ Singles = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Heads:
-    """Two heads, in no particular order, and what the method wants remembered about them."""
+    """Two heads, in no particular order, and the method's notes on them."""
 
     predict: Callable[[Pictures], Floats]
     """Photos × 2 probabilities."""
@@ -30,7 +30,7 @@ class Heads:
 
 
 class Method(Protocol):
-    """Anything with a name that fits two heads."""
+    """Any object with a name that fits two heads."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""A method as a model of a run: fitted on the arrays of the draw, asked about each batch together and one by one."""
+"""A method as a model of a run: fitted on the arrays of the draw, predicting each batch together and one by one."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ HEADS, ALONE = ("head_1", "head_2"), ("alone_1", "alone_2")
 
 
 class MethodModel:
-    """A method of HappyFaces; it holds a process where the method has a name, until it is closed."""
+    """A method of HappyFaces; for a method by name it holds a process until it is closed."""
 
     def __init__(
         self, method: Any, seed: int = 0, options: Mapping[str, Any] | None = None, host: Host | None = None
@@ -35,7 +35,7 @@ class MethodModel:
         self.name = published_name(method)
 
     def fit(self, context: FitContext) -> dict[str, Any]:
-        """Fit the method; what it says of itself goes into the run."""
+        """Fit the method; its notes go into the run."""
         return self.host.fit(self.call, context.arrays)
 
     def __call__(self, images: Images) -> Sequence[Scalars]:
@@ -49,7 +49,7 @@ class MethodModel:
 
 
 def has_process(method: Any, options: Mapping[str, Any]) -> bool:
-    """Whether a method can run in a process of its own: it has a name, and its options are plain values.
+    """Whether a method can run in its own process: it has a name, and its options are plain values.
 
     >>> has_process("spatial", {"insist": True}), has_process(object(), {}), has_process("erm", {"settings": object()})
     (True, False, False)
@@ -62,7 +62,7 @@ def has_process(method: Any, options: Mapping[str, Any]) -> bool:
 
 
 def published_name(method: Any) -> str:
-    """What a run calls a method: without the folders of a file.
+    """The name of a method in a run: without the folders of a file.
 
     >>> published_name("spatial"), published_name("code/mine.py:Heads")
     ('spatial', 'mine.py:Heads')
@@ -72,7 +72,7 @@ def published_name(method: Any) -> str:
 
 
 def method_card(method: Any, options: Mapping[str, Any] | None = None) -> ModelCard:
-    """What a method is: a hash of the code that it consists of covers ours, and only the file of somebody else's."""
+    """The card of a method: our methods have a hash of all their code, foreign ones a hash of their file."""
     name, settings = published_name(method), dict(options or {})
     ours = isinstance(method, str) and not is_code(method)
     code = own_code() if ours else _file_of(method)
@@ -82,7 +82,7 @@ def method_card(method: Any, options: Mapping[str, Any] | None = None) -> ModelC
 
 @cache
 def own_code() -> str:
-    """A hash of the code that our methods consist of: a version number does not change with every edit."""
+    """A hash of the code of our methods, since the version number does not change with every edit."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
@@ -90,7 +90,7 @@ def own_code() -> str:
 
 
 def _file_of(method: Any) -> str:
-    """A hash of the file that somebody's method is written in; nothing is imported for it."""
+    """A hash of the source file of a foreign method, without importing it."""
     if not isinstance(method, str):
         kind = method if isinstance(method, type) else type(method)
         module = sys.modules.get(kind.__module__)
@@ -102,7 +102,7 @@ def _file_of(method: Any) -> str:
 
 
 def _origin(module: str) -> str | None:
-    """The file of a module, in the current folder or installed; its package is looked for and not imported."""
+    """The file of a module, in the current folder or installed, without importing its package."""
     package, *inner = module.split(".")
     spec = None if Path(f"{package}.py").is_file() else find_spec(package)
     root = Path() if spec is None or spec.origin is None else Path(spec.origin).parent

@@ -1,7 +1,7 @@
-"""Sets with other pairs of features, made from the embedded rendered people; no photo of anybody is needed.
+"""Sets with other pairs of features, made from the embedded rendered people; no photo of a real person is needed.
 
 The layout and the tags are the benchmark's: F stands for the first feature of the pair, W for the second, H for yes and
-S for no. `smile+tone` is the adversarial one: both features live in the same place, the face.
+S for no. `smile+tone` is the adversarial pair: both features are at the same place, the face.
 """
 
 import json
@@ -36,7 +36,7 @@ PAIRS = ("smile+text", "mask+text", "smile+glasses", "smile+background", "smile+
 
 @dataclass(frozen=True)
 class PersonPicture:
-    """One rendered person with both answers; the second is None when a word will be printed to order."""
+    """One rendered person with both answers; the second is None if a word will be printed."""
 
     sample: Sample
     identity: str
@@ -48,7 +48,7 @@ class PersonPicture:
         return self.first == (tag[1] == "H") and self.second in (None, tag[3] == "H")
 
     def pixels(self, tag: str) -> Pictures:
-        """The picture, with the word where the pair wants one."""
+        """The picture, with the word if the pair needs one."""
         return print_word(self.sample.load(), tag) if self.second is None else self.sample.load()
 
 
@@ -77,7 +77,7 @@ def _answer(sample: Sample, feature: str) -> bool | None:
 
 
 def usable(data: Iterable[Sample], pair: str) -> list[PersonPicture]:
-    """The pictures that can serve; where the mouth matters, masked people cannot."""
+    """The pictures that can be used; where the mouth matters, masked people are excluded."""
     first, second = features_of(pair)
     suitable = []
     for sample in data:

@@ -1,4 +1,4 @@
-"""Predictions made elsewhere: a photo and the probabilities of both heads on each line."""
+"""Predictions from elsewhere: a photo and the probabilities of both heads on each line."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -34,8 +34,8 @@ def evaluate_predictions(
 ) -> Run:
     """Score the predictions of a file as a run; every validation photo (and every one held back) must be in it.
 
-    Unlabelled photos may be there too: those that the method has not seen. With a mix rate the file belongs to that
-    draw, and photos that were drawn are refused.
+    Unlabelled photos that the method has not seen may be included. With a mix rate the file belongs to that draw, and
+    photos that were drawn are refused.
     """
     predictions = read_predictions(path, data)
     if mix_rate is not None:
@@ -74,7 +74,7 @@ def read_predictions(path: Path, data: HappyFaces) -> Predictions:
 
 
 def _heads(scalars: Scalars, place: str) -> Scalars:
-    """Two probabilities, whatever their columns are called."""
+    """The two probabilities, whatever the names of their columns."""
     values = {HEAD_NAMES.get(name.strip().lower(), name.strip().lower()): v for name, v in scalars.values.items()}
     try:
         return to_heads({name: values[name] for name in ("head_1", "head_2")})

@@ -1,9 +1,9 @@
-"""Making the sets: from the official download and the photos of Labeled Faces in the Wild (LFW).
+"""Builds the sets: from the official download and the photos of Labeled Faces in the Wild (LFW).
 
 The words HAPPY and SAD are printed in red, as the benchmark printed them. Their strokes are kept as two small masks,
-DejaVu Sans Bold at 50 px in Pillow's basic layout, so that a build needs no font and comes out the same everywhere. A
-word is centred and its middle lies at 8/9 of the height. The benchmark took the word's height from the top of the
-font's line; so do we, and the origin falls on (29, 198) and (66, 198) in a photo of 250 × 250.
+DejaVu Sans Bold at 50 px in Pillow's basic layout, so that a build needs no font and is the same everywhere. A word is
+centred and its middle lies at 8/9 of the height. As in the benchmark, the word's height is taken from the top of the
+font's line, so the origin is at (29, 198) and (66, 198) in a photo of 250 × 250.
 """
 
 import re
@@ -32,7 +32,7 @@ _ENTRY = re.compile(r"(?P<set>[^/\\]+)/(?P<tag>F[HS]W[HS])/(?P<name>[^/\\]+)_(?P
 
 @cache
 def strokes(word: str) -> Floats:
-    """How much of each pixel the word covers, 0 to 1, from the top of its line.
+    """The share of each pixel that the word covers, 0 to 1, from the top of its line.
 
     >>> strokes("HAPPY").shape, strokes("SAD").shape
     ((47, 192), (48, 117))
@@ -87,8 +87,8 @@ def read_list(path: Path) -> list[tuple[str, str, str]]:
 def build_official(official: Path, lfw: Path, out: Path, step: Callable[..., None] = lambda *_: None) -> int:
     """Complete an official folder with the unlabelled set made from LFW originals; returns how many were made.
 
-    The folder's own sets are copied as they are. Sets that it lacks and its list names are made: always the
-    unlabelled one, and, with an LFW folder that has those photos, the other two as well.
+    The folder's own sets are copied as they are. Sets that are in its list but missing are made: always the unlabelled
+    one, and, with an LFW folder that has those photos, the other two as well.
     """
     listed = list_of(official)
     entries = read_list(listed)
@@ -131,7 +131,7 @@ def present_sets(official: Path) -> dict[str, Path]:
 
 
 def _original(lfw: Path, name: str) -> Path:
-    """LFW keeps a photo as NAME/NAME_0001.jpg; one flat folder will do as well."""
+    """A photo of LFW: as NAME/NAME_0001.jpg, or in one flat folder."""
     for place in (f"{name}.jpg", f"{name.rsplit('_', 1)[0]}/{name}.jpg"):
         path = inside(lfw, place, str(lfw))
         if path.is_file():
@@ -140,7 +140,7 @@ def _original(lfw: Path, name: str) -> Path:
 
 
 def _check_smiles(official: Path, entries: list[tuple[str, str, str]]) -> None:
-    """Where the lists of smiling and unsmiling photos are there, every tag must agree with them."""
+    """Check every tag against the lists of smiling and unsmiling photos, if these exist."""
     for file, letter in (("smile.txt", "H"), ("nonsmile.txt", "S")):
         if not (official / file).exists():
             continue

@@ -1,6 +1,6 @@
 """One evaluation (a method, a mix rate, a seed) and the sweep over many: each is a run that `evaluate` makes.
 
-A method receives pixel arrays and the labelled labels. Names, paths, tags and order never reach it.
+A method receives pixel arrays and the labelled labels. It never gets names, paths, tags or the order.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class MixTask:
     options: tuple[tuple[str, Any], ...] = ()
 
     def run_name(self) -> str:
-        """Where a sweep keeps the run; another rate, seed or option has another place.
+        """The folder of a run in a sweep; another rate, seed or option has another folder.
 
         >>> MixTask("spatial", 0.1, 3).run_name(), MixTask("spatial", 0.0034, 3).run_name()
         ('spatial_0.100_3', 'spatial_0.0034_3')
@@ -59,7 +59,7 @@ class MixTask:
 
 
 def run(data: HappyFaces, task: MixTask, out: Path | None = None) -> tuple[Record, Run]:
-    """The record and the run of one evaluation, in a folder that goes with the program unless `out` names one."""
+    """The record and the run of one evaluation, in a temporary folder unless `out` names one."""
     evaluated = evaluate_method(HappyFacesDataset(data), task, out)
     return record_of(evaluated), evaluated
 
@@ -106,7 +106,7 @@ def sweep(
     jobs: int = 1,
     step: Callable[..., None] = lambda *_: None,
 ) -> list[Record]:
-    """The records of all evaluations, each a run below `folder`; a run that is complete is not made again."""
+    """The records of all evaluations, each a run below `folder`; complete runs are reused."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a folder")
     listed = list(tasks)
@@ -127,7 +127,7 @@ def sweep(
 class Sweeper:
     """Makes the runs of a sweep one after the other. Our own methods share a process, and with it features of photos.
 
-    Somebody's method gets a new process for each run: what it saw in one is no help in the next.
+    A foreign method gets a new process for each run, so that it cannot reuse what it saw.
     """
 
     def __init__(self, job: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Where the heads disagree, ask: rank unlabelled photos by disagreement, take answers, learn from them."""
+"""Questions on photos where the heads disagree: ranks unlabelled photos, takes answers, learns from them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -47,10 +47,10 @@ def ask(
     by_disagreement: bool = True,
     step: Callable[..., None] = lambda *_: None,
 ) -> Record:
-    """Ask `questions` questions, `batch` at a time, and score after each batch, while the next one is asked.
+    """Ask `questions` questions, `batch` at a time, and score after each batch.
 
-    Photos are ranked again after each batch. With `by_disagreement` off they are asked about at random, for comparison.
-    Answers name features and heads have no names, so the way with which the first heads agree better is taken.
+    Photos are ranked again after each batch. Without `by_disagreement` photos are chosen at random, for comparison.
+    Answers name features but heads have no names, so the assignment that fits the first heads better is used.
     """
     maker: Any = make_method(method, seed)
     if not hasattr(maker, "fit_with_answers"):
@@ -99,7 +99,7 @@ def ask(
 
 
 def predicted(heads: Heads, parts: Mapping[str, Photos]) -> dict[str, tuple[Photos, Floats]]:
-    """The probabilities of both heads for the photos of each part; a method may write on the copies that it gets."""
+    """The probabilities of both heads for the photos of each part; a method may write on its copies."""
     empty = np.zeros((0, 2))
     return {
         name: (photos, heads.predict(photos.pixels.copy()) if len(photos) else empty) for name, photos in parts.items()
@@ -158,7 +158,7 @@ def in_terminal(photo: Pictures, width: int = 60) -> str:
 
 
 def _page(picture: str, number: int, questions: Sequence[str]) -> str:
-    """A page with the photo of the current question; it is loaded again every second."""
+    """The page with the photo of the current question, which reloads every second."""
     items = "".join(f"<li>{question}</li>" for question in questions)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="1">'
@@ -198,7 +198,7 @@ def means(runs: list[Record]) -> Record:
 
 
 def effect(runs: Sequence[Record]) -> str:
-    """Whether answers helped, in a sentence: the change of the worse head against the error of this many photos.
+    """A sentence on whether answers helped: the change of the worse head against the error of this many photos.
 
     >>> curve = [{"questions": k, "validation": {"worst_head": w, "photos": 200}} for k, w in ((0, 0.9), (20, 0.91))]
     >>> effect([{"curve": curve}])

@@ -50,7 +50,7 @@ TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
 
 
 def configurations() -> list[Record]:
-    """Every configuration whose validation figures were looked at while this package was made, in order."""
+    """Every configuration whose validation figures were seen during the development of this package, in order."""
     content = files("countenance.suites.happyfaces").joinpath("configurations.json").read_text("utf-8")
     listed: list[Record] = json.loads(content)
     return listed
@@ -89,7 +89,7 @@ def read_sweeps(*paths: Path) -> list[tuple[Path, Record]]:
 
 
 def _checked(table: Record) -> Record:
-    """The table, once everything that the page shows of it is there and is a number where it should be."""
+    """The table, after checking that everything that the page shows exists and is a number where needed."""
     table["method"], table["auc_0_30"], table["lowest_mix_rate_above_90"], table["not_answered"], table["mix_rates"][0]
     for row in table["mix_rates"]:
         values = [row["mix_rate"], row["runs"], row["answered"]]
@@ -134,7 +134,7 @@ def write_report(
 
 
 def _with_numbers(table: Record) -> Record:
-    """The table with its types in order, for the accuracies by type, and how many seeds it rests on."""
+    """The table with its types in order, for the accuracies by type, and its number of seeds."""
     rows = [row for row in table["mix_rates"] if row["answered"]]
     heads = list(rows[0]["validation_heads"]) if rows else []
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
@@ -150,12 +150,12 @@ def _with_numbers(table: Record) -> Record:
 
 
 def _seeds(table: Record) -> list[int]:
-    """The numbers of seeds that a table's means are over, the smallest first."""
+    """The numbers of seeds behind a table's means, the smallest first."""
     return sorted({int(row["answered"]) for row in table["mix_rates"] if row["answered"]})
 
 
 def _seed_words(table: Record) -> str:
-    """How many seeds a table's means are over, in words."""
+    """The number of seeds behind a table's means, in words."""
     counts = _seeds(table) or [0]
     if counts == [0]:
         return "no answer"
@@ -163,7 +163,7 @@ def _seed_words(table: Record) -> str:
 
 
 def _line(label: str, points: Mapping[float, float], strong: bool = False, spread: Sequence[Any] = ()) -> GroupLine:
-    """A line, with the deviation over seeds at each point where it has one."""
+    """A line, with the deviation over seeds at each point that has one."""
     x, y = list(points), list(points.values())
     low, high = ([at + way * (d or 0.0) for at, d in zip(y, spread, strict=False)] for way in (-1, 1))
     return GroupLine(label, len(x), x, y, "", "", strong, low, high)
@@ -176,7 +176,7 @@ def _figure(
     lowest: float = 0.0,
     limits: tuple[Any, Any] | None = None,
 ) -> dict[str, Any]:
-    """A drawing with its legend; an axis of shares ends at a round one."""
+    """A drawing with its legend; an axis of shares ends at a round share."""
     end = max(x for line in lines for x in line.x)
     limits = limits or ((0.0, 1.0) if 0.3 < end < 1 else None, None)
     lines = lines if lines[0].colour else styled(lines)
@@ -186,7 +186,7 @@ def _figure(
 
 
 def _curves(tables: list[Record], floor: float | None = None) -> dict[str, Any]:
-    """All methods over the mix rates from 0 to 1; with a `floor` only what lies above it, enlarged."""
+    """All methods over the mix rates from 0 to 1; with a `floor` only the part above it, enlarged."""
     lines = []
     for table in tables:
         shown = [("validation", "worst_head", _seeds(table)[:1] != [1])]
@@ -234,7 +234,7 @@ def raised(x: Sequence[float], y: Sequence[float], floor: float) -> dict[float, 
 
 
 def _marked(table: Record) -> str:
-    """A method's name, marked where it answers photos by their batch."""
+    """A method's name, with a mark if it predicts photos by batch."""
     return f"{table['method']} (uses its batch)" if table.get("uses_batch") else str(table["method"])
 
 
@@ -307,7 +307,7 @@ def _looks(sweep: Path, method: str, data: HappyFaces | None, faces: bool) -> di
 
 
 def _regions(manifest: Path) -> tuple[list[Any], list[str], bool] | None:
-    """The regions of a run's heads, what each head is called, and whether real people were looked at; None without."""
+    """The regions of a run's heads, the heads' names, and whether photos show real people; None without regions."""
     try:
         record = record_of(Run(manifest.parent))
         regions = record["notes"]["regions"]
@@ -320,7 +320,7 @@ def _regions(manifest: Path) -> tuple[list[Any], list[str], bool] | None:
 
 
 def moved_heat(heat: Floats, move: Labels) -> Floats:
-    """The map moved down and right by this many pixels; what leaves the photo is gone."""
+    """The map moved down and right by this many pixels; parts outside the photo are dropped."""
     return np.asarray(ndimage.shift(heat, move, order=0))
 
 
@@ -346,7 +346,7 @@ def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int]
 
 
 def _tinted(photo: Pictures, *heats: Floats) -> Pictures:
-    """The photo in grey, each head's heat in a tint of its own: lighter than the photo, so that it shows without it."""
+    """The photo in grey with each head's heat in its own tint, lighter than the photo."""
     tinted = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
     for heat, tint in zip(heats, TINTS, strict=False):
         share = 0.75 * heat[..., None]

@@ -1,7 +1,7 @@
-"""What a run says of an evaluation.
+"""Converts between runs and records of evaluations.
 
 The record of an evaluation (what `run --json` writes) is read from its run, so that a sweep reads runs and a purge
-changes every number that rests on a photo.
+updates every number that depends on a photo.
 """
 
 from countenance.run.early_stop import DECLINED

@@ -35,7 +35,7 @@ def auc(accuracy: Mapping[float, float]) -> float | None:
 
 
 def lowest_mix_rate_above(accuracy: Mapping[float, float], level: float = 0.9) -> float | None:
-    """The lowest mix rate whose worst-head accuracy is above `level`; None when no rate has it.
+    """The lowest mix rate whose worst-head accuracy is above `level`; None if there is no such rate.
 
     >>> lowest_mix_rate_above({0: 0.765, 0.1: 0.921, 0.2: 0.94})
     0.1
@@ -46,8 +46,8 @@ def lowest_mix_rate_above(accuracy: Mapping[float, float], level: float = 0.9) -
 def score_parts(parts: Mapping[str, tuple[Photos, Floats]], features: Sequence[str]) -> Record:
     """The accuracy of both heads on every part, validation first.
 
-    A method does not say which head is about which feature. The heads are named by validation truth, in the better of
-    the two ways, as the benchmark does; every other part is scored with the same names.
+    A method does not name its heads. They are named by validation truth, in the better of the two ways, as the
+    benchmark does; every other part is scored with the same names.
     """
     validation, probabilities = parts["validation"]
     ways = assign_heads(probabilities > 0.5, validation.truth()) if len(validation) else (0, 1)
@@ -56,7 +56,7 @@ def score_parts(parts: Mapping[str, tuple[Photos, Floats]], features: Sequence[s
 
 
 def part_of(right: NDArray[np.bool_], tags: Sequence[str], features: Sequence[str]) -> Record | None:
-    """What a record says of one part, from photos × 2: was the head right? None for a part without photos.
+    """The record of one part, from photos × 2 (whether the head was right); None for a part without photos.
 
     >>> part = part_of(np.array([[1, 0], [1, 1]], bool), ["FHWH", "FSWS"], ["face", "writing"])
     >>> part["worst_head"], part["heads"]["writing"]["by_type"]
@@ -118,7 +118,7 @@ def _counted(records: list[Record], rate: float, seeds: Sequence[int]) -> float 
 
 
 def needs(rates: Sequence[float]) -> str:
-    """What must be run before a number can be given.
+    """What must be run before a number can be computed.
 
     >>> needs([0.1]), needs([0.1, 0.2])
     ('mix rate 0.1 was not run with every seed', 'mix rates 0.1, 0.2 were not run with every seed')

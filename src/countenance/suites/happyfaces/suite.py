@@ -14,7 +14,7 @@ from countenance.suites.happyfaces.task import QUESTION, HappyFacesOptions
 
 
 def _prepare(request: SuiteRequest) -> SuiteRequest:
-    """The method that is named becomes the model; saved predictions stay what they are."""
+    """The request with the named method as its model; saved predictions are unchanged."""
     if not isinstance(request.dataset, HappyFacesDataset):
         raise InputError(f"suite happyfaces needs data=happyfaces:FOLDER, found the dataset {request.dataset.name!r}")
     options = request.task.options
@@ -32,7 +32,7 @@ def _prepare(request: SuiteRequest) -> SuiteRequest:
 
 
 def _sections(source: Any) -> list[Section]:
-    """What the method said of itself: the mix rate that it estimates, and how it came to its answer."""
+    """The section on the method's own notes: its estimated mix rate, and how it reached its answer."""
     record = record_of(source.run)
     estimate, way = record["notes"].get("estimated_mix_rate"), record["notes"].get("way")
     sentences = [f"Method {record['method']}, seed {record['seed']}."]

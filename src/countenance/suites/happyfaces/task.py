@@ -32,7 +32,7 @@ USES_BATCH = "answered otherwise in a batch"
 
 
 class HappyFacesOptions(Options):
-    """What is evaluated: a method at a mix rate with a seed."""
+    """The options of the task: a method at a mix rate with a seed."""
 
     method: str = "spatial"
     mix_rate: float | None = Field(0.1, ge=0, le=1)
@@ -77,14 +77,14 @@ def to_heads(raw: Any) -> Scalars:
 
 
 def score(sample: Sample, answer: Scalars, options: HappyFacesOptions) -> list[Row]:
-    """One row for the photo; whether a head is right is known once the heads have names."""
+    """One row for the photo; whether a head is right is computed after the heads are named."""
     row = subject_row(sample, sample.subjects[0])
     return [row | {f"m.{feature}_correct": None for feature in options.features}]
 
 
 @dataclass
 class Photographs:
-    """The photos of one part as they come in, answered or not."""
+    """The photos of one part, collected in order, answered or not."""
 
     names: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
@@ -107,22 +107,22 @@ class Photographs:
         return features_shown(self.tags)
 
     def ways(self) -> tuple[int, int]:
-        """Which head is about which feature, by the photos that were answered."""
+        """The assignment of heads to features, from the answered photos."""
         there = np.array(self.answered, bool)
         return assign_heads(self.predicted[there], self.truth[there]) if there.any() else (0, 1)
 
     def right(self, ways: tuple[int, int]) -> NDArray[np.bool_]:
-        """Photos × 2: was the head right? A photo without an answer counts as wrong."""
+        """Photos × 2: whether the head was right; a photo without an answer counts as wrong."""
         return np.asarray((self.predicted[:, ways] == self.truth) & np.array(self.answered, bool)[:, None])
 
 
 def partial(shard: Shard) -> State:
-    """Nothing is kept of a shard: answers hold every probability."""
+    """Nothing is stored for a shard, since the answers hold every probability."""
     return {"photos": np.array([len(shard.samples)])}
 
 
 def finish(state: State, whole: Whole, options: HappyFacesOptions) -> Reduced:
-    """Both heads named by validation; accuracies of every part, photos without an answer counted as wrong."""
+    """The results: heads named by validation, and accuracies of every part, unanswered photos counted as wrong."""
     parts = {name: Photographs() for name in PARTS}
     differences: list[float] = []
     for shard in whole.shards():

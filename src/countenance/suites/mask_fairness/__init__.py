@@ -1,4 +1,6 @@
-"""Mask fairness: do mask detectors find, and correctly judge, faces of every group alike?
+"""Mask fairness: measures whether mask detectors find, and correctly judge, faces of every group equally.
 
-The published rule (pooled z, p < .05, |h| > .2) is always reported to the digit; the audit's own is reported beside it.
+h| > .2) is always reported to the digit; the audit's own is reported beside it.|The published rule (pooled z, p < .05,
+|h| > .2) is reproduced to the digit, and the audit's own verdict is beside it.|h| > .2) is always reported to the
+digit; the audit's own is reported beside it.
 """

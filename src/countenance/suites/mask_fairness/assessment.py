@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Every group under every metric, what could not be assessed at all, and the audit behind it."""
+    """Every group under every metric, what could not be assessed, and the audit."""
 
     rows: list[Row]
     not_assessable: dict[str, str]
@@ -56,7 +56,7 @@ class Assessment:
         return [row for row in self.rows if row.attribute == attribute and row.metric == metric]
 
     def tally(self) -> dict[str, Any]:
-        """How many tests there were, and what either rule and chance alone make of them."""
+        """The number of tests, of findings by either rule, and of findings expected by chance alone."""
         tested = sum(row.seed.tested for row in self.rows)
         return {
             "tested": tested,
@@ -83,7 +83,7 @@ def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: st
 
 
 def assessable_metrics(run: Run) -> list[str]:
-    """The metrics of a run that any face has."""
+    """The metrics of a run that any face has a value of."""
     absent = _absent(run)
     if len(absent) == len(METRICS):
         raise InputError(f"{run.path}: no face was scored; see failures.parquet")
@@ -91,7 +91,7 @@ def assessable_metrics(run: Run) -> list[str]:
 
 
 def assessment_of(run: Run, audit: Audit) -> Assessment:
-    """Both rules side by side, the audit's findings as they are stored; attributes in bins are the audit's alone."""
+    """Both rules side by side, the audit's findings as they are stored; attributes in bins are only in the audit."""
     scores = run.scores()
     by = [name for name in audit.settings["by"] if f"attr.{name}" in scores.column_names]
     absent = _absent(run)
@@ -112,13 +112,13 @@ def assessment_of(run: Run, audit: Audit) -> Assessment:
 
 
 def _absent(run: Run) -> dict[str, str]:
-    """The metrics that no face has, each with the reason."""
+    """The metrics without a value for any face, each with the reason."""
     columns = {metric: run.scores().column(f"m.{column}") for metric, column in METRICS.items()}
     return {metric: _why_not(run, metric) for metric, column in columns.items() if column.null_count == len(column)}
 
 
 def _why_not(run: Run, metric: str) -> str:
-    """Why a metric has no units: nobody wears (or lacks) a mask, the detector does not judge, or nobody was found."""
+    """The reason why a metric has no units: no masked (or bare) face, no judgement, or no face found."""
     if metric == "localization":
         return "no face in the data"
     scores = run.scores()
@@ -166,7 +166,7 @@ def csv_columns(row: Row) -> Mapping[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A cell of a CSV: twelve digits of a number, so that no rounding error shows; empty for what does not exist.
+    """A cell of a CSV: twelve digits of a number, so that no rounding error shows; empty for missing values.
 
     >>> _cell(0.1 + 0.2), _cell(float("nan"))
     ('0.3', '')
@@ -177,7 +177,7 @@ def _cell(value: Any) -> Any:
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> str:
-    """A CSV; what does not exist is empty."""
+    """A CSV text; missing values are empty."""
     return tables.csv_text(header, ([_cell(row[name]) for name in header] for row in rows))
 
 
@@ -221,7 +221,7 @@ def store_tables(run: Run, assessment: Assessment) -> list[str]:
 
 
 def tables_again(run: Run, names: Sequence[str]) -> list[str]:
-    """The tables of a run whose scores have changed, where it had some and has an audit."""
+    """The tables of a run whose scores have changed, if it had tables and has an audit."""
     from countenance.run import read_audit
 
     had = any(name.startswith("assessment_") for name in names) and run.scores().num_rows

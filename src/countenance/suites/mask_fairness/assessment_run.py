@@ -64,7 +64,7 @@ def assess(
 
 
 def summary_lines(run: Run, assessment: Assessment) -> list[str]:
-    """What an assessment says, in a few lines."""
+    """A summary of an assessment in a few lines."""
     lines = [
         f"evaluated           {run.model_label} on {run.manifest['dataset']['images']} pictures of {run.dataset_name}"
     ]

@@ -1,4 +1,4 @@
-"""Why the two rules differ on a group, in one sentence: multiplicity, small cell, clustering, power."""
+"""Fisher's exact p if an expected cell is below 5, where the z test is unreliable; else None."""
 
 import math
 from typing import Literal
@@ -29,7 +29,7 @@ def exact_p(row: SeedRow) -> float | None:
 
 
 def why(row: SeedRow, finding: Finding | None) -> tuple[Cause, str]:
-    """The cause and a sentence for what the seed rule and the audit say about one group."""
+    """The cause and a sentence on the verdicts of the seed rule and the audit on one group."""
     if not row.tested or finding is None:
         return "not testable", finding.reason if finding else "no faces to compare"
     ours = finding.verdict == "disparity"
@@ -59,7 +59,7 @@ def _both(row: SeedRow, finding: Finding) -> tuple[Cause, str]:
 
 
 def _only_seed(row: SeedRow, finding: Finding) -> tuple[Cause, str]:
-    """The published p is below .05 and the audit's is not: the first step at which it rises above is the cause."""
+    """The cause where only the published p is below .05: the first step of the audit at which p rises above it."""
     if finding.verdict == "untestable":
         errors = min(row.n - row.k, row.k)
         return "small cell", (

@@ -1,4 +1,4 @@
-"""How the authors of the assessment are cited, and the rights of what it rests on."""
+"""How to cite the authors of the assessment, and the rights of its data and models."""
 
 CITATION = (
     "Assessing Fairness in Open-Source Face Mask Detection Algorithms. Submitted to the workshop RHI at HHAI 2023."

@@ -1,4 +1,4 @@
-"""`compare`: two detectors on the same faces, paired, over all and in every group: first minus second."""
+"""`compare`: two detectors on the same faces, paired, overall and in every group: first minus second."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from countenance.suites.mask_fairness.assessment import METRICS
 
 @dataclass(frozen=True)
 class RateDifference:
-    """How two detectors fare on the same faces of one group."""
+    """The difference of two detectors on the same faces of one group."""
 
     metric: str
     attribute: str
@@ -40,10 +40,10 @@ def open_run(path: Path) -> Run:
 
 
 def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) -> DetectorComparison:
-    """Compare two runs face by face: McNemar's exact test on the faces that both metrics have, over all and by group.
+    """Compare two runs face by face: McNemar's exact test on the faces that both metrics have, overall and by group.
 
-    The pictures and the rule must be the same; a face that only one of them localised has no true rate to pair. Every
-    line is adjusted for all others.
+    The pictures and the rule must be the same; a face that only one detector localised has no pair. All lines are
+    adjusted together.
     """
     first_run, second_run = open_run(first), open_run(second)
     names = (first_run.model_label, second_run.model_label)

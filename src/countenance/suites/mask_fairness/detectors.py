@@ -1,4 +1,4 @@
-"""The algorithms of the published assessment and the further detectors here: status, licence, where weights are."""
+"""The algorithms of the published assessment and further detectors: status, licence, source of weights."""
 
 import json
 import re
@@ -29,7 +29,7 @@ class Algorithm:
 
     @property
     def status(self) -> Status:
-        """Whether it runs here, and what for."""
+        """Whether it runs here, and for which use."""
         if self.zoo is None:
             return "predictions only"
         return "runs here with --weights" if ZOO[self.zoo].weights_by_path else "runs here"
@@ -100,9 +100,9 @@ def slug(name: str) -> str:
 
 
 def weights_and_settings(model: Any, weights: Path | None) -> tuple[Path | None, dict[str, Any]]:
-    """Where given weights go: our own detector ships its weights, and others trained like it come as a setting.
+    """The model and the settings for given weights: our own detector ships its weights; others are a setting.
 
-    The file's hash is part of the setting, so that a file that was trained again starts a new run.
+    The file's hash is part of the setting, so that a newly trained file starts a new run.
 
     >>> weights_and_settings("rfb320", Path("rfb320.onnx"))
     (PosixPath('rfb320.onnx'), {})

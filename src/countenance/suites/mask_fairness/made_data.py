@@ -1,4 +1,4 @@
-"""Writing a dataset for detectors that run elsewhere: pictures, boxes in the format asked for, attributes.
+"""Writes a dataset for detectors that run elsewhere: pictures, boxes in the format requested, attributes.
 
 Their predictions come back through `assess --predictions`.
 """
@@ -49,7 +49,7 @@ def make_data(dataset: Dataset, out: Path, form: str = "bafmd", step: Callable[[
 
 
 def label(face: ListedFace) -> int:
-    """Its class as a number in `CLASSES`."""
+    """The class as a number in `CLASSES`."""
     word = face.subject.attributes.get("masked")
     if word not in ("yes", "no"):
         raise InputError(f"{face.sample.id}: whether a mask is worn is not known; these formats must say it")

@@ -1,4 +1,4 @@
-"""What looks like a mistake in an assessment: boxes in another reading, classes the wrong way round."""
+"""Notes on likely mistakes in an assessment: boxes in another reading, classes exchanged."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def _readings(data: MaskData, predicted: Reading) -> Readings:
 
 
 def _rates(data: MaskData, samples: Sequence[Sample], answers: Mapping[str, Boxes]) -> dict[str, tuple[int, int]]:
-    """True positives and true negatives, each with the faces they are a share of."""
+    """True positives and true negatives, each with the number of faces that could be right."""
     task = load_task(data.task)
     rows = [row for sample in samples for row in task.score(sample, answers[sample.id])]
     rates = {}
@@ -56,7 +56,7 @@ def _rates(data: MaskData, samples: Sequence[Sample], answers: Mapping[str, Boxe
 
 
 def _inverted(data: MaskData, model: Any, samples: Sequence[Sample], answers: Mapping[str, Boxes]) -> list[str]:
-    """A sentence when the detector is wrong so often that mask and no mask must have been exchanged."""
+    """A sentence if the detector is wrong so often that mask and no mask must be exchanged."""
     now = {metric: counts for metric, counts in _rates(data, samples, answers).items() if counts[1]}
     if not now or any(k > LOOKS_INVERTED * n for k, n in now.values()):
         return []

@@ -1,4 +1,4 @@
-"""What an assessment adds to the report of its run, and one page for several: both rules side by side."""
+"""The section of an assessment in the report of its run, and a page for several: both rules side by side."""
 
 import math
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Span = tuple[float, float, float]
 
 
 def sections(source: ReportSource) -> list[Section]:
-    """The table of every finding that either rule calls significant; nothing where none of the metrics was audited."""
+    """The table of every finding that either rule calls significant; empty if none of the metrics was audited."""
     if not {metric.name for metric in source.metrics} & set(METRICS.values()):
         return []
     assessment = assessment_of(source.run, source.audit)
@@ -43,7 +43,7 @@ def sections(source: ReportSource) -> list[Section]:
 
 
 def cells(row: Row | None) -> dict[str, str]:
-    """A group by both rules, as pages show it; dashes where it was not assessed."""
+    """A group by both rules, in the words of pages; dashes where it was not assessed."""
     if row is None:
         names = ("n", "rate", "rate_other", "p", "h", "published", "p_adjusted", "audit")
         return dict.fromkeys(names, "–") | {"mark": words.UNTESTED}
@@ -62,7 +62,7 @@ def cells(row: Row | None) -> dict[str, str]:
 
 
 def read_assessed(path: Path) -> tuple[Run, Assessment]:
-    """An assessed run; one that was not audited, or is of another suite, is refused by name."""
+    """An assessed run; a run without an audit, or of another suite, is refused by name."""
     run = open_run(path)
     if any(f"m.{column}" not in run.scores().column_names for column in METRICS.values()):
         raise InputError(f"{path}: not a run of `countenance mask-fairness assess`")
@@ -103,7 +103,7 @@ def _detector(run: Run, assessment: Assessment) -> dict[str, Any]:
 
 
 def _table(metric: str, assessed: Sequence[Assessment]) -> dict[str, Any]:
-    """The groups of one metric: of each the cells of every detector, dashes where it has none."""
+    """The groups of one metric with the cells of every detector; dashes where a detector has none."""
     rows: dict[tuple[str, str], dict[int, Row]] = {}
     for i, assessment in enumerate(assessed):
         for row in assessment.rows:
@@ -117,7 +117,7 @@ def _table(metric: str, assessed: Sequence[Assessment]) -> dict[str, Any]:
 
 
 def _span(row: Row | None) -> Span | None:
-    """The interval and the rate of a group; None where it has none."""
+    """The interval and the rate of a group; None without a rate."""
     if row is None or row.finding is None:
         return None
     values = row.finding.low, row.finding.estimate, row.finding.high

@@ -32,7 +32,7 @@ def predictions_of(
 ) -> Any:
     """The predictions of a file in any format, or the stored predictions of a run, as a model.
 
-    `units` and `box_format` overrule what the file seems to hold, `classes` the class numbers of its format.
+    `units` and `box_format` override the recognised format, `classes` the class numbers of its format.
     """
     if path.is_dir() or _is_stored(path):
         from countenance.models.saved_predictions import SavedAnswers

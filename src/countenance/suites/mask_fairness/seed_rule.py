@@ -1,7 +1,7 @@
 """The published rule, to the digit: pooled two-proportion z against all others, p < .05, and |Cohen's h| > .2.
 
-It is reported beside the audit's own verdict, never in its place: it knows nothing of many comparisons, of small
-cells, or of faces that share a photograph.
+It is reported beside the audit's own verdict, never instead of it: it ignores multiple comparisons, small cells, and
+faces in the same photograph.
 """
 
 import math
@@ -17,7 +17,7 @@ ALPHA, SEVERE = 0.05, 0.2
 
 @dataclass(frozen=True)
 class SeedRow:
-    """One group against all others. Numbers that do not exist (no faces, no variance) are NaN."""
+    """One group against all others. Undefined numbers (no faces, no variance) are NaN."""
 
     group: str
     k: int
@@ -33,7 +33,7 @@ class SeedRow:
 
     @property
     def tested(self) -> bool:
-        """Whether the rule says anything: both sides have faces and not all of them fared alike."""
+        """Whether the rule applies: both sides have faces, and not all had the same outcome."""
         return not math.isnan(self.p)
 
     @property
@@ -46,7 +46,7 @@ class SeedRow:
 
     @property
     def verdict(self) -> str:
-        """The rule in a word."""
+        """The verdict of the rule in a word."""
         word = "severe" if self.severe else "significant" if self.significant else "not significant"
         return word if self.tested else "–"
 
@@ -76,7 +76,7 @@ def seed_row(group: str, k: int, n: int, k_other: int, n_other: int) -> SeedRow:
 def seed_table(attribute: str, groups: Sequence[Any], values: Sequence[float | None]) -> list[SeedRow]:
     """A row for each value of an attribute; rows whose metric is null are outside the denominator.
 
-    A group whose every row is outside is listed with n = 0; unknown values are listed last, against nobody.
+    A group without such rows has n = 0; unknown values come last, without a comparison.
 
     >>> [(row.group, row.n, row.n_other) for row in seed_table("sex", ["f", "m", "m", None], [1.0, 0.0, None, 1.0])]
     [('f', 1, 1), ('m', 1, 1), ('(unknown)', 1, 0)]
@@ -113,6 +113,6 @@ COLUMNS = ("group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h
 
 
 def seed_columns(row: SeedRow) -> Mapping[str, Any]:
-    """The published columns; what does not exist is empty, never 0."""
+    """The published columns; undefined numbers are empty, never 0."""
     own = {name: getattr(row, name) for name in COLUMNS}
     return own if row.tested else own | {"significant": None, "severe": None}

@@ -22,12 +22,12 @@ from countenance.suites.mask_fairness.report import sections
 
 
 def _has_boxes(dataset: Dataset) -> bool:
-    """Whether faces are marked; without a box each picture shows one face."""
+    """Whether faces have boxes; without boxes each picture shows one face."""
     return any(subject.face_box is not None for sample in dataset for subject in sample.subjects)
 
 
 def _prepare(request: SuiteRequest) -> SuiteRequest:
-    """Attributes to compare by, the notes of an assessment, and where a detector's weights go."""
+    """The attributes to compare by, the notes of an assessment, and the settings for a detector's weights."""
     by = request.by or compared_by(request.dataset)
     if not by:
         known = ", ".join(request.dataset.attribute_names())

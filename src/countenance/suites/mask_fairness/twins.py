@@ -1,8 +1,8 @@
-"""The twins audit: the same person in the same light with one thing changed, so that a difference is its effect.
+"""The twins audit: the same person in the same light with one change, so that a difference is its effect.
 
-Two questions: what does skin tone alone do to a detector, and what does a mask alone do, or its colour? Every two
-conditions are compared on the pairs of pictures that have both: McNemar's exact test for rates, a paired t test for
-the confidence, which moves long before a face is lost.
+Its two questions are the effect of skin tone alone, and the effect of a mask, or its colour, alone. Every two
+conditions are compared on the pairs of pictures that have both: McNemar's exact test for rates, a paired t test for the
+confidence, which moves long before a face is lost.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Effect:
-    """What one change did: a paired finding under a question."""
+    """The effect of one change: a paired finding under a question."""
 
     question: str
     finding: Finding
@@ -67,7 +67,7 @@ def twins_audit(
 
 
 def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
-    """The paired findings of a run over twins; each question is a family of its own."""
+    """The paired findings of a run over twins; each question is a separate family."""
     rows = _rows(run, twins)
     judges = any(row["m.found_and_right"] is not None for row in rows)
     metrics = [name for name in METRICS if judges or name != "found_and_right"]
@@ -91,7 +91,7 @@ def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
 
 
 def _masked_or_colour(rows: Sequence[dict[str, Any]]) -> str:
-    """The condition of the question about masks: with or without one, where no colour has enough pairs."""
+    """The condition of the question about masks: with or without a mask, if no colour has enough pairs."""
     worn = [row for row in rows if row["attr.mask"] != "none"]
     most = max(Counter(row["attr.mask"] for row in worn).values(), default=0)
     one_each = max(Counter(row["attr.base"] for row in worn).values(), default=0) == 1
@@ -105,7 +105,7 @@ def _in_order(condition: str, finding: Finding) -> Finding:
 
 
 def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:
-    """A row for each twin that was answered, with two metrics that the run does not have."""
+    """A row for each answered twin, with two metrics that the run does not have."""
     answers = run.answers()
     rows = []
     for sample in twins:
@@ -151,7 +151,7 @@ def _columns(effect: Effect) -> dict[str, Any]:
 
 
 def effect_lines(effects: Effects) -> list[str]:
-    """The effects in words: every one that is shown, and for the rest what the pairs can exclude."""
+    """The effects in words: each confirmed effect, and for the rest the range that the pairs exclude."""
     lines = []
     for question in QUESTIONS:
         own = [effect.finding for effect in effects.compared if effect.question == question]

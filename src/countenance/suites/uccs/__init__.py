@@ -1,7 +1,7 @@
 """UCCS: open-set face detection and recognition, versions 2 and 3 (the watchlist challenge).
 
 `evaluate_detector` and `evaluate_recognizer` give the challenge's own curves from the challenge's own files;
-`check_file` tells a participant what is wrong with a submission, and where.
+`check_file` names the errors of a submission and their places.
 """
 
 from countenance.data.adapters.uccs_protocol import Protocol, read_protocol

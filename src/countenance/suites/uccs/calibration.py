@@ -1,4 +1,4 @@
-"""Choosing a threshold for an open set: this many false identifications, and how far it can be trusted."""
+"""Chooses a threshold for an open set, for a number of false identifications, and measures its stability."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from countenance.suites.uccs.operating import EVERYBODY, json_fields, shares
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreCalibration(ThresholdChoice):
-    """A threshold for this many false alarms over all images, its stability, and whom it finds."""
+    """A threshold for this many false alarms over all images, its stability, and the faces that it finds."""
 
     allowed: float
     hits: int

@@ -1,4 +1,4 @@
-"""Many submissions on the same images: one page with shared axes, and who is better by paired differences."""
+"""Many submissions on the same images: one page with shared axes, and a ranking by paired differences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,11 +32,11 @@ class SubmissionComparison:
 
     @property
     def least(self) -> float:
-        """The smallest p that these draws can show."""
+        """The smallest p that these draws can give."""
         return 1 / (self.rounds + 1)
 
     def probability(self, p: float) -> str:
-        """A p as text; none below what the draws can show.
+        """A p as text, not below the smallest that the draws can give.
 
         >>> comparison = SubmissionComparison(1, Ranking((), (), (), (), 0.05))
         >>> comparison.probability(1e-34), comparison.probability(0.04321)
@@ -70,7 +70,7 @@ class SubmissionComparison:
 
 
 def names_of(evaluations: Sequence[UccsEvaluation]) -> list[str]:
-    """The labels, told apart where two are the same."""
+    """The labels, made unique."""
     labels = [evaluation.label for evaluation in evaluations]
     return [f"{label} ({k + 1})" if labels.count(label) > 1 else label for k, label in enumerate(labels)]
 
@@ -84,8 +84,8 @@ def compare(
 ) -> list[SubmissionComparison]:
     """Submissions compared at the same numbers of false alarms (default: powers of ten that all of them reach).
 
-    Images are drawn again, the same ones for every submission, and every draw chooses its own thresholds: so the
-    intervals also say how uncertain the thresholds are.
+    Images are resampled, the same for every submission, and every draw chooses its own thresholds, so the intervals
+    include the uncertainty of the thresholds.
     """
     if targets is None:
         fewest = min(evaluations, key=lambda evaluation: len(evaluation.negatives))

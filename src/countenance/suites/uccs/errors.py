@@ -1,4 +1,4 @@
-"""The errors that cost most, each with what it costs: false alarms with high scores, faces that nobody found."""
+"""The most costly errors, each with its cost: false alarms with high scores, faces that were not found."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ MOST = 12
 
 @dataclass(frozen=True)
 class Mistake:
-    """One error: where it is, what it is, what it costs."""
+    """One error: its place, its kind, its cost."""
 
     kind: str
     image: int
@@ -32,7 +32,7 @@ class Mistake:
 def worst_false_alarms(evaluation: UccsEvaluation, most: int = MOST) -> list[Mistake]:
     """The false alarms with the highest scores.
 
-    A false alarm costs what keeping it out would cost: all faces whose score does not exceed its own.
+    A false alarm costs all faces whose score does not exceed its own, since excluding it would lose them.
     """
     detected = evaluation.units[evaluation.units > MISSED]
     mistakes = []
@@ -73,7 +73,7 @@ def missed_faces(evaluation: UccsEvaluation, most: int = MOST) -> list[Mistake]:
 
 
 def _reason(evaluation: UccsEvaluation, face: int, row: int) -> tuple[str, float]:
-    """Why a face was missed, and by how much (infinite when there is nothing to compare)."""
+    """The reason why a face was missed, and by how much (infinite if there is nothing to compare)."""
     if row < 0:
         return "no detection on it", np.inf
     if evaluation.kind == "FROC":
@@ -90,7 +90,7 @@ def _reason(evaluation: UccsEvaluation, face: int, row: int) -> tuple[str, float
 
 
 def picture(sample: Sample, evaluation: UccsEvaluation, mistake: Mistake, mode: str) -> tuple[Markup, Markup] | None:
-    """The surroundings of an error, and what is drawn over them: true faces and the error; None without the image."""
+    """The surroundings of an error, with drawn true faces and error; None without the image."""
     try:
         pixels = sample.load()
     except InputError:

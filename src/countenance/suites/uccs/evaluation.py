@@ -15,7 +15,7 @@ from countenance.metrics.curves.open_set import Outcomes
 
 @dataclass(frozen=True)
 class CurveSettings:
-    """What a curve is read at."""
+    """The points at which a curve is read."""
 
     log: bool = False
     only_present: bool = False
@@ -75,7 +75,7 @@ class UccsEvaluation(Outcomes, Submission):
 
     @property
     def scale(self) -> int:
-        """How many false alarms one on the curve's axis stands for: version 3 counts them per image."""
+        """How many false alarms one unit of the curve's axis represents: version 3 counts them per image."""
         return 1 if self.version == 2 else self.images
 
     @property
@@ -91,7 +91,7 @@ class UccsEvaluation(Outcomes, Submission):
         return (self.units >= threshold) & (self.units > MISSED)
 
     def to_dict(self) -> dict[str, Any]:
-        """The curve as plain numbers: label, x, y, and its band where one was asked for."""
+        """The curve as plain numbers: label, x, y, and its band if requested."""
         curve: dict[str, Any] = {"label": self.label, "x": self.curve.x.tolist(), "y": self.curve.y.tolist()}
         if self.band is not None:
             curve["low"], curve["high"] = self.band.low.tolist(), self.band.high.tolist()

@@ -1,4 +1,4 @@
-"""Operating points: at this many false alarms, which threshold, and whom it finds; by group and with intervals."""
+"""Operating points: for a number of false alarms the threshold and the share found, by group with intervals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Point:
 
 
 def json_fields(value: Any) -> dict[str, Any]:
-    """The fields of a point or of a calibration under the names that they have in JSON."""
+    """The fields of a point or of a calibration under their JSON names."""
     return {JSON_NAMES.get(name, name): field for name, field in vars(value).items()}
 
 
@@ -79,7 +79,7 @@ def columns_of(protocol: Protocol, by: Sequence[str]) -> dict[str, list[str]]:
 
 
 def unlike_groups(evaluation: UccsEvaluation, by: Sequence[str]) -> list[str]:
-    """What to say of probes that are in an image twice and in two groups: the first face decides.
+    """A note on probes that are in an image twice and in two groups: the first face decides.
 
     A probe is a known subject in an image; only recognition under version 2 has probes.
     """
@@ -123,7 +123,7 @@ def default_targets(evaluation: UccsEvaluation) -> list[float]:
 
 
 def middle(evaluation: UccsEvaluation) -> float:
-    """A target in the middle of the curve: a tenth of all false alarms, at least one; a count over all images."""
+    """The target in the middle of the curve: a tenth of all false alarms, at least one; a count over all images."""
     return max(1.0, float(round(len(evaluation.negatives) / 10)))
 
 
@@ -165,8 +165,8 @@ def shares(
 ) -> list[dict[tuple[str, str], Estimate]]:
     """Of each outcome of the units its share among everybody and in each group, with the interval of an audit.
 
-    Faces of one person and of one image are not independent. `people` has the name of whom each face of the protocol
-    shows, empty where nobody is named (None: known subjects by their number).
+    Faces of one person and of one image are not independent. `people` has the person of each face in the protocol,
+    empty if unnamed (None: known subjects by their number).
     """
     if people is None:
         numbers = evaluation.protocol.subject

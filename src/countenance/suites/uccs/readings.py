@@ -1,4 +1,4 @@
-"""Boxes of a score file in another reading: what the others would find, when next to nothing is found."""
+"""Trials of other readings of a score file's boxes, where almost nothing is found."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ REMEDY = "write BB_X, BB_Y, BB_WIDTH, BB_HEIGHT as the top-left corner and the s
 
 
 def reading_warnings(submission: Submission, data: Path) -> tuple[str, ...]:
-    """A sentence when the boxes of a score file look as if they were given in another reading."""
+    """A sentence if the boxes of a score file seem to be in another reading."""
     protocol, scores = submission.protocol, submission.scores
     folder = image_folder(data, protocol.path.stem, protocol.version)
 
@@ -41,7 +41,7 @@ def reading_warnings(submission: Submission, data: Path) -> tuple[str, ...]:
 
 
 def _localises(version: int, overlap: float) -> Localises:
-    """When a face counts as found: some detection overlaps it enough, by the version's own measure."""
+    """Whether a face counts as found: a detection overlaps it enough, by the version's own measure."""
     measure = challenge_overlap if version == 2 else intersection_over_union
 
     def localises(truth: Floats, predicted: Floats) -> NDArray[np.bool_]:

@@ -23,7 +23,7 @@ from countenance.tasks.states import merged
 
 
 def places(out: Path, labels: Sequence[str]) -> list[Path]:
-    """Where the runs go: `out` itself for one file, `out/LABEL` for each of several.
+    """The places of runs: `out` itself for one file, `out/LABEL` for each of several.
 
     >>> [place.as_posix() for place in places(Path("runs"), ["mine.txt", "a/b"])]
     ['runs/mine.txt', 'runs/a_b']
@@ -39,7 +39,7 @@ def places(out: Path, labels: Sequence[str]) -> list[Path]:
 
 
 def check_places(out: Path, labels: Sequence[str]) -> None:
-    """Refuse a place for runs that holds something else, before anything is written."""
+    """Refuse a place for runs that holds other files, before anything is written."""
     for place in places(out, labels):
         if place.is_file() or (place.is_dir() and any(place.iterdir()) and not RunStore(place).exists()):
             raise InputError(f"{place}: exists and holds no run; name a folder that is new or empty")

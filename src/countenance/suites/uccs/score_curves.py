@@ -14,7 +14,7 @@ from countenance.suites.uccs.rules import evaluated
 
 
 def shown_name(path: Path) -> str:
-    """The label of a file that has none: its name, without .gz.
+    """The label of a file without a label: its name, without .gz.
 
     >>> shown_name(Path("results/mine.txt.gz"))
     'mine.txt'
@@ -35,8 +35,8 @@ def evaluate(
 ) -> list[UccsEvaluation]:
     """The curve of every result file: FROC, or for recognition DIR (version 2) and O-ROC (version 3).
 
-    The version is the one that the files themselves show unless `version` says otherwise; `attributes` reads the
-    further columns of the protocol, to group by.
+    The version is recognised from the files unless `version` is given; `attributes` reads the further columns of the
+    protocol, to group by.
     """
     return [
         evaluated(submission)

@@ -1,4 +1,4 @@
-"""What the report of a run says about the challenge: operating points, the choice of a threshold, what errors cost."""
+"""The report's sections on the challenge: operating points, the choice of a threshold, the cost of errors."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ TEMPLATES = Path(__file__).parent
 
 
 def sections(source: ReportSource) -> list[Section]:
-    """The sections; a dataset that is gone costs them, not the report."""
+    """The sections of the report; they are left out if the dataset is missing."""
     try:
         evaluation, dataset = evaluation_again(source.run)
     except (InputError, OSError) as error:
@@ -63,6 +63,6 @@ def sections(source: ReportSource) -> list[Section]:
 
 
 def _divides(evaluation: UccsEvaluation, name: str) -> bool:
-    """Whether an attribute makes two groups or more of what can be found."""
+    """Whether an attribute divides the units into two or more groups."""
     values = evaluation.protocol.attributes.get(name, [])
     return bool(values) and len({values[face] for face in evaluation.unit_face.tolist()}) > 1

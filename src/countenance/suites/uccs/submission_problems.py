@@ -1,4 +1,4 @@
-"""What is wrong with a submission, line by line, and what is in it: `countenance uccs check FILE`."""
+"""Checks a submission line by line, and summarises its content: `countenance uccs check FILE`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +94,7 @@ def _summary(scores: ScoreFile) -> dict[str, str]:
 
 
 def _suspicions(scores: ScoreFile, check: Check) -> None:
-    """What is allowed and still looks like a mistake."""
+    """Lines that are allowed but look like a mistake."""
     path = scores.path
     if len(scores) > 1 and scores.score.min() == scores.score.max():
         check.notices.append(f"{path}: every detection score is {scores.score[0]:g}; the curve will be a single step")

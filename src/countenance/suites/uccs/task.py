@@ -1,8 +1,8 @@
 """The challenge as two tasks: detection (FROC) and open-set recognition (DIR, O-ROC).
 
-A row is a face, and a further one for each image has its false alarms. What a face's row says is decided by the whole
-run: the threshold is the one that lets a wanted number of false alarms pass. The curves come from the same rules as
-those of `countenance uccs evaluate-...`.
+A row is a face, and a further one for each image has its false alarms. The metrics of a face's row depend on the whole
+run: the threshold is the one with the chosen number of false alarms. The curves come from the same rules as those of
+`countenance uccs evaluate-...`.
 """
 
 import functools
@@ -31,7 +31,7 @@ from countenance.tasks.task import subject_row
 
 
 class CurveOptions(Options):
-    """What the curves are read at; the fields of `Settings` and the operating point."""
+    """The points at which the curves are read; the fields of `Settings` and the operating point."""
 
     version: Literal[2, 3] | None = None
     """Whose rules; default: the version of the data."""
@@ -45,7 +45,7 @@ class CurveOptions(Options):
     """At how many false alarms over all images faces count as found; default: a tenth of all, at least one."""
 
     def settings(self) -> CurveSettings:
-        """The same for the rules."""
+        """The same settings for the rules."""
         return CurveSettings(**self.model_dump(exclude={"version", "false_alarms"}))
 
 
@@ -94,7 +94,7 @@ def merge(first: State, second: State) -> State:
 
 
 def _published(face: Subject) -> Floats:
-    """Left, top, width, height; from the corners where the dataset is not the challenge's."""
+    """Left, top, width, height; from the corners if the dataset is not the challenge's."""
     if isinstance(face, Face):
         return face.published
     corners = np.zeros(4) if face.face_box is None else face.face_box
@@ -102,14 +102,14 @@ def _published(face: Subject) -> Floats:
 
 
 def _number(face: Subject) -> int:
-    """SUBJECT_ID; a person of another dataset is known when the identity is a number above 0."""
+    """SUBJECT_ID; a person of another dataset is known if the identity is a number above 0."""
     if isinstance(face, Face):
         return face.number
     return int(face.identity) if face.identity is not None and face.identity.isdigit() else -1
 
 
 def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> UccsEvaluation:
-    """The run as the challenge's rules see it."""
+    """The run as input of the challenge's rules."""
     version, count = rules.version or int(state["version"][0]), state["count"]
     faces = np.arange(len(state["face_image"]))
     protocol = Protocol(
@@ -156,7 +156,7 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
 
 
 def _twice(evaluation: UccsEvaluation, recognition: bool) -> list[str]:
-    """What to say of known subjects who are in an image twice: version 2 counts them once, in their first row."""
+    """A note on known subjects who are in an image twice: version 2 counts them once, in their first row."""
     known = evaluation.protocol.subject > 0
     faces, probes = int(np.count_nonzero(known)), len(evaluation.unit_face)
     if not recognition or evaluation.version != 2 or faces == probes:
@@ -169,7 +169,7 @@ def _twice(evaluation: UccsEvaluation, recognition: bool) -> list[str]:
 
 
 def _columns(evaluation: UccsEvaluation, threshold: float, recognition: bool, state: State) -> dict[str, Floats]:
-    """The metrics of every row: faces in their order, and after those of an image the image itself."""
+    """The metrics of every row: faces in their order, and after the faces of an image the image itself."""
     faces, images = len(state["face_image"]), len(state["images"])
     face_row = np.arange(faces) + state["face_image"]
     image_row = np.searchsorted(state["face_image"], np.arange(images), side="right") + np.arange(images)
@@ -195,7 +195,7 @@ def _columns(evaluation: UccsEvaluation, threshold: float, recognition: bool, st
 def _results(
     evaluation: UccsEvaluation, point: Point, allowed: float, people: NDArray[np.str_] | None = None
 ) -> list[Result]:
-    """The curve, and the operating point that the rows are read at."""
+    """The curve, and the operating point of the rows."""
     per_image = " per image" if evaluation.version == 3 else ""
     what, units = evaluation.alarms, evaluation.unit
     curve = Curve(

@@ -85,8 +85,7 @@ def country(written: str) -> str | None:
 
 
 def offered(attribute: str) -> tuple[str, ...]:
-    """The values that people could choose for an attribute, without numbers; empty for nationalities (225) and free
-    text.
+    """The values that people could choose for an attribute, without numbers; empty for nationalities and free text.
 
     >>> offered("weather")[:2], len(offered("ancestry")), offered("location_country")
     (('Fog', 'Haze'), 27, ())

@@ -49,7 +49,7 @@ def keypoints(table: FhibeTable, names: tuple[str, ...] = KEYPOINTS) -> Array:
 
 
 def face_diagonals(table: FhibeTable) -> Array:
-    """The body parts that can be seen: the face, each segment's class, hands by knuckles or glove, legs. """
+    """The body parts that can be seen: the face, each segment's class, hands by knuckles or glove, legs."""
     boxes = table.boxes("face_bbox").tolist()
     return np.array([float(np.sqrt((x1 - x0) ** 2 + (y1 - y0) ** 2)) for x0, y0, x1, y1 in boxes])
 

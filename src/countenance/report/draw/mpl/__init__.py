@@ -82,7 +82,7 @@ def heat_figures(source: ReportSource) -> list[tuple[str, Any]]:
 
 
 def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
-    """Every figure of a run with a name that a file can have."""
+    """Every figure of a run with a name that is valid for a file."""
     named: list[tuple[str, Any]] = []
     for forest in forests(source):
         named += [(f"groups-{forest.metric}", figure) for figure in forest_figures(forest)]
@@ -94,7 +94,7 @@ def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
 
 
 def _numbered(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Names that occur several times have a number."""
+    """Names made unique: repeated names get a number."""
     counts, seen = Counter(name for name, _ in named), Counter[str]()
     result = []
     for name, figure in named:

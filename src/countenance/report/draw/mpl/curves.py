@@ -74,7 +74,7 @@ def _draw(axes: Any, line: GroupLine, index: int, chart: CurveChart) -> None:
 
 
 def _padded(low: float, high: float, log: bool) -> tuple[float, float]:
-    """Ends a little further out.
+    """Axis ends with a margin.
 
     >>> _padded(0.0, 1.0, log=False)
     (-0.02, 1.02)

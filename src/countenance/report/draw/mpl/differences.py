@@ -56,7 +56,7 @@ def _step(axes: Any, place: int, row: LabelledStep) -> None:
 
 
 def critical_figure(chart: TiedForest) -> Any:
-    """Models with their intervals; a bar above joins those that no pair is shown to differ among."""
+    """Models with their intervals; a bar above joins models of which no pair is shown to differ."""
     rows = chart.forest.rows
     with drawing() as Figure:
         ties = len(chart.ties)
@@ -72,7 +72,7 @@ def critical_figure(chart: TiedForest) -> Any:
 
 
 def _framed(make: Any, scale: Scale, lines: int, title: str, axis: str) -> tuple[Any, Any]:
-    """A figure with one axis for some rows, its title above and what the axis shows below."""
+    """A figure with one axis for some rows, with a title above and the axis label below."""
     height = HEAD + FOOT + ROW * lines
     figure = make(figsize=(WIDTH, height))
     axes = figure.add_axes((0.27, FOOT / height, 0.40, ROW * lines / height))

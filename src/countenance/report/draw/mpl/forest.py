@@ -108,7 +108,7 @@ def whole_figure(forest: Forest) -> Any:
 
 
 def _at(share: float) -> float:
-    """A place across the figure, in the axis's own shares.
+    """A position across the figure, in the axis's own shares.
 
     >>> _at(LEFT), round(_at(LEFT + ACROSS), 9)
     (0.0, 1.0)

@@ -33,7 +33,7 @@ def heat_figures_of(heat_map: HeatMap) -> list[Any]:
 
 
 def _figure(heat_map: HeatMap) -> Any:
-    """A cell has its number and its count, and the mark of a group that is served worse."""
+    """A figure of cells, each with its number and count, and the mark of a group that is served worse."""
     columns, rows = max(1, len(heat_map.columns)), len(heat_map.rows)
     height = HEAD + FOOT + ROW * rows
     with drawing() as Figure:

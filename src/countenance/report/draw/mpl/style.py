@@ -1,4 +1,4 @@
-"""One look for all figures: the report's colours, shapes for verdicts, fonts that every machine has."""
+"""The style of all figures: the report's colours, shapes for verdicts, fonts that every machine has."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def is_installed(*, pdf: bool = False) -> bool:
 
 
 def check_installed(what: str = "drawing figures for files", *, pdf: bool = False) -> None:
-    """Say which extra is missing, before any work is done."""
+    """Name the missing extra before any work is done."""
     if not is_installed(pdf=pdf):
         raise MissingExtra(what, "plots")
 
 
 @contextmanager
 def drawing() -> Iterator[Any]:
-    """matplotlib's `Figure`, with our look; the user's own settings stay as they are."""
+    """matplotlib's `Figure` in our style; the user's own settings stay as they are."""
     check_installed()
     import matplotlib
     from matplotlib.figure import Figure
@@ -88,7 +88,7 @@ def mark(kind: str, size: float = 4.6) -> dict[str, Any]:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most this many characters: the middle is left out, because names differ at their ends.
+    """A text of at most this many characters: the middle is cut, because names differ at their ends.
 
     >>> shortened("results-of-monday-a.txt", 11)
     'resul…a.txt'
@@ -97,7 +97,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def shortened_apart(texts: Sequence[str], most: int) -> list[str]:
-    """Texts of at most this many characters that still differ: the words that all begin and end with are left out.
+    """Texts of at most this many characters that still differ: words that all begin or end with are cut.
 
     >>> shortened_apart(["Light from above the head", "Light from behind the head", "Light from below the head"], 12)
     ['…above…', '…behind…', '…below…']
@@ -116,7 +116,7 @@ def shortened_apart(texts: Sequence[str], most: int) -> list[str]:
 
 
 def _shared(texts: Sequence[Sequence[str]]) -> int:
-    """How many words all texts begin with, at least one being left of each."""
+    """How many words all texts begin with, if at least one word of each remains."""
     most = min(map(len, texts), default=1) - 1
     return next((k for k in range(max(most, 0)) if len({text[k] for text in texts}) > 1), max(most, 0))
 

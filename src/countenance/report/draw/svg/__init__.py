@@ -1,4 +1,4 @@
-"""Figures of pages: inline SVG, drawn from chart values. Templates have these functions as `draw`."""
+"""Figures of pages: inline SVG, drawn from chart values. Templates use these functions as `draw`."""
 
 from countenance.report.draw.svg.critical import critical
 from countenance.report.draw.svg.curves import drawn, panel, swatch

@@ -1,4 +1,4 @@
-"""Bars of counts: one for each count, and one that is cut into the ends of all comparisons."""
+"""Bars of counts: one for each count, and one divided by the verdicts of all comparisons."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from countenance.report.words import Tally
 
 
 def bar(n: int, most: int) -> Markup:
-    """A bar as long as its share of the longest; the number is beside it, so it is for the eye alone.
+    """A bar as long as its share of the longest; the number beside it says the same.
 
     >>> 'width="50.0%"' in bar(5, 10)
     True
@@ -21,7 +21,7 @@ def bar(n: int, most: int) -> Markup:
 
 
 def tally_bar(parts: Sequence[Tally]) -> Markup:
-    """A bar cut into the ends that occurred, worst first; its text says the same.
+    """A bar divided by verdict, worst first; its text says the same.
 
     >>> "3 severe disparity" in tally_bar([Tally("severe", "severe disparity", 3)])
     True

@@ -10,7 +10,7 @@ WIDTH, LEFT, RIGHT, LINE, BAR = 720, 40, 40, 26, 12
 
 
 def critical(chart: TiedForest, key: str) -> Markup:
-    """Models, each with its interval; a bar joins the places of models that no pair is shown to differ among."""
+    """Models, each with its interval; a bar joins models of which no pair is shown to differ."""
     scale, rows, ties = chart.forest.scale, chart.forest.rows, chart.ties
     top = 26 + BAR * len(ties)
     height = top + LINE * len(rows) + 30

@@ -1,4 +1,4 @@
-"""Curves for pages: one panel, a line for each group, told apart by colour and dash."""
+"""Curves for pages: one panel, a line for each group, distinguished by colour and dash."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ def drawn(chart: CurveChart, key: str, *, wide: bool = False, further: str = "")
 
 
 def _places(axis: ChartAxis, first: float, last: float) -> Callable[[float], float]:
-    """Where the values of an axis lie between two pixels; on a logarithmic axis what is 0 lies on its edge."""
+    """Where the values of an axis lie between two pixels; on a logarithmic axis 0 lies on its edge."""
 
     def place(value: float) -> float:
         low, high = axis.low, axis.high
@@ -79,7 +79,7 @@ def panel(chart: CurveChart, key: str, *, wide: bool = False, further: str = "")
 
 
 def _points(places: Iterable[tuple[float, float]]) -> str:
-    """Points of a line as SVG names them, without those within a level or an upright stretch.
+    """Points of a line in SVG's form, without those within a level or vertical stretch.
 
     >>> _points([(0, 5), (1, 5), (2, 5), (2, 8)])
     '0.0,5.0 2.0,5.0 2.0,8.0'

@@ -1,4 +1,4 @@
-"""Forest plots, dumbbells and waterfalls: tables whose one column is drawn, so that every number is there as text.
+"""Forest plots, dumbbells and waterfalls: tables with one drawn column, so that every number is also text.
 
 Positions are percentages, so the plot follows the width of its column and its text never shrinks.
 """

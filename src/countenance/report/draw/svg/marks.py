@@ -1,4 +1,4 @@
-"""The marks of a verdict and of the side that is served better, as shapes: told apart without their colour."""
+"""The marks of verdicts and of the better-served side, as shapes that differ without colour."""
 
 from markupsafe import Markup
 
@@ -22,7 +22,7 @@ def shape(kind: str) -> Markup:
 
 
 def icon(kind: str) -> Markup:
-    """A mark as a small picture of its own, to stand before its word.
+    """A mark as a small picture, to be placed before its word.
 
     >>> "aria-hidden" in icon("severe")
     True

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 def efficiency(seconds: Sequence[float], *, strict_rubric: bool = False) -> list[float]:
     """A multiplier for each entry: fastest 10 % → 1.2, up to 25 % → 1.1, the rest 1; ties share the better rank.
 
-    The percentile of rank r among N is 100·r/N, so with fewer than 10 entries nobody is in the top 10 %. The
-    published rubric says "top 10 %" and "15 %–25 %" and nothing of what is between: `strict_rubric` leaves that hole.
+    The percentile of rank r among N is 100·r/N, so with fewer than 10 entries nobody is in the top 10 %. The published
+    rubric says "top 10 %" and "15 %–25 %" without the range between: `strict_rubric` keeps that gap.
 
     >>> efficiency([float(t) for t in range(1, 9)])
     [1.1, 1.1, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]

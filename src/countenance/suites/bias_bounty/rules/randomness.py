@@ -1,7 +1,7 @@
-"""Randomness on non-faces: are the classes a model gives to pictures without a face spread evenly over all classes?
+"""Randomness on non-faces: tests whether the classes that a model gives to pictures without a face are spread evenly.
 
-The test passes when it fails to reject evenness (p > .05). An honest uniform guesser passes each test 95 % of the
-time and all three 85.7 % of the time; a p above .999 is too even to be random and is flagged.
+The test passes when it fails to reject evenness (p > .05). An honest uniform guesser passes each test 95 % of the time
+and all three 85.7 % of the time; a p above .999, too even to be random, is flagged.
 """
 
 from typing import NamedTuple
@@ -32,9 +32,9 @@ class Randomness(NamedTuple):
 
 
 def uniformity_p(counts: ArrayLike, *, seed: int = 0, replicates: int = MONTE_CARLO) -> tuple[float, float, str]:
-    """The chi-squared statistic against equal shares, its p, and how p was found; empty classes count.
+    """The chi-squared statistic against equal shares, its p, and the method of p; empty classes count.
 
-    Fewer than 5 expected a class: a Monte-Carlo p (seeded, the observed table counted in).
+    With fewer than 5 expected in a class, p is by Monte Carlo (seeded, including the observed table).
 
     >>> statistic, p, method = uniformity_p([30, 20, 25, 25])
     >>> round(statistic, 12), round(p, 6), method

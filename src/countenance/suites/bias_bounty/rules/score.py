@@ -27,7 +27,7 @@ def _labelled(truth: ArrayLike, predicted: ArrayLike) -> tuple[Ints, Ints]:
 
 
 def accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
-    """Share of the labelled rows that were named right; NaN when no row is labelled.
+    """The share of labelled rows with the right class; NaN without labelled rows.
 
     >>> accuracy([0, 1, 1, -1], [0, 1, 0, 0])
     0.6666666666666666
@@ -37,7 +37,7 @@ def accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def confusion(truth: ArrayLike, predicted: ArrayLike, classes: int) -> Ints:
-    """How often each class (row) was called each class (column).
+    """How often each class (row) was predicted as each class (column).
 
     >>> confusion([0, 1, 1, -1], [0, 1, 0, 0], 2)
     array([[1, 0],
@@ -59,7 +59,7 @@ def per_class_accuracy(truth: ArrayLike, predicted: ArrayLike, classes: int) -> 
 
 
 def disparity(per_class: ArrayLike) -> float:
-    """Largest minus smallest accuracy of the classes that have truth rows; NaN when none has.
+    """Largest minus smallest accuracy of the classes that have truth rows; NaN without such rows.
 
     >>> disparity([0.9, float("nan"), 0.5])
     0.4
@@ -94,8 +94,8 @@ def score2(first: float, randomness_multiplier: float, efficiency_multiplier: fl
 def class_sums(truth: Mapping[str, Ints], predicted: Mapping[str, Ints], clusters: ArrayLike | None = None) -> Array:
     """For each cluster (or row), how many rows of each class there are and how many of them are right.
 
-    A row per cluster; the columns are, attribute after attribute, K counts of rows and K counts of right ones:
-    what a bootstrap sums and `scores_from_sums` turns into scores.
+    A row per cluster; the columns are, attribute after attribute, K counts of rows and K counts of right ones: a
+    bootstrap sums them and `scores_from_sums` turns them into scores.
     """
     rows = len(truth["skin_tone"])
     index = np.arange(rows) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
@@ -137,7 +137,7 @@ def scores_from_sums(sums: Array) -> Array:
 def fair_disparity(
     class_rows: Sequence[int] | Ints, rate: float, *, deff: float = 1.0, replicates: int = 10_000, seed: int = 0
 ) -> tuple[float, float]:
-    """The disparity that a perfectly fair model of accuracy `rate` shows by chance: its mean and its 95 % point.
+    """The disparity that a perfectly fair model of accuracy `rate` has by chance: its mean and its 95 % point.
 
     Every class is right with the same probability; `deff` shrinks the rows to their effective number.
 

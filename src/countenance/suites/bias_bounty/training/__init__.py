@@ -1,8 +1,8 @@
 """Training the three entries of the bias bounty on the train part of a challenge folder (needs the extra `torch`).
 
-Everything that imports torch is in the other modules of this folder; they load when an entry is trained. The same
-command on the same machine writes the same bytes to `entry.json` and the networks; what differs from one training to
-the next (how long it took) is in `training.json`.
+The other modules of this folder import torch; they load when an entry is trained. The same command on the same machine
+writes the same bytes to `entry.json` and the networks; what differs from one training to the next (how long it took) is
+in `training.json`.
 """
 
 import time
@@ -26,7 +26,7 @@ EPOCHS = {"baseline": 14, "better": 60, "unsupervised": 1}
 
 @dataclass(frozen=True)
 class EntryTraining:
-    """How an entry is trained."""
+    """The settings of an entry's training."""
 
     device: str = "cpu"
     epochs: int | None = None
@@ -40,7 +40,7 @@ class EntryTraining:
 def train_entry(
     name: str, data: Path, out: Path, how: EntryTraining = EntryTraining(), progress: ProgressMaker | None = None
 ) -> dict[str, Any]:
-    """Train `name` on `data/train` and write the entry to `out`; returns what entry.json and training.json say."""
+    """Train `name` on `data/train` and write the entry to `out`; returns entry.json and training.json as dicts."""
     if name not in EPOCHS:
         raise InputError(f"entry {name!r} is not known; there are {', '.join(EPOCHS)}")
     if out.exists():

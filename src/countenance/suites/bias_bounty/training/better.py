@@ -1,8 +1,8 @@
-"""Better: one shared backbone, a loss that weighs classes by rarity and by how badly they do, and a face score.
+"""Better: one shared backbone, a loss that weights classes by rarity and by error, and a face score.
 
-About a fifth of the pictures are no faces and have random labels. `meant_labels` tells them by that randomness: each
-picture has a probability of being a face, which weighs its labels while training, and which the face head learns from
-the pixels. A picture that the face head finds more likely not to be a face gets uniform random classes.
+About a fifth of the pictures are no faces and have random labels. `meant_labels` recognises them by that randomness:
+each picture has a probability of being a face, which weighs its labels while training, and which the face head learns
+from the pixels. A picture that the face head finds more likely not to be a face gets uniform random classes.
 """
 
 import copy
@@ -32,7 +32,7 @@ Tensor = Any
 
 @dataclass(frozen=True)
 class BetterSettings:
-    """What was chosen on the public test."""
+    """The settings chosen on the public test."""
 
     size: int = 128
     answer_size: int = 128
@@ -67,7 +67,7 @@ class ClassWeights:
     def __call__(self, losses: Tensor, codes: Tensor, faces: Tensor) -> Tensor:
         """The weighted mean of the rows' losses; a class that does worse than the others weighs more.
 
-        `faces` is each row's probability of being a face: the label of a non-face says nothing.
+        `faces` is each row's probability of being a face: the label of a non-face carries no information.
         """
         zero = torch.zeros_like(self.loss)
         sums, seen = zero.index_add(0, codes, losses.detach() * faces), zero.index_add(0, codes, faces)

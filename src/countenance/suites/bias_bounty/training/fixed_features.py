@@ -1,10 +1,10 @@
-"""Fixed features of a portrait, nothing learned: colours of skin and around the head, edge directions.
+"""Fixed features of a portrait, not learned: colours of skin and around the head, edge directions.
 
 As modules they can be part of a network; `portrait_features` gives one row of numbers for each picture. Needs PyTorch.
 
-Skin is what is warm near the middle of the picture. Its chroma (the logarithms of R/G and G/B in linear light) hardly
-depends on how bright the light is, which is what makes ten tones readable; the brightest spot near the face stands
-for the light.
+Skin is recognised by warm colours near the middle of the picture. Its chroma (the logarithms of R/G and G/B in linear
+light) hardly depends on how bright the light is, so ten tones can be distinguished; the brightest spot near the face
+represents the light.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ def _blob(x: float, y: float, across: float, down: float, field: int) -> Tensor:
 
 
 class Colours(nn.Module):  # type: ignore[misc]
-    """Numbers of skin (6) and of places around the head (3 each); nothing here is learned."""
+    """Numbers of skin (6) and of places around the head (3 each), not learned."""
 
     def __init__(self, field: int = SIZE) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class Features(nn.Module):  # type: ignore[misc]
 
 
 def principal(values: Tensor, components: int) -> tuple[Tensor, Tensor]:
-    """The mean and the leading axes, half-whitened: a small component counts for more than its size."""
+    """The mean and the leading axes, half-whitened: so that small components count more."""
     mean = values.mean(dim=0)
     _, spread, axes = torch.linalg.svd(values - mean, full_matrices=False)
     keep = min(components, len(spread))
@@ -105,7 +105,7 @@ def principal(values: Tensor, components: int) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def portrait_features(pixels: Tensor, components: int = 40) -> Tensor:
-    """One row of standardised features for each picture (N × 3 × SIZE × SIZE, 0 to 255).
+    """A row of standardised features for each picture (N × 3 × SIZE × SIZE, 0 to 255).
 
     >>> generator = torch.Generator().manual_seed(0)
     >>> portrait_features(torch.rand(50, 3, SIZE, SIZE, generator=generator) * 255, components=4).shape

@@ -26,7 +26,7 @@ class TrainImages:
     codes: dict[str, Ints]
 
     def tensor(self, size: int, device: str) -> Tensor:
-        """Every picture at size × size, N × 3 × H × W, 8 bits: resized exactly as when predicting."""
+        """Every picture at size × size, N × 3 × H × W, 8 bits: resized exactly as for predictions."""
         return torch.from_numpy(network_input(self.pixels, size)).to(device)
 
     def targets(self, device: str) -> dict[str, Tensor]:
@@ -34,7 +34,7 @@ class TrainImages:
 
 
 def read_train(data: Path) -> TrainImages:
-    """Read `data/train`; nothing else of the folder is touched."""
+    """Read `data/train`; no other part of the folder is read."""
     labels = labels_of(data, "train")
     table = read_labels(labels)
     bare = [name for name in ATTRIBUTES if (table.codes[name] < 0).all()]

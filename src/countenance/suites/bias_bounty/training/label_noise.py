@@ -1,13 +1,13 @@
-"""Which rows have labels that mean something, learned from the randomness of the other labels alone. Needs PyTorch.
+"""Estimates which rows have meaningful labels, from the randomness of the other labels alone. Needs PyTorch.
 
 Labels that were drawn at random (pictures that show nobody, annotators who guessed) cannot be predicted from the
-features of their row. For each row, models that have not seen it say how much better its labels are predicted from it
-than by the classes' shares; the logarithm of that ratio is the evidence. It is noisy for a single row. A second model,
-π(x), makes one probability out of it for rows that look alike, by maximum likelihood of the mixture
+features of their row. For each row, models that were fitted without it show how much better its features predict its
+labels than the classes' shares do; the logarithm of that ratio is the evidence. It is noisy for a single row. A second
+model, π(x), makes one probability out of it for rows that look alike, by maximum likelihood of the mixture
 
     p(labels | x) = π(x) · p(labels | x, they mean something) + (1 − π(x)) · p(labels)
 
-Nobody says which rows these are, how many they are, or which have no labels.
+It is not known beforehand which rows these are, or how many.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def label_evidence(
 ) -> Tensor:
     """log p(labels | row) − log p(labels) of each row, by models fitted without its fold; 0 without labels.
 
-    `targets` are class codes of each attribute (−1: no label), `classes` how many classes each has.
+    `targets` are class codes of each attribute (−1: no label), `classes` the number of classes of each.
     """
     evidence = torch.zeros(len(values), dtype=values.dtype)
     for name, codes in targets.items():
@@ -88,7 +88,7 @@ def _meant_logits(values: Tensor, evidence: Tensor, labelled: Tensor) -> Tensor:
 
 
 def meant_labels(values: Tensor, targets: Mapping[str, Tensor], classes: Mapping[str, int], seed: int = 0) -> Tensor:
-    """The probability that each row's labels mean something, from its features and from how well its labels fit them.
+    """The probability that each row's labels are meaningful, from its features and its labels.
 
     `values` are standardised features (rows × features, 64-bit); the rest as in `label_evidence`.
 

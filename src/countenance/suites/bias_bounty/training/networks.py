@@ -1,4 +1,4 @@
-"""The networks of the three entries. Each takes images of 0 to 255 (N × 3 × S × S, RGB)."""
+"""The networks of the three entries; each takes images of 0 to 255 (N × 3 × S × S, RGB)."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -55,11 +55,11 @@ class Residual(nn.Module):  # type: ignore[misc]
 
 
 class Shared(nn.Module):  # type: ignore[misc]
-    """The better entry's network: one backbone, maps that learn where to read a colour, four heads.
+    """The better entry's network: one backbone, maps that learn where to sample colours, four heads.
 
-    Skin tone is a colour relative to the light. Each map is a soft choice of places (skin, the white of an eye,
-    cloth); the logarithm of the mean linear colour under each goes to the heads, where differences between maps cancel
-    the light. The skin's colour as read without learning goes there too.
+    Skin tone is a colour relative to the light. Each map is a soft choice of places (skin, the white of an eye, cloth);
+    the logarithm of the mean linear colour under each goes to the heads, where differences between maps cancel the
+    light. The skin's colour from fixed features is a further input.
     """
 
     def __init__(

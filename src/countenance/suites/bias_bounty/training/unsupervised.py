@@ -1,9 +1,9 @@
 """Unsupervised: fixed features, clusters found without labels, clusters named by a few labelled prototypes.
 
-No number of the network is fitted to a label. Labels are used once, to give a cluster its name: a few pictures of each
-class, as a person would look at some pictures and write down a word. The card says so, and the leaderboard shows it.
-The challenge says that about a fifth of the pictures are not faces; the fifth that is least like the bulk of the
-pictures (Mahalanobis distance, mean and covariance of the other four fifths) is taken for them.
+No parameter of the network is fitted to a label. Labels are used once, to name the clusters by a few pictures of each
+class, which the card and the leaderboard state. The challenge says that about a fifth of the pictures are not faces;
+the fifth that is least like the bulk of the pictures (Mahalanobis distance, mean and covariance of the other four
+fifths) is treated as non-faces.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ Tensor = Any
 
 
 class Clusters(nn.Module):  # type: ignore[misc]
-    """Distances to centres, the class that each centre was named after, and how usual the picture is."""
+    """Distances to centres, the class name of each centre, and how typical the picture is."""
 
     def __init__(self, parts: dict[str, Tensor]) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Clusters(nn.Module):  # type: ignore[misc]
             self.register_buffer(name, value)
 
     def spaces(self, images: Tensor) -> dict[str, Tensor]:
-        """The space in which each attribute's clusters lie, and the one in which a picture is usual or not."""
+        """The space of each attribute's clusters, and the space in which typical pictures are recognised."""
         skin, around, shape = self.features(images)
         reduced = (around - self.around_mean) @ self.around_axes
         edges = (shape - self.shape_mean) @ self.shape_axes
@@ -61,7 +61,7 @@ class Clusters(nn.Module):  # type: ignore[misc]
 
 
 def name_clusters(values: Tensor, centres: Tensor, codes: Tensor, classes: int, generator: Any) -> Tensor:
-    """For each centre, a share of each class: from the prototypes, by their nearness to the centre."""
+    """For each centre the shares of the classes, from the prototypes, by their distance to the centre."""
     chosen = []
     for code in range(classes):
         rows = torch.nonzero(codes == code)[:, 0]

@@ -1,7 +1,7 @@
-"""The names of FHIBE's published API, so that scripts written for it run here unchanged.
+"""Makes FHIBE's published API importable by its names, so that scripts written for it run unchanged.
 
-Importing this module makes a module tree `fhibe_eval_api` importable. A script either begins with that one line, or
-is run with `python -m countenance.suites.fhibe.original SCRIPT [ARGS]` as it is.
+Importing this module makes a module tree `fhibe_eval_api` importable. A script either begins with that import, or runs
+unchanged with `python -m countenance.suites.fhibe.original SCRIPT [ARGS]`.
 
 >>> import countenance.suites.fhibe.original
 >>> from fhibe_eval_api.evaluate import evaluate_task

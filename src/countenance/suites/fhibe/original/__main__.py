@@ -1,4 +1,4 @@
-"""`python -m countenance.suites.fhibe.original SCRIPT [ARGS]`: run a published script as it is."""
+"""`python -m countenance.suites.fhibe.original SCRIPT [ARGS]`: run a published script unchanged."""
 
 import logging
 import runpy

@@ -25,7 +25,7 @@ PER_PART = "body_parts_detection"
 
 
 class Figures(ReportScores):
-    """The methods of `BiasReport` that draw. A figure is matplotlib's, and is written where `fig_savename` says."""
+    """The drawing methods of `BiasReport`; a matplotlib figure is written where `fig_savename` says."""
 
     def plot_iou_vs_threshold(self, savefig: bool = False, fig_savename: str | None = None) -> Any:
         """The share of rows whose overlap reaches each threshold."""
@@ -120,7 +120,7 @@ class Figures(ReportScores):
     ) -> list[list[str]] | None:
         """The published table, largest disparities first: a row of headings and up to 50 rows of texts.
 
-        None where no pair differs. The original returns the same as a table of reportlab.
+        None if no pair differs. The original returns a reportlab table.
         """
         pairs = self.calculate_disparity(
             intersectional_results, attributes_to_consider, metric_name, group_largest_regions, 1

@@ -1,6 +1,6 @@
 """The published base class of wrappers and the helpers for images and files.
 
-Torch is needed by the loader alone, torchvision by nothing.
+Only the loader needs torch; torchvision is not needed.
 """
 
 import json
@@ -16,7 +16,7 @@ LOG = logging.getLogger("countenance.fhibe")
 
 
 class BaseModelWrapper(ABC):
-    """A model in `self.model`, with what FHIBE's protocol asks of it.
+    """A model in `self.model`, with the methods that FHIBE's protocol requires.
 
     >>> class Whole(BaseModelWrapper):
     ...     def data_preprocessor(self, img_filepaths, **kwargs):
@@ -40,7 +40,7 @@ class BaseModelWrapper(ABC):
 
 
 def open_image_with_pil(image_path: str, exif_transpose: bool = True, grayscale: bool = False) -> Any:
-    """A picture as PIL has it, RGB or grey, turned as its EXIF says; None, with a warning, if it cannot be read."""
+    """A picture as PIL opens it, RGB or grey, turned by its EXIF entry; None, with a warning, if unreadable."""
     from PIL import Image, ImageOps
 
     try:
@@ -100,7 +100,7 @@ def image_data_loader_from_paths(
     grayscale: bool = False,
     collate_fn: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """A torch DataLoader over pictures; two of them when a second list is given.
+    """A torch DataLoader over pictures; two with a second list.
 
     Pictures without a transform are collated as lists. No more workers are started than the machine has cores.
     """
@@ -122,9 +122,9 @@ def image_data_loader_from_paths(
 
 
 def get_project_root() -> str:
-    """The folder of the project that the running script belongs to: the nearest with .git or pyproject.toml.
+    """The project folder of the running script: the nearest with .git or pyproject.toml.
 
-    A script that belongs to none: the current folder. Results go to `results` in it unless another folder is named.
+    Without such a folder it is the current one. Results go to `results` in it unless another folder is named.
     """
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     for folder in Path(script).resolve().parents if script else ():
@@ -134,7 +134,7 @@ def get_project_root() -> str:
 
 
 def read_json_file(filepath: str) -> Any:
-    """What a JSON file holds."""
+    """The content of a JSON file."""
     return json.loads(Path(filepath).read_text(encoding="utf-8"))
 
 

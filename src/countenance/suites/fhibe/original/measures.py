@@ -25,7 +25,7 @@ def bbox_intersection_over_union_score(box_1: Sequence[float], box_2: Sequence[f
 
 
 def best_iou_scores_for_gt_boxes(pred_boxes: Sequence[Any], gt_boxes: Sequence[Any]) -> list[float]:
-    """The largest overlap of each true box with a predicted one; 0 where nothing is predicted."""
+    """The largest overlap of each true box with a predicted one; 0 without predictions."""
     return [
         max((bbox_intersection_over_union_score(predicted, box) for predicted in pred_boxes), default=0.0)
         for box in gt_boxes
@@ -38,7 +38,7 @@ def segmentation_intersection_over_union_score(pred_mask: Any, gt_mask: Any) -> 
 
 
 def best_iou_scores_for_gt_masks(pred_masks: Sequence[Any], gt_masks: Sequence[Any]) -> list[float]:
-    """The largest overlap of each true mask with a predicted one; 0 where nothing is predicted."""
+    """The largest overlap of each true mask with a predicted one; 0 without predictions."""
     score = segmentation_intersection_over_union_score
     return [max((score(predicted, mask) for predicted in pred_masks), default=0.0) for mask in gt_masks]
 

@@ -1,7 +1,7 @@
 """The published classes that prepare a table of annotations for a task, under their names and with their columns.
 
-They take and return pandas' data frames, as scripts written for the original expect; nothing here imports pandas.
-Cells are read as literals, never run. Knees and ankles make no leg, as published.
+They take and return pandas data frames, as scripts for the original expect; nothing here imports pandas. Cells are read
+as literals, never run. Knees and ankles make no leg, as published.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ Frame = Any
 
 
 def validate_custom_keypoints(custom_keypoints: Sequence[str]) -> None:
-    """Refuse keypoints that FHIBE does not have, none at all, or another order than the published one.
+    """Refuse keypoints that FHIBE does not have, an empty list, or an order other than the published one.
 
     >>> validate_custom_keypoints(["Nose", "Left eye"])
     """
@@ -36,7 +36,7 @@ def validate_custom_keypoints(custom_keypoints: Sequence[str]) -> None:
 
 
 class _Prepared:
-    """What both classes share: the table, the attributes, bins of ages and spellings of countries."""
+    """The shared parts of both classes: the table, the attributes, bins of ages and spellings of countries."""
 
     def __init__(
         self, dataframe: Frame, intersectional_column_names: Sequence[str] | None = None, age_buckets: bool = True
@@ -46,7 +46,7 @@ class _Prepared:
         self.age_map = dict(enumerate(AGE_BINS))
 
     def _start(self, *literals: str) -> Frame:
-        """A copy of the table, these columns read, ages in bins, countries in one spelling."""
+        """A copy of the table with these columns parsed, ages in bins, and uniform spellings of countries."""
         frame = self.dataframe.copy(deep=True)
         for name in literals:
             frame[name] = [literal(cell, name) if isinstance(cell, str) else cell for cell in frame[name]]
@@ -67,7 +67,7 @@ class FHIBEPublicEval(_Prepared):
         return frame, _pictures(frame), "person_bbox"
 
     def prepare_face_localization(self) -> tuple[Frame, list[str], str]:
-        """The same for faces; `face_area` is the size of the box in five steps."""
+        """The same as `prepare_person_localization`, for faces; `face_area` is the size of the box in five steps."""
         frame = self._start("face_bbox")
         _corners(frame, "face_bbox")
         areas = [(x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in frame["face_bbox"]]
@@ -80,7 +80,7 @@ class FHIBEPublicEval(_Prepared):
         precomputed_areas: Sequence[int] | None = None,
         custom_keypoints: Sequence[str] | None = None,
     ) -> tuple[Frame, list[str], dict[str, list[Any]], str, str, NDArray[np.float64]]:
-        """The table, the pictures, each one's boxes, the columns of keypoints and face boxes, and OKS's deviations."""
+        """The table, the pictures, the boxes of each, the columns of keypoints and face boxes, and OKS's deviations."""
         if custom_keypoints is not None:
             validate_custom_keypoints(custom_keypoints)
         names = tuple(KEYPOINTS if custom_keypoints is None else custom_keypoints)
@@ -114,7 +114,7 @@ class FHIBEPublicEval(_Prepared):
         return frame, _pictures(frame), "person_mask"
 
     def prepare_body_parts_detection(self) -> tuple[Frame, list[str], dict[str, list[Any]], None]:
-        """The table with `visible_body_parts`, the pictures, each one's boxes as they are written; no column."""
+        """The table with `visible_body_parts`, the pictures, the boxes of each as written; no column."""
         frame = self._start("person_bbox", "keypoints", "segments")
         pairs = zip(frame["keypoints"], frame["segments"], strict=True)
         frame["visible_body_parts"] = [
@@ -142,7 +142,7 @@ class FHIBEFacePublicEval(_Prepared):
     def prepare_face_parsing(
         self, mask_fmt: str = "CelebA"
     ) -> tuple[Frame, list[str], list[str], dict[str, str] | None]:
-        """The table, the pictures, the label maps, and which labels become others (ears have no truth)."""
+        """The table, the pictures, the label maps, and which labels are mapped to others (ears have no truth)."""
         frame = self._start(mask_fmt)
         masks = [next(name for name in names if "combined" in name) for names in frame[mask_fmt]]
         changed = {"l_ear": "skin", "r_ear": "skin"} if mask_fmt == "CelebA" else None
@@ -166,7 +166,7 @@ class FHIBEFacePublicEval(_Prepared):
         return self._with_aligned(self._start())
 
     def _with_aligned(self, frame: Frame) -> tuple[Frame, list[str]]:
-        """With `aligned_filepath`, where pictures are not aligned yet."""
+        """The table with `aligned_filepath`, for pictures that are not aligned yet."""
         paths = list(frame["filepath"])
         if not self.is_aligned:
             frame = frame.assign(

@@ -25,8 +25,8 @@ from countenance.tasks.thresholds import PUBLISHED
 def evaluate_task(*positional: Any, **named: Any) -> Run:
     """Evaluate a wrapped model as the published function does, with its parameters, and return the run.
 
-    The original's files (`intersectional_results_*.json` and the like) are where it writes them and hold its numbers,
-    quirks included; the run directory beside them holds the corrected ones, and reports are made from it.
+    The original's files (`intersectional_results_*.json` and the like) are written to the same places with its numbers,
+    quirks included; the run directory beside them holds the corrected numbers, from which reports are made.
     """
     arguments: dict[str, Any] = inspect.signature(evaluate).bind(*positional, **named).arguments
     arguments |= arguments.pop("further", {})
@@ -48,7 +48,7 @@ evaluate_task.__signature__ = inspect.signature(evaluate)  # type: ignore[attr-d
 
 
 def _progress(task: str) -> Callable[[int], None]:
-    """Says every ten seconds how far the work is."""
+    """Prints the progress every ten seconds."""
     done, start = 0, time.monotonic()
     last = start
 
@@ -63,10 +63,9 @@ def _progress(task: str) -> Callable[[int], None]:
 
 
 class BiasReport(Figures):
-    """The results of one model and task, of which a report can be made.
+    """The results of one model and task, for reports.
 
-    Results that the original wrote, without a run of ours, serve too: the run is made from the stored outputs when the
-    report is asked for.
+    Results of the original without a run of ours work too: the report makes the run from the stored outputs.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class BiasReport(Figures):
         return [path.stem.removeprefix("intersectional_results_") for path in files]
 
     def get_metric_thresholds(self, metric_name: str) -> str | None:
-        """The thresholds of a metric in words; None where it has none."""
+        """The thresholds of a metric in words; None without thresholds."""
         if metric_name not in PUBLISHED:
             return None
         if metric_name == "PCK":
@@ -123,7 +122,7 @@ class BiasReport(Figures):
 
     @property
     def run(self) -> Run:
-        """The run that reports are made from; of results without one it is made from the stored outputs."""
+        """The run for reports; for results without a run it is made from the stored outputs."""
         if self._run is None:
             grouped = self._grouped_results(self.get_available_metrics()[0])
             attributes = {name for key in grouped for name in _listed(key)}
@@ -145,7 +144,7 @@ class BiasReport(Figures):
         return self._run
 
     def _drawn(self) -> int:
-        """How many rows the mini dataset had: as many as the largest group of the results."""
+        """The number of rows of the mini dataset: as many as the largest group of the results."""
         grouped = self._grouped_results(self.get_available_metrics()[0])
         sizes = [sum(entry.get("Class_Size", 0) for entry in groups.values()) for groups in grouped.values() if groups]
         return min((size for size in sizes if size), default=50)

@@ -14,7 +14,7 @@ from countenance.suites.fhibe.vocabulary import METRICS
 
 
 class ReportScores:
-    """The methods of `BiasReport` that read and compare scores; figures and reports are made from them."""
+    """The methods of `BiasReport` that read and compare scores, for figures and reports."""
 
     task_name: str
     dataset_base: str
@@ -27,7 +27,7 @@ class ReportScores:
         return [name for name in next(iter(first.values())) if name != "All"]
 
     def validate_metric(self, metric_name: str) -> str:
-        """The metric in capitals; ValueError where the task does not have it."""
+        """The metric in capitals; ValueError if the task lacks it."""
         if metric_name.upper() not in METRICS[self.task_name]:
             raise ValueError(f"{metric_name} is not a valid metric for task: {self.task_name}")
         return metric_name.upper()

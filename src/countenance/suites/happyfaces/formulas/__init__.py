@@ -1,1 +1,1 @@
-"""The formulas that methods are made of: HOG, kernel ridge, the two-way cut, EM over two views."""
+"""The formulas of the methods: HOG, kernel ridge, the two-way cut, EM over two views."""

@@ -1,8 +1,8 @@
 """Histograms of oriented gradients (HOG; Dalal and Triggs, 2005) of many photos at once, mirrored and shifted too.
 
-Gradients are collected once in fine squares of 4 px. Cells of 8 and 12 px are sums of 2 × 2 and 3 × 3 of them, so
-that a grid moved by any multiple of 4 px costs additions only, and the grid is centred in the photo, so that the
-HOG map of the mirror image is the same numbers in another order.
+Gradients are collected once in fine squares of 4 px. Cells of 8 and 12 px are sums of 2 × 2 and 3 × 3 of them, so that
+a grid moved by any multiple of 4 px costs additions only, and the grid is centred in the photo, so that the HOG map of
+the mirror image has the same numbers in another order.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ def fine_votes(pictures: NDArray[np.uint8]) -> Singles:
 
 
 def grid(fine: Singles, cell: int) -> tuple[int, int]:
-    """How many rows and columns of blocks a photo has in cells of `cell` px.
+    """The number of rows and columns of blocks in a photo, for cells of `cell` px.
 
     >>> grid(fine_votes(np.zeros((1, 250, 250, 3), np.uint8)), 8)
     (30, 30)
@@ -85,7 +85,7 @@ def blocks(
 
 
 def mirror(maps: Singles) -> Singles:
-    """The blocks of the mirror images (of a box that is centred in the photo).
+    """The blocks of the mirror images (of a box at the centre of the photo).
 
     >>> photo = np.random.default_rng(0).integers(0, 256, (1, 32, 48, 3), dtype=np.uint8)
     >>> there, here = (blocks(fine_votes(p), 8) for p in (photo[:, :, ::-1], photo))

@@ -21,7 +21,7 @@ def distances(a: NDArray[np.float32], b: NDArray[np.float32]) -> Floats:
 
 
 class DistancesTo:
-    """The same for one second array and many first ones: what depends on the second alone is computed once."""
+    """The same distances from many first arrays to one second array, whose part is computed once."""
 
     def __init__(self, b: NDArray[np.float32]) -> None:
         self.centre = b.mean(0)  # near the data's middle, where single precision loses least
@@ -140,7 +140,7 @@ def halved_log_loss(
     ridge: float,
     parted: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
 ) -> float:
-    """Mean log-loss on one half of a regression, with its Platt scaling, that was fitted on the other; both ways.
+    """Mean log-loss on one half of a regression fitted on the other half, with its Platt scaling; both ways.
 
     >>> labels = np.arange(20) % 2; noise = np.sin(np.arange(20.0))
     >>> good, bad = (halved_log_loss(np.outer(x, x), labels, 0.1, halvings(labels)) for x in (labels + noise, noise))

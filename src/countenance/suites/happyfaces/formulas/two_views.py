@@ -1,8 +1,8 @@
 """Two binary classifiers ("heads") that look at different features of the same items.
 
-Which head is about which question, how accurate the worse one is, where the two disagree, and how both learn from
-unlabelled items by expectation and maximisation: the two features agree with probability 1 − r, where the mix rate r is
-estimated and never given.
+The module assigns heads to questions, gives the accuracy of the worse head, finds where they disagree, and trains both
+on unlabelled items by expectation and maximisation: the two features agree with probability 1 − r, where the mix rate r
+is always estimated.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ Learnt = Callable[[Floats], Floats]
 def assign_heads(predicted: Bools, truth: Bools) -> tuple[int, int]:
     """Which head is about the first question and which about the second: the better of the two ways.
 
-    Both arrays are items × 2. Better is the higher worst-head accuracy, then the higher mean.
+    Both arrays are items × 2. The better way has the higher worst-head accuracy, then the higher mean.
 
     >>> truth = np.array([[1, 1], [1, 0], [0, 1], [0, 0]], bool)
     >>> assign_heads(truth[:, ::-1], truth)
@@ -80,7 +80,7 @@ def estimate_mix_rate(
 ) -> float:
     """The mix rate that equals the disagreement it implies, at least .005 and at most `most`.
 
-    `known` are items of the same draw whose truth is known: how many disagree, and how many they are.
+    `known` are the items of the same draw with known truth: how many disagree, and their number.
 
     >>> unsure = np.full(10, 0.5)
     >>> estimate_mix_rate(unsure, unsure, 0.1), round(estimate_mix_rate(unsure, unsure, 0.1, known=(5, 10)), 2)
@@ -108,10 +108,10 @@ def learn(
     Each kernel is over labelled items first, unlabelled ones after; `labels` are each head's labels of the former.
     Posteriors come from leave-one-out scores, so that no item confirms its own guess.
 
-    The first `labelled_first` labelled items (default: all) were labelled from the start; the others are unlabelled
-    items that somebody was asked about, because they are hard. Scores become probabilities by the former alone: the
-    hard ones would flatten the scale and move the threshold. The mix rate is that of all unlabelled items, these
-    included: they are mostly those that disagree, and without them the rest would seem to agree.
+    The first `labelled_first` labelled items (default: all) were labelled from the start; the others were chosen for
+    questions because they are hard. Only the former scale scores to probabilities, since hard items would flatten the
+    scale and move the threshold. The mix rate is that of all unlabelled items, including the hard ones: these mostly
+    disagree, and without them the rest would seem to agree.
     """
     n, rate = len(labels[0]), 0.1
     m = n if labelled_first is None else labelled_first

@@ -1,4 +1,4 @@
-"""The methods by name; each is in one file and is imported when asked for. A method of yours is `module:attr`."""
+"""The methods by name; each is in one file, imported on use. A custom method is `module:attr`."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ def is_code(method: Any) -> bool:
 
 
 def method_name(method: Any) -> str:
-    """What a method is called.
+    """The name of a method.
 
     >>> method_name("spatial"), method_name("mine:Heads")
     ('spatial', 'mine:Heads')
@@ -62,7 +62,7 @@ def make_method(name: Any, seed: int = 0, **options: Any) -> Method:
 
 
 class _Foreign:
-    """Somebody's method: a constructor that takes `seed` gets it, and what it returns is checked."""
+    """A foreign method: a constructor that takes `seed` gets it, and its return value is checked."""
 
     def __init__(self, name: str, target: Any, seed: int, options: Mapping[str, Any]) -> None:
         self.name = name
@@ -113,7 +113,7 @@ def checked(probabilities: Any, photos: int, place: str) -> Floats:
 
 @contextmanager
 def _blamed(name: str) -> Iterator[None]:
-    """What goes wrong in somebody's method becomes an error that names it."""
+    """Turns any error in a foreign method into an error that names it."""
     try:
         yield
     except (InputError, CannotAnswer):

@@ -33,7 +33,7 @@ def divdis_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
 
 
 class DivDis(TogetherMethod):
-    """Diversify and disambiguate; here the first half, two diverse heads."""
+    """Diversify and disambiguate; here only its first step, two diverse heads."""
 
     name = "divdis"
     tuned: ClassVar[dict[str, Any]] = {"weight": 1.0, "decay": 0.1, "smoothing": 0.0}

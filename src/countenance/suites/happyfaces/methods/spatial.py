@@ -1,6 +1,6 @@
-"""Spatial discovery: two features that explain the label at two places in the photo, found without being told where.
+"""Spatial discovery: two features that explain the label at two places of the photo, which are not known beforehand.
 
-Its assumption is that the two features live in different places. Where they share one, it says so.
+It assumes that the two features are at different places, and declines where they are not.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ Landmarks = Callable[..., Floats]
 
 @dataclass
 class Discovery:
-    """What the labelled photos alone tell: regions and heads' settings."""
+    """The result from labelled photos alone: regions and heads' settings."""
 
     heads: tuple[Head, Head]
     separation: Separation
@@ -42,7 +42,7 @@ class Discovery:
         return [np.stack(rows) for rows in zip(*self._seen(pictures), strict=True)]
 
     def moves(self, pictures: Pictures) -> list[Labels]:
-        """For each head, by how many pixels (down, right) its region is moved in each photo."""
+        """For each head, the shift of its region in each photo, in pixels (down, right)."""
         fine = hog.fine_votes(pictures)
         return [hog.FINE * head.moves(fine) for head in self.heads]
 
@@ -50,7 +50,7 @@ class Discovery:
 def discover(
     labelled: Pictures, labels: Labels, deep: DeepFeatures | None = None, landmarks: Landmarks | None = None
 ) -> Discovery:
-    """Steps a to d on the labelled photos. The same photos give the same object, so that seeds share the work."""
+    """Steps a to d on the labelled photos. The same photos give the same object, which all seeds share."""
     # Photos are sorted by their pixels: the discovery does not depend on the order in which they came.
     order = sorted(range(len(labels)), key=lambda i: hashlib.blake2b(labelled[i].tobytes()).digest())
     with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
@@ -115,9 +115,9 @@ class SpatialDiscovery:
     def fit_with_answers(
         self, labelled: Pictures, labels: Labels, unlabelled: Pictures, answered: Pictures, answers: Labels
     ) -> Heads:
-        """The same, with photos about which somebody was asked; `answers` is photos × 2, one column for each head.
+        """The same with answers about some photos; `answers` is photos × 2, one column for each head.
 
-        Where the heads look and how they are set stays what the labelled photos said.
+        The regions and settings of the heads stay those from the labelled photos.
         """
         discovery = discover(labelled, labels, self.deep, self.landmarks)
         if discovery.separation.problem and not self.insist:
@@ -148,7 +148,7 @@ class SpatialDiscovery:
 class SpatialDiscoveryDeep(SpatialDiscovery):
     """The same with pretrained features of the discovered regions, where labelled photos favour them.
 
-    Its mix rate may be any: where most photos disagree, what one head knows tells the other the opposite.
+    Its mix rate may have any value: where most photos disagree, each head's label implies the opposite for the other.
     """
 
     name = "spatial-deep"

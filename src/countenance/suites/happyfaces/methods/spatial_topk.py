@@ -1,7 +1,7 @@
 """The general fallback: spatial discovery where its assumption holds, else a network with top-k disagreement.
 
-Two features that share one place still do not say the same everywhere: skin tone shows on the forehead, where no smile
-does. The heads weigh the evidence of all places, for or against, and need no region of their own.
+Two features at one place still differ in detail: skin tone shows on the forehead, a smile does not. The heads weight
+the evidence of all places and need no separate regions.
 """
 
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from countenance.suites.happyfaces.networks.training import NetworkSettings
 
 
 class FallbackTopK(TopK):
-    """Top-k disagreement with smoothed labels, which leaves room to disagree where evidence is thin."""
+    """Top-k disagreement with smoothed labels, so that heads can disagree where evidence is thin."""
 
     tuned: ClassVar[dict[str, Any]] = {"weight": 1.0, "decay": 0.1, "smoothing": 0.1}
     """Smoothing was chosen on rendered people (smile + tone, divisions 0 and 1), whose truth was looked at."""

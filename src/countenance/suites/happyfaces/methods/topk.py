@@ -1,4 +1,4 @@
-"""Top-k disagreement (ACE): at least a few unlabelled photos of each cross type must be told apart by the heads."""
+"""Top-k disagreement (ACE): the heads must disagree on at least a few unlabelled photos of each cross type."""
 
 from typing import Any, ClassVar
 
@@ -33,7 +33,7 @@ def topk_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
 
 
 def exponential_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
-    """Σ over g of Σ_j e^(−j) · (j-th smallest loss): the same with weights that die away, and no k to choose.
+    """Σ over g of Σ_j e^(−j) · (j-th smallest loss): the same with decaying weights, without a k to choose.
 
     >>> import torch
     >>> round(float(exponential_loss(torch.tensor([[9.0, -9], [-9, 9]] * 20), 1.0)), 2)

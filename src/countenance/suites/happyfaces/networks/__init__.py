@@ -1,1 +1,1 @@
-"""Real networks for the published methods, and the training that they share. Needs PyTorch."""
+"""Real networks for the published methods, and their shared training. Needs PyTorch."""

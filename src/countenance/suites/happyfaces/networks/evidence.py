@@ -1,12 +1,12 @@
-"""The local layer: every place of the photo says, by itself, what it knows about the label.
+"""The local layer: every place of the photo gives its own evidence on the label.
 
 One logistic unit for each window of the trunk's map, each trained on the labelled photos with its own loss (deep
-supervision). A network that is trained through one output instead stops learning as soon as the easiest feature, the
-word, explains the labels, and its heads then have nothing else to disagree with.
+supervision). A network with a single output stops learning as soon as the easiest feature, the word, explains the
+labels, so its heads cannot disagree about another feature.
 
-The units are trained in folds. Scores on left-out photos say how much each place really knows, and so how much weight
-it gets: places without information only memorise the labels and are random on unlabelled photos, which is exactly what
-methods that look for disagreement would choose. A labelled photo's evidence is that of units that never saw it.
+The units are trained in folds. Scores on left-out photos measure the information of each place and set its weight:
+places without information only memorise the labels and are random on unlabelled photos, and methods that maximise
+disagreement would choose them. The evidence on a labelled photo comes from units fitted without it.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _CHUNK = 100
 
 @dataclass(frozen=True)
 class Evidence:
-    """What each place says: `labelled` from units that did not see the photo, and a call for any other photos."""
+    """The evidence of each place: `labelled` from units fitted without the photo, and a call for any other photos."""
 
     name: str
     labelled: Any
@@ -55,7 +55,7 @@ def gather(labelled: Pictures, labels: Labels, settings: NetworkSettings, seed: 
 def calibrate(scores: Any, happy: Any, ceiling: float) -> Callable[[Any], Any]:
     """Raw scores to log-odds up to a ceiling, by both classes' means and common variance on left-out photos.
 
-    Scores are photos × places; one of a place that knows nothing becomes nearly 0.
+    Scores are photos × places; those of a place without information become nearly 0.
 
     >>> import torch
     >>> scores = torch.tensor([[2.0, 0.1], [1.0, -0.1], [-1.0, 0.1], [-2.0, -0.1]])
@@ -158,7 +158,7 @@ trunk_of = lru_cache(maxsize=2)(Trunk)
 
 
 def trunk_for(settings: NetworkSettings) -> Trunk | None:
-    """The pretrained trunk that the settings ask for; None where they choose the small ResNet."""
+    """The pretrained trunk in the settings; None where they choose the small ResNet."""
     if settings.backbone == "resnet" or (settings.backbone == "auto" and efficientnet_weights() is None):
         return None
     return trunk_of(settings.blocks, settings.size, training_device(settings.device))

@@ -1,7 +1,7 @@
 """Two heads on the local layer's evidence, for many runs at once: the runs of a sweep are one batch on the accelerator.
 
 A head is a weight for each place and a bias. Training sees all photos in every step: the losses on unlabelled photos
-are about shares of the whole set.
+need the whole set.
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ and the share of "happy" among the labels."""
 
 @dataclass(frozen=True)
 class TwoHeads:
-    """Runs × 2 × places weights, runs × 2 biases, and the training objective that each run ended with."""
+    """Runs × 2 × places weights, runs × 2 biases, and the final objective of each run."""
 
     weights: Any
     biases: Any
@@ -73,7 +73,7 @@ def train_heads(
 
 
 class NetworkMethod(ABC):
-    """A trunk, a local layer, two heads; a method is the way its heads are trained."""
+    """A trunk, a local layer, two heads; methods differ in the training of the heads."""
 
     name: str
     tuned: ClassVar[dict[str, Any]] = {}
@@ -103,7 +103,7 @@ class NetworkMethod(ABC):
 
 
 class TogetherMethod(NetworkMethod):
-    """Both heads are trained at once, with one loss on unlabelled photos or none."""
+    """A method that trains both heads at once, with or without a loss on unlabelled photos."""
 
     loss: Any = None
     """An `UnlabelledLoss`."""
@@ -113,5 +113,5 @@ class TogetherMethod(NetworkMethod):
         return train_heads(known, labels, others, self.loss, settings, seeds)
 
     def own_loss(self, logits: Any) -> Any:
-        """The loss at the end of training, with even classes; 0 where there is none."""
+        """The loss at the end of training, with even classes; 0 without one."""
         return logits.sum((-1, -2)) * 0 if self.loss is None else self.loss(logits, 1.0, 0.5)

@@ -1,11 +1,11 @@
-"""How a network method is trained: its settings."""
+"""The settings of a network method's training."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """Trunk, local layer, heads; the methods differ in the last group. All is chosen without a validation label."""
+    """Trunk, local layer, heads; the methods differ in the last group. No setting uses a validation label."""
 
     backbone: str = "auto"
     """`efficientnet`, `resnet`, or the first of the two whose weights are there."""

@@ -19,14 +19,14 @@ GATE = 0.95
 
 
 def candidates(settings: NetworkSettings) -> list[NetworkSettings]:
-    """The settings that compete: weight of the unlabelled loss × weight decay × label smoothing."""
+    """The candidate settings: weight of the unlabelled loss × weight decay × label smoothing."""
     every = itertools.product(WEIGHTS, DECAYS, SMOOTHINGS)
     return [replace(settings, weight=weight, decay=decay, smoothing=smoothing) for weight, decay, smoothing in every]
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What settings do on photos that were not trained on, mean over runs."""
+    """The result of some settings on photos left out of training, mean over runs."""
 
     cross_entropy: float
     """Both heads' on labelled photos."""
@@ -37,7 +37,7 @@ class HeldOut:
 
     @property
     def value(self) -> float:
-        """What is minimised. The own loss has weight 1 for every candidate, or the smallest weight would look best."""
+        """The value to minimise; the own loss has weight 1 always, or the smallest weight would seem best."""
         return self.cross_entropy + self.own_loss
 
 

@@ -1,4 +1,4 @@
-"""Regions found in each photo rather than one fixed box: the region is moved to where the photo looks most usual.
+"""Regions that follow each photo instead of one fixed box: a region moves to where the photo looks most typical.
 
 The template is the mean of the labelled photos' regions, without regard to labels; photos are moved to it and it is
 computed again, a few times ("congealing"). A printed word is always at the same place and stays there; mouths are not.
@@ -24,13 +24,13 @@ _CHUNK = 200
 
 @dataclass(frozen=True)
 class FaceTemplate:
-    """The usual look of a region."""
+    """The mean look of a region."""
 
     region: Region
     usual: Singles
 
     def shifts(self, fine: Singles) -> Labels:
-        """For each photo the move (down, right, in fine squares) that makes its region look most usual."""
+        """For each photo the shift (down, right, in fine squares) at which its region is most like the template."""
         weighted = (self.usual.reshape(*self.region.root(_SCALE).shape[:2], -1) * self.region.root(_SCALE)).ravel()
         cell, box, best = SCALES[_SCALE][0], self.region.box(_SCALE), []
         for start in range(0, len(fine), _CHUNK):
@@ -49,14 +49,14 @@ def make_template(fine: Singles, region: Region) -> FaceTemplate:
 
 
 def still(fine: Singles) -> Labels:
-    """No move at all, for every photo."""
+    """Zero shifts for every photo."""
     return np.zeros((len(fine), 2), np.int64)
 
 
 def look(fine: Singles, region: Region, scale: int, moves: Labels) -> Singles:
     """Weighted blocks of a region, averaged over photo and mirror image; one row for each photo.
 
-    Averaging features is what training on photos and their mirror images amounts to for a symmetric region.
+    For a symmetric region, averaging features equals training on photos and their mirror images.
     """
     box, weight = region.box(scale), region.root(scale)
     out = np.empty((len(fine), weight.size * 36), np.float32)
@@ -68,7 +68,7 @@ def look(fine: Singles, region: Region, scale: int, moves: Labels) -> Singles:
 
 
 def moved(fine: Singles, moves: Labels) -> Singles:
-    """The photos' votes moved, so that what was found at the shifted place stands at the region's own.
+    """The photos' gradient votes shifted, so that the region found is at the region's own place.
 
     >>> fine = np.arange(25, dtype=np.float32).reshape(1, 5, 5, 1)
     >>> float(moved(fine, np.array([[1, 2]]))[0, 0, 0, 0]) == float(fine[0, 1, 2, 0])

@@ -1,4 +1,4 @@
-"""Does the assumption hold that the two features live in different places? Measured on labelled photos alone."""
+"""Tests the assumption that the two features are at different places, on labelled photos alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ ASSUMED = ": two features at two places, which spatial discovery assumes, cannot
 
 @dataclass(frozen=True)
 class Separation:
-    """How well the two groups of windows are apart, and a sentence when they are not."""
+    """The separation of the two groups of windows, and a sentence if they are too close."""
 
     cut: float
     correlation: float
@@ -35,9 +35,9 @@ class Separation:
 def separation(
     groups: RegionGroups, target: Floats, shapes: Sequence[tuple[int, int]], accuracy: float, log_loss: float
 ) -> Separation:
-    """Measure it; `problem` says why no answer should be given, or is None.
+    """The separation of two groups; its `problem` is the reason to decline, or None.
 
-    `shapes` are the grids of blocks; `accuracy` and `log_loss` the weaker head's, leave-one-out on labelled photos.
+    `shapes` are the grids of blocks; `accuracy` and `log_loss` are leave-one-out values of the weaker head.
     """
     left, windows = residuals(groups.windows.scores, target), groups.windows
     own = [groups.group == group for group in (0, 1)]
@@ -54,7 +54,7 @@ def separation(
 
 
 def second_head(accuracy: float, chance: float, log_loss: float) -> str | None:
-    """Why the weaker head cannot be asked, or None.
+    """The reason why the weaker head cannot be used, or None.
 
     >>> second_head(0.6, 0.67, 0.68)
     'one place explains the label and no other does by itself (a second head is right 0.60 of the time, chance ...'
@@ -72,7 +72,7 @@ def second_head(accuracy: float, chance: float, log_loss: float) -> str | None:
 
 
 def apart(cut: float, correlation: float, overlap: float) -> str | None:
-    """Why the two groups of windows are not at two places, or None.
+    """The reason why the two groups of windows are not at two places, or None.
 
     >>> apart(0.08, 0.03, 0.19), apart(0.2, 0.22, 0.1)
     (None, None)

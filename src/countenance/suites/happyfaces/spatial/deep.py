@@ -1,8 +1,8 @@
 """Pretrained features of a discovered region: the middle of EfficientNet-Lite0 (ImageNet) on crops of each photo.
 
 The crop is the part of the region that weighs most, moved with the photo's region. Features keep their places, and are
-averaged over crop and mirror image and over crops that are moved, turned and scaled a little: mouths are tilted and not
-all at one place. Middle blocks, because labelled leave-one-out prefers them to the last ones.
+averaged over crop and mirror image and over slightly moved, turned and scaled crops, since mouths are tilted and vary
+in place. Middle blocks are used because labelled leave-one-out prefers them to the last ones.
 """
 
 from functools import cache
@@ -89,5 +89,5 @@ def _crop(
 
 @cache
 def pretrained_features() -> PretrainedFeatures:
-    """The features, with the weights of the installed package; one object for the whole program."""
+    """The features, with the weights of the installed package; cached for the whole program."""
     return PretrainedFeatures(pretrained_network("pretrained features"))

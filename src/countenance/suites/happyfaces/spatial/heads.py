@@ -38,7 +38,7 @@ STEADY = 0.1
 
 @dataclass(frozen=True)
 class Design:
-    """What is chosen for a head, on labelled photos alone."""
+    """The chosen settings of a head, from labelled photos alone."""
 
     gamma: float
     """Exponent of the block weights."""
@@ -59,7 +59,7 @@ class Design:
 
 @dataclass
 class Head:
-    """A head's eyes: photos to features, features to kernel. What it has learnt is a `Ridge` over that kernel."""
+    """The input part of a head: photos to features, features to kernel. Its learnt part is a `Ridge`."""
 
     design: Design
     region: Region
@@ -71,7 +71,7 @@ class Head:
     deep: DeepFeatures | None = None
 
     def moves(self, fine: Singles) -> Labels:
-        """By how many fine squares (down, right) the region is moved in each photo."""
+        """The shift of the region in each photo, in fine squares (down, right)."""
         return self.template.shifts(fine) if self.design.follow else alignment.still(fine)
 
     def features(self, pictures: Pictures, fine: Singles) -> Singles:
@@ -92,13 +92,13 @@ class Head:
         return self.kernel_with(b)(a)
 
     def kernel_with(self, b: Singles) -> Callable[[Singles], Floats]:
-        """The same for one second set and many first ones."""
+        """The same kernel for one second set and many first sets."""
         distances_to = DistancesTo(b)
         return lambda a: np.asarray(np.exp(-self.design.width / self.median * distances_to(a)))
 
 
 def unit_of(apart: Floats) -> float:
-    """The median distance, by which kinds of features become comparable; 1 where all are alike."""
+    """The median distance, which makes kinds of features comparable; 1 if all features are equal."""
     return float(np.median(apart)) or 1.0
 
 
@@ -145,7 +145,7 @@ def choose_head(fine: Singles, labels: Labels, candidates: dict[float, Region]) 
 
 
 def standardised(raw: Singles) -> Callable[[Singles], Singles]:
-    """How features become comparable with each other: by the mean and the spread of the labelled photos' (`raw`)."""
+    """The standardisation of features: by the mean and the spread over the labelled photos (`raw`)."""
     centre, spread = raw.mean(0), raw.std(0) + STEADY * raw.std(0).mean()
     return lambda some: np.asarray((some - centre) / spread, np.float32)
 

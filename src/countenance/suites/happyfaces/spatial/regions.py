@@ -1,4 +1,4 @@
-"""Step c: two groups of windows that err on different photos, and the blocks each group looks at.
+"""Step c: finds two groups of windows that err on different photos, and the blocks of each group.
 
 Windows that see the same feature are wrong about the same photos; windows that see different features are not.
 So the residuals, once the label is taken out, are correlated within a feature and not between features, and a
@@ -16,7 +16,7 @@ from countenance.suites.happyfaces.spatial.windows import Windows
 
 @dataclass(frozen=True)
 class RegionGroups:
-    """The telling windows and the group (0 the more accurate, 1 the other) of each."""
+    """The informative windows and the group (0 the more accurate, 1 the other) of each."""
 
     windows: Windows
     group: Labels
@@ -25,7 +25,7 @@ class RegionGroups:
 
 
 def residuals(scores: Floats, target: Floats) -> Floats:
-    """What is left of each window's scores when the mean score of the photo's own class is taken away."""
+    """Each window's scores less the mean score of the photo's own class."""
     left = scores.copy()
     for label in np.unique(target):
         own = target == label
@@ -34,9 +34,9 @@ def residuals(scores: Floats, target: Floats) -> Floats:
 
 
 def two_groups(windows: Windows, target: Floats) -> RegionGroups:
-    """Cut the telling windows in two; the group that holds the most accurate window comes first.
+    """Cut the informative windows in two; the group with the most accurate window comes first.
 
-    Raises ValueError when fewer than two windows tell anything about the label.
+    Raises ValueError if fewer than two windows are informative.
     """
     about = windows.only(windows.telling())
     if len(about.accuracy) < 2:
@@ -50,7 +50,7 @@ def two_groups(windows: Windows, target: Floats) -> RegionGroups:
 
 @dataclass(frozen=True)
 class Region:
-    """Where one head looks: for each scale a weight for every block, summing to 1."""
+    """The region of one head: for each scale a weight for every block, summing to 1."""
 
     weights: tuple[Floats, ...]
 
@@ -84,7 +84,7 @@ def regions(groups: RegionGroups, shapes: tuple[tuple[int, int], ...], gamma: fl
 
 
 def weigh_again(region: Region, windows: Windows, gamma: float) -> Region:
-    """The same blocks, weighed by windows that were scored again, on photos moved to the region's template."""
+    """The same blocks, weighted by windows that were scored again on photos moved to the region's template."""
     again = []
     for scale, old in enumerate(region.weights):
         weights = windows.paint(scale, (old.shape[0], old.shape[1]), gamma, windows.telling())

@@ -29,7 +29,7 @@ class Windows:
     photos: int
 
     def telling(self) -> NDArray[np.bool_]:
-        """Which windows do better than chance by three standard errors."""
+        """Which windows are better than chance by three standard errors."""
         return np.asarray(self.accuracy > 0.5 + 3 * np.sqrt(0.25 / self.photos))
 
     def paint(self, scale: int, shape: tuple[int, int], gamma: float, keep: NDArray[np.bool_]) -> Floats:
@@ -83,5 +83,5 @@ def _window_kernels(maps: Singles, side: int) -> Iterator[tuple[int, int, Floats
 
 
 def _mean_eigenvalue(kernel: Floats) -> float:
-    """Of the kernel of centred features."""
+    """The mean eigenvalue of the kernel of centred features."""
     return float(np.trace(kernel) / len(kernel) - kernel.mean())

@@ -29,7 +29,7 @@ WITHOUT_FACES = 0.15
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """How long the detector learns, and on what."""
+    """The settings of a training: how long, and on which data."""
 
     steps: int = 1200
     minutes: float = 8.0
@@ -65,7 +65,7 @@ def train(
     settings: TrainSettings,
     say: Callable[[str], None] = lambda line: None,
 ) -> Any:
-    """The trained network (its running average): `steps` steps, fewer when the minutes are over first."""
+    """The trained network (its running average): `steps` steps, fewer if the time ends first."""
     torch = need_torch()
     from countenance.suites.mask_fairness.train.loss import loss
     from countenance.suites.mask_fairness.train.network import make_network

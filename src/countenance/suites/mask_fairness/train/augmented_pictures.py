@@ -1,4 +1,4 @@
-"""Pictures for training: masks drawn onto bare faces, then varied in all that must not matter.
+"""Pictures for training: masks drawn onto bare faces, then varied in properties that must not matter.
 
 Rendered people differ from photographs in texture and light.
 """
@@ -27,7 +27,7 @@ class TrainingPicture:
 
 
 def augmented(picture: TrainingPicture, scenes: list[Pixels], random: Random) -> tuple[Pixels, Floats, Floats]:
-    """One training example of 160×160 pixels with its boxes and masks."""
+    """A training example of 160×160 pixels with its boxes and masks."""
     pixels, masked = picture.pixels.copy(), picture.masked.copy()
     if picture.people is not None and scenes and random.random() < 0.5:
         pixels = set_before(pixels, picture.people, scenes[int(random.integers(len(scenes)))], random)
@@ -113,7 +113,7 @@ def _at(point: Floats) -> tuple[int, int]:
 
 
 def draw_distraction(pixels: Pixels, box: Floats, landmarks: Floats, random: Random) -> None:
-    """Cover a place that masks leave bare (forehead, one eye, one cheek, the neck), in place: still a bare face."""
+    """Cover a place that masks leave bare (forehead, one eye, one cheek, the neck), in place; the face stays bare."""
     cv2 = opencv("training a detector")
 
     x0, y0, x1, y1 = box
@@ -137,7 +137,7 @@ PARTS = ("portraits", "bodies", "groups")
 def training_pictures(dataset: Dataset, split: str = "train") -> tuple[list[TrainingPicture], list[Pixels]]:
     """Pictures with faces, and pictures without people, of one split.
 
-    A group picture with anybody whom another split knows is left out, so that test people are never seen.
+    A group picture with a person of another split is left out, so that test people are never seen.
     """
     foreign = {
         subject.identity
@@ -157,7 +157,7 @@ def training_pictures(dataset: Dataset, split: str = "train") -> tuple[list[Trai
 
 
 def to_picture(sample: Sample) -> TrainingPicture:
-    """A sample as arrays; people without a face box stay in the picture, unmarked, only when they show no face."""
+    """A sample as arrays; people without a face box stay in the picture, unmarked, if they show no face."""
     faces = [subject for subject in sample.subjects if subject.face_box is not None]
     people = None
     if all(subject.mask is not None for subject in sample.subjects):

@@ -64,7 +64,7 @@ def loss(output: Any, target: Any) -> tuple[Any, dict[str, float]]:
 
 
 def _box_loss(output: Any, target: Any, there: Any) -> Any:
-    """One minus the generalised overlap, over the cells that answer for a face."""
+    """One minus the generalised overlap, over the cells responsible for a face."""
     import torch
 
     if not there.any():

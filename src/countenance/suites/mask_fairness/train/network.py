@@ -1,8 +1,8 @@
 """The network: depthwise convolutions down to a 32nd, back up to an 8th, one head, no anchors.
 
-Each cell of the last map says whether a face is centred there, whether it wears a mask, and how far the face's
-sides are. About 0.2 million weights, so that it trains on two cores in minutes and ships with the package.
-It learns on windows of 160×160 and, being convolutions alone, takes pictures of any size that 32 divides.
+Each cell of the last map predicts whether a face is centred there, whether it wears a mask, and the distances to the
+face's sides. About 0.2 million weights, so that it trains on two cores in minutes and ships with the package. It learns
+on windows of 160×160 and, being convolutions alone, takes pictures of any size that 32 divides.
 """
 
 from typing import Any

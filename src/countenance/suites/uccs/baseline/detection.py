@@ -26,7 +26,7 @@ GREEN, RED = (0, 190, 60), (230, 30, 30)
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a baseline is asked for."""
+    """The settings of a baseline."""
 
     data: Path
     which: str = "validation"
@@ -54,7 +54,7 @@ class Baseline:
         return self.version or detect_version(self.data, self.which)
 
     def out(self, task: str) -> Path:
-        """Where the result goes; that of a part never replaces the result of the whole set.
+        """Where the result goes; the result of a part never replaces that of the whole set.
 
         >>> Baseline(Path("uccs"), version=2, debug=5).out("detection").as_posix()
         'results/UCCS-v2-detection-baseline-validation-debug-5.txt'
@@ -82,7 +82,7 @@ def _text(path: Path | None) -> str | None:
 
 @dataclass(frozen=True)
 class Detections:
-    """A protocol's images and what was found in each."""
+    """A protocol's images and the detections in each."""
 
     protocol: Protocol
     folder: Path
@@ -98,7 +98,7 @@ class Detections:
 
 
 def default_result_file(which: str, version: int, task: str) -> Path:
-    """Where the seed writes its results.
+    """The place where the original writes its results.
 
     >>> default_result_file("validation", 2, "detection").as_posix()
     'results/UCCS-v2-detection-baseline-validation.txt'
@@ -146,7 +146,7 @@ def detect(baseline: Baseline, how: How) -> tuple[Path, Detections]:
 
 
 def show(baseline: Baseline, detections: Detections) -> None:
-    """Write annotated pictures where they are asked for: detections green, and over them truth red."""
+    """Write annotated pictures if requested: detections green, with the truth over them in red."""
     if baseline.display is None:
         return
     protocol = detections.protocol

@@ -60,7 +60,7 @@ def _checked(arrays: Arrays, path: Path) -> Arrays:
 
 
 def _of_subjects(folder: Path) -> Arrays:
-    """Gallery templates: of each subject's file the mean, as the original enrols."""
+    """Gallery templates: the mean of each subject's file, as the original enrols."""
     subjects, means = [], []
     for path in _files(folder):
         digits = path.stem.removeprefix("S_")

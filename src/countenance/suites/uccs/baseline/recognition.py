@@ -42,7 +42,7 @@ def named(templates: Templates, probes: NDArray[np.float32], most: int = MOST_LA
 
 
 class EmbeddingFiles(NamedTuple):
-    """Where version 3's scripts keep what passes between them: two folders of embeddings, and a detection file."""
+    """The places of version 3's intermediate files: two folders of embeddings, and a detection file."""
 
     gallery: Path
     probes: Path
@@ -102,7 +102,7 @@ def recognize(baseline: Baseline, how: How, files: EmbeddingFiles | None = None)
 
 
 def _templates_of_training(baseline: Baseline, how: How) -> Templates:
-    """Of each training face the detection that overlaps it most; faces that were not detected are not enrolled."""
+    """Templates from the detection that overlaps each training face most; undetected faces are not enrolled."""
     training = protocol_path(baseline.data, "training", 2)
     if not training.is_file():
         raise InputError(f"{training}: missing; the subjects are enrolled from the training set")
@@ -124,7 +124,7 @@ def _templates_of_training(baseline: Baseline, how: How) -> Templates:
 
 
 def _templates_of_gallery(baseline: Baseline, how: How) -> Templates:
-    """Gallery pictures are cropped faces already: the landmarks say where the face lies in them."""
+    """Templates from gallery pictures, which are cropped faces: landmarks give the face's place in them."""
     entries = read_gallery(baseline.data)
     if baseline.debug is not None:
         first = sorted({entry.subject for entry in entries})[: baseline.debug]
@@ -150,7 +150,7 @@ def _enrolled(baseline: Baseline, how: How, jobs: list[ImageJob], subject: Ints,
 
 
 def gallery_picture(data: Path, file: str, place: str) -> Path:
-    """A gallery picture lies in `gallery_images`, by itself or in its subject's folder."""
+    """The path of a gallery picture: in `gallery_images`, directly or in its subject's folder."""
     folder = data / "gallery_images"
     for name in (file, f"{file.split('_')[0]}/{file}"):
         path = inside(folder, name, place)
@@ -160,7 +160,7 @@ def gallery_picture(data: Path, file: str, place: str) -> Path:
 
 
 def box_of_landmarks(points: Floats) -> Floats:
-    """Left, top, width, height of the face around five landmarks: twice as wide as the eyes are apart, and more.
+    """Left, top, width, height of the face around five landmarks: more than twice as wide as the distance of the eyes.
 
     >>> box_of_landmarks(np.array([[10.0, 10], [20, 10], [15, 15], [11, 20], [19, 20]]))
     array([ 4., 3., 22., 22.])

@@ -1,4 +1,4 @@
-"""Templates, and version 3's scoring: probe embeddings against gallery templates, one similarity for every pair."""
+"""Templates, and version 3's scoring: one similarity for every pair of probe embedding and gallery template."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,12 +34,12 @@ def enroll(subject: NDArray[np.int64], embedding: NDArray[np.float32]) -> Templa
 
 
 def gallery_file(folder: Path, suffix: str = "") -> Path:
-    """Where `recognize` leaves the gallery's templates."""
+    """The file in which `recognize` stores the gallery's templates."""
     return folder / f"gallery{suffix}.npz"
 
 
 def probe_file(folder: Path, which: str, suffix: str = "") -> Path:
-    """Where `recognize` leaves the embeddings of a set's detections."""
+    """The file in which `recognize` stores the embeddings of a set's detections."""
     return folder / f"probes-{which}{suffix}.npz"
 
 

@@ -1,4 +1,4 @@
-"""What the baselines do with an image: detect its faces, or embed the faces in its boxes."""
+"""The steps of the baselines on an image: detect its faces, or embed the faces in its boxes."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ EMBED = ImageStep("embeddings", f"{__name__}:embed_step")
 
 
 def detect_step(model: Any, image: NDArray[np.uint8], boxes: Any) -> Arrays:
-    """Boxes (left, top, width, height), scores and landmarks, best first, rounded as a score file is."""
+    """Boxes (left, top, width, height), scores and landmarks, best first, rounded as in a score file."""
     answer = to_boxes(model([image])[0])
     problem = answer.problem(image.shape[1], image.shape[0])
     if problem:
@@ -47,7 +47,7 @@ ENLARGED = 1.3
 def embedding(model: Any, image: NDArray[np.uint8], box: Floats) -> Floats:
     """The embedding of the face in a box, of length 1: the box enlarged, clipped to the image, and cut out.
 
-    A model with `embed(crop, box)` learns where the face lies in the cut-out; any other sees the cut-out alone.
+    A model with `embed(crop, box)` gets the place of the face in the cut-out; any other gets the cut-out alone.
     """
     height, width = image.shape[:2]
     x0, y0, x1, y1 = enlarged(box, width, height)
