@@ -182,16 +182,16 @@ def report(
 ) -> None:
     """Audit a run and write its bias report; no face is shown unless asked for."""
     from countenance.run.run import Run
+    from countenance.suites.fhibe.evaluation import amended
     from countenance.suites.fhibe.report import write_bias_report
 
     page = write_bias_report(
-        Run(run),
+        amended(Run(run), version=dataset_version),
         out,
         by=names_of(attributes),
         depth=depth or 2,
         gallery=gallery,
         pdf=pdf,
-        dataset_version=dataset_version,
         group_largest_regions=largest_regions,
     )
     say(f"report   {page.resolve()}")

@@ -291,23 +291,24 @@ def ask(
     from countenance.data.adapters.happyfaces_layout import read_happyfaces
     from countenance.files import write_json
     from countenance.suites.happyfaces.interface import CannotAnswer
+    from countenance.suites.happyfaces.protocol import MixTask
     from countenance.suites.happyfaces.questions import ask as ask_about
     from countenance.suites.happyfaces.questions import at_the_terminal, means, simulated
 
     _not_a_folder(json_)
     data = read_happyfaces(data_directory)
-    common: dict[str, Any] = {"method": method, "mix_rate": mix_rate, "questions": questions, "batch": fit_every}
+    common: dict[str, Any] = {"questions": questions, "batch": fit_every}
     try:
         if interactive:
             say("learning from the labelled photos; the questions follow")
             oracle = at_the_terminal(data, out or json_.with_suffix(".photos"), pictures=sys.stdout.isatty())
-            runs = [[ask_about(data, oracle, seed=seed, **common)]]
+            runs = [[ask_about(data, oracle, MixTask(method, mix_rate, seed), **common)]]
         else:
             with progress("asking", 2 * seeds * questions, quiet=quiet) as step:
                 runs = [
                     [
-                        ask_about(data, simulated(data), seed=s, by_disagreement=order, step=step, **common)
-                        for s in range(seed, seed + seeds)
+                        ask_about(data, simulated(data), task, by_disagreement=order, step=step, **common)
+                        for task in (MixTask(method, mix_rate, number) for number in range(seed, seed + seeds))
                     ]
                     for order in (True, False)
                 ]

@@ -166,7 +166,9 @@ def test_questions_are_asked_in_batches_where_heads_disagree_most(data, monkeypa
     values = data.unlabelled.pixels[chosen][:, 0, 0, 0]
     most = [int(chosen[i]) for i in np.argsort(-values.astype(int), kind="stable")]
     oracle = asking.simulated(data)
-    result = asking.ask(data, oracle, mix_rate=0.4, seed=2, questions=5, batch=2, step=lambda n=1: steps.append(n))
+    result = asking.ask(
+        data, oracle, MixTask("spatial", 0.4, 2), questions=5, batch=2, step=lambda n=1: steps.append(n)
+    )
     truth = data.unlabelled.truth()
     assert [row[0] for row in result["answers"]] == most[:5] and len(steps) == 5 and seeds == [("spatial", 2)]
     assert result["answers"] == [[k, int(truth[k, 0]), int(truth[k, 1])] for k in most[:5]]
@@ -177,11 +179,11 @@ def test_questions_are_asked_in_batches_where_heads_disagree_most(data, monkeypa
     # the first head says yes of all, the second no: the feature that more answers say yes to is the first head's
     agree = [(outcome[:, a] == 1).sum() + (outcome[:, b] == 0).sum() for a, b in ((0, 1), (1, 0))]
     assert method.asked[-1][2] == outcome[:, (0, 1) if agree[0] >= agree[1] else (1, 0)].tolist()
-    every = asking.ask(data, oracle, mix_rate=0.4, seed=2, questions=99, batch=50, by_disagreement=False)
+    every = asking.ask(data, oracle, MixTask("spatial", 0.4, 2), questions=99, batch=50, by_disagreement=False)
     assert len(every["answers"]) == 9 and every["order"] == "random", "one of ten photos is left to learn from"
     random = np.random.default_rng([2, 2]).permutation(10)
     assert [row[0] for row in every["answers"]] == [int(chosen[i]) for i in random[:9]]
-    stopped = asking.ask(data, lambda index: None, mix_rate=0.4, seed=2)
+    stopped = asking.ask(data, lambda index: None, MixTask("spatial", 0.4, 2))
     assert stopped["answers"] == [] and [point["questions"] for point in stopped["curve"]] == [0]
 
 
@@ -189,7 +191,7 @@ def test_by_default_twenty_questions_in_batches_of_five(monkeypatch):
     large = HappyFaces(photos(MATCHED, 4, 0), photos(TAGS, 20, 20), photos(TAGS, 2, 120))
     seeds = []
     monkeypatch.setattr(asking, "make_method", lambda name, seed: seeds.append((name, seed)) or Learns())
-    result = asking.ask(large, asking.simulated(large))
+    result = asking.ask(large, asking.simulated(large), MixTask("spatial", 0.1, 0))
     assert [point["questions"] for point in result["curve"]] == [0, 5, 10, 15, 20] and result["order"] == "disagreement"
     assert seeds == [("spatial", 0)] and result["mix_rate"] == 0.1 and result["seed"] == 0
     assert [row[0] in draw(large.unlabelled.tags, 0.1, 0).drawn for row in result["answers"]] == [True] * 20
@@ -200,9 +202,9 @@ def test_the_two_ways_are_compared_by_both_heads(data, monkeypatch):
     method = Learns()
     method.predict = lambda pictures: np.tile([0.5, 0.9], (len(pictures), 1))  # .5 is no yes
     monkeypatch.setattr(asking, "make_method", lambda name, seed: method)
-    asking.ask(data, lambda index: (True, False), questions=1)
+    asking.ask(data, lambda index: (True, False), MixTask("spatial", 0.1, 0), questions=1)
     assert method.asked[0][2] == [[0, 1]]
-    asking.ask(data, lambda index: (False, True), questions=1)
+    asking.ask(data, lambda index: (False, True), MixTask("spatial", 0.1, 0), questions=1)
     assert method.asked[1][2] == [[0, 1]]
 
 

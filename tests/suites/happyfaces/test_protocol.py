@@ -228,7 +228,7 @@ def test_a_method_that_declines_leaves_a_record(world):
 
 
 def test_asking_where_heads_disagree_finds_cross_types(world):
-    calls = ask(world, simulated(world), mix_rate=0.2, questions=10, batch=5)
+    calls = ask(world, simulated(world), protocol.MixTask("spatial", 0.2, 0), questions=10, batch=5)
     assert [point["questions"] for point in calls["curve"]] == [0, 5, 10]
     assert calls["disagreeing_answers"] >= 8  # 20 % by chance
     assert len({row[0] for row in calls["answers"]}) == 10
@@ -247,7 +247,7 @@ def test_asking_a_person_takes_yes_no_and_stop(world, tmp_path, monkeypatch):
 
 def test_asking_a_method_that_cannot_learn_from_answers_is_refused(world):
     with pytest.raises(InputError, match="cannot learn from answers"):
-        ask(world, simulated(world), method="erm")
+        ask(world, simulated(world), protocol.MixTask("erm", 0.1, 0))
 
 
 def test_heat_maps_lie_where_the_blocks_are():

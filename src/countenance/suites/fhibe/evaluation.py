@@ -118,16 +118,18 @@ def evaluate_task(
 
 def read(settings: FhibeSettings, version: str | None = None) -> FhibeDataset:
     """The dataset that the settings name."""
-    return read_dataset(
+    dataset = read_dataset(
         settings.data,
         settings.dataset,
         settings.task,
         tuple(settings.attributes),
         compat=settings.compat,
         size=settings.mini,
-        version=version,
         without=frozenset(settings.without),
     )
+    if version is not None:
+        dataset.card = dataset.card.model_copy(update={"version": version})
+    return dataset
 
 
 def runnable(model: Any, settings: FhibeSettings) -> tuple[Any, dict[str, Any]]:

@@ -108,7 +108,6 @@ def write_bias_report(
     depth: int = 2,
     gallery: str = "off",
     pdf: bool = False,
-    dataset_version: str | None = None,
     group_largest_regions: bool = False,
     show_significance: bool = True,
 ) -> Path:
@@ -136,7 +135,7 @@ def write_bias_report(
     if path.resolve().is_relative_to(outputs.resolve()) and not path.resolve().is_relative_to(run.path.resolve()):
         place = path.resolve().relative_to(outputs.resolve()).as_posix()
         facts["reports"] = sorted({place, *fhibe_facts(run).get("reports", ())})  # for `purge`
-    amended(run, None, dataset_version, **facts)
+    amended(run, **facts)
     shown = ReportedRun(run.place, verified=run.store.verified)
     there = [name.removeprefix("attr.") for name in run.scores().column_names]
     shown.largest_regions = group_largest_regions

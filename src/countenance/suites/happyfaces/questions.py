@@ -14,7 +14,8 @@ from countenance.files import write_text
 from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.formulas.two_views import disagreement
 from countenance.suites.happyfaces.interface import Floats, Heads, Pictures
-from countenance.suites.happyfaces.methods import METHODS, make_method
+from countenance.suites.happyfaces.methods import METHODS, make_method, method_name
+from countenance.suites.happyfaces.protocol import MixTask
 from countenance.suites.happyfaces.scores import Record, score_parts
 from countenance.text import printable
 
@@ -38,10 +39,8 @@ ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "q": None, "quit": N
 def ask(
     data: HappyFaces,
     oracle: Oracle,
+    task: MixTask,
     *,
-    method: str = "spatial",
-    mix_rate: float = 0.1,
-    seed: int = 0,
     questions: int = 20,
     batch: int = 5,
     by_disagreement: bool = True,
@@ -52,11 +51,12 @@ def ask(
     Photos are ranked again after each batch. Without `by_disagreement` photos are chosen at random, for comparison.
     Answers name features but heads have no names, so the assignment that fits the first heads better is used.
     """
-    maker: Any = make_method(method, seed)
+    seed = task.seed
+    maker: Any = make_method(task.method, seed, **dict(task.options))
     if not hasattr(maker, "fit_with_answers"):
         able = ", ".join(name for name in METHODS if name.startswith("spatial"))
-        raise InputError(f"method {method!r} cannot learn from answers; use one of {able}")
-    chosen = draw(data.unlabelled.tags, mix_rate, seed)
+        raise InputError(f"method {method_name(task.method)!r} cannot learn from answers; use one of {able}")
+    chosen = draw(data.unlabelled.tags, task.mix_rate, seed)
     labelled, labels, unlabelled = method_input(data, chosen.drawn, seed)
     questions = min(questions, len(unlabelled) - 1)  # with nothing left to ask about there is nothing to learn from
     rng = np.random.default_rng([seed, 2])
@@ -88,8 +88,8 @@ def ask(
                 rest = np.delete(unlabelled, photos, 0)
                 heads = maker.fit_with_answers(labelled.copy(), labels.copy(), rest, unlabelled[photos], truth[:, ways])
     return {
-        "method": method,
-        "mix_rate": mix_rate,
+        "method": method_name(task.method),
+        "mix_rate": task.mix_rate,
         "seed": seed,
         "order": "disagreement" if by_disagreement else "random",
         "curve": [{"questions": number, **future.result()} for number, future in scores.items()],

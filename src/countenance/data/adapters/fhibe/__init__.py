@@ -81,32 +81,30 @@ class FhibeDataset(Dataset):
         return f"fhibe:{self.table.root}?{urlencode(query, safe=',')}"
 
 
-def dataset_card(root: Path, dataset: str, attributes: Sequence[str], version: str | None = None) -> DatasetCard:
+def dataset_card(root: Path, dataset: str, attributes: Sequence[str]) -> DatasetCard:
     """The card beside the table where there is one (data that we made ourselves), else FHIBE's own."""
     own = processed(root, dataset) / CARD
     if own.is_file():
-        card = DatasetCard.read(own)
-    else:
-        card = DatasetCard(
-            name=dataset,
-            version="not stated",
-            description="Fair Human-Centric Image Benchmark (Sony AI): people photographed with their consent",
-            licence=LICENCE,
-            consent=CONSENT,
-            citation=CITATION,
-            warning=(
-                "A report that was sent cannot be recalled. When a person withdraws, `countenance purge RUN --subjects "
-                "FILE` removes them from this run; copies elsewhere must be deleted by hand."
-            ),
-            real_people=True,
-            attributes={
-                GROUPS_OF.get(name, name): AttributeCard(
-                    assigned_by=ASSIGNED.get(name, "self-reported"), meaning=MEANINGS[name]
-                )
-                for name in attributes
-            },
-        )
-    return card if version is None else card.model_copy(update={"version": version})
+        return DatasetCard.read(own)
+    return DatasetCard(
+        name=dataset,
+        version="not stated",
+        description="Fair Human-Centric Image Benchmark (Sony AI): people photographed with their consent",
+        licence=LICENCE,
+        consent=CONSENT,
+        citation=CITATION,
+        warning=(
+            "A report that was sent cannot be recalled. When a person withdraws, `countenance purge RUN --subjects "
+            "FILE` removes them from this run; copies elsewhere must be deleted by hand."
+        ),
+        real_people=True,
+        attributes={
+            GROUPS_OF.get(name, name): AttributeCard(
+                assigned_by=ASSIGNED.get(name, "self-reported"), meaning=MEANINGS[name]
+            )
+            for name in attributes
+        },
+    )
 
 
 def read_dataset(
@@ -117,7 +115,6 @@ def read_dataset(
     *,
     compat: Compat = "default",
     size: int | None = None,
-    version: str | None = None,
     without: frozenset[str] = frozenset(),
     years: bool = False,
 ) -> FhibeDataset:
@@ -155,7 +152,7 @@ def read_dataset(
     if years and "age" in attributes:
         values["age"] = [None if math.isnan(age) else age for age in people.numbers("age").tolist()]
     samples = _samples(people, truth, values, compat, set(table.line))
-    card = dataset_card(table.root, dataset, attributes, version)
+    card = dataset_card(table.root, dataset, attributes)
     if "age" in values and "age" not in card.attributes:
         about = {"age": AttributeCard(assigned_by="self-reported", meaning=YEARS)}
         card = card.model_copy(update={"attributes": card.attributes | about})

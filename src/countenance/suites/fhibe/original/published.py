@@ -164,10 +164,9 @@ class BiasReport(Figures):
         if path.suffix.lower() != ".pdf" or path.parent != self.results_dir:
             raise InputError(f"report_savename {report_savename!r}: expected a file name that ends in .pdf")
         write_bias_report(
-            self.run,
+            amended(self.run, version=self.dataset_version or None),
             path,
             by=list(attributes),
-            dataset_version=self.dataset_version or None,
             group_largest_regions=group_largest_regions,
             show_significance=show_significance_on_plots,
         )
