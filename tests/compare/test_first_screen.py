@@ -9,7 +9,7 @@ from countenance.auditing.verdict import DISPARITY
 from countenance.cli.comparing import comparison_lines, leaderboard_lines
 from countenance.comparing import Comparison, compare, leaderboard
 from countenance.report.comparison import dumbbells, write_comparison
-from countenance.report.comparison_words import change_words, gap_words, lead, told_side
+from countenance.report.comparison_words import change_words, gap_words, kind_of, lead, told_side
 from countenance.report.leaderboard import board_pages
 
 
@@ -124,3 +124,10 @@ def test_the_board_begins_with_the_attribute_in_which_a_model_serves_a_group_wor
     assert [name for name, _ in page["by_attribute"]] == ["skin_tone", "gender", "background", "quality"]
     assert page["cells"]["x"]["skin_tone", "monk_10"]["below"]
     assert not page["cells"]["x"]["quality", "18"]["below"], "four rows are too few"
+
+
+def test_a_fit_between_0_and_1_is_no_percentage() -> None:
+    old, new = ({"sample": list(range(100)), "fit": [value, value / 2] * 50} for value in (0.9, 0.5))
+    fit = compare(old, new, metrics="fit")
+    assert kind_of(fit.overall[0]) == "mean" and "points" not in fit.decision
+    assert "0.675 → 0.375" in lead(fit)[0]

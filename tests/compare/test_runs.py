@@ -104,13 +104,26 @@ def test_changed_samples_are_shown_unless_they_are_real_people(runs, tmp_path: P
     pair = [runs["good"], runs["worse"]]
     found = compare(*pair, by=["skin_tone"])
     page = write_comparison(found, pair, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "From right to wrong: Faces found" in page and page.count("data:image/jpeg") == 12
+    assert "From right to wrong: Faces found" in page and page.count("data:image/jpeg") == 12 + 6
+    first = page[: page.index('id="changed"')]
+    assert first.count('class="tile failed"') == 6 and "Now missed" in first and "Now found" in first
     record = pair[0].manifest.dataset
     monkeypatch.setattr(record, "card", record.card.model_copy(update={"real_people": True}))
     hidden = write_comparison(found, pair, tmp_path / "hidden.html").read_text(encoding="utf-8")
     assert "data:image/jpeg" not in hidden and "real people" in hidden
+    assert 'class="dot-failed"' in hidden[: hidden.index('id="changed"')]
     blurred = write_comparison(found, pair, tmp_path / "b.html", gallery="blurred").read_text(encoding="utf-8")
     assert "data:image/jpeg" in blurred and "are blurred" in blurred
+
+
+def test_models_have_their_authors_names(runs) -> None:
+    pair = []
+    for name, code_name in (("good", "mtcnn"), ("worse", "haar")):
+        opened = Run(runs[name].path)
+        opened.manifest.model = opened.manifest.model.model_copy(update={"name": code_name})
+        pair.append(opened)
+    found = compare(*pair, by=["skin_tone"])
+    assert (found.a, found.b) == ("MTCNN", "Haar")
 
 
 def test_files_of_predictions_are_compared(runs, tmp_path: Path, capsys) -> None:

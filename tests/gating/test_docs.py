@@ -47,7 +47,7 @@ def test_the_steps_of_the_workflow_run_and_leave_their_files(job: Path) -> None:
     for name in upload["with"]["path"].split("\n"):
         assert (job / name).is_file(), name
     assert json.loads((job / "gate.json").read_text())["passed"]
-    passed = (job / "summary.md").read_text().count("## ✅ Gate passed: mtcnn on people")
+    passed = (job / "summary.md").read_text().count("## ✅ Gate passed: MTCNN on people")
     assert passed == 2, "after run, and after gate"
 
 

@@ -121,6 +121,8 @@ def test_real_people_are_dots_and_no_face_leaks_into_a_notebook(run: Run, tmp_pa
 def test_the_notebook_has_five_lines_and_a_first_screen(run: Run, source: AuditSource) -> None:
     assert len(repr(run).splitlines()) == len(repr(source.audit).splitlines()) == 5
     assert len(repr(source.audit)) < 700
+    of_run = repr(run.audit(by=["gender"]))
+    assert run.model_label in of_run and "misses" in of_run and "The model" not in of_run
     markup = audit_html(source.audit)
     assert ">Who<" in markup and ">When<" in markup and 'href="#' not in markup
     assert not re.search(r"^(html|body|h1|p|table) ", markup, re.MULTILINE), "nothing around it is styled"

@@ -63,6 +63,11 @@ class Audit(BaseModel):
         known._origin = Origin(source)
         return known
 
+    @property
+    def audited(self) -> Any:
+        """What was audited: a run, a path or a table; None for an audit that was read from a file."""
+        return self._origin.source
+
     def __repr__(self) -> str:
         """The audit in five lines; `print(audit.to_json())` prints all of it."""
         return str(import_module("countenance.report.notebook").audit_lines(self.without_given()))

@@ -16,7 +16,7 @@ from countenance.auditing.settings import Judged
 from countenance.auditing.units import plural
 from countenance.comparing.changes import by_group, overall
 from countenance.comparing.comparison import ComparisonQuestion
-from countenance.comparing.decision import decided, listed, number
+from countenance.comparing.decision import decided, in_points, listed, number
 from countenance.comparing.entries import entries_of
 from countenance.comparing.gaps import gaps
 from countenance.comparing.result import Change, GroupScore, Leaderboard, Standing
@@ -169,7 +169,11 @@ def _decision(
         first = ranking.first
         if len(first) == 1 and len(ranking.names) > 1:
             second = ranking.pair(first[0], ranking.names[1])
-            scale = f"{number(own[0], second.difference)} points" if own[0].scale else number(own[0], second.difference)
+            scale = (
+                f"{number(own[0], second.difference)} points"
+                if in_points(own[0])
+                else number(own[0], second.difference)
+            )
             what = "is better" if known.better else "is higher"
             words = f"{first[0]} {what} than all others (ahead of {ranking.names[1]} by {scale})"
             tied = [name for name, rank in zip(ranking.names, ranking.ranks, strict=True) if rank == ranking.ranks[1]]

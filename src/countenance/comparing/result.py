@@ -60,7 +60,7 @@ class Change(BaseModel):
     better: str | None = None
     kind: str = "rate"
     scale: str = ""
-    """points: the metric lies between 0 and 1, and a change of .01 is called a point."""
+    """points: the metric is a rate, and a change of .01 is called a point; 0 to 1: any other metric between the two."""
     test: str = ""
     gained: int | None = None
     lost: int | None = None

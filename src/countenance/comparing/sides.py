@@ -18,7 +18,7 @@ from countenance.auditing.settings import AuditSettings, Judged
 from countenance.auditing.source import Source
 from countenance.auditing.table import UNKNOWN, Array
 
-POINTS = "points"
+POINTS, BOUNDED = "points", "0 to 1"
 FILLED = "filled."
 """How the columns begin in which missing scores count as wrong."""
 
@@ -130,8 +130,10 @@ class Sides:
         return cls(work, arranged, ends)
 
     def scale(self, column: str) -> str:
-        """How changes of a metric are written: in points where it lies between 0 and 1."""
-        return POINTS if self.ends[column] else ""
+        """How changes of a metric are written: in points where it is a rate, else as the metric's own numbers."""
+        if self.contrasts[column].kind == "rate":
+            return POINTS
+        return BOUNDED if self.ends[column] else ""
 
     def pairs(
         self, column: str, rows: Array | None = None, pooled: Pooled | None = None, *, wrong: bool = False

@@ -5,20 +5,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from countenance.auditing import Audit
 from countenance.comparing import Comparison
 from countenance.comparing.entries import ComparedModel, entries_of
 from countenance.comparing.pairing import Paired, pair_entries
 from countenance.errors import InputError
+from countenance.report.album import Album
 from countenance.report.drawing import answer_words
 from countenance.report.gallery import MOST_ROWS, Failure, choose, failure, loaded, mode_for, why_off
+from countenance.report.harms import EVERYONE, HarmSide
 from countenance.report.metric_words import noun_in, outcome_in
 from countenance.report.source import ReportSource
+from countenance.report.tiles import TILE, FaceTile, dots
 from countenance.run import Run
 
+WORSE = ("From right to wrong", "Largest losses")
 SHOWN = 12
 NAMED = 40
+FIRST = 6
+"""Faces of each direction on the first screen."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,12 @@ class Changed:
     keys: list[str] = field(default_factory=list)
     real: bool = False
     mode: str = "off"
+    heading: str = ""
+    """What became of them, for the first screen: "now missed"."""
+    tiles: list[FaceTile] = field(default_factory=list)
+    """Some of them for the first screen."""
+    dots: Markup = field(default_factory=Markup)
+    """A dot for each row where no picture may be shown."""
 
 
 def galleries(comparison: Comparison, entries: Sequence[Any], choice: str) -> list[Changed]:
@@ -46,15 +59,25 @@ def galleries(comparison: Comparison, entries: Sequence[Any], choice: str) -> li
     rate = paired.kinds[metric] == "rate"
     albums = []
     for way, words in (
-        (-1.0, ("From right to wrong", "Largest losses")),
+        (-1.0, WORSE),
         (1.0, ("From wrong to right", "Largest gains")),
     ):
         moved = np.nan_to_num(way * sign * change)
         rows = np.flatnonzero(moved > 0)
         rows = rows[np.argsort(-moved[rows], kind="stable")]
-        album = Changed(words[not rate], metric, len(rows))
-        albums.append(_shown(album, rows, opened, paired, choice, settings))
+        outcomes = outcome_in(metric, settings) if rate else None
+        heading = f"Now {outcomes[way > 0]}" if outcomes else words[not rate]
+        album = Changed(words[not rate], metric, len(rows), heading=heading)
+        album = _shown(album, rows, opened, paired, choice, settings)
+        if rate and way < 0 and album.total and not album.tiles:
+            album = replace(album, dots=_dots(album, paired.rows))
+        albums.append(album)
     return albums
+
+
+def _dots(album: Changed, rows: int) -> Markup:
+    """All rows as dots, those who got worse in red."""
+    return dots(HarmSide(EVERYONE, EVERYONE, EVERYONE, "", rows, 0, 0.0, 0.0, 0.0, album.total, "row"), EVERYONE)
 
 
 def _shown(
@@ -86,6 +109,8 @@ def _shown(
     names = {str(row["sample"]) for row in chosen}
     samples = {sample.id: sample for sample in dataset if sample.id in names}
     before, after = dict(old.store.answers(names)), dict(new.store.answers(names))
+    faces = Album(mode, samples=samples)
+    tiles: list[FaceTile] = []
     pictures = []
     for row in chosen:
         sample = samples.get(str(row["sample"]))
@@ -105,8 +130,13 @@ def _shown(
         first, second = row["_scores"]
         score = _score_words(album.metric, (first, second), settings)
         pictures.append(replace(picture, words="; ".join(both), scores=[score]))
+        face = faces.face(sample.id, row.get("subject"), TILE) if len(tiles) < FIRST else None
+        if face is not None:
+            about = ", ".join(f"{name} {value}".strip() for name, value in picture.about)
+            word = score[1].rpartition(" → ")[2]
+            tiles.append(FaceTile(face, album.title in WORSE, word, about, sample.id))
     sentence = "" if pictures else "The pictures cannot be read again."
-    return replace(album, failures=pictures, sentence=sentence)
+    return replace(album, failures=pictures, tiles=tiles, sentence=sentence)
 
 
 def _score_words(metric: str, scores: tuple[float, float], settings: dict[str, Any]) -> tuple[str, str]:

@@ -158,7 +158,7 @@ def badge_of(comparison: Comparison) -> tuple[str, str]:
 def scale_of(changes: Sequence[Change | Gap]) -> Scale:
     """The scale of some differences, around zero."""
     bounds = [bound for change in changes for bound in (change.difference, change.low, change.high)]
-    kind = "points" if changes and changes[0].scale else "mean"
+    kind = "points" if changes and kind_of(changes[0]) == "rate" else "mean"
     return Scale.around([*bounds, 0.0], kind, least=LEAST_POINTS if kind == "points" else LEAST_OTHER)
 
 

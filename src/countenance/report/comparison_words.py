@@ -12,7 +12,7 @@ from countenance.comparing.result import BETTER, CANNOT_TELL, HIGHER, LOWER, NAR
 from countenance.data.vocabulary import UNKNOWN
 from countenance.report import numbers, words
 from countenance.report.groups import label, others, people
-from countenance.report.metric_words import noun_in
+from countenance.report.metric_words import is_share, noun_in
 
 MUCH = 3.0
 """A change of this many times what matters is called much."""
@@ -21,7 +21,7 @@ ENOUGH, FEW, TOO_FEW = "no change of {} or more", "not enough {} to tell", "too 
 
 def kind_of(change: Change | Gap) -> str:
     """How the metric's numbers are written: as percent, or as they are."""
-    return "rate" if change.scale else "mean"
+    return "rate" if change.scale == "points" or (change.scale and is_share(change.metric)) else "mean"
 
 
 def size(change: Change | Gap, value: float) -> str:
@@ -184,7 +184,7 @@ def plain(text: str, result: Comparison | Leaderboard) -> str:
     for change in result.overall:
         noun = noun_in(change.metric, result.settings)
         text = text.replace(f"{change.metric}: ", f"{noun}: ")
-        if change.delta is not None and change.scale:
+        if change.delta is not None and kind_of(change) == "rate":
             for word in ("by", "of", "than", "seeing"):
                 text = re.sub(
                     rf"\b({word}(?: more than)?) {change.delta:g}\b(?! points)", rf"\1 {matters(change)}", text

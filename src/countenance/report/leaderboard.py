@@ -23,7 +23,7 @@ from countenance.report.comparison import (
     label_of,
     scale_of,
 )
-from countenance.report.comparison_words import told_side
+from countenance.report.comparison_words import kind_of, told_side
 from countenance.report.findings import csv_link
 from countenance.report.groups import label
 from countenance.run.licences import in_words
@@ -60,7 +60,7 @@ def board_pages(board: Leaderboard) -> list[dict[str, Any]]:
                 "metric": metric,
                 "better": better,
                 "standings": standings,
-                "cells": {s.model: _cells(s, columns, better, pairs[0].scale, least) for s in standings},
+                "cells": {s.model: _cells(s, columns, better, kind_of(pairs[0]), least) for s in standings},
                 "by_attribute": [(name, list(own)) for name, own in itertools.groupby(columns, _first)],
                 "critical": critical_differences(standings, pairs),
                 "pairs": pairs_forest(board, metric, better, pairs),
@@ -72,7 +72,7 @@ def board_pages(board: Leaderboard) -> list[dict[str, Any]]:
 def critical_differences(standings: Sequence[Standing], pairs: Sequence[Change]) -> TiedForest:
     """The models with their intervals, and which of them are not shown to differ."""
     ties = cliques(standings, pairs)
-    forest = standings_forest(standings, pairs[0].metric, "rate" if pairs[0].scale else "mean")
+    forest = standings_forest(standings, pairs[0].metric, kind_of(pairs[0]))
     return TiedForest(forest, tuple(tuple(tie) for tie in ties), ties_words(standings, ties))
 
 
@@ -188,7 +188,7 @@ def _is_below(score: GroupScore, standing: Standing, better: str | None, least: 
 
 
 def _cells(
-    standing: Standing, columns: Sequence[tuple[str, str, str]], better: str | None, scale: str, least: int
+    standing: Standing, columns: Sequence[tuple[str, str, str]], better: str | None, kind: str, least: int
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """A model's numbers in the groups; the worst group of each attribute is marked.
 
@@ -201,7 +201,6 @@ def _cells(
         own = list(members)
         if len({score.estimate for score in own}) > 1:
             worst.add((name, min(own, key=lambda score: sign * score.estimate).group))
-    kind = "rate" if scale else "mean"
     return {
         (score.attribute, score.group): {
             "value": numbers.value(score.estimate, kind),

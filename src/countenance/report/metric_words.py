@@ -99,6 +99,16 @@ def _known(metric: str, task: str) -> MetricWords | None:
     return _OF_TASK.get((task, metric)) or _OF_METRIC.get(metric)
 
 
+def is_share(metric: str) -> bool:
+    """Whether a row's score is a share of something counted, which pages write as percent.
+
+    >>> is_share("genuine_accepted"), is_share("average_recall")
+    (True, False)
+    """
+    known = _OF_METRIC.get(metric)
+    return known is not None and bool(known.share)
+
+
 def noun_in(metric: str, settings: Mapping[str, Any]) -> str:
     """The name of a metric on a comparison's page: the task's noun, or a table's column name.
 

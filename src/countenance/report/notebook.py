@@ -17,8 +17,13 @@ from countenance.run.file_names import AUDIT
 
 def audit_html(audit: Audit) -> str:
     """The first screen of an audit alone: it has no pictures, so people are dots."""
-    source = AuditSource(audit, None)
-    return _first(first_screen(source, "The model", Album("off")), "audit", first_notes(source, [], {}))
+    source = AuditSource.of(audit)
+    return _first(first_screen(source, _model(audit), Album("off")), "audit", first_notes(source, [], {}))
+
+
+def _model(audit: Audit) -> str:
+    """The model of an audited run; an audit of a table does not know it."""
+    return audit.audited.model_label if isinstance(audit.audited, Run) else "The model"
 
 
 def run_html(run: Run) -> str:
@@ -52,7 +57,7 @@ def _first(first: FirstScreen, title: str, notes: list[str]) -> str:
 
 def audit_lines(audit: Audit) -> str:
     """An audit in five lines."""
-    first = first_screen(AuditSource(audit, None), "The model", Album("off"))
+    first = first_screen(AuditSource.of(audit), _model(audit), Album("off"))
     return "\n".join(_lines("Audit", audit.verdict, first))
 
 

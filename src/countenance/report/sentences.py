@@ -180,7 +180,8 @@ def _without_losers(source: Audited, model: str) -> str:
         return f"{model} serves {group} better than the others; {nobody_worse(source.audit, 'be served')}."
     wording = metric_words(source, first.metric)[1]
     values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
-    others = source.names.versus(first.attribute, first.versus)
+    named = first.versus != REST
+    others = source.names.people(first.attribute, first.versus) if named else "everyone else"
     numbers_told = f"{wording.noun} is {values[0]} for {group}, {values[1]} for {others}"
     return f"{numbers_told[:1].upper()}{numbers_told[1:]}; which way is better was not said."
 

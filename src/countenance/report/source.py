@@ -185,6 +185,15 @@ class TableSource(Audited):
 class AuditSource(Audited):
     """An audit alone: no rows, so people are counted and not shown."""
 
+    recorded: Sequence[Metric] = ()
+    """The metrics as the run recorded them."""
+
+    @classmethod
+    def of(cls, audit: Audit) -> "AuditSource":
+        """An audit with what its run, where it is of one, says about task and metrics."""
+        run = audit.audited
+        return cls(audit, run.task(), metrics_of(run)) if isinstance(run, Run) else cls(audit, None)
+
     @cached_property
     def scores(self) -> Any:
         """No rows."""
@@ -194,8 +203,8 @@ class AuditSource(Audited):
 
     @property
     def known_metrics(self) -> Sequence[Metric]:
-        """No metrics: an audit does not describe its metrics."""
-        return ()
+        """The task's metrics, or those that the run recorded; a table says nothing about its own."""
+        return (*(self.task.metrics if self.task else ()), *self.recorded)
 
 
 def _audited_part(scores: Any, audit: Audit, label: str) -> Any:

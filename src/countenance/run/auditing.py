@@ -391,7 +391,7 @@ def read_audit(run: Run) -> Audit:
             "settings": checked_settings(content["settings"]),
             "excluded": checked_excluded(content["excluded"]),
         }
-        return Audit.from_dict(content | checked)
+        return Audit.from_dict(content | checked).of(run)
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -220,7 +220,7 @@ class Run:
 
         audit = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
         store_audit(self, audit)
-        return audit
+        return audit.of(self)
 
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write the report of the last audit (or of the default one) and return its path.

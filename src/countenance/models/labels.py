@@ -1,0 +1,23 @@
+"""Models of the zoo as their authors write them: the one place that decides what a page calls a model."""
+
+MODELS = {
+    "mtcnn": "MTCNN",
+    "haar": "Haar",
+    "yunet": "YuNet",
+    "rfb320": "RFB-320",
+    "wearmask": "WearMask",
+    "aizoo": "AIZOO",
+    "bicubic": "Bicubic",
+    "jpeg": "JPEG",
+    "ir101": "IR-101",
+}
+"""Models of the zoo as their authors write them."""
+
+
+def model_label(name: str) -> str:
+    """A model as a sentence names it.
+
+    >>> model_label("mtcnn"), model_label("my-detector")
+    ('MTCNN', 'my-detector')
+    """
+    return MODELS.get(name, name)
