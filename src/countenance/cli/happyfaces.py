@@ -33,6 +33,10 @@ HeldBack = Annotated[
 Out = Annotated[Path | None, typer.Option(help="Write a run here, with a row for each photo that was scored.")]
 
 NAMING = "heads       assigned to features by validation truth, the better of the two ways"
+NO_DRAW = (
+    "not checked: whether the method was fitted on some of these unlabelled photos; "
+    "--mix-rate and --seed name the draw that it used"
+)
 USES_BATCH = "uses its batch: the answer to a photo depends on the other photos beside it; the entry is marked"
 
 
@@ -168,6 +172,8 @@ def _show(evaluated: Any, json_: Path | None, out: Path | None) -> None:
             say(f"{part.replace('_', ' '):10}  worst head {accuracies['worst_head']:.3f}   ({heads})")
     if record["answered"]:
         say(NAMING)
+    if record["answered"] and record["mix_rate"] is None and record["not_drawn"]:
+        say(NO_DRAW)
     if record.get("uses_batch"):
         say(USES_BATCH)
     notes = record["notes"]

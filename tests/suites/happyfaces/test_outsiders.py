@@ -119,6 +119,7 @@ def test_predictions_made_elsewhere_are_scored(folder: Path, tmp_path: Path, cap
     file = predictions(folder, tmp_path / "theirs.csv", parts=("validation", "unlabelled"))
     arguments = ["happyfaces", "score", "-d", str(folder), "--predictions", str(file), "--out", str(tmp_path / "run")]
     assert command([*arguments, "--json", str(tmp_path / "r.json")]) == 0, capsys.readouterr().err
+    assert "not checked: whether the method was fitted on some of these unlabelled photos" in capsys.readouterr().out
     text = json.loads((tmp_path / "r.json").read_text())
     assert text["method"] == "theirs" and text["validation"]["worst_head"] == text["not_drawn"]["worst_head"] == 0.9
     stored = record_of(Run(tmp_path / "run"))

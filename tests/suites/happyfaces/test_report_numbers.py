@@ -93,7 +93,9 @@ def test_declined_rates_and_batches_are_seen_in_the_figure(charts):
     runs += [record("m", 0.2, seed, 0.9) | {"answered": False, "reason": "no"} for seed in (0, 1)]
     report._curves([summary(runs)])
     lines = {line.label: line for line in charts[0][0].lines}
-    assert points(lines["m, some or all seeds declined (a guess)"]) == {0.2: 0.5}
+    declined = lines["m, some or all seeds declined (a guess)"]
+    assert points(declined) == {0.2: 0.5}
+    assert declined.strong and not lines["a head guesses"].strong, "both are at .5; the thick line lies above"
     assert points(lines["m (uses its batch), validation, 2 seeds"]) == {0.1: 0.9}
 
 
@@ -169,13 +171,13 @@ def test_questions_are_drawn_by_their_order(charts, tmp_path: Path):
 def test_a_table_is_told_with_its_seeds_and_its_headline():
     runs = [record("m", rate, seed, 0.9) for rate in (0.0, 0.1) for seed in (0, 1)]
     words = report._with_numbers(summary([*runs, record("m", 0.2, 0, 0.7)]))
-    assert words["few"] is True and words["seeds_told"] == "1 to 2 seeds" and words["at_10"] == pytest.approx(0.9)
+    assert words["few"] is True and words["seed_words"] == "1 to 2 seeds" and words["at_10"] == pytest.approx(0.9)
     assert words["heads"] == ["face", "writing"] and words["kinds"] == ["FHWH", "FSWS"] and words["held_back"] is False
     assert report._with_numbers(summary(runs))["few"] is False
     alone = report._with_numbers(summary([record("m", 0.1, 0, 0.9)]))
     assert alone["heads"] == ["face", "writing"] and alone["kinds"] == ["FHWH", "FSWS"]
     none = report._with_numbers(summary([record("m", 0.1, 0, 0.9) | {"answered": False, "reason": "no"}]))
-    assert (none["heads"], none["kinds"], none["at_10"], none["seeds_told"], none["held_back"]) == (
+    assert (none["heads"], none["kinds"], none["at_10"], none["seed_words"], none["held_back"]) == (
         [],
         [],
         0.5,  # declined, which counts as a guess

@@ -29,6 +29,13 @@ def test_a_recipe_says_licence_and_weights_and_runs_the_right_detector(row) -> N
     assert "http" not in text and "curl" not in text, "nobody's weights are fetched by it"
 
 
+def test_packages_that_only_run_together_are_named_together() -> None:
+    texts = [text for row in ASSESSED if "tensorflow" in (text := recipe_of(row.name))]
+    assert len(texts) == 2
+    for text in texts:  # without the bound, pip chooses an onnx that fails on import beside TensorFlow 2.15
+        assert '"tensorflow-cpu<2.16" tf2onnx "onnx<1.18" "numpy<2"' in text
+
+
 def test_no_recipe_is_left_over() -> None:
     files = {path.name for path in RECIPES.iterdir()}
     assert files == {f"{slug(row.name)}.Containerfile" for row in ASSESSED}

@@ -199,7 +199,8 @@ def _curves(tables: list[Record], floor: float | None = None) -> dict[str, Any]:
             lines.append(_line(f"{_marked(table)}, {label}, {_seed_words(table)}", points, strong, spread))
         declined = {row["mix_rate"]: GUESS for row in table["mix_rates"] if row["answered"] < row["runs"]}
         if declined:
-            lines.append(_line(f"{table['method']}, some or all seeds declined (a guess)", declined))
+            # thick, since "a head guesses" is at the same height
+            lines.append(_line(f"{table['method']}, some or all seeds declined (a guess)", declined, strong=True))
     for name, points in PUBLISHED.items():
         (first, value), *rest = points.items()
         short = {} if rest else {first - 0.02: value}  # a single point is drawn as a short level line
