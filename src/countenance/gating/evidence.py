@@ -298,7 +298,7 @@ class RunEvidence:
 
 
 def _bounds(e: Estimate) -> tuple[float, float]:
-    """An interval; unbounded for a metric without ends whose units are all equal."""
+    """An interval; NaN where all units of a metric without ends are equal, since nothing is known then."""
     return (math.nan, math.nan) if e.n and e.low == e.high else (e.low, e.high)
 
 

@@ -99,7 +99,7 @@ def board_json(board: Leaderboard) -> dict[str, Any]:
 
 
 def by_score(board: Leaderboard, metric: str) -> list[Standing]:
-    """The models by their scores, best first; equal ones by name."""
+    """The models by their scores, best first; equal scores by name."""
     sign = 1 if board.settings["better"][metric] == LOWER_IS_BETTER else -1
     return sorted(board.standings(metric), key=lambda standing: (sign * standing.estimate, standing.model))
 

@@ -213,7 +213,7 @@ class Reader:
         )
 
     def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
-        """Reads keypoints: missing ones are placed far outside; people who are not in `rows` are dropped."""
+        """Reads keypoints: missing ones are placed far outside; people whose `rows` entry is unknown are dropped."""
         chosen = self.request.options.get("keypoints")
         places = [KEYPOINTS.index(keypoint) for keypoint in chosen.split(",")] if chosen else list(range(17))
         rows = entry.get("rows")
