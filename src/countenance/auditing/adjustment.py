@@ -22,7 +22,7 @@ from countenance.auditing.table import Array
 
 
 class Compared(NamedTuple):
-    """What min-p shuffles: the comparisons by metric, the groups, their sums, and numbers that rows do not give."""
+    """The input of min-p: the comparisons by metric, the groups, their sums, and numbers that rows do not give."""
 
     batches: Sequence[Batch]
     groupings: Sequence[Grouping]

@@ -74,7 +74,7 @@ def check_site(folder: Path) -> None:
 
 
 def board_json(board: Leaderboard) -> dict[str, Any]:
-    """What the index says, for programs: every model by every metric, best first, with the evidence."""
+    """The content of the index for programs: every model by every metric, best first, with the evidence."""
     suite = _suite(board)
     return {
         "title": _title(board, suite),

@@ -183,7 +183,7 @@ class RunStore(ShardStore):
                     raise RunError(text) from None  # the copy is known to nobody
 
     def _score_tables(self, paths: Mapping[str, Path]) -> list[Path]:
-        """The same files, with columns of the kinds that runs have."""
+        """The files of a score table, with columns of the kinds that runs have."""
         for name, path in paths.items():
             place = f"{self.place}/{name}"
             check_scores(open_parquet(path, place, f"; {remedy_of(name)}").schema_arrow.empty_table(), place)
