@@ -29,7 +29,7 @@ QUESTIONS = {
 
 
 class CalibrationLine(BaseModel):
-    """What one kind of simulated data gave."""
+    """The result for one kind of simulated data."""
 
     model_config = ConfigDict(frozen=True)
     surface: str

@@ -57,7 +57,7 @@ def decoding(place: object, what: str, remedy: str = "") -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, on one line; with its kind if the text alone is unclear.
+    """The text of an exception on one line; with its kind if the text alone is unclear.
 
     >>> first_line(ValueError("bad magic\\nmore")), first_line(EOFError()), first_line(KeyError("a"))
     ('bad magic', 'EOFError', "KeyError: 'a'")

@@ -199,7 +199,7 @@ def sync_folder(folder: Path, handle: int | None = None) -> None:
 
 @contextlib.contextmanager
 def staged(out: Path, *, replace: bool = False) -> Iterator[Path]:
-    """A new folder that takes the name `out` when all went well, and is removed otherwise.
+    """A new folder that takes the name `out` on success, and is removed otherwise.
 
     A folder of that name is refused, unless it is empty or `replace` is set.
 

@@ -33,7 +33,7 @@ def registered_names(kind: str, own: Mapping[str, str]) -> list[str]:
 
 
 def load_registered(kind: str, name: str, own: Mapping[str, str], *, hint: str = "") -> Any:
-    """What a registered name stands for; a name that nobody registered is refused with the nearest known one.
+    """The object behind a registered name; an unknown name is refused with the nearest known one.
 
     >>> load_registered("task", "root", {"root": "math:sqrt"})(4.0)
     2.0
@@ -64,7 +64,7 @@ def is_code(name: str) -> bool:
 
 
 def load_code(kind: str, name: str, *, here: bool = True, folder: str | None = None) -> Any:
-    """What `module:attr` or `path.py:attr` names; the kind appears in messages.
+    """The object that `module:attr` or `path.py:attr` names; the kind appears in messages.
 
     `here`: modules in the current folder are found too, for a name that the user typed. `folder` is where a relative
     path begins (default: the current folder).

@@ -53,7 +53,7 @@ _swept = Swept()
 
 
 def swept() -> Swept:
-    """What this process has removed so far."""
+    """The folders and files that this process has removed so far."""
     return _swept
 
 

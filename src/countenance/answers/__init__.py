@@ -1,4 +1,4 @@
-"""What a model returns: one type per kind of answer, validated once on input."""
+"""The types of a model's answers: one type per kind of answer, validated once on input."""
 
 from countenance.answers.base import Answer
 from countenance.answers.boxes import Boxes, Identifications

@@ -1,4 +1,4 @@
-"""What all answers share: each type has its stored form and says what is wrong with an answer.
+"""The interface of answer types: each has a stored form and a check for invalid answers.
 
 Every type has `to_row()` (plain values for a table), `from_row()` and `problem(width, height)`, which says what
 is wrong with an answer in one phrase, or None. The types check shapes, the task checks the meaning.
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 class Answer:
-    """What every answer type can do."""
+    """The interface of every answer type."""
 
     def to_row(self) -> dict[str, Any]:
         """The answer as plain values, the columns of the table in which it is stored."""
@@ -26,7 +26,7 @@ class Answer:
         raise NotImplementedError
 
     def problem(self, width: int, height: int) -> str | None:
-        """What is wrong with the answer for a picture of this size, in one phrase; None for a valid one."""
+        """The fault of the answer for a picture of this size, in one phrase; None for a valid answer."""
         raise NotImplementedError
 
 

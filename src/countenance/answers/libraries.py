@@ -37,7 +37,7 @@ def library_of(value: Any) -> str | None:
 
 
 def shown_by(label: str) -> str | None:
-    """What a box with this label shows: `person`, `face` (with a mask or without), or None.
+    """What a box with this label shows: `person`, `face` (with or without a mask), or None.
 
     >>> shown_by("pedestrian"), shown_by("with_mask"), shown_by("car")
     ('person', 'face', None)
@@ -47,7 +47,7 @@ def shown_by(label: str) -> str | None:
 
 
 class LibraryBoxes(NamedTuple):
-    """What `Boxes` is made of."""
+    """The arguments from which `Boxes` is built."""
 
     xyxy: Any
     scores: Any

@@ -1,4 +1,4 @@
-"""What a model returned, read piece by piece: lists, arrays and tensors become plain numbers.
+"""Reads a model's return value piece by piece: lists, arrays and tensors become plain numbers.
 
 Every function takes the place of what it reads, an image and a field, and names it when that is wrong.
 """
@@ -13,7 +13,7 @@ from countenance.errors import ModelError
 
 
 def described(value: Any) -> str:
-    """A value in a message: what it is and what it holds.
+    """A value in a message: its type and its content.
 
     >>> described({"boxes": []}), described(None), described(np.zeros((2, 3))), described(7)
     ('a dict with boxes', 'None', 'ndarray of shape (2, 3)', 'int')

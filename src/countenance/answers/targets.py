@@ -1,4 +1,4 @@
-"""What a model finds and what a task needs, in the same words, so that a mismatch is reported before hours of work."""
+"""The words for what models find and tasks need, so that a mismatch is reported before hours of work."""
 
 from collections.abc import Sequence
 

@@ -22,7 +22,7 @@ from countenance.auditing.table import Array
 
 
 class Compared(NamedTuple):
-    """What min-p shuffles: the comparisons by metric, the groups, their sums, and numbers that rows do not give."""
+    """The input of min-p: the comparisons by metric, the groups, their sums, and numbers that rows do not give."""
 
     batches: Sequence[Batch]
     groupings: Sequence[Grouping]
@@ -79,7 +79,7 @@ class Adjustment:
         return adjusted.p, adjusted.levels, 1 / (adjusted.permutations + 1)
 
     def _decide(self, batches: Sequence[Batch], drafts: Sequence[Draft]) -> None:
-        """The p of each comparison where labels are not shuffled: the smallest p of its tests, times their number."""
+        """Decide comparisons whose labels are not shuffled: the p is the smallest of all tests, times their number."""
         tested = sum(bool(draft.tests) for draft in drafts)
         start = 0
         for batch in batches:

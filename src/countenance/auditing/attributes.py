@@ -1,4 +1,4 @@
-"""What is compared: attributes by name, numbers cut into bins, chosen intersections; and what is not, with the reason.
+"""The attributes to compare: by name, numbers cut into bins, chosen intersections; and those left out, with reasons.
 
 `"age:18,40,65"` cuts a column of numbers, or joins groups that are intervals (`20-29`) where no cut point divides one;
 `"age:quantiles4"` makes four groups of about equal size; `"skin_tone*masked"` is an intersection.

@@ -54,7 +54,7 @@ def audit(
 
 
 def audited(work: Computation, *, equity: bool = False) -> Audit:
-    """Make the comparisons that were asked for and conclude; `equity` adds equity measures."""
+    """Make the requested comparisons and conclude; `equity` adds equity measures."""
     conditions = HeldConditions.of(work)  # wrong ones are refused before the permutations
     min_n = max(work.settings.min_n, FEWEST)
     bounded = [name for name, ends in zip(work.rows.metrics, work.rows.ends, strict=True) if ends is not None]
@@ -115,7 +115,7 @@ def work_of(
     equity: bool = False,
     computed: Sequence[ComputedGroups] = (),
 ) -> Computation:
-    """The rows that are asked for, with the settings: everything up to the first sum."""
+    """The requested rows with the settings: everything up to the first sum."""
     by, metrics = named(by, "by"), named(metrics, "metrics")
     computed, settings = own_ratios(computed, settings)
     source = table if isinstance(table, Source) else Source(table)

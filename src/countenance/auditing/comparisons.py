@@ -149,7 +149,7 @@ class Draft:
 def which(
     sums: GroupSums, grouping: Grouping, settings: AuditSettings, judged: Judged
 ) -> Iterator[tuple[int, int, float]]:
-    """The comparisons to make: a cell, the other (-1: the rest), and how many comparisons it stands for."""
+    """The comparisons to make: a cell, the other cell (-1: the rest), and how many comparisons it counts as."""
     count = len(grouping.cells)
     if settings.comparison == "rest":
         if count == 2:  # one comparison, not two: the first in the order of values, against the other

@@ -240,7 +240,7 @@ class Computation:
         self.excluded.append(excluded_entry(metric, attribute, group, (n, clusters), why, untested))
 
     def exclude_computed(self, metrics: Sequence[str]) -> None:
-        """Note the groups that were asked for and have no number of a metric that rows do not give."""
+        """Note the requested groups that have no number of a metric that rows do not give."""
         there = {(ratios.computed.metric, ratios.computed.attribute) for ratios in self.computed}
         for metric in metrics:
             why = f"{metric} is computed of all people, not of a selection of rows"
@@ -385,7 +385,7 @@ class Computation:
     # ---- verdict
 
     def question(self, floor: float = 0.0) -> VerdictQuestion:
-        """What every conclusion needs."""
+        """The part of a verdict's question that all comparisons share."""
         return VerdictQuestion(self.settings, self.nouns, floor)
 
     def _conclude(self, drafts: Sequence[Draft], adjusted: Array, levels: Array, floor: float) -> list[Finding]:

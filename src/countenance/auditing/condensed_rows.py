@@ -165,7 +165,7 @@ class _Making(LargeColumns):
         return tuple(lacking)
 
     def _ways(self) -> tuple[list[int], list[int]]:
-        """Which columns say what is independent, and how many units each has; nested ones give way to the coarser."""
+        """Which columns say what is independent, and how many units each has; of nested columns only the coarser."""
         if not self.keys:
             return [], []
         if len(self.keys) == 1:

@@ -1,4 +1,4 @@
-"""A column that nobody named and whose values mark rows that are alike: it says what is independent.
+"""Finds a column that nobody named and whose values mark similar rows, to use as the independent unit.
 
 A table may call its people anything. Rows of one value are alike where the products of their residuals are larger, on
 average, than those of any two rows; labels that are shuffled over rows say how large chance makes them.
@@ -39,7 +39,7 @@ class Alike:
     p: float
 
     def sentence(self) -> str:
-        """What was taken as independent, and why.
+        """A sentence on the unit that was taken as independent, and why.
 
         >>> Alike("nr", "ok", 0.312, 0.001).sentence()
         'rows that share a value of nr are alike (correlation 0.31 in ok, adjusted p 0.001); cluster=None refuses it'
@@ -115,7 +115,7 @@ def _tested(residual: Array, codes: Array) -> tuple[float, float]:
 
 
 def approximate(excess: float, variance: float, sizes: Any) -> float:
-    """The same from the first three moments of a sum of products of independent normal residuals.
+    """A p from the first three moments of a sum of products of independent normal residuals.
 
     >>> approximate(0.0, 1.0, np.full(50, 10.0)) > 0.4, approximate(900.0, 1.0, np.full(50, 10.0)) < 1e-6
     (True, True)

@@ -110,7 +110,7 @@ class RateGap:
         return self._mover(alpha, wilson_limits, _same)
 
     def cautious(self, alpha: float | Array) -> Limits:
-        """The same from the limits of Clopper and Pearson: Wilson's are too narrow towards the nearer end, 0 or 1."""
+        """The interval from Clopper and Pearson's limits: Wilson's are too narrow towards the nearer end, 0 or 1."""
         return self._mover(alpha, clopper_pearson_limits, _same)
 
     def h(self, alpha: float) -> Limits:

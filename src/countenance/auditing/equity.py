@@ -176,7 +176,7 @@ class _Attribute:
 
 
 def _worth(side: Side) -> Array:
-    """The effective number of trials of people's means with one further person at the far end; rows count as trials."""
+    """The effective number of trials of people's means with one further person; infinite if every row is a cluster."""
     far, known = FarEnds(side, SHARE), np.asarray(side.mean, dtype=float)
     known = known[~np.isnan(known)]
     mean, variance = far.with_one_further(0.0 if not known.size or float(known.mean()) >= 0.5 else 1.0)

@@ -152,7 +152,7 @@ class Finding(BaseModel):
 
     @property
     def measure(self) -> str:
-        """What is compared: the metric, or that its scores are missing."""
+        """The subject of the comparison: the metric, or that its scores are missing."""
         return f"{self.metric} (missing)" if self.kind == "missing" else self.metric
 
 

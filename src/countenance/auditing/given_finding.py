@@ -1,4 +1,4 @@
-"""What an audit says of a gap between groups with recorded conditions held equal."""
+"""The findings of an audit on gaps between groups with recorded conditions held equal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ON_THE_FACE = "img.face."
 
 
 class Explained(BaseModel):
-    """What one covariate explains of a raw gap: its share of it, and the same in the metric's units."""
+    """The part of a raw gap that one covariate explains: as a share, and in the metric's units."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -95,7 +95,7 @@ def not_recorded_words(findings: Sequence[GivenFinding]) -> str:
 
 
 def read_given(row: dict[str, Any]) -> GivenFinding:
-    """A finding from its plain values, in which null stands for what is not a number."""
+    """A finding from its plain values, in which null stands for NaN."""
     parts = {
         "explained": {name: Explained(**unplain(Explained, fields)) for name, fields in row["explained"].items()},
         "strata": [Stratum(**unplain(Stratum, fields)) for fields in row["strata"]],

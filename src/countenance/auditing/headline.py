@@ -35,7 +35,7 @@ VERBS_OF_MANY = {"worse": "do worse than", "better": "do better than", "unknown"
 
 
 def headline(audit: Audit) -> str:
-    """What the audit found, in one sentence; where the whole fails often, that comes first.
+    """What the audit found, in one sentence; a high overall failure rate comes first.
 
     >>> from countenance.auditing import audit
     >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
@@ -90,7 +90,7 @@ def where_words(settings: Mapping[str, Any]) -> str:
 
 
 def failing(audit: Audit) -> Estimate | None:
-    """The metric in which the whole fails more often than `poor` allows, the worst of several; None: there is none."""
+    """The metric with the highest overall failure rate above `poor`; None if there is none above it."""
     better = audit.settings.get("better") or {}
     rates = [e for e in audit.overall if e.metric_kind == "rate" and e.n and better.get(e.metric)]
     poor = [e for e in rates if failure_share(e, better) > float(audit.settings.get("poor", 0.2))]

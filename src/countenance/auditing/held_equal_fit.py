@@ -108,14 +108,14 @@ class Fit:
         self.residuals = self.centred - self.along(self.own_slopes)
 
     def along(self, slopes: Array) -> Array:
-        """What the numbers add to each row with these slopes."""
+        """The amount that the numbers add to each row with these slopes."""
         total = np.zeros(len(self.centred))
         for column, terms in enumerate(self.terms):
             total += slopes[terms] * self.numbers[:, column]
         return total
 
     def indicator(self, group: int) -> Array:
-        """Whether a row is in a group, less what its conditions say of that."""
+        """Whether a row is in a group, minus its expectation from the conditions."""
         codes = self.rows.strata.codes
         inside = self.rows.groups == group
         return np.asarray(inside - self.share[codes, group] - self.along(self.group_slopes[:, group]))
@@ -129,7 +129,7 @@ class Fit:
         return np.bincount(pairs % math.prod(shape), minlength=math.prod(shape)).reshape(shape)
 
     def influence(self, group: int) -> Array:
-        """What each row adds to the gap: its residual from the mean of its own side and stratum, weighted."""
+        """The contribution of each row to the gap: its weighted residual from the mean of its own side and stratum."""
         inside, codes = self.rows.groups == group, self.rows.strata.codes
         values = self.centred - self.along(self.own_slopes - self.gap[group] * self.group_slopes[:, group])
         cells = 2 * codes + inside

@@ -280,7 +280,7 @@ def _finite(value: Any) -> float:
 
 
 def verdict_of(values: dict[str, Any], raw: Finding | None, alpha: float, delta: float | None) -> str:
-    """What the evidence says of a gap with conditions held equal, beside what the raw comparison said."""
+    """The verdict on a gap with conditions held equal, beside the verdict of the raw comparison."""
     if math.isnan(values["p_adjusted"]):
         return NO_OVERLAP
     before, held = values["raw"], values["held_equal"]

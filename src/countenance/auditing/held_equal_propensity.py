@@ -1,4 +1,4 @@
-"""Where strata are too thin: a logistic propensity of the group, and overlap weights made from it."""
+"""Propensity weights, where strata are too thin: a logistic model of the group, and overlap weights made from it."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Family:
         return *step_down(observed, null), "labels shuffled among people with alike conditions"
 
     def contributions(self) -> Array:
-        """What each person adds to each statistic."""
+        """The contribution of each person to each statistic."""
         size = max(size_of(fit.rows.people) for fit in self.fits)
         contributions = np.zeros((size, len(self.tested)))
         for column, tested in enumerate(self.tested):

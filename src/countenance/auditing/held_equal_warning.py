@@ -52,7 +52,7 @@ def confounding_notes(work: Computation) -> list[str]:
 
 
 def _candidates(work: Computation) -> list[str]:
-    """Columns of conditions: recorded ones of few values, and what was measured on pictures outside of people."""
+    """Columns of conditions: recorded ones of few values, and picture measurements outside of faces."""
     rows, settings = work.rows, work.settings
     source, held = rows.source, {name.partition(":")[0] for name in settings.given_names}
     marked = any(name.startswith("attr.") for name in source.names)

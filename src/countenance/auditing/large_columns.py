@@ -29,7 +29,7 @@ MOST_DISTINCT = 2_000_000
 
 
 class CannotCondense(Exception):
-    """Something was asked for that needs the rows themselves, or a column is of a kind that only they explain."""
+    """A request that needs the rows themselves, or a column of a kind that only rows can provide."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class GapLimits:
     high_equivalence: float
 
     def mirrored(self) -> GapLimits:
-        """The same from the other side.
+        """The same limits from the other side.
 
         >>> GapLimits(-0.2, 0.1, -0.15, 0.05).mirrored()
         GapLimits(low=-0.1, high=0.2, low_equivalence=-0.05, high_equivalence=0.15)

@@ -1,4 +1,4 @@
-"""Missing scores: an outcome of its own, and what a metric would be if each of them were wrong.
+"""Missing scores: a separate outcome, and a metric's value if each of them were wrong.
 
 A row is missing for a metric when it is in the metric's denominator and has no score: a failed image, no answer. A
 person without a prediction is not served, so missing rows clear no group.

@@ -129,7 +129,7 @@ def _places(rows: Rows, codes: Array, code: int, name: str, level: str) -> Array
 
 @dataclass(frozen=True)
 class Pooled:
-    """What all pairs of a table show: a small group is not taken to vary less than they do."""
+    """The pooled variance of all pairs of a table: a small group is not taken to vary less."""
 
     iccs: tuple[float, ...] = (0.0,)
     row: float = 0.0
@@ -158,7 +158,7 @@ class Pairs:
         return replace(side, further=tuple(further))
 
     def together(self) -> Pooled:
-        """What these pairs tell about smaller parts of them."""
+        """The pooled variance of these pairs, for smaller parts of them."""
         if not len(self.change):
             return Pooled()
         side = self.side(self.change)

@@ -218,7 +218,7 @@ class _WholeLabels:
         return added
 
     def _in_one_pass(self, codes: Array, bases: _Bases) -> list[Array]:
-        """The same by a product with a 0/1 matrix, which reads every cluster once for all columns."""
+        """The sums by a product with a 0/1 matrix, which reads every cluster once for all columns."""
         from scipy import sparse
 
         size, count = codes.shape

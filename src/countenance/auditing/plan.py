@@ -277,7 +277,7 @@ def plan_for(
     power: float = 0.8,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """What a table at hand can see, group by group, and how many more people it would take to see `effect`.
+    """The detectable gap of a table, group by group, and how many more people it needs to see `effect`.
 
     Without an effect, the smallest difference that matters (δ) is what must be seen. `options` are those of `audit`.
 

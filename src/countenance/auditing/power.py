@@ -1,4 +1,4 @@
-"""What these sizes can see, and how many more rows or people an effect needs."""
+"""Power: what these sizes can detect, and how many more rows or people an effect needs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def detectable_rate(
     *,
     exact: float = math.nan,
 ) -> float:
-    """The rate of n1 rows that can be told from the rate `versus` of n2 with this power, away from the nearer end.
+    """The rate of n1 rows that can be distinguished from the rate `versus` of n2 with this power, away from the nearer
+    end.
 
     NaN if there is no such rate. With enough expected cases the arcsine approximation is used; with few, the outcomes
     that the test rejects are added up. `exact` is the level of a test by permutation: with few cases that is Fisher's

@@ -34,7 +34,7 @@ SMALLEST_CATEGORY = 0.02
 
 @dataclass
 class PredictionColumns:
-    """What a table with predictions is audited by."""
+    """The result of reading predictions: the columns and settings of an audit."""
 
     columns: dict[str, Array]
     denominators: dict[str, str] = field(default_factory=dict)
@@ -238,7 +238,7 @@ def _check_probabilities(values: Array, threshold: float, name: str) -> None:
 
 
 def _strange(texts: Sequence[str], classes: Collection[str], name: str = "pred") -> str:
-    """What is wrong with a column of more than two classes where the other has two."""
+    """The error about a column of more than two classes where the other column has two."""
     usual = {text: None for text in dict.fromkeys(texts) if text and (text in classes or yes_or_no([text]))}
     other = [(i, text) for i, text in enumerate(texts) if text and text not in usual]
     if not usual:

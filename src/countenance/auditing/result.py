@@ -96,7 +96,7 @@ class Audit(BaseModel):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know about how sure the verdict is."""
+        """Notes on how sure the verdict is."""
         notes: list[str] = self.settings.get("notes", [])
         return notes
 

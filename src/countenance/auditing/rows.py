@@ -84,7 +84,7 @@ def _columns_named(by: Sequence[str] | None) -> list[str]:
 
 
 def _clusters(settings: AuditSettings, source: Source, used: Sequence[str]) -> list[str]:
-    """The columns that say what is independent; a column that only says whether there is a person is left out."""
+    """The columns that say what is independent, without columns that only say whether there is a person."""
     if settings.cluster != AUTO:
         return columns_of(settings.cluster, source.names, source.resolve)
     free = [name for name in source.names if name not in used]

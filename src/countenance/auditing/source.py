@@ -112,7 +112,7 @@ class Source:
         return self.keep(("type", name), lambda: self._type(name))
 
     def kind(self, name: str) -> str:
-        """What a column holds: text, boolean, list (of texts), number or other.
+        """The kind of a column's values: text, boolean, list (of texts), number or other.
 
         >>> [Source({"a": ["x"], "b": [True], "c": [1.5]}).kind(name) for name in "abc"]
         ['text', 'boolean', 'number']

@@ -1,4 +1,4 @@
-"""What is summed over the groups of an attribute for every metric: scores, ranks, people's means, missing scores."""
+"""Sums over the groups of an attribute for every metric: scores, ranks, people's means, missing scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison knows of its two sides: sums over rows and over clusters, never the rows themselves.
+"""The two sides of a comparison as sums over rows and over clusters, without the rows themselves.
 
 With n_c rows and sum y_c in cluster c, a side is n, Σy, Σy² over rows and the number of clusters, Σn_c², Σy_c·n_c,
 Σy_c², Σn_c³, Σy_c·n_c², Σy_c²·n_c over clusters, and Σm_c and Σm_c² of the clusters' means m_c. Every field may be

@@ -219,7 +219,7 @@ class _Versions:
         return most < self.settings.min_n <= len(np.unique(people))
 
     def ends(self, thing: str) -> Iterator[_Pair]:
-        """Of an ordered thing, the last version of each base against the first."""
+        """For an ordered thing, the last version of each base against the first."""
         rows, labels = self._rows(thing), self._labels(thing)
         if not len(rows):
             return

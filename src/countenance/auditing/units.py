@@ -24,7 +24,7 @@ NOUNS = {
 
 @dataclass(frozen=True)
 class Unnamed:
-    """Rows that do not name their person: how many, what stands for them, and how many values the others have."""
+    """Rows without a person's name: their number, the unit used instead, and how many values the others have."""
 
     rows: int
     known: int
@@ -75,7 +75,7 @@ class Units:
         return " or ".join(singular for singular, _ in words), " or ".join(plural_noun for _, plural_noun in words)
 
     def sentence(self, rows: int) -> str:
-        """What was taken as independent, and how many there are.
+        """A sentence on what was taken as independent, and how many units there are.
 
         >>> Units((np.array([0, 0, 1]),), ("identity",)).sentence(3)
         'person (column identity): 3 rows of 2 people'

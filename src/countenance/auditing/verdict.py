@@ -361,7 +361,7 @@ def overall(
 
 
 def about(finding: Finding) -> str:
-    """What a finding is about: its metric, or that scores are missing, and whom it compares.
+    """The subject of a finding: its metric, or missing scores, and the groups that it compares.
 
     >>> about(Finding(metric="ok", attribute="sex", group="f", versus="rest", comparison="rest", n=1, clusters=1,
     ...     n_versus=1, estimate=1, low=0, high=1, estimate_versus=1))

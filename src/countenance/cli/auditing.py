@@ -292,7 +292,7 @@ def _equity_lines(answer: "Audit", columns: int | None = None) -> list[str]:
 
 
 def unit_lines(result: "Audit", columns: int | None = None) -> list[str]:
-    """What was compared, by which unit, and how many comparisons were accounted for."""
+    """Lines on what was compared, by which unit, and how many comparisons were accounted for."""
     settings = result.settings
     lines = wrapped("unit", settings["unit"], columns)
     if settings["where"]:

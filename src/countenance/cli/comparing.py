@@ -128,7 +128,7 @@ def leaderboard(
     ] = None,
     unverified: Unverified = False,
 ) -> None:
-    """Rank models on the same samples; models that cannot be told apart share a rank; groups are columns."""
+    """Rank models on the same samples; models that are not shown to differ share a rank; groups are columns."""
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
     from countenance.report.board_site import check_site, write_site

@@ -30,7 +30,7 @@ AuditChoices = Annotated[AuditFields, only("where", "given", "depth", "delta", "
 
 
 class RunQuestion(NamedTuple):
-    """What the audit of a run is asked: attributes, metrics and settings."""
+    """The question for the audit of a run: attributes, metrics and settings."""
 
     by: list[str] | None
     metrics: list[str] | None

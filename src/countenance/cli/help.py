@@ -147,7 +147,7 @@ def with_help(command: Any) -> Any:
 
 
 def groups(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command that has commands below it, with its words; the first has none."""
+    """Every group of commands, with its words; the first group has none."""
     if getattr(command, "commands", None) is not None:
         yield path, command
         for name, inner in command.commands.items():
@@ -190,7 +190,7 @@ def _help(leaf: Any, example: str, context: Any, formatter: Any) -> None:
 
 
 def _options(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
-    """Arguments and options of a command by section: names and values, and what they mean."""
+    """Arguments and options of a command by section: names, values and meanings."""
     sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Required", *OPTIONS)}
     others: list[tuple[str, str]] = []
     for parameter in command.get_params(context):

@@ -113,7 +113,7 @@ def mute(stream: Any) -> None:
 
 
 def flushed() -> None:
-    """Write out what is left, so that a reader who is gone does not become the exit code of the interpreter."""
+    """Write out the remaining output, so that a closed reader does not become the interpreter's exit code."""
     for stream in (sys.stdout, sys.stderr):
         if stream is None:  # it was closed before we began (`… >&-`)
             continue

@@ -25,7 +25,7 @@ More = Annotated[
 
 
 def options_of(task: str, more: Sequence[str] | None, **named: Any) -> dict[str, Any] | None:
-    """The options for `evaluate`: what was given, checked against the task before any image is read.
+    """The options for `evaluate`, checked against the task before any image is read.
 
     >>> options_of("face_verification", ["similarity=euclidean"], fmr=0.01, threshold=None)
     {'fmr': 0.01, 'similarity': 'euclidean'}

@@ -53,7 +53,7 @@ def _gap_before(sides: Sides, finding: Finding) -> tuple[float, float, float]:
 
 
 def _severity(sides: Sides, finding: Finding, new: float) -> str | None:
-    """Cohen's h, for a rate, between the group's new rate and its old rate changed like the others.
+    """The severity of a change; for rates by Cohen's h between the new rate and the old one changed like the others.
 
     The audit knows the rows' differences alone, and a difference of rates counts for more near 0 and 1.
     """

@@ -123,7 +123,7 @@ def _failed_keys(
     columns: Sequence[Sequence[Any]],
     entries: Sequence[ComparedModel],
 ) -> set[int]:
-    """The keys of other entries' rows whose image failed in this one: it should have a score there, and has none."""
+    """The keys of other entries' rows whose image failed in this entry: it lacks a score that it should have."""
     if not entry.failed or "sample" not in keys:
         return set()
     place = list(keys).index("sample")

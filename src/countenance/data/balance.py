@@ -1,4 +1,4 @@
-"""What a dataset holds, counted: its card as lines, and how often each attribute takes each value."""
+"""Counts of a dataset: its card as lines, and how often each attribute takes each value."""
 
 from collections import Counter
 

@@ -168,7 +168,7 @@ def parse_classes(text: str, place: str = "classes") -> dict[int, str]:
 
 
 def classes_in_words(classes: Mapping[Any, str]) -> str:
-    """Class numbers with what they mean.
+    """Class numbers with their meanings.
 
     >>> classes_in_words({0: "mask", 1: "no_mask"})
     '0 = mask, 1 = no_mask'

@@ -72,7 +72,7 @@ STANDARD_SUM = 3688
 
 @dataclass(frozen=True)
 class Conditions:
-    """What was measured on one picture, and on each person's face, by the person's id."""
+    """The measurements of one picture, and of each person's face, by the person's id."""
 
     picture: Mapping[str, float | None] = field(default_factory=dict)
     people: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
@@ -150,7 +150,7 @@ def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), conten
 
 
 def _values(pixels: NDArray[np.uint8], grid: "_Grid") -> Floats:
-    """What is added up over the points of a part of the picture: `SUMMED` rows, a column for each point."""
+    """The terms that are summed over the points of a part of the picture: `SUMMED` rows, a column for each point."""
     values = np.empty((SUMMED, grid.taps.shape[1]))
     values[POINTS] = 1
     np.matmul(MIXED, pixels.reshape(-1).take(grid.taps).astype(np.float64), out=values[:4])
@@ -284,7 +284,7 @@ def _eyes_and_nose(landmarks: Floats | None, keypoints: Floats | None) -> list[l
 
 
 def jpeg_quality(content: bytes) -> float | None:
-    """The quality setting that a JPEG file's first quantisation table stands for; None for other files.
+    """The quality setting that a JPEG file's first quantisation table corresponds to; None for other files.
 
     >>> from countenance.data.jpeg import sample_file
     >>> jpeg_quality(sample_file()), jpeg_quality(b"RIFF")
@@ -316,7 +316,7 @@ def with_conditions(rows: Sequence[Mapping[str, Any]], conditions: Conditions | 
 
 
 def stored_conditions(rows: Any) -> dict[str, Conditions]:
-    """By sample, the conditions that the rows of a score table hold; nothing where it has none.
+    """By sample, the conditions in the rows of a score table; empty without any.
 
     >>> import pyarrow as pa
     >>> stored_conditions(pa.table({"sample": ["a"], "subject": ["ann"], "img.people": [1.0]}))["a"].columns("ann")

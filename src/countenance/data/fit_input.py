@@ -27,7 +27,7 @@ class FitContext:
 
 @dataclass(frozen=True)
 class FitInput:
-    """What a task hands to a model that is fitted first.
+    """The data that a task passes to a model that is fitted first.
 
     >>> FitInput(FitContext({"pictures": np.zeros((2, 8, 8, 3))}), seen=frozenset({"a", "b"})).seen == {"a", "b"}
     True

@@ -257,7 +257,7 @@ def _tables(root: Path, pictures: PictureFolder) -> list[Path]:
 
 
 def _inner_tables(root: Path, pictures: PictureFolder) -> list[Path]:
-    """The only table in the subfolders of a folder without a table, as in unpacked archives; else None.
+    """The only table in the subfolders of a folder without a table, as in unpacked archives; else an empty list.
 
     Many files with the endings of tables are something else (a text beside each picture) and are not opened.
     """

@@ -55,7 +55,7 @@ class SettingsFile:
 
     @classmethod
     def from_values(cls, stated: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
-        """The defaults with what is given over them; a wrong key or value is one line that names it."""
+        """The defaults, overridden by the given values; a wrong key or value is one line that names it."""
         known, own = dict(cls.flat()), dict(_flat(stated, cls.defaults))
         notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in own if name not in known]
         for name in overrides:
@@ -156,7 +156,7 @@ def _flat(values: Mapping[Any, Any], below: Mapping[str, Any], before: str = "")
 
 
 def _filled(value: Any, values: Mapping[str, Any], place: str) -> Any:
-    """The same with every `{key}` replaced by the value of that key."""
+    """The value with every `{key}` replaced by the value of that key."""
     if isinstance(value, list):
         return [_filled(item, values, place) for item in value]
     if not isinstance(value, str):

@@ -103,7 +103,7 @@ def _counts(record: Slice, metric: Metric, wording: MetricWords, rate: bool) -> 
 
 
 def _sentence(shown: list[ShownSlice], model: str, wording: MetricWords, rate: bool, discovered: Discovered) -> str:
-    """What the search found, in one sentence."""
+    """The result of the search in one sentence."""
     confirmed = [each for each in shown if each.slice.confirmed]
     if not confirmed:
         return f"No group that nobody labelled is shown to differ in {wording.noun}."

@@ -1,4 +1,4 @@
-"""What rules are decided on: the rows, results and manifest of a run, read once."""
+"""The data on which rules are decided: the rows, results and manifest of a run, read once."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class RunEvidence:
         ]
 
     def estimates(self, metric: str, by: str | None, alpha: float) -> list[Estimate]:
-        """The groups of an attribute (everybody, where there is none) with intervals at a level; never the unknown."""
+        """The groups of an attribute (without one, everybody) with intervals at a level; never the unknown group."""
         known = [e for e in self._groups(metric, by, alpha) if e.group != UNKNOWN]
         if by is None or ":" in by:  # bins have the order in which they were cut
             return known
@@ -158,7 +158,7 @@ class RunEvidence:
         return sum(e.n for e in self._groups(metric, by, self.alpha) if e.group == UNKNOWN)
 
     def nouns(self, metric: str, by: str | None) -> tuple[str, str]:
-        """What the units of a metric are called."""
+        """The nouns for the units of a metric, singular and plural."""
         return self.answer(RuleQuestion(by, (metric,))).work.nouns
 
     def _groups(self, metric: str, by: str | None, alpha: float) -> list[Estimate]:
@@ -298,7 +298,7 @@ class RunEvidence:
 
 
 def _bounds(e: Estimate) -> tuple[float, float]:
-    """An interval; unbounded for a metric without ends whose units are all equal."""
+    """An interval; NaN where all units of a metric without ends are equal, since nothing is known then."""
     return (math.nan, math.nan) if e.n and e.low == e.high else (e.low, e.high)
 
 

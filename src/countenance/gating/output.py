@@ -101,7 +101,7 @@ def worst_first(rule: RuleOutcome) -> list[RuleCheck]:
 
 
 def _room(check: RuleCheck) -> float:
-    """The passed checks to show, lowest numbers first; checks without a number last."""
+    """A sort key for passed checks: the lowest numbers first, checks without a number last."""
     return check.low if math.isfinite(check.low) else check.value if math.isfinite(check.value) else math.inf
 
 

@@ -43,7 +43,7 @@ class Licences(StrictRule):
 
 
 class Policy(BaseModel):
-    """What a run must show. `alpha` is the level of each rule, `where` keeps the rows that rules are about.
+    """The requirements on a run. `alpha` is the level of each rule, `where` keeps the rows that rules are about.
 
     With `any_time` intervals hold at every look, for a gate that is repeated while data grows.
     """

@@ -251,7 +251,7 @@ def file_note(
     nouns: tuple[str, str] = ("face", "faces"),
     localises: Localises = overlapping_half,
 ) -> str | None:
-    """The same sentence as `reading_note`, for the boxes of a file.
+    """The note of `reading_note`, for the boxes of a file.
 
     `size` gives the width and height of an image's picture, None where it is not there; only normalised boxes need it.
     """

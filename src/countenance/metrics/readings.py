@@ -74,7 +74,7 @@ class Reading:
             return corners * np.tile(sizes, 2) if self.units == "rel" else corners
 
     def numbers(self, corners: Array, sizes: Array) -> Array:
-        """The numbers that stand for boxes x0, y0, x1, y1 in pixels in this reading.
+        """The numbers of boxes x0, y0, x1, y1 in pixels, written in this reading.
 
         >>> Reading("cxcywh", "rel").numbers(np.array([[40, 15, 60, 35.0]]), np.array([[100, 50.0]]))
         array([[0.5, 0.5, 0.2, 0.4]])
@@ -112,7 +112,7 @@ def share_outside(corners: Array, sizes: Array) -> float:
 
 
 def guessed_units(numbers: Array) -> Units:
-    """Normalised when (almost) no box has a number above 1.5: in pixels such boxes would lie in the first two pixels.
+    """Normalised if (almost) no box has a number above 1.5: in pixels such boxes would lie in the first two pixels.
 
     >>> guessed_units(np.array([[0.1, 0.2, 0.3, 1.1]])), guessed_units(np.array([[3, 4, 50, 60.0]]))
     ('rel', 'px')

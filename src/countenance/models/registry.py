@@ -58,7 +58,7 @@ class ModelSpec:
         return not self.source.startswith("answers:")
 
     def located(self) -> "ModelSpec":
-        """The same with absolute paths, for a process that may work in another folder."""
+        """The spec with absolute paths, for a process that may work in another folder."""
         source, weights = self.source, self.weights
         if source.endswith(NETWORKS) or source.rpartition(":")[0].endswith(".py"):
             source = str(Path(source).absolute())

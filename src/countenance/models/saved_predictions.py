@@ -35,7 +35,7 @@ class SavedAnswers:
         return cls(predictions.by_id, predictions.place, predictions.empty)
 
     def by_id(self, sample: str) -> Any:
-        """What the model found in the run that has this `answers/` folder; empty where the run does not record it."""
+        """The prediction for a sample; a sample without a prediction is a failure of that sample."""
         if sample in self.answers:
             return self.answers[sample]
         if self.empty is not None:
@@ -44,7 +44,7 @@ class SavedAnswers:
 
 
 def finds_of_saved(folder: Path) -> tuple[str, ...]:
-    """What the model of a run found whose `answers/` folder this is; empty where the run does not say."""
+    """What the model found in the run with this `answers/` folder; empty if the run does not record it."""
     try:
         predictions = json.loads(regular_file(folder.parent / "run.json").read_text(encoding="utf-8"))["model"].get(
             "finds"

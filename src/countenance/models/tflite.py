@@ -67,7 +67,7 @@ def quantised(values: Any, tensor: Mapping[str, Any]) -> Any:
 
 
 def real_numbers(values: Any, tensor: Mapping[str, Any]) -> Any:
-    """The real numbers that a tensor stands for.
+    """The real numbers in a tensor.
 
     >>> real_numbers(np.array([10, 12], np.uint8), {"quantization": (0.5, 10)})
     array([0., 1.])

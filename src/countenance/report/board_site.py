@@ -74,7 +74,7 @@ def check_site(folder: Path) -> None:
 
 
 def board_json(board: Leaderboard) -> dict[str, Any]:
-    """What the index says, for programs: every model by every metric, best first, with the evidence."""
+    """The content of the index for programs: every model by every metric, best first, with the evidence."""
     suite = _suite(board)
     return {
         "title": _title(board, suite),
@@ -99,7 +99,7 @@ def board_json(board: Leaderboard) -> dict[str, Any]:
 
 
 def by_score(board: Leaderboard, metric: str) -> list[Standing]:
-    """The models by their scores, best first; equal ones by name."""
+    """The models by their scores, best first; equal scores by name."""
     sign = 1 if board.settings["better"][metric] == LOWER_IS_BETTER else -1
     return sorted(board.standings(metric), key=lambda standing: (sign * standing.estimate, standing.model))
 

@@ -1,4 +1,7 @@
-"""The interactive chart of gaps: every group's interval, and a mark for the smallest gap that matters."""
+"""The interactive chart of gaps: every group's interval, and a mark for the smallest gap that matters.
+
+The rows hold the data with which the script moves the mark; without the script it stays at the audit's δ.
+"""
 
 from __future__ import annotations
 

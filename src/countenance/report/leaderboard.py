@@ -142,7 +142,7 @@ def moved_gaps(board: Leaderboard) -> list[tuple[str, list[ChangeRow]]]:
 
 
 def board_badge(board: Leaderboard) -> tuple[str, str]:
-    """The mark and the word of a leaderboard: whether one model is shown to be first.
+    """The mark and the word of a leaderboard: whether the model in first place can be chosen without a loss.
 
     >>> from countenance.comparing import leaderboard
     >>> rows = {"sample": list(range(400))}

@@ -48,7 +48,7 @@ class Together:
 
     @property
     def sentence(self) -> str:
-        """What that means for the attribute's gaps, as a sentence."""
+        """A sentence on the consequence for the attribute's gaps."""
         name = self.attribute[:1].upper() + self.attribute[1:]
         return f"{name} goes with {self.conditions}: a gap by {self.attribute} may come from that."
 

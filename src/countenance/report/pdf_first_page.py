@@ -57,7 +57,7 @@ def put_first(paper: Paper, first: FirstScreen, notes: Sequence[str], *, faces: 
 
 
 def _lists(paper: Paper, first: FirstScreen) -> None:
-    """Who and When beside each other."""
+    """The lists Who and When beside each other."""
     pdf, top, half = paper.pdf, paper.pdf.get_y(), INSIDE / 2
     ends = [
         _list(pdf, MARGIN, top, half - 4, "Who", first.who, first.more_who),

@@ -24,7 +24,7 @@ class Window:
 
     @property
     def view_box(self) -> str:
-        """The same as an SVG viewBox, so that truth and answers are drawn in the picture's pixels."""
+        """The window as an SVG viewBox, so that truth and answers are drawn in the picture's pixels."""
         return f"{self.x:g} {self.y:g} {self.width:g} {self.height:g}"
 
 

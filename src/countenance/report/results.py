@@ -67,7 +67,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class VerificationScreen:
-    """A run of face verification at its threshold: four tiles, the DET curve, who is taken for whom."""
+    """A run of face verification at its threshold: four tiles, the DET curve, false matches between groups."""
 
     tiles: list[tuple[str, str, str]]
     """What, the number, and what it means."""

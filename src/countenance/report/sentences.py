@@ -56,7 +56,7 @@ def _everybody(source: Audited, model: str, name: str) -> str:
 
 
 def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
-    """The sentence on the largest confirmed harm, or on what is known without one."""
+    """The sentence on the largest confirmed harm, or, without one, on what is known."""
     audit = source.audit
     if ordered:
         return harm_sentence(model, ordered[0])
@@ -187,7 +187,7 @@ def _without_losers(source: Audited, model: str) -> str:
 
 
 def unconfirmed_line(source: Audited) -> str:
-    """The largest unconfirmed gap in one sentence; empty if there is none such."""
+    """The largest unconfirmed gap in one sentence; empty if there is none."""
     thin = [f for f in source.audit.findings if f.verdict == words.INSUFFICIENT and f.bases is None]
     looks = [harm for f in thin if (harm := harm_of(f, source, confirmed=False)) is not None and harm.gap > 0]
     if not looks:

@@ -48,6 +48,8 @@ def mark(verdict: str, severity: str | None = None) -> str:
 def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE) -> str:
     """A verdict in the words of pages; the codes stay in the API and in files.
 
+    `direction` is that of the side described.
+
     >>> verdict_label("disparity"), verdict_label("disparity", direction="better")
     ('served worse', 'served better')
     >>> verdict_label("none larger than 0.05"), verdict_label("none larger than 0.05", kind="mean")

@@ -300,7 +300,7 @@ def rows_about(source: Source, columns: Sequence[str]) -> Source:
 
 
 def _with_pairs(audit: Audit, run: Run) -> Audit:
-    """An audit that was asked for equity, with the measures that the task computed from pairs of people."""
+    """An audit with equity measures that the task computed from pairs of people, if equity was requested."""
     pairs = (
         pair_equity(run, audit.settings["by"]) if audit.settings.get("equity") and not audit.settings["where"] else []
     )

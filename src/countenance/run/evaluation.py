@@ -373,7 +373,7 @@ class Evaluation:
 
 
 def _silent(images: int = 1) -> None:
-    """Progress that ignores work counted before."""
+    """No progress, for work that was counted before."""
 
 
 class _OtherModel(Exception):

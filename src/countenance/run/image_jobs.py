@@ -144,7 +144,7 @@ def run_jobs(what: ImageStep, spec: ModelSpec, jobs: Sequence[ImageJob], how: Ho
 
 
 def _key(kind: str, card: str, job: ImageJob) -> str:
-    """A key of everything that a job's arrays depend on; an image that cannot be read has none."""
+    """A key of everything that a job's arrays depend on; None for an unreadable image."""
     try:
         return digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes)
     except InputError:

@@ -27,7 +27,7 @@ class UnansweredPeople:
 def unanswered(
     run: Run, types: Mapping[str, Any], metrics: Sequence[Metric], of_images: Callable[[str], bool]
 ) -> UnansweredPeople:
-    """Who is missing from a run's scores; `types` are the types of its columns, `of_images` the metrics of images."""
+    """The people without a score in a run; `types` are the types of its columns, `of_images` the metrics of images."""
     failed = _failed(run, types) if int(run.manifest["failed"]) else []
     columns = {metric.name: _column(metric, types, bool(failed)) for metric in metrics}
     answered = {name: column for name, column in columns.items() if column is not None}

@@ -60,7 +60,7 @@ Again = Callable[[Run, dict[str, Any]], list[str]]
 
 @dataclass(frozen=True)
 class Purged:
-    """The record of what was removed."""
+    """A record of what a purge removed."""
 
     people: int = 0
     images: int = 0

@@ -75,7 +75,7 @@ class Run:
 
     @property
     def path(self) -> Path:
-        """The run's folder; InputError for a run at a URL, which has none."""
+        """The run's folder; InputError for a run at a URL."""
         if is_url(self.place):
             raise RunError(f'{self.place}: is in an object store and has no folder; name a file, such as out="FILE"')
         return Path(self.place)

@@ -81,7 +81,7 @@ class RunStore(ShardStore):
             return Place()
 
     def write_local(self, place: Place, manifest: Manifest) -> None:
-        """Record where things are, and that this user made the run; the salt of withdrawn ids stays."""
+        """Record where things are, and that this user made the run; the salt of withdrawn ids is kept."""
         salted = place.model_copy(update={"salt": place.salt or self._local().salt or secrets.token_hex(16)})
         marked = salted.model_copy(update={"mark": mark_of(salted.claims(manifest))})
         self.storage.write(LOCAL, to_json(marked.model_dump()).encode())
@@ -183,7 +183,7 @@ class RunStore(ShardStore):
                     raise RunError(text) from None  # the copy is known to nobody
 
     def _score_tables(self, paths: Mapping[str, Path]) -> list[Path]:
-        """The same files, with columns of the kinds that runs have."""
+        """The files of a score table, with columns of the kinds that runs have."""
         for name, path in paths.items():
             place = f"{self.place}/{name}"
             check_scores(open_parquet(path, place, f"; {remedy_of(name)}").schema_arrow.empty_table(), place)

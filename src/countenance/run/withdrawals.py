@@ -57,7 +57,7 @@ NOBODY = Withdrawn()
 
 
 def new_salt() -> str:
-    """A salt for a run that has none."""
+    """A new salt, for a run without one."""
     return secrets.token_hex(16)
 
 

@@ -43,7 +43,7 @@ class Storage(Protocol):
 
     @property
     def place(self) -> str:
-        """Where this is, as the user knows it: a folder or a URL."""
+        """The place as the user knows it: a folder or a URL."""
 
     @property
     def guarded(self) -> bool:

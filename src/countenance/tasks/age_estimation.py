@@ -78,7 +78,7 @@ def score(sample: Sample, answer: Age, options: AgeOptions) -> list[Row]:
 
 
 def partial(shard: Shard) -> State:
-    """Nothing is stored for a shard, since the rows hold every error."""
+    """The number of images of a shard; the rows hold every error."""
     return {"images": np.array([len(shard.samples)])}
 
 

@@ -127,7 +127,7 @@ def _rates(answered: Answered) -> list[Result]:
 
 
 def _group_rates(answered: Answered, attribute: str, parts: dict[str, Flags]) -> list[Result]:
-    """By group for an attribute of two words; of several words the confusion by group has it."""
+    """Error rates by group for an attribute of two words; for several words the confusion by group has them."""
     if len(answered.words) != 2:
         return []
     results: list[Result] = []

@@ -76,7 +76,7 @@ class Target:
         return self.notes_on(samples, answers, Readings(context.reading))
 
     def notes_on(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings) -> list[str]:
-        """The same for boxes with further facts: the reading of the truth, and the options for another reading."""
+        """Notes on boxes with further facts: the reading of the truth, and the options for another reading."""
         known = scenes(self.true_box, samples, answers, readings)
         seen = [scene for scene in known if len(scene.predicted)]
         if known and not seen:

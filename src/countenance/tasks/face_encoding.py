@@ -43,7 +43,7 @@ def at_256(pixels: Pixels) -> Pixels:
 def picture_scores(
     original: Pixels, answer: Pixels, metrics: Sequence[str] = ("PSNR", "SSIM"), compat: Compat = "default"
 ) -> dict[str, float]:
-    """PSNR and SSIM at 256 × 256, as far as asked for; strict: PSNR in single precision, as published.
+    """PSNR and SSIM at 256 × 256, as far as requested; in strict mode PSNR in single precision, as published.
 
     >>> picture_scores(np.zeros((4, 4, 3), np.uint8), np.zeros((4, 4, 3), np.uint8))
     {'PSNR': 80.0, 'SSIM': 1.0}

@@ -155,7 +155,7 @@ def by_group(
     groups: Groups,
     how: Operating,
 ) -> list[Result]:
-    """Each group's rates, and for strangers of each group the group of the person for whom they are mistaken."""
+    """Each group's rates, and for strangers of each group the group of the people for whom they are mistaken."""
     member, at = groups.pictures, f" at {how.accepts}"
     results: list[Result] = [_taken_for(probes, columns, attribute, groups, at)]
     kinds = (

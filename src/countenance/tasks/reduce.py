@@ -56,7 +56,7 @@ class Whole(Protocol):
         """The whole score table (Arrow), in the run's order, or the columns named."""
 
     def blocks(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """The same in parts, for reducers with bounded memory."""
+        """The score table in parts, for reducers with bounded memory."""
 
     def shards(self) -> Iterator[Shard]:
         """The shards again, one at a time, for reducers that need samples and predictions twice."""

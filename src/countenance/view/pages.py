@@ -83,7 +83,7 @@ def router(site: Site) -> APIRouter:
 
 
 def problem_page(site: Site, status: int, sentence: str) -> Response:
-    """A page that says what was wrong with an address."""
+    """A page with the fault of an address."""
     return HTMLResponse(site.render("problem.html.j2", title="Not shown", sentence=sentence), status)
 
 

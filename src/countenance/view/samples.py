@@ -170,7 +170,7 @@ class RunGallery:
         )
 
     def _pixels(self, sample: Sample, least: float = 1.0) -> Any:
-        """The picture, reduced to about the size `least`.
+        """The picture, reduced to no less than `least` of its size.
 
         From a manifest only pictures with its stored hash, since its fingerprint does not cover pictures.
         """

@@ -1,4 +1,4 @@
-"""What a format is: a name, the files it recognises, and how they are read."""
+"""The definition of a format: a name, the files it recognises, and how they are read."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class PredictionRequest:
 
 
 def units_of(answers: Iterable[Any]) -> Units:
-    """What the numbers of boxes seem to be: shares of the picture when (almost) none is above 1.5, else pixels."""
+    """The likely units of boxes: shares of the picture if (almost) no number is above 1.5, else pixels."""
     boxes = [answer.xyxy for answer in answers if isinstance(answer, Boxes) and len(answer)]
     return guessed_units(np.concatenate(boxes)) if boxes else "px"
 
@@ -63,7 +63,7 @@ class TableRows:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a file holds: a raw prediction for each image that it names, by the sample id of the dataset.
+    """The content of a file: a raw prediction for each image that it names, by the sample id of the dataset.
 
     >>> Predictions("mine.boxes", "lines", {"s00000": Boxes([[16, 13, 39, 36]])}).by_id["s00000"].xyxy.tolist()
     [[16.0, 13.0, 39.0, 36.0]]

@@ -213,7 +213,7 @@ class Reader:
         )
 
     def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
-        """Reads keypoints: missing ones are placed far outside; people who are not in `rows` are dropped."""
+        """Reads keypoints: missing ones are placed far outside; people whose `rows` entry is unknown are dropped."""
         chosen = self.request.options.get("keypoints")
         places = [KEYPOINTS.index(keypoint) for keypoint in chosen.split(",")] if chosen else list(range(17))
         rows = entry.get("rows")
@@ -298,7 +298,7 @@ class Reader:
         return picture if picture is not None and not picture.is_symlink() else None
 
     def predictions(self, absent: Sequence[str], notes: list[str]) -> Predictions:
-        """What was read, with a sentence on the images that have no answer."""
+        """The predictions that were read, with a sentence on the images without an answer."""
         kind, answers = self.request.kind, self.answers
         notes += self.notes()
         if kind is Boxes and (answers := ranked(self.answers)) is not self.answers:

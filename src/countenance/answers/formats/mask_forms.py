@@ -142,7 +142,7 @@ def _predictions(form: MaskForm, rows: TableRows, request: PredictionRequest, fo
 
 
 def _classes(form: MaskForm, request: PredictionRequest, folder: Path | None) -> Mapping[int, str]:
-    """What class numbers mean: as the user says, else as the form does, else as its classes.txt or the dataset's."""
+    """The meaning of class numbers: from the user, else the form, else its classes.txt, else the dataset."""
     if "classes" in request.options:
         return parse_classes(request.options["classes"])
     if form.classes is not None:

@@ -71,7 +71,7 @@ def _is_detections(value: Any) -> bool:
 
 
 def _parts(value: Any) -> Record:
-    """What a file says of an image under its name: a record, or the list of its boxes."""
+    """The entry of a file under an image's name: a record, or the list of its boxes."""
     return value if isinstance(value, Mapping) else {"detections": value or []}
 
 

@@ -104,7 +104,7 @@ def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scor
 
 
 def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]:
-    """What the lines of a score file hold, and the subjects whom version 3's header names."""
+    """The layout of a score file's lines, and the subjects in version 3's header."""
     if version == 2:
         return LineLayout(COLUMNS_V2, 0, _box(range(1, 6)), len(COLUMNS_V2), EMPTY, pairs=PAIR), NO_IDS
     line, names = header_of(path, COLUMNS_V3)

@@ -49,7 +49,7 @@ def source_of(labels: Path, nonfaces: Path | None = None, identities: Path | Non
 
 
 def labels_of(root: Path, split: str | None) -> Path:
-    """The labels of a split, or of the folder itself; refused with the splits that are there."""
+    """The labels of a split, or of the folder itself; an unknown split is refused with those that exist."""
     labels = (root / split if split else root) / "labels.csv"
     if not labels.exists():
         here = [name for name in SPLITS if (root / name / "labels.csv").exists()]

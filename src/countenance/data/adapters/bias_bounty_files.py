@@ -62,7 +62,7 @@ class ClassTable:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of a set of pictures: their labels, whose pictures they are, and which are not faces."""
+    """The facts about a set of pictures: their labels, their people, and which are not faces."""
 
     labels: ClassTable
     people: tuple[str | None, ...] | None = None
@@ -196,7 +196,7 @@ def read_identities(path: Path, names: Sequence[str]) -> tuple[str | None, ...]:
 
 
 def organiser_folder(root: Path, split: str) -> Path:
-    """Where the organiser's files of a split are: beside the holdout's labels, apart from what participants get.
+    """The folder of the organiser's files of a split: beside the holdout's labels, apart from participants' files.
 
     >>> organiser_folder(Path("bounty"), "test").as_posix(), organiser_folder(Path("bounty"), "holdout").as_posix()
     ('bounty/organiser/test', 'bounty/holdout')

@@ -51,7 +51,7 @@ def person_of(name: str) -> str | None:
 
 
 def overlap(data: HappyFaces) -> list[str]:
-    """A sentence on validation photos of people whom a method has seen in other sets, where there are any."""
+    """A sentence on validation photos of people in a method's other sets, if there are any."""
     people = [person_of(name) for name in data.validation.names]
     counts = {}
     for word, photos in (("labelled", data.labelled), ("unlabelled", data.unlabelled)):
@@ -64,7 +64,7 @@ def overlap(data: HappyFaces) -> list[str]:
 
 
 def attributes_of(tag: str, features: tuple[str, str]) -> dict[str, str]:
-    """What is known about a photo of a type.
+    """The attributes of a photo of a type.
 
     >>> attributes_of("FHWS", ("face", "writing"))
     {'type': 'FHWS', 'agree': 'disagree', 'face': 'happy', 'writing': 'sad'}
@@ -110,16 +110,16 @@ class HappyFacesDataset(Dataset):
             self._print = hashlib.sha256(f"{self._print} {sorted(only)}".encode()).hexdigest()
 
     def fingerprint(self) -> str:
-        """That of the three sets."""
+        """The fingerprint of the three sets."""
         return self._print
 
     def truth_fingerprint(self) -> str:
-        """The same: pictures and labels are arrays of these sets."""
+        """The fingerprint itself, since pictures and labels are arrays of these sets."""
         return self._print
 
 
 def source_of(folder: Path, held_back: Path | None = None) -> str:
-    """What loads the dataset again.
+    """The name under which the dataset is loaded again.
 
     >>> source_of(Path("/data/hf"), Path("/data/held"))
     'happyfaces:/data/hf?held_back=/data/held'

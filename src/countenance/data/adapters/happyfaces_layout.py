@@ -38,7 +38,7 @@ LARGEST_FILE = 64 * 2**20
 
 
 def features_shown(tags: Sequence[str]) -> NDArray[np.bool_]:
-    """Photos × 2: does the face smile, does the writing say HAPPY.
+    """Photos × 2: whether the face smiles, and whether the writing says HAPPY.
 
     >>> features_shown(["FHWS"]).tolist()
     [[True, False]]
@@ -58,7 +58,7 @@ class Photos:
         return len(self.tags)
 
     def truth(self) -> NDArray[np.bool_]:
-        """Photos × 2: does the face smile, does the writing say HAPPY."""
+        """Photos × 2: whether the face smiles, and whether the writing says HAPPY."""
         return features_shown(self.tags)
 
     def ids(self, part: str) -> list[str]:

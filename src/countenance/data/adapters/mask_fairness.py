@@ -28,7 +28,7 @@ __all__ = ["BOXES", "NAMES", "ONE_FACE", "MaskData", "ReadingOptions", "load", "
 
 @dataclass(frozen=True)
 class MaskData:
-    """A dataset, the rule that scores it, and what it is compared by."""
+    """A dataset, the rule that scores it, and the attributes to compare by."""
 
     dataset: Dataset
     task: str = BOXES

@@ -22,7 +22,7 @@ SAME_BOX = 0.5
 
 
 def attach_labels(dataset: Dataset, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
-    """The dataset with what a table says of its people; the dataset's own values are not overwritten."""
+    """The dataset with a table's values for its people; the dataset's own values are not overwritten."""
     finder = PictureFinder([sample.id for sample in dataset], dataset.aliases)
     table = read_label_file(path, finder.names_picture)
     columns = understand_table(table, finder, stated, options)

@@ -48,7 +48,7 @@ Row = list[list[float]]
 def corners_of(
     table: LabelTable, columns: BoxColumns, sizes: Sequence[tuple[int, int] | None], stated: StatedBoxes
 ) -> list[list[Floats]]:
-    """The corners of every row's boxes in pixels; `sizes` are those of its picture, None where it has none."""
+    """The corners of every row's boxes in pixels; `sizes` are those of its picture, None without a picture."""
     doubts = len(table.problems.whole)
     form, rows = (columns.form, _of_four(table, columns)) if len(columns.names) == 4 else _of_cells(table, columns)
     if len(table.problems.whole) > doubts:

@@ -220,7 +220,7 @@ def _is_lists(reader: _RoleReader, name: str) -> bool:
 
 
 def _form_of(names: Sequence[str]) -> Form | None:
-    """What four columns are by their names, where these say so."""
+    """The meaning of four columns by their names, if the names tell."""
     words = tuple(squashed(name) for name in names)
     return next((form for form, known in aliases.SETS if words == known), None)
 

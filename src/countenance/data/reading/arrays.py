@@ -17,7 +17,7 @@ REMEDY = "save a dict of tensors: torch.save({'embeddings': torch.as_tensor(...)
 
 
 def digest(*parts: object) -> str:
-    """A name for what is made from these parts; arrays contribute their shape, type and content.
+    """A name for the combination of these parts; arrays contribute their shape, type and content.
 
     >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a", 2)
     (True, False)

@@ -80,7 +80,7 @@ def _fields(fields: Sequence[str]) -> list[str]:
 
 
 def _box_of(numbers: Sequence[float], reading: Reading, keypoints: int | None) -> list[float] | None:
-    """The box of a line without its class: alone, before keypoints, or around a polygon; None where it has none.
+    """The box of a line without its class: alone, before keypoints, or around a polygon; None without a box.
 
     Keypoints have as many numbers as data.yaml says (`kpt_shape`), else threes whose last number is 0, 1 or 2.
     """

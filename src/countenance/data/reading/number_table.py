@@ -128,7 +128,7 @@ def read_table(path: Path, layout: LineLayout, digest: Digest | None = None) -> 
 
 
 def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable | None:
-    """A block of lines; None where one of them needs a closer look, or there is none."""
+    """A block of lines as arrays; None if a line needs the slow parser, or the block is empty."""
     n, count, places = len(lines.count), lines.count, np.array([column.at for column in layout.numbers], dtype=np.int64)
     if not n or count.min() < max([layout.least, *(k + 1 for k in layout.words)]):
         return None

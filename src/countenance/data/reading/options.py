@@ -29,7 +29,7 @@ class ReadingOptions:
     split: str | None = None
 
     def options(self, folder: Path) -> dict[str, str] | None:
-        """The same as the options of a dataset's name; None where the attributes are outside of its folder.
+        """The options in the form of a dataset's name; None where the attributes are outside of its folder.
 
         >>> ReadingOptions(split="test").options(Path("faces"))
         {'form': 'cxcywh', 'units': 'rel', 'split': 'test'}

@@ -57,7 +57,7 @@ class Groups:
 
 
 class PersonPictures(NamedTuple):
-    """A person's pictures of one combination of groups; the pairs of two units stand or fall together."""
+    """A person's pictures of one combination of groups; the pairs of two units are dependent."""
 
     of_picture: Ints
     owner: Ints

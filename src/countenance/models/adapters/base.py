@@ -1,4 +1,4 @@
-"""What adapters share: the request of a task, the adapted model, and the choice of classes by their names."""
+"""Shared by adapters: the request of a task, the adapted model, and the choice of classes by their names."""
 
 import hashlib
 import sys
@@ -75,7 +75,7 @@ class AdaptedModel:
 
     @property
     def card(self) -> ModelCard:
-        """The model's card: the library with its version, and a hash of what is known of the model."""
+        """The model's card: the library with its version, and a hash of the model's known properties."""
         version = str(getattr(sys.modules.get(self.library), "__version__", "unknown"))
         parts = (self.library, version, self.name, self.content, repr(sorted(self.settings.items())))
         return ModelCard(

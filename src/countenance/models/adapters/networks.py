@@ -25,7 +25,7 @@ def torch_content(module: Any) -> str:
 
 
 def outputs(module: Any, images: Sequence[Pixels]) -> Any:
-    """What a module returns for a list of pictures as tensors (colours × height × width, 0 to 1)."""
+    """The outputs of a module for a list of pictures as tensors (colours × height × width, 0 to 1)."""
     import torch
 
     kind = next(module.parameters())
@@ -54,7 +54,7 @@ def classifier(module: Any, transform: Callable[[Any], Any], classes: Classifier
 
 
 def softmax(logits: Any) -> NDArray[np.float64]:
-    """Shares that have the sum 1.
+    """Shares, scaled to the sum 1.
 
     >>> softmax([0.0, 0.0])
     array([0.5, 0.5])

@@ -122,7 +122,7 @@ class Forest:
         return [row for block in self.blocks for row in block.rows]
 
     def unmarked(self) -> Forest:
-        """The same without verdicts: every row has the same mark.
+        """The forest without verdicts: every row has the same mark.
 
         >>> row = ForestRow("a", 0.5, 0.4, 0.6, "50 %", "40–60 %", "9 people", words.SEVERE, "worse")
         >>> plain = Forest("m", "m", Scale.around([0.4, 0.6]), (ForestBlock("", (row,)),), marks=AUDIT_MARKS).unmarked()

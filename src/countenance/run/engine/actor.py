@@ -26,7 +26,7 @@ LONGEST = 300
 
 
 def software() -> dict[str, str]:
-    """What must be the same on the driver and every node for equal bytes."""
+    """The software versions that must be equal on the driver and every node for equal bytes."""
     import numpy as np
     import pyarrow as pa
 

@@ -167,7 +167,7 @@ class Worker:
 
 
 class _Deadlines:
-    """Reports work in progress and its deadline to the driver: two threads report, one calls the model."""
+    """Reports work in progress and its deadline to the driver: two threads report, a third calls the model."""
 
     def __init__(self, tell: Tell, limit: float) -> None:
         self._tell, self.limit = tell, limit

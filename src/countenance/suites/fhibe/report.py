@@ -1,4 +1,4 @@
-"""The bias report: the report of every run, with FHIBE's own section first."""
+"""The bias report: the report of every run, with a section for FHIBE's readers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -162,7 +162,7 @@ def write_pages(run: Run, path: Path, *, gallery: str, pdf: bool, show_significa
 
 
 def sections(source: ReportSource) -> list[Section]:
-    """FHIBE's own section of a report."""
+    """The section of a report for FHIBE's readers."""
     template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
     text = render.environment().from_string(template).render(**_section(source.run, source))
     return [("fhibe", "FHIBE: the task and its metrics", Markup(text))]  # noqa: S704 - an autoescaped template

@@ -1,4 +1,4 @@
-"""The interface of a method: pixels and the labelled labels in, two heads out.
+"""The interface of a method: pixels and the labelled labels in, two heads out; it gets no other data.
 
 heads = method.fit(labelled, labels, unlabelled)
 heads.predict(photos)        # photos × 2: each head's probability of "happy"

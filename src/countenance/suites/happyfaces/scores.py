@@ -118,7 +118,7 @@ def _counted(records: list[Record], rate: float, seeds: Sequence[int]) -> float 
 
 
 def needs(rates: Sequence[float]) -> str:
-    """What must be run before a number can be computed.
+    """The runs that are missing before a number can be computed.
 
     >>> needs([0.1]), needs([0.1, 0.2])
     ('mix rate 0.1 was not run with every seed', 'mix rates 0.1, 0.2 were not run with every seed')

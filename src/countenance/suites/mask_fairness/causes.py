@@ -1,4 +1,4 @@
-"""Fisher's exact p if an expected cell is below 5, where the z test is unreliable; else None."""
+"""The reason why the two rules differ on a group, in one sentence: multiplicity, small cell, clustering, power."""
 
 import math
 from typing import Literal
@@ -11,7 +11,7 @@ SMALLEST_EXPECTED = 5
 
 
 def exact_p(row: SeedRow) -> float | None:
-    """Fisher's exact p when an expected cell is below 5, where the z test cannot be trusted; else None.
+    """Fisher's exact p if an expected cell is below 5, where the z test is unreliable; else None.
 
     >>> from countenance.suites.mask_fairness.seed_rule import seed_row
     >>> round(exact_p(seed_row("more than 70", 17, 18, 1929, 1937)), 3)

@@ -163,7 +163,7 @@ def shares(
     groups: Mapping[str, NDArray[np.str_]] | None = None,
     people: NDArray[np.str_] | None = None,
 ) -> list[dict[tuple[str, str], Estimate]]:
-    """Of each outcome of the units its share among everybody and in each group, with the interval of an audit.
+    """The share of each outcome among everybody and in each group, with the interval of an audit.
 
     Faces of one person and of one image are not independent. `people` has the person of each face in the protocol,
     empty if unnamed (None: known subjects by their number).

@@ -67,7 +67,7 @@ def evaluated(submission: Submission) -> UccsEvaluation:
 
 
 def with_band(evaluation: UccsEvaluation) -> UccsEvaluation:
-    """The same with a bootstrap band over images."""
+    """The evaluation with a bootstrap band over images."""
     targets = evaluation.curve.x * evaluation.scale
     rates = resampled_rates(
         ImageScores(evaluation.units, evaluation.unit_image),

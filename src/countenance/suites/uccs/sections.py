@@ -20,7 +20,7 @@ TEMPLATES = Path(__file__).parent
 
 
 def sections(source: ReportSource) -> list[Section]:
-    """The sections of the report; they are left out if the dataset is missing."""
+    """The sections of the report; without the dataset, one section that says why they are missing."""
     try:
         evaluation, dataset = evaluation_again(source.run)
     except (InputError, OSError) as error:

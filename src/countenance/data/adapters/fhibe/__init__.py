@@ -64,14 +64,14 @@ class FhibeDataset(Dataset):
         """What was asked of the reader, by the names of the source's query."""
 
     def fingerprint(self) -> str:
-        """A hash of the annotation table, of what was read of it where that is not all, and of the label maps."""
+        """A hash of the annotation table, of the part that was read if not all, and of the label maps."""
         some = [f"{name}={self.read[name]}" for name in ("compat", "mini", "ages") if self.read.get(name)]
         some += [f"{row}:{digest}" for row, digest in sorted(self.masks.items())]
         content = file_hash(self.table.path)
         return hashlib.sha256(" ".join([content, *some]).encode()).hexdigest() if some else content
 
     def truth_fingerprint(self) -> str:
-        """The same: the table lists the pictures."""
+        """The fingerprint itself, since the table lists the pictures."""
         return self.fingerprint()
 
     @property

@@ -49,7 +49,7 @@ def keypoints(table: FhibeTable, names: tuple[str, ...] = KEYPOINTS) -> Array:
 
 
 def face_diagonals(table: FhibeTable) -> Array:
-    """The body parts that can be seen: the face, each segment's class, hands by knuckles or glove, legs."""
+    """The diagonal of each face box, in the published order of operations."""
     boxes = table.boxes("face_bbox").tolist()
     return np.array([float(np.sqrt((x1 - x0) ** 2 + (y1 - y0) ** 2)) for x0, y0, x1, y1 in boxes])
 
@@ -84,7 +84,7 @@ def person_masks(table: FhibeTable) -> list[Ints]:
 
 
 def visible_parts(keypoints: dict[str, list[float]], classes: list[str], compat: Compat = "default") -> list[str]:
-    """The body parts that are there: the face, each segment's class, hands by knuckles or glove, legs.
+    """The visible body parts: the face, each segment's class, hands by knuckles or glove, legs.
 
     In strict mode knees and ankles make no leg, as published.
 

@@ -115,7 +115,7 @@ class SpatialDiscovery:
     def fit_with_answers(
         self, labelled: Pictures, labels: Labels, unlabelled: Pictures, answered: Pictures, answers: Labels
     ) -> Heads:
-        """The same with answers about some photos; `answers` is photos × 2, one column for each head.
+        """Fit two heads with answers about some photos; `answers` is photos × 2, one column for each head.
 
         The regions and settings of the heads stay those from the labelled photos.
         """
@@ -146,7 +146,7 @@ class SpatialDiscovery:
 
 
 class SpatialDiscoveryDeep(SpatialDiscovery):
-    """The same with pretrained features of the discovered regions, where labelled photos favour them.
+    """Spatial discovery with pretrained features of the discovered regions, where labelled photos favour them.
 
     Its mix rate may have any value: where most photos disagree, each head's label implies the opposite for the other.
     """
@@ -162,7 +162,7 @@ class SpatialDiscoveryDeep(SpatialDiscovery):
 
 
 class SpatialDiscoveryLandmarks(SpatialDiscoveryDeep):
-    """The same with the shape of the mouth, by dlib's landmarks of the face, where labelled photos favour it."""
+    """Spatial discovery with the shape of the mouth, by dlib's landmarks, where labelled photos favour it."""
 
     name = "spatial-landmarks"
 

@@ -54,7 +54,7 @@ class Baseline:
         return self.version or detect_version(self.data, self.which)
 
     def out(self, task: str) -> Path:
-        """Where the result goes; the result of a part never replaces that of the whole set.
+        """The file for the result; the result of a part never replaces that of the whole set.
 
         >>> Baseline(Path("uccs"), version=2, debug=5).out("detection").as_posix()
         'results/UCCS-v2-detection-baseline-validation-debug-5.txt'
