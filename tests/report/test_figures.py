@@ -263,3 +263,5 @@ def test_boxes_are_held_against_the_truth_that_the_task_asks_for() -> None:
 def test_a_curve_of_one_point_is_a_dot() -> None:
     chart = CurveChart(("x", "y"), [GroupLine("a", 1, [0.3], [0.9], "c0")])
     assert len(svg(curves.panel(chart, "k")).findall("circle")) == 1
+    assert chart.across.ticks == ((0.3, "0.3"),)  # no other threshold was measured
+    assert chart.across.low < 0.3 < chart.across.high

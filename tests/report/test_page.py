@@ -323,3 +323,13 @@ def test_a_page_that_would_be_heavy_lists_fewer_findings(
     text = write_report(run, tmp_path / "page.html").read_text(encoding="utf-8")
     assert run.findings().num_rows > 200 and "The page holds the first 200" in text
     assert text.count("<tr data-metric=") == 200
+
+
+def test_a_note_that_begins_with_the_name_of_a_file_keeps_its_case(small_run: Run, tmp_path: Path) -> None:
+    run = copy_of(small_run, tmp_path / "run")
+    run.manifest.notes = ["model_outputs.json: 100 of 300 rows are left out", "one picture is empty."]
+    run.store.write_manifest(run.manifest)
+    run.store.seal()
+    html = write_report(Run(run.path)).read_text()
+    assert '<p class="note">model_outputs.json: 100 of 300 rows are left out.</p>' in html
+    assert '<p class="note">One picture is empty.</p>' in html

@@ -16,7 +16,7 @@ from countenance.report.comparison_words import lead, plain, rows_words
 from countenance.report.draw.mpl import critical_figure, dumbbell_figure, forest_figures
 from countenance.report.leaderboard import board_badge, board_pages, moved_gaps
 from countenance.report.metric_words import noun_in
-from countenance.report.names import attribute_label
+from countenance.report.names import attribute_label, sentence_case
 from countenance.report.paper import Paper, pdf_path
 from countenance.report.words import unit_words
 from countenance.run.licences import in_words
@@ -126,7 +126,7 @@ def _decision(paper: Paper, result: Comparison | Leaderboard, mark: str, badge: 
         for entry in result.unpaired
         if entry["unpaired"]
     ]
-    after += [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
+    after += [f"{sentence_case(note)}." for note in result.notes]
     paper.box(mark, badge, sentences[0], [], [*after, f"{unit_words(str(result.settings['unit']))}."])
 
 

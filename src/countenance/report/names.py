@@ -19,6 +19,8 @@ CROSS = " × "
 REST = "rest"
 LONGEST = 2000
 _BREAKS = re.compile(r"[\t\r\n\u2028\u2029]+")
+_NAMED = re.compile(r"\S*\w[._/\\]\w")
+"""How a sentence begins with the name of a file or of a column: `a.json …`, `a_b …`."""
 _ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
@@ -30,6 +32,15 @@ def clean(text: str) -> str:
     """
     shown = _ACTING.sub("�", _BREAKS.sub(" ", redacted(text)))
     return shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
+
+
+def sentence_case(text: str) -> str:
+    """A sentence with a capital letter at its start; the name of a file or of a column keeps its case.
+
+    >>> sentence_case("one image failed"), sentence_case("outputs.json: 3 rows"), sentence_case("img.noise differs")
+    ('One image failed', 'outputs.json: 3 rows', 'img.noise differs')
+    """
+    return text if _NAMED.match(text) else text[:1].upper() + text[1:]
 
 
 def shown(text: str) -> Markup:

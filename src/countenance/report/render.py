@@ -15,7 +15,7 @@ from countenance.report import numbers
 from countenance.report.comparison_words import plain, rows_words
 from countenance.report.draw import svg
 from countenance.report.metric_words import noun_in
-from countenance.report.names import attribute_label, clean, swatches, value_label
+from countenance.report.names import attribute_label, clean, sentence_case, swatches, value_label
 from countenance.report.words import unit_words
 
 HERE = Path(__file__).parent
@@ -44,6 +44,7 @@ def environment() -> Environment:
         "value_label": value_label,
         "count": numbers.count,
         "noun": noun_in,
+        "sentence_case": sentence_case,
     }
     return templates
 

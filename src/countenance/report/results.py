@@ -11,7 +11,7 @@ from countenance.data.vocabulary import in_order
 from countenance.report import numbers
 from countenance.report.charts.curves import CurveChart, GroupLine, colours
 from countenance.report.charts.heat_maps import STEPS, HeatMap, HeatmapCell
-from countenance.report.names import Names, attribute_label, value_label
+from countenance.report.names import Names, attribute_label, sentence_case, value_label
 from countenance.tasks import Curve, Matrix, Number, Result, Table
 
 ORDERED = ("skin_tone", "age_group")
@@ -173,7 +173,7 @@ def result_grids(results: Sequence[Result]) -> list[Grid]:
 
 
 def _about(result: Result) -> str:
-    parts = [part[:1].upper() + part[1:] for part in (result.meaning, result.note) if part]
+    parts = [sentence_case(part) for part in (result.meaning, result.note) if part]
     return " ".join(part if part.endswith(".") else f"{part}." for part in parts)
 
 

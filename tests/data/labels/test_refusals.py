@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from folders import BOX, picture, write_csv
+from PIL import Image
 from typer.testing import CliRunner
 
 import countenance as ct
@@ -326,3 +327,29 @@ def test_the_number_of_a_picture_names_it_only_where_no_other_column_does(tmp_pa
         (root / "t.csv").write_text(text)
         read = {sample.id: sample.subjects[0].attributes["sex"] for sample in load_dataset(root, labels=root / "t.csv")}
         assert read == {"0.jpg": "f", "1.jpg": "m"}
+
+
+@pytest.mark.parametrize(("width", "doubted"), [(640, True), (120, False)])
+def test_boxes_that_may_be_per_cent_are_read_as_pixels_and_it_is_said(tmp_path, width, doubted):
+    lines = ["file,x,y,width,height,gender"]
+    for i in range(8):
+        Image.new("RGB", (width, width)).save(tmp_path / f"{i}.png")
+        lines.append(f"{i}.png,{5.5 + i},{10.25 + i},40.5,{60.5 + i},man")
+    (tmp_path / "labels.csv").write_text("\n".join(lines) + "\n")
+    data = load_dataset(tmp_path)
+    remarks = [note for note in data.notes if "per cent of the picture" in note]
+    assert bool(remarks) == doubted
+    if doubted:
+        assert "no box reaches beyond 84.75 in pictures of at least 640 pixels; read as pixels" in remarks[0]
+
+
+def test_a_box_of_shares_among_boxes_in_pixels_is_named(tmp_path):
+    lines = ["file,x,y,width,height,gender"]
+    for i in range(8):
+        Image.new("RGB", (640, 480)).save(tmp_path / f"{i}.png")
+        lines.append(f"{i}.png,0.2,0.3,0.1,0.2,man" if i == 3 else f"{i}.png,{50 + i},60,120,130,woman")
+    (tmp_path / "labels.csv").write_text("\n".join(lines) + "\n")
+    notes = load_dataset(tmp_path).notes
+    assert any(
+        "line 5 holds only numbers up to 1, read as pixels like the others; are they shares?" in n for n in notes
+    )

@@ -30,6 +30,8 @@ KEYS: tuple[tuple[Form, tuple[str, ...]], ...] = (
 """The names that a box written as {…} has for its numbers."""
 OWN = ("face_box", "person_box")
 """Columns of `labels.csv`, whose boxes are x0, y0, x1, y1."""
+LEAST_PERCENT = 5
+"""The fewest boxes that are asked whether they are per cent."""
 USUAL: tuple[Form, ...] = ("xyxy", "xywh")
 
 
@@ -63,6 +65,9 @@ def corners_of(
     if reading is None:
         return corners
     readable = (shapes > 0).all(axis=1)
+    if reading.units == "px" and stated.units is None:
+        title, far = f"{table.path.name}: boxes ({', '.join(columns.names)})", reading.corners(numbers, shapes)
+        table.notes += _unlikely_pixels(title, numbers, far, shapes, [table.lines[i] for i, _ in places])
     try:
         lines = [f"line {table.lines[places[k][0]]}" for k in np.flatnonzero(readable)]
         checked_corners(numbers[readable], shapes[readable], reading, "", lines)
@@ -71,6 +76,22 @@ def corners_of(
     for (i, _), box in zip(places, reading.corners(numbers, shapes), strict=True):
         corners[i].append(box)
     return corners
+
+
+def _unlikely_pixels(name: str, numbers: Floats, corners: Floats, shapes: Floats, lines: Sequence[int]) -> list[str]:
+    """What may be wrong with numbers that are read as pixels: all can be per cent, or a few can be shares."""
+    shares = np.flatnonzero((numbers >= 0).all(axis=1) & (numbers <= 1).all(axis=1) & (numbers > 0).any(axis=1))
+    notes = []
+    if len(shares):
+        what = f"line {lines[shares[0]]} holds" if len(shares) == 1 else f"line {lines[shares[0]]} and others hold"
+        notes.append(f"{name}: {what} only numbers up to 1, read as pixels like the others; are they shares?")
+    decimals, far = float((numbers % 1 != 0).any(axis=1).mean()), float(corners.max())
+    if len(numbers) >= LEAST_PERCENT and 50 < far <= 100 and shapes.min() > 2 * 100 and decimals > 0.5:
+        notes.append(
+            f"{name}: no box reaches beyond {far:g} in pictures of at least {shapes.min():g} pixels; read as "
+            "pixels. Where they are per cent of the picture, divide them by 100"
+        )
+    return notes
 
 
 def _reading(

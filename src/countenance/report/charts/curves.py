@@ -54,12 +54,15 @@ class ChartAxis:
 
     @classmethod
     def of(cls, label: str, low: float, high: float, log: bool) -> ChartAxis:
-        """An axis between two ends; an empty range is widened.
+        """An axis between two ends; a single value stands in the middle, with the only tick.
 
-        >>> ChartAxis.of("IoU", 0.0, 0.3, False).ticks
-        ((0.0, '0'), (0.1, '0.1'), (0.2, '0.2'), (0.3, '0.3'))
+        >>> ChartAxis.of("IoU", 0.0, 0.3, False).ticks, ChartAxis.of("threshold", 1.0, 1.0, False).ticks
+        (((0.0, '0'), (0.1, '0.1'), (0.2, '0.2'), (0.3, '0.3')), ((1.0, '1'),))
         """
-        high = high if high > low else low * 10 if log else low + 1
+        if high <= low and not log:
+            around = 0.5 * max(1.0, abs(low))  # a large number plus 1 may be the number itself
+            return cls(label, low - around, low + around, log, ((low, numbers.tick(low)),))
+        high = high if high > low else low * 10
         return cls(label, low, high, log, tuple((tick, numbers.tick(tick)) for tick in ticks(low, high, log=log)))
 
 
