@@ -124,9 +124,13 @@ class BiasReport(Figures):
     @property
     def run(self) -> Run:
         """The run that reports are made from; of results without one it is made from the stored outputs."""
+        return self._run_with(())
+
+    def _run_with(self, asked: Sequence[str]) -> Run:
+        """The run; one that is made has the attributes that are asked for too: those without a value have no results."""
         if self._run is None:
             grouped = self._grouped_results(self.get_available_metrics()[0])
-            attributes = {name for key in grouped for name in _listed(key)}
+            attributes = {name for key in grouped for name in _listed(key)} | set(asked)
             LOG.info("no run in %s: making one from the stored outputs", self.results_dir)
             self._run = evaluate(
                 self.data_rootdir,
@@ -165,7 +169,7 @@ class BiasReport(Figures):
         if path.suffix.lower() != ".pdf" or path.parent != self.results_dir:
             raise InputError(f"report_savename {report_savename!r}: expected a file name that ends in .pdf")
         write_bias_report(
-            self.run,
+            self._run_with(attributes),
             path,
             by=list(attributes),
             dataset_version=self.dataset_version or None,
