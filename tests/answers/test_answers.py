@@ -73,7 +73,7 @@ def test_a_wrong_shape_is_refused(make, message: str) -> None:
         (Keypoints(np.full((1, 17, 3), np.inf)), "not finite"),
         (Parts(({"Face": 1.5},)), "'Face' has probability 1.5"),
         (LabelMap(np.zeros((3, 4), np.uint8)), "a label map of 4×3, the image is 7×5; scale it"),
-        (Embedding(np.array([1.0, np.nan])), "no vector of finite numbers"),
+        (Embedding(np.array([1.0, np.nan])), "not a vector of finite numbers"),
         (Picture(np.zeros((3, 3), np.uint8)), "a picture of shape"),
         (Labels({}, {"gender": {"female": 2.0}}), "probability of gender"),
     ],

@@ -394,7 +394,7 @@ def test_plan():
     for wrong in (
         {"effect": "x=.2"},
         {"effect": "h=0"},
-        {"baseline": 1.5},
+        {"rate": 1.5},
         {"groups": 1},
         {"deff": 0.5},
         {"effect": "d=.2"},

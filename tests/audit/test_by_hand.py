@@ -352,8 +352,8 @@ def test_a_plan_for_means_and_people():
     "options",
     [
         {"metric": "sum"},
-        {"baseline": 0},
-        {"baseline": 1},
+        {"rate": 0},
+        {"rate": 1},
         {"effect": "d=.2"},
         {"metric": "mean", "effect": "h=.2"},
         {"groups": 1},
@@ -371,7 +371,7 @@ def test_a_plan_for_means_and_people():
         {"effect": "h=inf"},
         {"effect": "x=1"},
         {"effect": "h=a"},
-        {"baseline": 0.9, "effect": "diff=.91"},
+        {"rate": 0.9, "effect": "diff=.91"},
     ],
     ids=str,
 )

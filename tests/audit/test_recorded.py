@@ -240,12 +240,12 @@ def functions() -> dict[str, Any]:
     ]
     asked: list[dict[str, Any]] = [
         {},
-        {"baseline": 0.99, "effect": "diff=.02"},
-        {"baseline": 0.02, "effect": "h=.15", "groups": 5},
-        {"baseline": 0.4, "effect": "diff=.3", "groups": 3, "comparison": "pairs"},
+        {"rate": 0.99, "effect": "diff=.02"},
+        {"rate": 0.02, "effect": "h=.15", "groups": 5},
+        {"rate": 0.4, "effect": "diff=.3", "groups": 3, "comparison": "pairs"},
         {"metric": "mean", "effect": "d=.33"},
-        {"baseline": 0.999, "effect": "h=.1", "power": 0.9},
-        {"baseline": 0.97, "effect": "h=.6", "deff": 1.7},
+        {"rate": 0.999, "effect": "h=.1", "power": 0.9},
+        {"rate": 0.97, "effect": "h=.6", "deff": 1.7},
         {"metric": "mean", "effect": "diff=2", "sd": 7.0, "rows_per_unit": 3, "icc": 0.4, "alpha": 0.01},
     ]
     made = {

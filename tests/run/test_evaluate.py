@@ -181,7 +181,7 @@ def test_saved_answers_give_the_same_scores(tmp_path, discs) -> None:
         ({"model": "fakes:missing"}, r"fakes has no 'missing'"),
         ({"model": "no_such_module:x"}, r"no module 'no_such_module'"),
         ({"model": "net.onnx"}, r"net\.onnx: no such file"),
-        ({"model": "yunet"}, r"needs its weights: add --weights PATH"),
+        ({"model": "yunet"}, r'needs its weights: add weights="PATH"'),
         ({"model": "yunet", "weights": "nowhere.onnx"}, r"nowhere\.onnx: no such file"),
         ({"model": 5}, r"model is a int"),
         ({"task": "face_localisation"}, r"did you mean face_localization"),

@@ -91,7 +91,7 @@ def test_plain_coco_with_polygons_and_an_attributes_csv(tmp_path) -> None:
         ({"segmentation": {"size": [9, 9], "counts": "04"}}, r"segmentation of size \[9, 9\]"),
         ({"segmentation": {"size": [10, 20], "counts": "04"}}, r"run lengths cover 4 pixels"),
         ({"segmentation": {"size": [10, 20], "counts": [1, 2]}}, r"run lengths cover 3 pixels"),
-        ({"segmentation": [[1, 2, 3]]}, r"no list of polygons"),
+        ({"segmentation": [[1, 2, 3]]}, r"not a list of polygons"),
         ({"image_id": 9}, r"image_id 9 is not among the images"),
     ],
 )
@@ -213,7 +213,7 @@ def test_a_clean_dataset_has_no_problem_and_a_stable_fingerprint() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"segmentation": [[float("nan"), 1, 2, 3, 4, 5]]}, "no list of polygons"),
+        ({"segmentation": [[float("nan"), 1, 2, 3, 4, 5]]}, "not a list of polygons"),
         ({"segmentation": [[1e8, 1, -1e8, 3, 4, 1e8]]}, "numbers near the picture"),
         ({"bbox": [10**400, 2, 3, 4]}, "is not a list of numbers"),
         ({"body_parts": 3}, "body_parts: expected a list of names"),

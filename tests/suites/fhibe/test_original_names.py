@@ -12,6 +12,7 @@ import countenance.suites.fhibe.original  # noqa: F401 - makes fhibe_eval_api im
 from countenance.cli.app import run as command
 from countenance.data.adapters.fhibe.places import offered
 from countenance.data.adapters.fhibe.words import ATTRIBUTES
+from countenance.errors import InputError
 from countenance.suites.fhibe import evaluate_task
 from countenance.suites.fhibe.original.published import BiasReport
 
@@ -119,6 +120,16 @@ def test_results_of_the_original_can_be_reported(results):
     for words in ("Pairs of groups, as published", "Worst group", "He/him/his", "0.700", "the longer side 2,048"):
         assert words in text
     assert "1. He/him/his" not in text.split("Pairs of groups")[1].split("What the attributes mean")[0]
+
+
+def test_a_report_may_name_an_attribute_that_the_results_lack(results):
+    """The original writes no results of an attribute without a value, and its scripts name it all the same."""
+    place = (str(results), "v1", str(results / "results"), "fhibe")
+    with pytest.raises(InputError, match="'ancestri'"):
+        BiasReport("m", "person_localization", *place, downsampled=True).generate_pdf_report(["ancestri"])
+    report = BiasReport("m", "person_localization", *place, downsampled=True)
+    path = report.generate_pdf_report(attributes=["pronoun", "ancestry"])
+    assert "Africa" in pdf_text(path) and (path.parent / "bias_report" / "bias_report.pdf").is_file()
 
 
 def filled_squares(path):

@@ -123,9 +123,13 @@ class BiasReport(Figures):
     @property
     def run(self) -> Run:
         """The run for reports; for results without a run it is made from the stored outputs."""
+        return self._run_with(())
+
+    def _run_with(self, further: Sequence[str]) -> Run:
+        """The run; one that is made has further attributes too: those without a value have no results."""
         if self._run is None:
             grouped = self._grouped_results(self.get_available_metrics()[0])
-            attributes = {name for key in grouped for name in _listed(key)}
+            attributes = {name for key in grouped for name in _listed(key)} | set(further)
             LOG.info("no run in %s: making one from the stored outputs", self.results_dir)
             self._run = evaluate(
                 self.data_rootdir,
@@ -164,7 +168,7 @@ class BiasReport(Figures):
         if path.suffix.lower() != ".pdf" or path.parent != self.results_dir:
             raise InputError(f"report_savename {report_savename!r}: expected a file name that ends in .pdf")
         write_bias_report(
-            amended(self.run, version=self.dataset_version or None),
+            amended(self._run_with(attributes), version=self.dataset_version or None),
             path,
             by=list(attributes),
             group_largest_regions=group_largest_regions,
