@@ -1,4 +1,4 @@
-"""How large a difference is: Cohen's h, rank-biserial correlation, and intervals of differences."""
+"""Effect sizes: Cohen's h, rank-biserial correlation, and intervals of differences."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def mover(
 def in_common(
     value1: Numbers, limits1: Limits, value2: Numbers, limits2: Limits, rho: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """What two estimates whose correlation is `rho` have in common: their covariance in units of the limits' reach.
+    """The common part of two estimates whose correlation is `rho`: their covariance in units of the limits' reach.
 
     One further person is not on both sides, so limits that allow for one have no more in common than plain ones.
 
@@ -180,7 +180,7 @@ class EffectBatch:
     gaps: tuple[EffectGap, ...]
 
     def difference(self, alpha: float | Array) -> Limits:
-        """The interval that is shown: of the difference as it is."""
+        """The displayed interval: of the observed difference."""
         return self.gaps[0].difference(alpha)
 
     def decisive(self, alpha: float | Array) -> Limits:

@@ -1,4 +1,4 @@
-"""Many models on the same rows: ranks with ties that the evidence cannot split, and every group's number."""
+"""Many models on the same rows: ranks with ties where the evidence is too weak, and every group's number."""
 
 from __future__ import annotations
 

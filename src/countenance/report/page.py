@@ -109,7 +109,7 @@ def write_page(
 
 
 def put(run: Run, name: str, text: str, out: Path | str | None, gallery: str) -> Path:
-    """Write a page to a file, or into the run, which then knows it.
+    """Write a page to a file, or into the run, which records it.
 
     Returns the path of the page; for a run at a URL, its name in the run.
     """

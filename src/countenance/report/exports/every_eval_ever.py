@@ -18,7 +18,7 @@ SCHEMA = "0.2.2"
 
 
 def every_eval_ever(source: ReportSource, now: float | None = None) -> dict[str, Any]:
-    """The record: who was evaluated with what, and a result with its uncertainty for each published number."""
+    """The record: the model and data of the evaluation, and a result with its uncertainty for each published number."""
     manifest, numbers = source.run.manifest, published(source)
     moment = f"{time.time() if now is None else now:.6f}"
     model = _identifier(source.run.model_name)

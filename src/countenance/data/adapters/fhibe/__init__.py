@@ -82,7 +82,7 @@ class FhibeDataset(Dataset):
 
 
 def dataset_card(root: Path, dataset: str, attributes: Sequence[str], version: str | None = None) -> DatasetCard:
-    """The card beside the table where there is one (data that we made ourselves), else FHIBE's own."""
+    """The card beside the table if it exists (for data that we made), else FHIBE's own."""
     own = processed(root, dataset) / CARD
     if own.is_file():
         card = DatasetCard.read(own)
