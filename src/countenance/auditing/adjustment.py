@@ -94,8 +94,7 @@ class Adjustment:
                 draft.decide(*draft.doubled)
 
     def plain(self, drafts: Sequence[Draft]) -> tuple[Array, Array, float]:
-        """Holm's or Benjamini and Hochberg's adjustment, and the strictest level that a comparison may have to
-        reach."""
+        """Holm's or Benjamini and Hochberg's adjustment, and the strictest level that a comparison may need."""
         if self.settings.adjust == "minp":
             self.by = "holm"
             if self.settings.comparison in ("spread", "paired"):

@@ -68,7 +68,7 @@ class Permutations:
         self.batch = self._batch()
 
     def _counted(self) -> Contingency | None:
-        """Whether drawing only the counts of kinds by labels is enough: units of few kinds, labels of few patterns."""
+        """The counts of kinds by labels, if drawing only these is enough; None otherwise."""
         if self.rows or self.whole is None or len(self.strata) > 1:
             return None
         columns = [column for bases in self.bases for column in bases.columns]
