@@ -256,7 +256,7 @@ def rank_biserial(
 
 
 def _leverage(clusters: Array, size: int) -> Array:
-    """By how much each cluster's share of a side exceeds that of equal clusters; 0 for clusters not on the side."""
+    """The excess of each cluster's share of a side over that of equal clusters; 0 for clusters not on the side."""
     counts = np.bincount(clusters, minlength=size)
     here = counts > 0
     return np.asarray(np.where(here, counts / len(clusters) - 1 / here.sum(), 0.0))

@@ -1,4 +1,4 @@
-"""The verdict as one plain sentence, for somebody who reads nothing else."""
+"""The verdict as one plain sentence, for readers who read nothing else."""
 
 from __future__ import annotations
 
