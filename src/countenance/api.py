@@ -217,7 +217,7 @@ def leaderboard(
 
 
 def _run(source: Any) -> Run | None:
-    """The run that a source is, or that is at the place it names; None for a table."""
+    """The run that a source is, or that is stored at the source's place; None for a table."""
     if isinstance(source, Run):
         return source
     if isinstance(source, str | Path) and (is_url(source) or (Path(source) / MANIFEST).is_file()):

@@ -1,4 +1,4 @@
-"""How far verdicts may be believed: what simulations with a known truth gave, shipped with the package.
+"""Calibration of verdicts: the results of simulations with a known truth, shipped with the package.
 
 `calibration.json` has a line for each promise (a level, a coverage, a power) and each kind of data that was simulated;
 `tools/calibrate.py` writes it. `calibration` finds the lines nearest to the sizes of an audit.

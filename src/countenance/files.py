@@ -1,4 +1,4 @@
-"""Files written whole or not at all: the one atomic writer of the package.
+"""Writes files whole or not at all; the only atomic writer of the package.
 
 The content goes to a temporary file in the same folder, is flushed to disk, and takes the name in one step. A reader
 sees the old file or the new one, and a crash of the machine leaves one of the two. What a killed process had not
@@ -163,7 +163,7 @@ def _sync(path: Path, parent: int | None) -> None:
 
 
 def _error_at(error: OSError, path: Path) -> OSError:
-    """The same error with the name of the file; a library may leave out both name and number."""
+    """The same error, with the name of the file, which a library may leave out."""
     text = str(error)
     full = "No space left on device" in text or "errno 28" in text
     return OSError(error.errno or (errno.ENOSPC if full else None), error.strerror or text, str(path))
@@ -252,7 +252,7 @@ def to_json(content: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy as Python's; anything else as its text."""
+    """Numbers and arrays of numpy as Python's; other values as text."""
     if hasattr(value, "tolist"):
         return finite(value.tolist())
     return str(value)

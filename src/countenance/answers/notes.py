@@ -7,7 +7,7 @@ from countenance.answers.boxes import Boxes
 
 
 def unlabelled_note(result: Mapping[str, Any], place: str) -> tuple[str, ...]:
-    """A note on images with a box that has no label, in a file that has labels: all boxes there lose theirs."""
+    """A note on images with unlabelled boxes, in a file that has labels: all boxes of such an image lose theirs."""
     bare = [name for name, boxes in result.items() if isinstance(boxes, Boxes) and len(boxes) and boxes.labels is None]
     images = f"1 image ({bare[0]})" if len(bare) == 1 else f"{len(bare)} images ({', '.join(bare[:3])}, …)"
     return (f"{place}: {images} with boxes that have no label; all boxes there count as unlabelled",) if bare else ()

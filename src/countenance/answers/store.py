@@ -1,4 +1,4 @@
-"""The one stored form of answers: a Parquet file per shard, a row per image."""
+"""The stored form of answers: a Parquet file per shard, a row per image."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -22,7 +22,7 @@ FINDS = {
 
 
 def to_finds(value: object, model: str) -> tuple[str, ...]:
-    """What a model says it finds (`finds = "face"`, or several words), checked.
+    """The kinds that a model says it finds (`finds = "face"`, or several words), checked.
 
     >>> to_finds("face", "mine"), to_finds(None, "mine")
     (('face',), ())
@@ -44,7 +44,7 @@ def to_finds(value: object, model: str) -> tuple[str, ...]:
 
 
 def in_words(finds: Sequence[str]) -> str:
-    """What is found, in a sentence.
+    """The kinds that are found, in a sentence.
 
     >>> in_words(("face", "mask"))
     'faces and masks'

@@ -151,7 +151,7 @@ class Scalars(Answer):
 
     @classmethod
     def of(cls, raw: Any, name: str = "value") -> "Scalars":
-        """Scalars from what a model returned: Scalars, a dict of numbers, or one number with this name.
+        """Scalars from a model's return value: Scalars, a dict of numbers, or one number with this name.
 
         >>> Scalars.of({"a": 1, "b": 2}).values, Scalars.of(0.5, name="height").values
         ({'a': 1.0, 'b': 2.0}, {'height': 0.5})

@@ -1,4 +1,4 @@
-"""Normal and Student tails, for numbers and arrays. `ndtr(-x)` is what `scipy.stats.norm.sf(x)` calls."""
+"""Normal and Student tails, for numbers and arrays. `ndtr(-x)` equals `scipy.stats.norm.sf(x)`."""
 
 from __future__ import annotations
 

@@ -33,14 +33,14 @@ class Compared(NamedTuple):
 
 
 class Adjustment:
-    """The adjustment of one audit; `by` is the one that was used, `why` the reason where min-p was not."""
+    """The adjustment of one audit; `by` is the method used, `why` the reason if it is not min-p."""
 
     def __init__(self, settings: AuditSettings) -> None:
         self.settings = settings
         self.by, self.why, self.permutations = settings.adjust, "", 0
 
     def of(self, compared: Compared, drafts: Sequence[Draft]) -> tuple[Array, Array, float]:
-        """Adjusted p of all drafts, the level that each must reach, and the smallest p that there can be."""
+        """Adjusted p of all drafts, the level that each must reach, and the smallest possible p."""
         if self.settings.adjust == "minp":
             self.why = minp.why_not(self.settings, compared.sums, compared.groupings, compared.shared_scenes)
             if compared.twins and not self.why:
@@ -94,7 +94,7 @@ class Adjustment:
                 draft.decide(*draft.doubled)
 
     def plain(self, drafts: Sequence[Draft]) -> tuple[Array, Array, float]:
-        """Holm's or Benjamini and Hochberg's adjustment, and the level each comparison must reach at worst."""
+        """Holm's or Benjamini and Hochberg's adjustment, and the strictest level that a comparison may need."""
         if self.settings.adjust == "minp":
             self.by = "holm"
             if self.settings.comparison in ("spread", "paired"):

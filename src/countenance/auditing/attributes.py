@@ -47,7 +47,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The attributes of an audit, the intersections that were named, and what is not compared."""
+    """The attributes of an audit, the named intersections, and the attributes that are not compared."""
 
     attributes: list[Choice]
     single: list[int]
@@ -221,7 +221,7 @@ def coded(choice: Choice, column: Any, max_groups: int, counts: Array | None = N
 
 
 def numbers_to_cut(choice: Choice, column: Any) -> Array:
-    """A column's numbers; for groups that are intervals the low ends, where each cut point lies between groups.
+    """A column's numbers; for groups that are intervals their low ends, if each cut point lies between groups.
 
     >>> import pyarrow as pa
     >>> numbers_to_cut(Choice("age", "age", cuts=(18.0,)), pa.array(["0-17", "18 or older"])).tolist()

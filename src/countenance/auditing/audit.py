@@ -132,7 +132,7 @@ def work_of(
 
 
 def _add_twins(work: Computation, source: Source, twins: Twins, metrics: list[str] | None) -> None:
-    """Give the work its comparisons of twins, which need all rows of the table."""
+    """Add the comparisons of twins to the work, which need all rows of the table."""
     every = work if twins.apart is None and not work.settings.conditions else None
     if every is None:
         rows = Rows(

@@ -118,7 +118,7 @@ class Batch:
         return np.array([not why for why in self.untestable]) & ~self.still
 
     def test(self, levels: Array) -> None:
-        """Test every comparison; `levels` are those that each must reach at worst."""
+        """Test every comparison; `levels` are the strictest that each may have to reach."""
         self.least = np.where(levels < 0.01, tests.SMALLEST_EXPECTED_FAR_OUT, tests.SMALLEST_EXPECTED)
         self.tested = tests.compare(self.measured.column.kind, self.first, self.second, self.cross, self.least)
         self.rank_test = None
@@ -150,7 +150,7 @@ class Batch:
     def _requests(
         self, columns: Sequence[Column | None], use: Array, number: Mapping[int, int]
     ) -> Iterator[tuple[ComparisonRequest, Array]]:
-        """The comparisons by the column that serves their grouping (one for each), with their places in the batch."""
+        """The comparisons grouped by the column that serves their grouping, with their places in the batch."""
         place = np.array([number[id(self.groupings[self.place[i]])] for i in use], dtype=np.int64)
         own = np.array([id(columns[self.place[i]]) for i in use])
         for column in {id(own): own for own in columns if own is not None}.values():
@@ -231,7 +231,7 @@ class Batch:
     # ---- intervals
 
     def intervals(self) -> list[Array]:
-        """Low, high and design effect of the first sides, then of the second, as they are shown everywhere."""
+        """Low, high and design effect of the first sides, then of the second, as displayed."""
         parts: list[list[Array]] = [[] for _ in range(6)]
         for summed, g, h, rest in self._summed:
             against_rest = rest and (h < 0).any()

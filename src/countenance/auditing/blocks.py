@@ -189,7 +189,7 @@ class _Blocks:
         self.homes += chunk.count
 
     def _add_means(self, chunk: _Chunk, n: Array, y: Array, big_y: Array, inside: Array) -> None:
-        """Add clusters' means in the cells; in the rest of a cell, as what its blocks take from everybody's."""
+        """Add clusters' means in the cells; for the rest of a cell, subtract its blocks from everybody's."""
         own, everyone = cluster_means(n, y), cluster_means(chunk.big_n, big_y)
         left = cluster_means(chunk.here_n - n, chunk.beside(big_y) - y)
         here = chunk.beside(everyone)
@@ -199,7 +199,7 @@ class _Blocks:
         self.all_means += [everyone.sum(), (everyone * everyone).sum()]
 
     def sums(self) -> GroupSums:
-        """The sums of all chunks; the rest of a cell is everybody less the cell."""
+        """The sums of all chunks; the rest of a cell is everybody minus the cell."""
         n, y, _, nn, yn, yy = self.cell[:6]
         by_y, by_n, n_by_y, n_by_n = self.beside
         whole = self.whole[:, None]

@@ -95,7 +95,7 @@ def _allows_for_more(finding: Finding, bounded: Collection[str]) -> bool:
 
 
 def zero_notes(findings: Sequence[Finding]) -> list[str]:
-    """For a reader of the whole audit: which comparisons have an interval that includes 0 beside a small p, and why.
+    """Notes for the whole audit: which comparisons have an interval that includes 0 beside a small p, and why.
 
     >>> zero_notes([])
     []

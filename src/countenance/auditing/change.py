@@ -59,7 +59,7 @@ def _upper(gained: Array, lost: Array, n: Array, t: Array) -> Array:
 
 
 def _excess(gained: Array, lost: Array, n: Array, change: Numbers, t: Numbers) -> Array:
-    """Above 0 where the counts are less than t standard errors below a change, with the likeliest losses under it."""
+    """Positive where the counts are less than t standard errors below a change, at the likeliest losses for it."""
     linear = -gained - lost + (2 * n - gained + lost) * change
     constant = -lost * change * (1 - change)
     share = (np.sqrt(np.maximum(linear**2 - 8 * n * constant, 0.0)) - linear) / (4 * n)

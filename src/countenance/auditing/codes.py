@@ -1,4 +1,4 @@
-"""Codes from 0, one for each row: how many there are, where each first occurs, and two columns of them as one."""
+"""Codes from 0 for rows: their number, the first row of each, and combinations of two columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUNDING = 1e-9
 
 
 def size_of(codes: Array) -> int:
-    """One more than the largest code: how many there are where every code occurs.
+    """The largest code plus one: the number of codes, if every code occurs.
 
     >>> size_of(np.array([0, 2, 1])), size_of(np.array([-1])), size_of(np.array([], int))
     (3, 0, 0)
@@ -22,7 +22,7 @@ def size_of(codes: Array) -> int:
 
 
 def firsts_of(codes: Array) -> Array:
-    """The place at which each code first occurs; every code from 0 to the largest must.
+    """The place at which each code first occurs; every code from 0 to the largest must occur.
 
     >>> firsts_of(np.array([1, 0, 1, 2])).tolist(), firsts_of(np.array([], int)).tolist()
     ([1, 0, 3], [])

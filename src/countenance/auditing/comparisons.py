@@ -1,4 +1,4 @@
-"""Which comparisons are made, and what each of them shows before its family is known."""
+"""The comparisons to make, and the numbers of each before its family is known."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Test:
 
 @dataclass
 class Draft:
-    """A finding before its family is known: the columns so far, and what the verdict will need."""
+    """A finding before its family is known: its columns so far, and the data for the verdict."""
 
     values: dict[str, Any]
     judged: Judged
@@ -89,7 +89,7 @@ class Draft:
     """Whether the typical value decided, not the mean."""
 
     def decide(self, name: str, p: float) -> None:
-        """Take the test that decided, and the p of the comparison."""
+        """Set the test that decides, and the p of the comparison."""
         test = self.tests[name]
         self.values |= {
             "statistic": "rank" if name == "rank" else "mean",

@@ -77,7 +77,7 @@ class Computation:
         self.measured = self._measured()
 
     def _measured(self) -> list[MeasuredMetric]:
-        """The metrics, and after each the outcome that its score is missing, where some are."""
+        """The metrics, each followed by the outcome of missing scores if it has any."""
         measured = []
         for column in self.rows.columns:
             ends, judged = self.ends[column.name], self.judged[column.name]
@@ -107,7 +107,7 @@ class Computation:
 
     @property
     def all_judged(self) -> dict[str, Judged]:
-        """How every metric is judged, those that rows do not give among them."""
+        """How every metric is judged, including metrics that rows do not give."""
         return dict(self.judged) | {ratios.computed.metric: ratios.computed.judged for ratios in self.computed}
 
     @staticmethod
@@ -158,7 +158,7 @@ class Computation:
             )
 
     def _note(self, grouping: Grouping, measured: MeasuredMetric, summed: Summed) -> None:
-        """Note the numbers of a grouping's groups, of unknown values too, and what cannot be compared."""
+        """Note the numbers of a grouping's groups, including unknown values, and the groups that cannot be compared."""
         if grouping.kind == UNKNOWN_OR_NOT:
             self._note_cells(grouping, [0], measured, summed)
             units = int(np.asarray(summed.sums.cells.units)[0])
@@ -292,7 +292,7 @@ class Computation:
         return [] if widest is None else [widest]
 
     def _widest(self, pairs: Sequence[WidestPairs], findings: Sequence[Finding]) -> list[Finding]:
-        """The largest differences between two groups, and those that are a disparity of their own."""
+        """The largest differences between two groups, and those that are disparities themselves."""
         differing = {
             (f.metric, f.attribute, g) for f in findings if f.verdict == DISPARITY for g in (f.group, f.versus)
         }

@@ -88,7 +88,7 @@ class Ratios:
         self.pairs = [(0, [1])] if count == 2 else [(g, [h for h in range(count) if h != g]) for g in range(count)]
 
     def _other(self, others: Sequence[int]) -> tuple[float, Array]:
-        """The other side: its value, and how its logarithm moves with those of the groups in it."""
+        """The other side: its value, and the coefficients of its logarithm on those of the groups in it."""
         share = self.weight[list(others)] * self.value[list(others)]
         total = float(share.sum())
         coefficients = np.zeros(len(self.value))

@@ -1,4 +1,4 @@
-"""A table too large for memory, as sums: one element for each unit and combination of groups, made by duckdb.
+"""Sums in place of a table too large for memory: one element for each unit and combination of groups, by duckdb.
 
 Everything an audit works out comes from sums over clusters and groups, so rows of one unit in the same groups may be
 added up before they are read. Where every row is a unit, one element for each combination of groups is enough. Ranks
@@ -290,7 +290,7 @@ class _Making(LargeColumns):
         )
 
     def _order(self, codes: list[Array], table: Any, marked: bool) -> Array:
-        """Elements of one unit side by side, where there is one way of clustering."""
+        """Sort elements of one unit side by side, if there is one way of clustering."""
         if len(codes) != 1:
             return np.arange(table.num_rows)
         if marked:

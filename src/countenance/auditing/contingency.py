@@ -1,4 +1,4 @@
-"""Permutations of labels over units of few kinds: only how often each kind meets each label need be drawn.
+"""Permutations of labels over units of few kinds, for which only the counts of kinds by labels are drawn.
 
 A hundred thousand independent rows of a rate are of two kinds, right and wrong. Shuffling their labels and adding up is
 the same, in distribution, as drawing the table of kinds by labels with its margins fixed (multivariate

@@ -12,7 +12,7 @@ from countenance.errors import optional
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: NaN and infinities become null.
+    """A value in JSON's form: NaN and infinities become null.
 
     >>> plain({"p": float("nan"), "n": [1, float("inf")]})
     {'p': None, 'n': [1, None]}

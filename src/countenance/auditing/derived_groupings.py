@@ -1,4 +1,4 @@
-"""Further ways to divide an attribute in two: not recorded against recorded, and an ordered one at each place.
+"""Further divisions of an attribute in two: unknown against known, and an ordered attribute at each place.
 
 Each is an attribute of two values, made of the codes of another, so that sums and permutations need not know of it.
 """
@@ -20,7 +20,7 @@ RANGE = "–"
 def with_derived(
     attributes: Sequence[Attribute], single: Sequence[int], ordered: Mapping[str, Sequence[str]], total: int
 ) -> tuple[list[Attribute], list[Grouping]]:
-    """The attributes with those derived from them, and the groupings of the latter; `single`: which to derive from."""
+    """The attributes with those derived from them, and the derived groupings; `single` are those to derive from."""
     extended, groupings = list(attributes), []
     for index in single:
         source = attributes[index]
@@ -36,7 +36,7 @@ def with_derived(
 
 
 def _unknown(attribute: Attribute, total: int) -> Attribute | None:
-    """Rows whose value is not known against all others; None where every value is known, or none is."""
+    """Rows with an unknown value against all others; None if all values are known, or all unknown."""
     known = np.zeros(total, dtype=bool)
     if attribute.rows is None:
         known = attribute.codes >= 0

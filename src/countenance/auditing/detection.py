@@ -61,7 +61,7 @@ def candidates(source: Source, taken: Sequence[str]) -> Iterator[str]:
 
 
 def alike(codes: Mapping[str, Array], columns: Sequence[Column], attributes: Sequence[Attribute]) -> list[Alike]:
-    """The columns (coded, -1: unknown) by whose values rows are alike, the surest first."""
+    """The columns (coded, -1: unknown) whose values mark similar rows, the most significant first."""
     tested = []
     for name, own in codes.items():
         if (np.bincount(own[own >= 0]) >= 2).sum() >= FEWEST_VALUES:
@@ -72,14 +72,14 @@ def alike(codes: Mapping[str, Array], columns: Sequence[Column], attributes: Seq
 
 
 def adjusted(tested: Sequence[Alike], alpha: float = 0.05) -> list[Alike]:
-    """Those that are significant among all that were looked at, the surest first."""
+    """The columns that are significant among all tested columns, the most significant first."""
     each = zip(tested, holm(np.array([candidate.p for candidate in tested])), strict=True)
     sure = [replace(candidate, p=float(p)) for candidate, p in each if p < alpha]
     return sorted(sure, key=lambda candidate: (candidate.p, -candidate.correlation))
 
 
 def residuals(column: Column, attributes: Sequence[Attribute]) -> Array:
-    """A metric's values less the mean of their groups (all attributes at once, while these are few); NaN stays."""
+    """A metric's values minus the mean of their groups (of all attributes at once, if few); NaN stays."""
     values = column.values
     known = ~np.isnan(values)
     cells = np.zeros(len(values), dtype=np.int64)
@@ -92,7 +92,7 @@ def residuals(column: Column, attributes: Sequence[Attribute]) -> Array:
 
 
 def _tested(residual: Array, codes: Array) -> tuple[float, float]:
-    """How often chance makes rows of one value as alike (one-sided), and how alike they are."""
+    """The chance that rows of one value are as similar (one-sided), and how similar they are."""
     use = (codes >= 0) & ~np.isnan(residual)
     r, own = residual[use], codes[use]
     sizes = np.bincount(own).astype(float)

@@ -1,4 +1,4 @@
-"""Which way a metric is better: as named, else from an unmistakable word of its name, else not known."""
+"""The better direction of a metric: as named, else from an unmistakable word in its name, else unknown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def words_of(name: str) -> list[str]:
 
 
 def inferred(name: str) -> str | None:
-    """The direction that a metric's name says; None where it says none, or both.
+    """The direction in a metric's name; None if it has none, or both.
 
     >>> inferred("wer"), inferred("abs_error"), inferred("recall@0.5"), inferred("ok"), inferred("error_found")
     ('lower', 'lower', 'higher', None, None)

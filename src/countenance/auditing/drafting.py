@@ -1,4 +1,4 @@
-"""From the sums of comparisons to their numbers: estimates, intervals, effects, and the tests that may decide."""
+"""From the sums of comparisons to their numbers: estimates, intervals, effects, and possible deciding tests."""
 
 from __future__ import annotations
 
@@ -181,8 +181,9 @@ class _Numbers:
         return evidence
 
     def _tail(self) -> Array:
-        """By how much a row's variance grows with a difference that more rows in the long tail make: the third moment
-        over the variance, no more than the tail's end is away. A metric without ends has no such bound, and gets 0.
+        """The growth of a row's variance with a difference that comes from more rows in the long tail.
+
+        It is the third moment over the variance, at most the distance of the tail's end; 0 for a metric without ends.
         """
         if self.measured.ends is None or self.kind != "mean":
             return np.zeros(len(self.mean2))
@@ -197,7 +198,7 @@ def few_people_p(batch: Batch, draws: int) -> dict[int, float]:
 
 
 def draws_needed(alpha: float, comparisons: int) -> int:
-    """How many permutations let a p fall well below the level that a family of this many comparisons asks for.
+    """The number of permutations with which p can fall well below the level of a family of this size.
 
     >>> draws_needed(0.05, 10), draws_needed(0.05, 500)
     (2000, 40000)

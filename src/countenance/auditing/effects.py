@@ -1,4 +1,4 @@
-"""How large a difference is: Cohen's h, rank-biserial correlation, and intervals of differences."""
+"""Effect sizes: Cohen's h, rank-biserial correlation, and intervals of differences."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def mover(
 def in_common(
     value1: Numbers, limits1: Limits, value2: Numbers, limits2: Limits, rho: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """What two estimates whose correlation is `rho` have in common: their covariance in units of the limits' reach.
+    """The common part of two estimates whose correlation is `rho`: their covariance in units of the limits' reach.
 
     One further person is not on both sides, so limits that allow for one have no more in common than plain ones.
 
@@ -180,7 +180,7 @@ class EffectBatch:
     gaps: tuple[EffectGap, ...]
 
     def difference(self, alpha: float | Array) -> Limits:
-        """The interval that is shown: of the difference as it is."""
+        """The displayed interval: of the observed difference."""
         return self.gaps[0].difference(alpha)
 
     def decisive(self, alpha: float | Array) -> Limits:
@@ -256,7 +256,7 @@ def rank_biserial(
 
 
 def _leverage(clusters: Array, size: int) -> Array:
-    """By how much each cluster's share of a side exceeds that of equal clusters; 0 for clusters not on the side."""
+    """The excess of each cluster's share of a side over that of equal clusters; 0 for clusters not on the side."""
     counts = np.bincount(clusters, minlength=size)
     here = counts > 0
     return np.asarray(np.where(here, counts / len(clusters) - 1 / here.sum(), 0.0))

@@ -144,7 +144,7 @@ def bootstrap(
 
 
 def resampled(sums: Array, replicates: int, seed: int, cells: int = 200_000) -> Array:
-    """Sums over clusters drawn with replacement, a row per replicate; small blocks stay in the cache.
+    """Sums over clusters drawn with replacement, a row per replicate, in blocks that fit into the cache.
 
     >>> resampled(np.ones((5, 2)), 3, 0)
     array([[5., 5.], [5., 5.], [5., 5.]])

@@ -47,7 +47,7 @@ def fisher(right1: Array, wrong1: Array, right2: Array, wrong2: Array) -> Array:
 
 
 def _distinct(small: Array, large: Array, rare: Array, seen: Array) -> tuple[Array, Array]:
-    """The different tables, and where each of the given ones is among them."""
+    """The distinct tables, and the index of each given table among them."""
     columns = (small, large, rare, seen)
     spans = [size_of(column) for column in columns]
     if math.prod(spans) >= 2**62:

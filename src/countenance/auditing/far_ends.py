@@ -1,4 +1,4 @@
-"""One further person at the far end: what an interval must allow for although nobody has shown it yet.
+"""One further person at the far end, whom an interval must allow for although nobody like that was observed.
 
 Where everybody of a group is right in all of their pictures, nothing in the rows says that somebody might fail in all
 of theirs. So no limit of a rate, or of a metric between two ends, is tighter than the one that people's means give (t
@@ -77,7 +77,7 @@ class FarEnds:
         return np.asarray(np.fmin(by_t, exact) if sign < 0 else np.fmax(by_t, exact))
 
     def _as_trials(self, way: Way, end: float, alpha: Numbers, sign: int, mean: Array, variance: Array) -> Array:
-        """Clopper and Pearson's limit for people who are at the end or where they should be, nowhere between.
+        """Clopper and Pearson's limit for people who are either at the end or at the expected value.
 
         That many of them have the variance of the mean with one further person: fewer than there are rows, and no fewer
         than there are people. Where they should be is the other end; for changes it is no change, or the mean change.

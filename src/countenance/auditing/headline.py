@@ -1,4 +1,4 @@
-"""The verdict as one plain sentence, for somebody who reads nothing else."""
+"""The verdict as one plain sentence, for readers who read nothing else."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _finding_words(audit: Audit) -> str:
 
 
 def few_were_tested(audit: Audit) -> bool:
-    """Whether a group of too few for a verdict was tested by permutation all the same.
+    """Whether a group too small for a verdict was still tested by permutation.
 
     >>> few_were_tested(Audit(verdict=UNTESTABLE, reason="", findings=[], excluded=[], settings={}))
     False
@@ -98,7 +98,7 @@ def failing(audit: Audit) -> Estimate | None:
 
 
 def failure_share(estimate: Estimate, better: Mapping[str, str | None]) -> float:
-    """How often a rate fails, whichever way it is written."""
+    """How often a rate fails, whether it counts successes or failures."""
     return estimate.estimate if better.get(estimate.metric) == LOWER else 1 - estimate.estimate
 
 
@@ -111,7 +111,7 @@ def _poor(audit: Audit) -> str:
 
 
 def which_interval(audit: Audit) -> str:
-    """Which intervals decide, where one that is shown reaches δ; empty where none does."""
+    """Which intervals decide, if a displayed interval reaches δ; empty otherwise."""
     if not any(DECIDES in f.reason for f in audit.findings):
         return ""
     return f" ({100 * (1 - 2 * float(audit.settings.get('alpha', 0.05))):g} % intervals decide that)"
@@ -294,7 +294,7 @@ def deltas_of(settings: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def delta_words(settings: Mapping[str, Any]) -> str:
-    """The smallest differences that matter, in words; one that more than two metrics share is named without them.
+    """The smallest differences that matter, in words; one shared by more than two metrics is given without names.
 
     >>> delta_words({"delta": {"ok": 0.05}}), delta_words({"delta": {"ok": 0.05, "ms": 5.0, "dB": None}})
     ('0.05', '0.05 (ok), 5 (ms)')

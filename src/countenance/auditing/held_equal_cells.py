@@ -64,7 +64,7 @@ class CellSums:
         return cls(summed(None), summed(values), x, xy, xx)
 
     def left_out(self) -> CellSums:
-        """All blocks together, then all but each one."""
+        """All blocks together, then without each one in turn."""
         return CellSums(
             *(
                 np.concatenate([part.sum(0)[None], part.sum(0)[None] - part])
@@ -171,7 +171,7 @@ def gaps_of(sums: CellSums, slopes: Slopes) -> CellGaps:
 
 @dataclass(frozen=True)
 class Decomposed:
-    """A raw gap taken apart: what each covariate explains of it, all together, and what remains; each with blocks."""
+    """A raw gap decomposed: the part of each covariate, of all together, and the remainder; each with blocks."""
 
     raw: Array
     parts: Array

@@ -37,7 +37,7 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class Covariate:
-    """One condition: the level of each row (-1: not recorded), and its numbers where it has some."""
+    """One condition: the level of each row (-1: not recorded), and its numbers if it is numeric."""
 
     name: str
     levels: list[str]
@@ -47,7 +47,7 @@ class Covariate:
 
 @dataclass(frozen=True)
 class HeldConditions:
-    """What is held equal, and the groupings that are compared so."""
+    """The conditions held equal, and the groupings to compare."""
 
     covariates: list[Covariate]
     groupings: list[Grouping]

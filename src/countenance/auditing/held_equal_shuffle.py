@@ -102,7 +102,7 @@ class Family:
 
 
 def _label_units(fits: Sequence[Fit]) -> tuple[Array, ...] | None:
-    """For each metric's rows the units whose labels are shuffled together; None: labels change within units."""
+    """For each metric's rows the units whose labels are shuffled together; None if labels change within units."""
     for way in range(len(fits[0].rows.units)):
         apart = [_apart(fit.rows.units[way], fit.rows.groups) for fit in fits]
         if max(apart) == 0:

@@ -34,7 +34,7 @@ class Interval(NamedTuple):
 
 
 def interval_of(text: str) -> Interval | None:
-    """The interval that a group's name says; None where it says none.
+    """The interval in a group's name; None without one.
 
     >>> interval_of("20-29"), interval_of("[18, 30)"), interval_of("more than 70")
     (Interval(low=20.0, high=30.0), Interval(low=18.0, high=30.0), \
@@ -86,7 +86,7 @@ def intervals_of(levels: Sequence[str]) -> dict[str, Interval] | None:
 
 
 def lows_of(name: str, column: Any, cuts: Sequence[float]) -> Array | None:
-    """The low end of each row's interval, NaN where it is not known; None where a column's values are no intervals.
+    """The low end of each row's interval, NaN where it is not known; None if a column's values are not intervals.
 
     A cut point inside an interval is refused with those that are possible.
 

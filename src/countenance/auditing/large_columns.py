@@ -34,7 +34,7 @@ class CannotCondense(Exception):
 
 @dataclass(frozen=True)
 class CodedAttribute:
-    """An attribute as SQL knows it: `codes` in its column, and the groups of each."""
+    """An attribute in SQL: `codes` in its column, and the groups of each code."""
 
     attribute: Attribute
     patterns: Array
@@ -163,7 +163,7 @@ class LargeColumns:
         return columns
 
     def _view(self, candidates: Sequence[str] = ()) -> None:
-        """`units`, and `src` with the image where there is one; columns c0, c1 … may be units that nobody named."""
+        """`units`, and `src` with the image if there is one; columns c0, c1 … are possible units that nobody named."""
         parts = [f"{as_unit(self.source, name)} AS u{i}" for i, name in enumerate(self.grouped)]
         self.database.connection.execute(
             f"CREATE OR REPLACE TEMP VIEW units AS SELECT {', '.join(parts) or '1'} FROM {TABLE} WHERE {self.where}"  # noqa: S608
@@ -201,7 +201,7 @@ class LargeColumns:
             self._view()
 
     def _joint_cells(self) -> list[str]:
-        """The attributes whose groups are taken off before, all at once while these are few."""
+        """The attributes whose group means are subtracted first, all at once if they are few."""
         total = self.database.row("SELECT count(*) FROM src")[0]
         chosen: list[str] = []
         for i in range(len(self.attributes)):
@@ -234,7 +234,7 @@ def as_double(source: Source, column: str) -> str:
 
 
 def as_unit(source: Source, column: str) -> str:
-    """A column that says which rows belong together; NULL where it says nothing."""
+    """A column that says which rows belong together; NULL where it is empty."""
     import pyarrow as pa
 
     kind = source.parquet.schema.field(column).type  # type: ignore[union-attr]

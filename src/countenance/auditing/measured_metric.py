@@ -1,4 +1,4 @@
-"""A metric as groups are compared by it, and everything that is summed for it over the groups of an attribute."""
+"""A metric with which groups are compared, and all its sums over the groups of an attribute."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Adjusted:
 
 
 def permutations_needed(alpha: float, metrics: int) -> int:
-    """How many permutations there are at least.
+    """The smallest number of permutations.
 
     >>> permutations_needed(0.05, 2), permutations_needed(0.01, 2), permutations_needed(0.05, 20)
     (2000, 10000, 4000)
@@ -263,7 +263,7 @@ def _bound(shuffled: Array, alpha: float) -> float:
 
 
 def levels_by_permutation(shuffled: Array, bound: float, alpha: float) -> tuple[Array, bool]:
-    """The p by permutation that each statistic must reach, and whether values are too coarse to say more.
+    """The p by permutation that each statistic must reach, and whether the values are too coarse to say.
 
     It is the share of shuffled tables in which the statistic reaches `bound`, for a share alpha in which any does.
     Where few cases leave few different tables, more of them than alpha tie at the bound, and a p at the bound is no

@@ -57,7 +57,7 @@ def with_missing_as(column: Column, value: float) -> Column:
 
 
 def as_wrong(column: Column, ends: Ends | None, better: str | None) -> list[Column]:
-    """The column with every missing score as wrong: at the worse end, or at either where that is not known."""
+    """The column with every missing score as wrong: at the worse end, or at both if the direction is unknown."""
     if column.absent is None or ends is None:
         return []
     worse = {HIGHER: [ends[0]], LOWER: [ends[1]]}.get(better or "", list(ends))

@@ -1,4 +1,4 @@
-"""Many comparisons in one audit: which belong together, and Holm's and Benjamini and Hochberg's adjustments."""
+"""Many comparisons in one audit: families, and Holm's and Benjamini and Hochberg's adjustments."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def holm(p: Array, attainable: Sequence[Array | None] = ()) -> Array:
 
 
 def _largest_up_to(values: Array, levels: Array) -> Array:
-    """For each level, the largest of the rising values that is not above it, 0 where all are; sums of floats may differ
-    in their last digits.
-    """
+    """For each level, the largest of the rising values that is not above it up to rounding, or 0."""
     place = np.searchsorted(values, levels * (1 + 1e-9), side="right")
     return np.where(place > 0, values[place - 1], 0.0)
 

@@ -206,7 +206,7 @@ class Pairs:
         return draft
 
     def gap(self, draft: Draft, ends: Ends | None) -> MeanGap | GainAndLoss:
-        """The difference with its intervals; the draft takes the test."""
+        """The difference with its intervals; the draft records the test."""
         change = self.side(self.change)
         d = float(self.change.mean())
         draft.df = float(np.maximum(change.effective - 1, 0.5))
@@ -292,7 +292,7 @@ def _together(first: Array, second: Array) -> Array:
 def paired_tables(
     a: Any, b: Any, on: Sequence[str], names: tuple[str, str] = ("a", "b"), condition: str = "model"
 ) -> Any:
-    """Two score tables of the same rows, one above the other, with a column saying which; ready for `paired`.
+    """Two score tables of the same rows, stacked, with a column for the table; ready for `paired`.
 
     Columns only one table has are dropped. Audit it with `by=[condition], comparison="paired", pair=on`.
 

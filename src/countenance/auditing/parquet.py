@@ -1,4 +1,4 @@
-"""Parquet files as one table: a file, a folder of them, or those of an object store."""
+"""Parquet files as one table: a file, a folder of files, or files of an object store."""
 
 from __future__ import annotations
 

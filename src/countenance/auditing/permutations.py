@@ -68,7 +68,7 @@ class Permutations:
         self.batch = self._batch()
 
     def _counted(self) -> Contingency | None:
-        """Where units are of few kinds and labels of few patterns, how often they meet is all that need be drawn."""
+        """The counts of kinds by labels, if drawing only these is enough; None otherwise."""
         if self.rows or self.whole is None or len(self.strata) > 1:
             return None
         columns = [column for bases in self.bases for column in bases.columns]
@@ -84,7 +84,7 @@ class Permutations:
         return int(max(1, min(500, CELLS // size, CELLS // comparisons)))
 
     def draw(self, total: int) -> Iterator[list[Sampled]]:
-        """Batches of permutations, `total` of them; a further call goes on in the same stream."""
+        """Batches of permutations, `total` of them; a further call continues the same stream."""
         left = total
         while left > 0:
             size = min(self.batch, left)

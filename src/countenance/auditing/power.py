@@ -16,7 +16,7 @@ FEW_CASES = 12
 
 
 def reach(alpha: float, power: float, df: float = math.inf) -> float:
-    """Standard errors an effect must be away from zero to be found with this power.
+    """The distance from zero, in standard errors, at which an effect is found with this power.
 
     >>> round(reach(0.05, 0.8), 6)
     2.801585

@@ -221,7 +221,7 @@ def _is_coded(text: str) -> bool:
 
 
 def _are_rates(texts: Sequence[str]) -> bool:
-    """Whether all that is known are yes and no, or 0 and 1."""
+    """Whether all known values are yes and no, or 0 and 1."""
     known = {text for text in texts if text}
     return bool(known) and all(map(_is_rate, known))
 

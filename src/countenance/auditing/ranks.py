@@ -44,7 +44,7 @@ def midranks(dense: Array) -> Array:
 
 
 def people_means(layout: Layout, column: Column) -> Array:
-    """The mean of every unit, rounded where sums of floats may differ by their order; NaN: it has no score."""
+    """The mean of every unit, rounded where sums of floats may differ by their order; NaN without a score."""
     n, y, _ = layout.cluster_sums(column)
     means = np.where(n > 0, cluster_means(n, y), np.nan)
     scale = np.nanmax(np.abs(means), initial=0.0) or 1.0

@@ -1,4 +1,4 @@
-"""How many times as often one side fails as the other: a difference of points hides that 4 % is twenty times 0.2 %."""
+"""The ratio of failures of two sides: a difference of points hides that 4 % is twenty times 0.2 %."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of groups under permutation where an attribute varies within clusters: every row has its own label."""
+"""Sums of groups under permutation where an attribute varies within clusters, so that rows are labelled."""
 
 from __future__ import annotations
 

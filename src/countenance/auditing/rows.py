@@ -55,7 +55,7 @@ class QuestionColumns:
 
     @property
     def taken(self) -> list[str]:
-        """Columns that have another role than that of an attribute."""
+        """Columns with a role other than that of an attribute."""
         return [*self.measured, *self.flags, *self.twins, *self.pairs, *self.grouped]
 
     @property
@@ -204,7 +204,7 @@ class Rows:
         return SHARE if column.kind == "rate" or _within(column) else None
 
     def _arrange(self, shuffled: bool, keep: Callable[[Any, Callable[[], Any]], Any], grouped: tuple[str, ...]) -> None:
-        """Put the rows of a unit side by side: sums over clusters then walk through memory in order.
+        """Sort the rows of a unit side by side, so that sums over clusters read memory in order.
 
         Where labels will be shuffled, units (and their rows) stand in an order that their content alone gives, so
         that the order of the rows in the table does not matter.

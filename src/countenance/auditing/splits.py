@@ -40,7 +40,7 @@ def splits_of(work: Computation, findings: Sequence[Finding]) -> list[Split]:
 def _tested(
     findings: Sequence[Finding], attribute: Attribute, measured: MeasuredMetric, levels: Sequence[str]
 ) -> list[Finding]:
-    """The findings that are splits: those of two parts, and the first and the last value against the rest."""
+    """The findings that are splits: of two parts, and of the first and the last value against the rest."""
     ends = (levels[0], levels[-1])
     return [
         f

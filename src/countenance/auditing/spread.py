@@ -1,4 +1,4 @@
-"""`spread`: is the largest minus the smallest group estimate more than chance would make it?
+"""`spread`: tests whether the largest minus the smallest group estimate is more than chance.
 
 Even a perfectly fair model shows a spread, so the spread minus its mean under the null is given as well. The test is
 of the largest studentised difference of two groups: the plain spread of groups that differ in cluster sizes or in
@@ -108,7 +108,7 @@ def studentised(means: Array, variance: Array) -> Array:
 
 
 def needed(settings: AuditSettings, family: int) -> int:
-    """How many permutations let p fall well below the level that must be reached."""
+    """The number of permutations with which p can fall well below the level that must be reached."""
     return max(settings.replicates, math.ceil(4 * family / settings.alpha))
 
 
@@ -243,7 +243,7 @@ def draft(spread: Spread, null: tuple[Array, Array], settings: AuditSettings, le
 
 
 def _unclear(spread: Spread) -> str:
-    """Why nothing can be ruled out: a metric without ends lacks many scores of a group."""
+    """The reason why nothing can be ruled out: a metric without ends lacks many scores of a group."""
     lacking = spread.summed.missing
     if lacking is None or spread.measured.ends is not None:
         return ""

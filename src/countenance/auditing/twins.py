@@ -93,7 +93,7 @@ def _varying(source: Source, bases: Array, used: Sequence[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class Decides:
-    """For how many bases one thing alone decides: some versions are right and others are wrong."""
+    """For how many bases one change alone decides: some versions are right and others wrong."""
 
     change: str
     metric: str
@@ -185,7 +185,7 @@ class _Versions:
         return [thing] * len(self.twins.changes)
 
     def _measured(self, thing: str, values: Array) -> bool:
-        """Whether a thing is a number that few bases have in common, such as an age."""
+        """Whether the changed thing is a number that few bases share, such as an age."""
         name = f"attr.{thing}" if f"attr.{thing}" in self.source.names else thing
         if name not in self.source.names or self.source.kind(name) != "number":
             return False
@@ -213,7 +213,7 @@ class _Versions:
             yield _Pair(value, BASE, here, self.home[self.keys[here]], self.twins.bases[here])
 
     def _each_too_few(self, rows: Array, own: Array) -> bool:
-        """Whether no value of a thing has enough people for a test, and all values together have."""
+        """Whether no single value has enough people for a test, but all values together have."""
         people = self.owners[rows]
         most = max(len(np.unique(people[own == value])) for value in set(own.tolist()))
         return most < self.settings.min_n <= len(np.unique(people))

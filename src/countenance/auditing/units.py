@@ -1,4 +1,4 @@
-"""What is independent: people, images, rows. Which column says so, and whether two of them nest or cross."""
+"""The independent units: people, images or rows; which column defines them, and whether two columns nest or cross."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From numbers to words: each finding's verdict with its reason, and the audit's."""
+"""Converts numbers to words: each finding's verdict with its reason, and the audit's."""
 
 from __future__ import annotations
 

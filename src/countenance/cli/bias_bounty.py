@@ -252,7 +252,7 @@ def check_code(
     name: Annotated[str, typer.Argument(help="The entry's name.", metavar="NAME")],
     code: Annotated[str, typer.Option(help=CODE)],
 ) -> None:
-    """Check whether code is that of a submission, by the hash that `submit --code` recorded (exit 2: it is not)."""
+    """Check whether code is that of a submission, by the hash that `submit --code` recorded (exit 2 if not)."""
     from countenance.suites.bias_bounty.submissions import code_hash, same_code
 
     submissions = same_code(board, name, code)

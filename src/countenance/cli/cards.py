@@ -1,4 +1,4 @@
-"""What leaves a run or a dataset: `countenance card` and `export`, `countenance data card` and `data croissant`."""
+"""Documents and exports: `countenance card` and `export`, `countenance data card` and `data croissant`."""
 
 from enum import StrEnum
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`countenance data`: list, show, export, index, check; `countenance people`: where the embedded ones come from."""
+"""`countenance data`: list, show, export, index, check; `countenance people`: the embedded people."""
 
 from enum import StrEnum
 from pathlib import Path

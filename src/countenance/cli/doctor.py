@@ -1,4 +1,4 @@
-"""`countenance doctor`: what works here, what is set, and what killed processes left (which is removed)."""
+"""`countenance doctor`: the installation, the settings, and files of killed processes (which are removed)."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Lines for the terminal. What could steer a terminal is shown as its code, and credentials are not shown."""
+"""Lines for the terminal. Control characters are shown as codes, and credentials are left out."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""`countenance plan` and `calibration`: how many people an assessment needs, what data can see, how verdicts held."""
+"""`countenance plan` and `calibration`: how many people a study needs, and how reliable verdicts are."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -16,14 +16,14 @@ from countenance.settings import AuditFields
 
 
 class StatisticKind(StrEnum):
-    """What a study without data compares."""
+    """The statistic of a study without data."""
 
     rate = "rate"
     mean = "mean"
 
 
 def _statistic(kind: StatisticKind, metric: str | None) -> str:
-    """What a study without data compares (formerly the option --metric)."""
+    """The statistic of a study without data (formerly the option --metric)."""
     if metric is None:
         return kind.value
     if metric not in list(StatisticKind):

@@ -47,7 +47,7 @@ class Only(NamedTuple):
 
 
 def only(*names: str, **defaults: Any) -> Only:
-    """Some settings of a group by name; a keyword is one whose default is the command's own.
+    """Some settings of a group by name; keywords set the command's own defaults.
 
     `Annotated[AuditFields, only("depth", adjust="holm")]` gives a command two options. A default of None means that the
     command leaves the setting to what it calls.

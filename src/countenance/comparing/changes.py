@@ -1,4 +1,4 @@
-"""How metrics changed between two models: for everyone, and for each group."""
+"""The changes of metrics between two models: for everyone, and for each group."""
 
 from __future__ import annotations
 

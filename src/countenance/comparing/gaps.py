@@ -1,4 +1,4 @@
-"""By how much more a metric changed in a group than for the others: which gaps moved."""
+"""The gaps that moved: how much more a metric changed in a group than for the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from countenance.comparing.sides import Sides
 
 
 def gaps(sides: Sides) -> tuple[list[Gap], Audit]:
-    """By how much more each metric changed in a group than in the others: an audit of the differences of rows."""
+    """How much more each metric changed in a group than in the others: an audit of the differences of rows."""
     audit = audited(sides.work)
     every_gap = []
     for finding in (f for f in audit.findings if f.kind == GROUP and f.comparison == "rest"):

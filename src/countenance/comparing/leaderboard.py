@@ -1,4 +1,4 @@
-"""Many models on the same rows: ranks with ties that the evidence cannot split, and every group's number."""
+"""Many models on the same rows: ranks with ties where the evidence is too weak, and every group's number."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _standing(metric: str, model: str, rank: int, tied: bool, whole: Estimate, g
 def _decision(
     rankings: Sequence[Ranking], judged: Mapping[str, Judged], pairs: Sequence[Change], nouns: tuple[str, str]
 ) -> str:
-    """Who is first by each metric, and by how much where that is shown."""
+    """The models in first place by each metric, and their lead if it is confirmed."""
     sentences = []
     for (metric, known), ranking in zip(judged.items(), rankings, strict=True):
         own = [pair for pair in pairs if pair.metric == metric]

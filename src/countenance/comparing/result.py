@@ -170,7 +170,7 @@ class Absent(BaseModel):
 
 
 class _Result(BaseModel):
-    """What comparisons have in common: the way to JSON."""
+    """Shared by comparisons: the conversion to JSON."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""Which categories of a COCO file are people, which are faces, and which are left out.
+"""The categories of a COCO file that are people, those that are faces, and those left out.
 
 A category is chosen by its name (person, face, head, human face, …) or by the user (`face=1,person=18`). Everything
 else is left out, counted and named: a file of cars is not a dataset of people.

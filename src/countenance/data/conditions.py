@@ -201,7 +201,7 @@ def _grid(height: int, width: int) -> _Grid | None:
 
 
 def _mark(grid: _Grid, subject: Subject, outside: Any, face: Any) -> None:
-    """Take the points of a person out of the surroundings, and mark those of the face."""
+    """Remove the points of a person from the surroundings, and mark those of the face."""
     box = subject.person_box
     if subject.face_box is not None:
         x0, y0, x1, y1 = subject.face_box.tolist()

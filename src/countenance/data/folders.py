@@ -183,7 +183,7 @@ def _is_other_table(path: Path, labels: Sequence[Path]) -> bool:
 
 
 def no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
-    """A dataset that is no COCO file; categories chosen for it are a mistake."""
+    """A dataset that is not a COCO file; categories chosen for it are an error."""
     if categories is not None:
         raise DataError(f"{name}: categories= is for COCO files, and this is not one; leave it out")
     return dataset
@@ -204,7 +204,7 @@ def coco_file(root: Path) -> Path | None:
 
 
 def _may_be_coco(path: Path) -> bool:
-    """Whether a JSON file is COCO; a large one, which no file of one picture is, is not opened for that."""
+    """Whether a JSON file is COCO; a large file is assumed to be, without opening it."""
     return path.stat().st_size > SMALL or is_coco(path) or picture_files_kind(path.parent) is None
 
 

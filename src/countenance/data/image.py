@@ -1,4 +1,4 @@
-"""Images, decoded when asked for, the same way everywhere: RGB, 8 bits, upright."""
+"""Images, decoded on access, the same way everywhere: RGB, 8 bits, upright."""
 
 import io
 import math
@@ -51,7 +51,7 @@ def decoder() -> str:
 
 
 def same_pixels(first: str, two: str) -> bool:
-    """Whether two decoders, as runs record them, give the same pixels as far as is known.
+    """Whether two decoders in the records of runs give the same pixels, as far as is known.
 
     >>> same_pixels("opencv 4.12, pillow 12.0; pixels 0ab1", "pillow 13.0; pixels 0ab1")
     True
@@ -196,7 +196,7 @@ class ArrayImage:
         return int(self.pixels.shape[1]), int(self.pixels.shape[0])
 
     def format_problem(self) -> str | None:
-        """None: a picture in memory has no format."""
+        """None, since a picture in memory has no file format."""
         return None
 
 

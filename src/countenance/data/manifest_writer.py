@@ -130,7 +130,7 @@ class _Part:
         self.waiting = 0
 
     def store(self, storage: Storage, name: str) -> tuple[int, str]:
-        """Write the partition; its rows and its hash."""
+        """Write the partition; returns its rows and its hash."""
         self._flush()
         self.writer.close()
         self.file.seek(0)

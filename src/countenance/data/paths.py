@@ -1,4 +1,4 @@
-"""Names in files are hostile input: none may lead out of its folder."""
+"""Names in files are untrusted input: none may lead out of its folder."""
 
 import shutil
 import tarfile

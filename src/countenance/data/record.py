@@ -1,4 +1,4 @@
-"""Models of JSON files: read with the place of what is wrong, and fields that can also be read as `record["name"]`."""
+"""Models of JSON files: errors name the place, and fields can also be read as `record["name"]`."""
 
 from pathlib import Path
 from typing import Any, TypeVar

@@ -169,7 +169,7 @@ class Sample:
 
     @property
     def place(self) -> str:
-        """What messages call the picture: its path, or the sample's id."""
+        """The name of the picture in messages: its path, or the sample's id."""
         return str(getattr(self.image, "path", None) or self.id)
 
     def content_hash(self) -> str:

@@ -132,7 +132,7 @@ def parse_overrides(words: Sequence[str], flags: Sequence[str] = ()) -> dict[str
 
 
 def _scalar(text: str, place: str) -> Any:
-    """A value as YAML reads it; a word that begins with `{key}` is a word."""
+    """A value in YAML's interpretation; a word that begins with `{key}` stays a word."""
     return text if text.startswith("{") else parse_yaml(text, place)
 
 

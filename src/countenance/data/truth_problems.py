@@ -1,4 +1,4 @@
-"""Validating every truth of a dataset: one line a problem, with its place."""
+"""Validation of the truths of a dataset: one line per problem, with its place."""
 
 import difflib
 from collections import Counter
@@ -143,7 +143,7 @@ def unfamiliar_values(dataset: Dataset) -> list[str]:
 
 
 def _words(dataset: Dataset) -> dict[str, dict[str, list[str]]]:
-    """The values of each attribute for which this package has words and the card has none, with their places."""
+    """The values of attributes whose words are the package's, because the card lists none, with their places."""
     values: dict[str, dict[str, list[str]]] = {}
     for sample in dataset:
         for about, place in [

@@ -1,4 +1,4 @@
-"""A slice as an attribute of the rows: known for the half that confirmed it, unknown for the half it was found on."""
+"""A slice as an attribute of the rows: known for the confirming half, unknown for the searched half."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Slice(BaseModel):
 
 @dataclass(frozen=True)
 class Discovered:
-    """What a search found, with what a page needs to show it."""
+    """The result of a search, with the data that a page needs."""
 
     rows: SearchRows
     slices: list[Slice]

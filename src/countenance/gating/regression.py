@@ -26,7 +26,7 @@ NAMES = ("baseline", "this run")
 
 @dataclass(frozen=True)
 class PairedRuns:
-    """A run beside its baseline, on the rows that both have: what all rules about a metric by an attribute ask."""
+    """A run beside its baseline, on the rows that both have, for all rules about a metric by an attribute."""
 
     question: ComparisonQuestion
     sides: Sides

@@ -63,7 +63,7 @@ def set_before(pixels: Pixels, people: NDArray[np.bool_], scene: Pixels, random:
 
 
 def _window(scene: Pixels, width: int, height: int, random: Random) -> Pixels:
-    """A random square of a scene, resized."""
+    """A random square part of a scene, resized."""
     cv2 = opencv("training a detector")
 
     side = int(random.integers(min(scene.shape[:2]) // 3, min(scene.shape[:2]) + 1))

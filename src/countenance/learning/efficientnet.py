@@ -34,7 +34,7 @@ Network = Callable[..., list[Any]]
 
 
 def efficientnet_weights() -> Path | None:
-    """Where the ImageNet weights of EfficientNet-Lite0 are, if they are."""
+    """The place of the ImageNet weights of EfficientNet-Lite0, or None."""
     named = os.environ.get(VARIABLE)
     if named:
         if not Path(named).is_file():

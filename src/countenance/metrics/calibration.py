@@ -1,4 +1,4 @@
-"""Are stated probabilities right as often as they say?"""
+"""Calibration of probabilities: whether stated probabilities are right as often as they say."""
 
 from typing import NamedTuple
 

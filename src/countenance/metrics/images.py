@@ -1,4 +1,4 @@
-"""Pictures against pictures: PSNR and SSIM."""
+"""Metrics that compare pictures: PSNR and SSIM."""
 
 import numpy as np
 from numpy.typing import NDArray

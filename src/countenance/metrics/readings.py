@@ -32,7 +32,7 @@ LARGEST_SHARE_OUTSIDE = 0.05
 
 @dataclass(frozen=True)
 class Reading:
-    """What the four numbers of a box are, and their units.
+    """The meaning of a box's four numbers, and their units.
 
     >>> str(Reading("cxcywh", "rel")), Reading("cxcywh", "rel").numbers_are
     ('cxcywh, rel', 'cx, cy, w, h as shares of the picture')

@@ -105,7 +105,7 @@ def _search(probes: Singles, gallery: Singles, k: int) -> tuple[Ints, Singles]:
 
 
 def _merge(index: Ints, score: Singles, row: Ints, column: Ints, cosine: Singles, k: int) -> None:
-    """Let new candidates (in the order of rows, then columns) into the k best of their rows."""
+    """Merge new candidates (in the order of rows, then columns) into the k best of their rows."""
     touched, begin, count = np.unique(row, return_index=True, return_counts=True)
     place = np.arange(len(row)) - np.repeat(begin, count)
     owner = np.repeat(np.arange(len(touched)), count)

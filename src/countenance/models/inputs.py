@@ -27,7 +27,7 @@ class Strict(BaseModel):
 
 
 class InputSpec(Strict):
-    """How an image becomes the network's input."""
+    """The conversion of an image to the network's input."""
 
     size: tuple[int, int]
     """Width and height that the network takes."""

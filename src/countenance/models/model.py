@@ -27,7 +27,7 @@ class Model(Protocol):
 
 
 class ModelCard(Record):
-    """What a model is, its licence, and the hash of its files.
+    """A model's description, its licence, and the hash of its files.
 
     >>> ModelCard(name="mine").licence
     'not stated'

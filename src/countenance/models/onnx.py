@@ -70,7 +70,7 @@ def _close_sessions() -> None:
 
 
 class OutputSpec(Strict):
-    """How the network's outputs become an answer."""
+    """The conversion of the network's outputs to an answer."""
 
     kind: Literal["boxes", "labels", "embedding", "age", "yolo"]
     finds: str | None = None

@@ -1,4 +1,4 @@
-"""Models by name, by path, or from your code.
+"""Loads models by name, by path, or from user code.
 
 `haar`, `mtcnn`                    a model of the zoo (or of a plugin, entry point `countenance.models`)
 `yunet` with weights PATH          a model of the zoo whose weights you have

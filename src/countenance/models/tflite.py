@@ -43,7 +43,7 @@ class TfliteSession:
         return [SimpleNamespace(name=item["name"], shape=[int(n) for n in item["shape"]]) for item in self.returned]
 
     def get_modelmeta(self) -> Any:
-        """No metadata: what ultralytics appends to a TFLite file is not part of the network."""
+        """Empty: what ultralytics appends to a TFLite file is not part of the network."""
         return SimpleNamespace(custom_metadata_map={})
 
     def run(self, names: None, inputs: Mapping[str, Any]) -> list[Any]:

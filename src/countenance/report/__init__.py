@@ -1,4 +1,4 @@
-"""Pages that open from disk and need nothing else: of a run, a table, a dataset, a comparison; PDF, cards, tables."""
+"""Pages without external files: of a run, a table, a dataset, a comparison; PDF, cards, tables."""
 
 from pathlib import Path
 from typing import Any

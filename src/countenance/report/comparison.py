@@ -129,7 +129,7 @@ def gap_plots(comparison: Comparison) -> list[Forest]:
 
 
 def badge_of(comparison: Comparison) -> tuple[str, str]:
-    """The mark and the word of a comparison: is it safe to move to b?
+    """The mark and the word of a comparison: whether it is safe to move to b.
 
     >>> from countenance.comparing import compare
     >>> rows = {"sample": list(range(400))}

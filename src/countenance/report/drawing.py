@@ -90,7 +90,7 @@ def subject_truth(subject: Subject, size: float, kinds: Iterable[str]) -> Markup
 
 
 def truth_kinds(task: Task | None) -> tuple[str, ...]:
-    """Which truths the answers of a task are compared with."""
+    """The kinds of truth with which the answers of a task are compared."""
     if task is None or task.answer in (Boxes, Identifications):
         return ("person",) if task is not None and "person" in task.name else ("face",)
     kinds = {Keypoints: ("keypoints",), Masks: ("mask",), LabelMap: ("parts",)}

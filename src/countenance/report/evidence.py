@@ -53,7 +53,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class EvidenceAttribute:
-    """How an attribute was assigned, and how many there are of each value."""
+    """How an attribute was assigned, and how often each value occurs."""
 
     name: str
     assigned_by: str

@@ -1,4 +1,4 @@
-"""The first screen: whom the model fails, how sure that is, and the people themselves.
+"""The first screen: whom the model fails, how sure that is, and pictures of the people.
 
 It is built once as a value; the page, the first page of the PDF, the notebook and the viewer render it.
 """
@@ -66,7 +66,7 @@ class HarmLine:
 
 @dataclass(frozen=True)
 class FirstScreen:
-    """Everything above the fold."""
+    """The content of the first screen."""
 
     mark: str
     sentence: str
@@ -138,7 +138,7 @@ def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False
 def _lead(
     source: Audited, model: str, ordered: Sequence[Harm], rungs: Sequence[Ladder], too_many_failed: bool
 ) -> tuple[str, str]:
-    """The sentence, and the one below it."""
+    """The leading sentence, and the sentence below it."""
     first = sentence(source, model, ordered, too_many_failed=too_many_failed)
     if too_many_failed or failing(source.audit) is not None:
         below = finding_sentence(source, model, ordered)
@@ -288,7 +288,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
 
 
 def _missing_forest(source: Audited, ordered: Sequence[Harm]) -> Forest:
-    """Where predictions are missing most: the worst groups, and the other side of the first."""
+    """The rows on missing predictions: the worst groups, and the other side of the first."""
     own = [h for h in ordered if h.finding.kind == MISSING][:WORST]
     rows = [_row(h.losing, h, "rate", h.metric, source) for h in own]
     first = own[0]

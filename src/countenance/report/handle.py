@@ -192,7 +192,7 @@ def _plain(value: float) -> float | None:
 
 
 def _share(f: Finding) -> float:
-    """How much of the variance of a difference is the group's own, as its size says."""
+    """The group's own share of the variance of a difference, by its size."""
     total = f.n + f.n_versus
     return round(f.n_versus / total, 4) if total else 1.0
 

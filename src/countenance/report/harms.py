@@ -164,7 +164,7 @@ def failing_share(value: float, better: str | None, kind: str = "") -> float:
 
 
 def harms(source: Audited) -> list[Harm]:
-    """Every confirmed gap that puts somebody behind, each group once, the largest harm first."""
+    """Every confirmed gap to a group's disadvantage, each group once, the largest harm first."""
     best: dict[tuple[str, str], Harm] = {}
     splits: dict[str, tuple[str, str]] = {}
     for harm in sorted((h for f in source.audit.findings if (h := harm_of(f, source))), key=size_key):

@@ -1,4 +1,4 @@
-"""What a reader must know before trusting the first screen, in plain words."""
+"""Notes that a reader must know before trusting the first screen, in plain words."""
 
 from __future__ import annotations
 

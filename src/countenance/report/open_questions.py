@@ -30,7 +30,7 @@ class Open:
 
 @dataclass(frozen=True)
 class CannotTell:
-    """The open questions: single attributes first, intersections apart, then who was not compared at all."""
+    """The open questions: single attributes first, then intersections, then groups that were not compared."""
 
     unsure: list[Open]
     unsure_crossed: list[Open]

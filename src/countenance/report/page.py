@@ -108,7 +108,7 @@ def write_page(
 
 
 def put(run: Run, name: str, text: str, out: Path | str | None, gallery: str) -> Path:
-    """Write a page to a file, or into the run, which then knows it.
+    """Write a page to a file, or into the run, which records it.
 
     Returns the path of the page; for a run at a URL, its name in the run.
     """
@@ -234,7 +234,7 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
 
 
 def _listed(source: Audited, most: int | None = None) -> dict[str, Any]:
-    """The table of findings, worst first, and its file: all of them, or of very many the first ones."""
+    """The table of findings, worst first, and its file: complete, or limited to the first if there are very many."""
     ordered, heavy = findings.in_order(source.audit.findings), most is not None
     most = most or (len(ordered) if len(ordered) <= findings.MOST else findings.FIRST)
     return {

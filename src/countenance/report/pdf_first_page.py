@@ -179,7 +179,7 @@ def _ladder(paper: Paper, ladder: Ladder, faces: bool) -> None:
 
 
 def _picture(pdf: Any, picture: Any, x: float, y: float, side: float, failed: bool, word: str, alt: str) -> None:
-    """A face in a frame of its colour with its word below; without a picture, the frame alone."""
+    """A face in a frame of its colour, with its word below; without a picture, only the frame."""
     if picture is not None:
         content = base64.b64decode(str(picture).partition(",")[2])
         pdf.image(io.BytesIO(content), x=x, y=y, w=side, h=side, alt_text=clean(alt))

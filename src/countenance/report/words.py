@@ -33,7 +33,7 @@ WORSE, BETTER = "worse", "better"
 
 
 def mark(verdict: str, severity: str | None = None) -> str:
-    """Which of the five marks a verdict has, on every figure and in every table.
+    """The mark of a verdict, one of five, in every figure and table.
 
     >>> mark("disparity", "severe"), mark("none larger than 0.05"), mark("insufficient evidence")
     ('severe', 'none', 'unsure')
@@ -93,7 +93,7 @@ def mark_of(finding: Finding | None, group: str) -> str:
 
 
 def failed_side(finding: Finding) -> str:
-    """The group that a comparison says is served worse; the named one when the other side is everyone else."""
+    """The group that a comparison shows to be served worse; the named group if the other side is everyone else."""
     return finding.versus if _can_turn(finding) else finding.group
 
 

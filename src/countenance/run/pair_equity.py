@@ -15,7 +15,7 @@ from countenance.tasks.verification_equity import NAME
 
 
 def pair_equity(run: Run, attributes: Collection[str]) -> list[Equity]:
-    """The measures of the attributes named; empty where the task computed none."""
+    """The measures of the attributes named; empty if the task computed no measures."""
     tables = [result for result in run.results() if isinstance(result, Table) and result.name.startswith(f"{NAME}: ")]
     by = {table.name.removeprefix(f"{NAME}: "): table for table in tables}
     return [

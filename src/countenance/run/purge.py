@@ -80,7 +80,7 @@ class Purged:
 
 @dataclass(frozen=True)
 class PurgeSettings:
-    """How people are removed."""
+    """The settings of a removal."""
 
     again: Again = lambda run, journal: []
     """Makes reports and a suite's files again."""
@@ -262,7 +262,7 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
 
 
 def _filter_table(store: RunStore, name: str, gone: set[str]) -> str | None:
-    """Remove rows from a table; the new hash, or None when the table is not there or was not changed."""
+    """Remove rows from a table; returns the new hash, or None if the table is missing or unchanged."""
     import pyarrow.compute as pc
 
     try:

@@ -148,7 +148,7 @@ class Run:
         return self.store.evidence(make)
 
     def fit_notes(self) -> dict[str, Any]:
-        """What the fit of the model returned, and how many seconds it took; empty for models that are not fitted."""
+        """The return value of the model's fit, and its duration in seconds; empty for models that are not fitted."""
         return self.store.fit_notes()
 
     def answers(self) -> "dict[str, Answer]":
@@ -162,8 +162,7 @@ class Run:
         return (self.store.answered() | set(refused)) - {name for name, kind in refused.items() if kind == "image"}
 
     def dataset(self, source: str | None = None) -> "Dataset":
-        """The dataset that was evaluated, loaded again in its present state; the manifest has the fingerprint of the
-        evaluation.
+        """The dataset of the run, loaded again in its present state; the manifest has the former fingerprint.
 
         `source` says where it is when the run was made on another machine.
         """

@@ -102,8 +102,7 @@ class ShardStore:
     # tables
 
     def tables_in(self, folder: str) -> list[str]:
-        """The tables in a folder of the run, with those that are on the list of hashes and were removed: reading one of
-        them says so."""
+        """The tables in a folder of the run, including removed ones on the list of hashes, whose reading fails."""
         names = {entry.name for entry in self.storage.entries(folder) if is_table(entry.name)}
         if self.verified and self._finished:
             names |= {name for name in self.hashes.known() if name.startswith(folder) and is_table(name)}
@@ -188,7 +187,7 @@ class ShardStore:
             return None
 
     def committed(self, *, rows: bool = True) -> dict[int, Marker]:
-        """The shards that count: their marker is there, and so are their files as the marker describes them.
+        """The shards that count: their marker exists, and their files are as the marker describes.
 
         With `rows=False` only the answers must be intact: rows can be scored again from them. Where the place itself
         guards content (an object store), sizes from a listing are enough; the hashes are compared when files are read.

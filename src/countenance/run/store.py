@@ -74,7 +74,7 @@ class RunStore(ShardStore):
         return place if is_marked(place.claims(manifest), place.mark) else Place()
 
     def _local(self) -> Place:
-        """`local.json` as it is, whoever wrote it."""
+        """The content of `local.json`, whoever wrote it."""
         try:
             return Place.model_validate_json(self.storage.read(LOCAL))
         except (Missing, InputError, ValueError):
@@ -209,7 +209,7 @@ class RunStore(ShardStore):
         return copy
 
     def results(self) -> list[Result]:
-        """The results; none where the task has no reducer."""
+        """The results; empty if the task has no reducer."""
         return list(self._once(RESULTS, self._result_list))
 
     def evidence(self, make: Callable[[], Parsed]) -> Parsed:

@@ -46,7 +46,7 @@ class SuiteTask:
 
     @property
     def task_name(self) -> str:
-        """The task's own name: what `tasks=` chooses and what the folder of its run is called."""
+        """The task's own name, which `tasks=` takes, and which names the folder of its run."""
         return self.name if isinstance(self.name, str) and not is_code(self.name) else load_task(self.name).name
 
 

@@ -26,7 +26,7 @@ LENGTH = 32
 
 
 def state_folder() -> Path:
-    """Where this user's secret is: $COUNTENANCE_STATE, or the usual place of the system."""
+    """The folder of this user's secret: $COUNTENANCE_STATE, or the system's usual place."""
     if named := os.environ.get(STATE):
         return Path(named)
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none

@@ -300,7 +300,7 @@ def _until_whole(request: Callable[[], Result], patience: float = PATIENCE) -> R
 
 
 def address() -> str | None:
-    """The server that the variables name; None for Amazon's own."""
+    """The server that the variables name; None for Amazon's default."""
     for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"):
         if value := os.environ.get(name):
             if has_credentials(value):

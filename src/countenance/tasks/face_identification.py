@@ -21,7 +21,7 @@ DEFAULT_FPIR = 1e-2
 
 
 class IdentificationOptions(Options):
-    """Who is in the gallery and at which threshold a candidate is returned."""
+    """The gallery's people, and the threshold at which a candidate is returned."""
 
     threshold: float | None = Field(None, allow_inf_nan=False)
     """A fixed threshold: the least similarity, or the largest distance, at which a candidate is returned."""

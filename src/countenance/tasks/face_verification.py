@@ -221,7 +221,7 @@ def _threshold(
 def _columns(
     rows: int, pictures: Sorted, compared: Comparisons, counts: AcceptedCounts, threshold: float
 ) -> dict[str, NDArray[np.float64]]:
-    """For each row the share of its own genuine and impostor comparisons that are accepted; NaN without any."""
+    """For each row the accepted share of its genuine and of its impostor comparisons; NaN without any."""
     n = len(pictures.rows)
     genuine, taken = compared.genuine, compared.genuine.score >= threshold
     own, hits = (

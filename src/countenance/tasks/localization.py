@@ -56,7 +56,7 @@ class BoxBlock:
         return best_overlaps(self.truth, self.image, self.boxes, self.counts)
 
     def hits(self) -> Ints:
-        """Which true box each predicted one finds first, by score; -1 is a false positive."""
+        """The true box that each predicted box finds first, by score; -1 for a false positive."""
         return hits(self.truth, self.image, self.boxes, self.scores, self.counts)
 
     def state(self, truth_of_boxes: Ints) -> State:

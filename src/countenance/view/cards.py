@@ -69,7 +69,7 @@ def _figure(estimate: Estimate, wording: MetricWords) -> tuple[str, str]:
 
 
 def face(site: Site, opened: OpenRun, number: int) -> bytes:
-    """A small picture of one of the people whom a run fails most; never of a real person."""
+    """A small picture of a person whom a run fails most, never of a real person."""
     if opened.run.manifest.dataset.card.real_people or not 0 <= number < FACES:
         raise Unknown(f"{opened.place}: there is no such picture")
     key = ("face", opened.id, opened.stamp, number)

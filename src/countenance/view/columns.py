@@ -42,7 +42,7 @@ class Columns(Source):
 
     @property
     def attributes(self) -> list[str]:
-        """The names of the attributes, without the one that has everybody in one group."""
+        """The names of the attributes, without the attribute with the single group everyone."""
         return [name.removeprefix("attr.") for name in self.names if name.startswith("attr.")][:-1]
 
     @property

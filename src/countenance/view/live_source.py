@@ -97,7 +97,7 @@ class Live(ReportSource):
         return address(finding.metric, finding.attribute, failed_side(finding))
 
     def link(self, show: str = "all", page: str = "rows") -> Callable[..., str]:
-        """From a number (its metric, attribute and group; `rest` for everyone else) to the address of its rows."""
+        """The address of the rows behind a number (its metric, attribute and group; `rest` for everyone else)."""
         rows = self.opened.rows(self.question)
         written = {}
         for text in self.question.by:

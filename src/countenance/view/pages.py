@@ -213,7 +213,7 @@ def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, 
 
 
 def album_of(site: Site, opened: OpenRun) -> Album:
-    """The faces of a first screen, once they have been read; never those of real people."""
+    """The faces of a first screen, once they have been read; never of real people."""
     gallery = site.gallery(opened)
     gallery.start()
     if opened.run.manifest.dataset.card.real_people or gallery.state != "ready":

@@ -166,7 +166,7 @@ def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -
 
 
 def _differing(attributes: list[str], rows: list[dict[str, Any]]) -> list[str]:
-    """The attributes in which rows differ; all of them where they differ in none."""
+    """The attributes in which rows differ; all attributes if they differ in none."""
     several = [name for name in attributes if len({str(row.get(name)) for row in rows}) > 1]
     return several or attributes
 

@@ -22,7 +22,7 @@ class Privacy:
     show_faces: bool = False
 
     def mode(self, real_people: bool) -> str:
-        """How pictures are shown.
+        """The display of pictures: off, blurred or full.
 
         >>> Privacy().mode(True), Privacy().mode(False), Privacy(show_faces=True).mode(True)
         ('blurred', 'full', 'full')

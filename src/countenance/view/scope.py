@@ -1,4 +1,4 @@
-"""Which files can be reached: runs found below the named folders, and nothing else.
+"""Limits access to files: runs found below the named folders, and nothing else.
 
 A request never carries a path. It carries the id of a run, which is a hash of the run's canonical path, and ids exist
 only for runs that were found. Links are not followed, neither to a run nor inside one.

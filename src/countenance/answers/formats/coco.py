@@ -189,7 +189,7 @@ def _shapes(name: str, answer: Masks | Keypoints) -> list[dict[str, Any]]:
 
 
 def _is_results(path: Path) -> bool:
-    """Whether a file is JSON of no other format."""
+    """Whether a file is COCO results rather than another JSON format."""
     return path.suffix.lower() == ".json" and path.is_file() and not is_outputs(path) and not is_records(path)
 
 

@@ -80,7 +80,7 @@ FIELDS: dict[type[Any], EntryField] = {
 
 
 def boxes_of(boxes: list[Any], entry: Mapping[str, Any], place: str) -> Boxes:
-    """The boxes of an entry; what follows the four numbers of a box is not read.
+    """The boxes of an entry; further numbers of a box are ignored.
 
     >>> boxes_of([[0, 0, 2, 3, 9]], {"scores": [0.5]}, "a.png").to_row()
     {'boxes': [[0.0, 0.0, 2.0, 3.0]], 'scores': [0.5], 'labels': None}
@@ -188,7 +188,7 @@ class Reader:
     """The place of the first embedding, or the first person's parts, and what others must agree with."""
 
     def read(self, name: str, value: Any, entry: Mapping[str, Any], place: str) -> None:
-        """Keep one image's answer."""
+        """Store one image's answer."""
         READERS[self.request.kind](self, name, value, entry, place)
 
     def read_boxes(self, name: str, boxes: list[Any], entry: Mapping[str, Any], place: str) -> None:
@@ -320,7 +320,7 @@ class Reader:
         )
 
     def notes(self) -> list[str]:
-        """On boxes with their corners the wrong way round; InputError where these are too many to be an accident."""
+        """Notes on boxes with their corners the wrong way round; InputError if there are too many to be an accident."""
         if not self.turned:
             return []
         count = f"{len(self.turned):,} of {self.boxes:,} boxes"
@@ -385,7 +385,7 @@ def _same(answer: Any) -> Any:
 
 
 def ranked(answers: dict[str, Boxes]) -> dict[str, Boxes]:
-    """Boxes with scores from 0 to 1: as they are, or their ranks in the file where some lie outside.
+    """Boxes with scores from 0 to 1: unchanged, or as ranks in the file if any score is outside.
 
     >>> ranked({"a": Boxes([[0, 0, 1, 1]], [7.5]), "b": Boxes([[0, 0, 1, 1]], [-2])})["b"].scores
     array([0.5])
@@ -417,7 +417,7 @@ OUTPUTS = Format(
 
 
 def read_pictures(folder: Path, request: PredictionRequest) -> Predictions:
-    """The pictures of a folder, each named as the image that it was made of; folders below are looked into."""
+    """The pictures of a folder and its subfolders, each under the name of its original image."""
     files: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
         name = request.names.find(path.relative_to(folder).as_posix()) if path.is_file() else None

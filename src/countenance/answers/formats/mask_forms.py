@@ -36,7 +36,7 @@ SIZES = {"x": "x", "y": "y", "w": "w", "h": "h"}
 
 @dataclass(frozen=True)
 class MaskForm:
-    """The columns of a form, each with its name in a plain table, and how it gives boxes."""
+    """The columns of a form, each with its name in a plain table, and the conversion to boxes."""
 
     columns: Mapping[str, str]
     box: Form | None = None
@@ -88,7 +88,7 @@ def _beginning(path: Path) -> tuple[MaskForm | None, bool]:
 
 
 def _bare(cell: Any) -> Any:
-    """A number as published scripts print it, `tensor(0.)`, without its wrapping."""
+    """A number without its wrapping in the output of published scripts, `tensor(0.)`."""
     return cell.strip().removeprefix("tensor(").removesuffix(")") if isinstance(cell, str) else cell
 
 

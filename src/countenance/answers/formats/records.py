@@ -40,7 +40,7 @@ def read_records(path: Path, request: PredictionRequest) -> Predictions:
 
 
 def _records(path: Path) -> list[Record]:
-    """A record for each image, which is named in `image` where the file has the images' names as keys."""
+    """A record for each image; where the keys of a file are the images' names, they become the field `image`."""
     text = read_text(path)
     try:
         if path.suffix.lower() in LINES:

@@ -1,4 +1,4 @@
-"""Which formats there are, and which one a file is in."""
+"""The formats that exist, and the recognition of a file's format."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ GENERAL = "table"
 
 
 def _plugins() -> dict[str, EntryPoint]:
-    """The formats of other packages; looking for them takes a while, so it is done once for a file."""
+    """The formats of other packages, cached because the search for them is slow."""
     return {name: point for name, point in plugins("format").items() if name not in _HOME}
 
 

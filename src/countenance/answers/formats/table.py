@@ -181,7 +181,7 @@ def missing(cell: Any) -> bool:
 
 
 def _only(rows: Sequence[tuple[int, Row]], image: str, place: str) -> tuple[str, Row]:
-    """The one row of an image, with its place."""
+    """The single row of an image, with its place."""
     if len(rows) > 1:
         raise ModelError(
             f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row for each image"

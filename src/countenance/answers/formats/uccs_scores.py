@@ -1,4 +1,4 @@
-"""Score files: what a participant hands in, read fast and refused with a line number (versions 2 and 3).
+"""Score files of participants, read fast and refused with a line number (versions 2 and 3).
 
 Version 2: FILE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT,DETECTION_SCORE[,SUBJECT_ID_1,SCORE_1,...]. Version 3: a header, six
 columns in any order, landmarks, and for scoring a similarity for each gallery subject (S_0001, ...).
@@ -72,7 +72,7 @@ def file_version(path: Path) -> int:
 
 
 def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> ScoreFile:
-    """Read a score file; of version 3's similarities the `top` largest are kept (a detection curve needs none)."""
+    """Read a score file; of version 3's similarities only the `top` largest are kept."""
     version = version or file_version(path)
     layout, subjects = layout_of(path, version, top)
     digest = hashlib.sha256()
@@ -139,7 +139,7 @@ def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]
 
 
 def _box(places: Sequence[int]) -> tuple[NumberColumn, ...]:
-    """Box and score, wherever they are in a line; a box has an area."""
+    """Box and score, at any place in a line; a box must have an area."""
     return tuple(
         NumberColumn(name, k, positive="remove boxes without area" if name in COLUMNS_V2[3:5] else "")
         for name, k in zip(COLUMNS_V2[1:], places, strict=True)

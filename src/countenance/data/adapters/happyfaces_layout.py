@@ -89,7 +89,7 @@ class HappyFaces:
         return {"validation": self.validation, "not_drawn": rest, **held_back}
 
     def fingerprint(self) -> str:
-        """A hash of all pixels and tags; names have no part in it."""
+        """A hash of all pixels and tags; names are not included."""
         digest = hashlib.sha256()
         for photos in (self.labelled, self.unlabelled, self.validation, self.held_back):
             if photos is not None:

@@ -132,7 +132,7 @@ def _faces(protocol: Protocol) -> list[tuple[Face, ...]]:
 
 
 def _size(image: LazyImage) -> tuple[int, int]:
-    """An image's size; one that is missing or damaged fails when it is decoded, by name."""
+    """An image's size; a missing or damaged file fails with its name when it is decoded."""
     try:
         return image.size()
     except InputError:

@@ -45,12 +45,12 @@ class Protocol:
 
 
 def protocol_path(data: Path, which: str, version: int) -> Path:
-    """Where a version keeps the protocol of a set."""
+    """The path of a set's protocol in a version's layout."""
     return data / "protocol" / f"{which}.csv" if version == 2 else data / f"{which}.csv"
 
 
 def image_folder(data: Path, which: str, version: int) -> Path:
-    """Where a version keeps the images of a set."""
+    """The folder of a set's images in a version's layout."""
     return data / (which if version == 2 else f"{which}_images")
 
 

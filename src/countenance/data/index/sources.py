@@ -1,4 +1,4 @@
-"""What can be indexed, and how each kind is recognised."""
+"""The kinds of sources that can be indexed, and how each is recognised."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The names that people give columns, and what each means."""
+"""The common names of columns, and their meanings."""
 
 import re
 
@@ -238,7 +238,7 @@ INVISIBLE = re.compile("[\u200b-\u200d\u2060\ufeff\u00ad]")
 
 
 def plain_name(name: str, *, whole: bool = False) -> str:
-    """A column's name as attributes are called: small letters, words joined by underscores.
+    """A column's name in the form of attribute names: small letters, words joined by underscores.
 
     What stands in brackets at its end is left out, unless the `whole` name is needed.
 

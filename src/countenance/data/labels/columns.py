@@ -1,4 +1,4 @@
-"""What the columns of a label table are: the picture, the person, the box, the class, the split, attributes."""
+"""The roles of a label table's columns: the picture, the person, the box, the class, the split, attributes."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What annotation tools export, as plain rows: CVAT, VGG VIA, Label Studio, WIDER FACE."""
+"""Exports of annotation tools as plain rows: CVAT, VGG VIA, Label Studio, WIDER FACE."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Which picture a cell means: by path, by the end of a path, by the bare name, by its number."""
+"""The picture that a cell means: by path, by the end of a path, by the bare name, by its number."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath

@@ -160,7 +160,7 @@ def _pictures(
 
 
 def _classes(table: LabelTable, columns: LabelColumns, options: LabelOptions) -> Categories | None:
-    """What the words of the class column show."""
+    """The meaning of the words in the class column."""
     if columns.category is None:
         if options.categories:
             table.problems.add_whole("categories= chooses classes, and no column has any; leave it out")

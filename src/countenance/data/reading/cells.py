@@ -109,13 +109,13 @@ def attributes(values: Mapping[str, Any], place: str) -> dict[str, Value]:
 
 
 def _name_of(name: str, value: Any) -> str:
-    """The attribute that a value is of: 20-29, 65+ and under 18 are groups of numbers."""
+    """The attribute to which a value belongs: 20-29, 65+ and under 18 are groups of numbers."""
     groups = name in GROUPS_OF and isinstance(value, str) and GROUP.search(value.casefold())
     return GROUPS_OF[name] if groups else name
 
 
 def identity(value: Any, place: str) -> str | None:
-    """Who a person is, as text; None where the cell is empty or NaN.
+    """The identity of a person, as text; None if the cell is empty or NaN.
 
     >>> identity(" anna ", "row 2"), identity(12.0, "row 2"), identity("", "row 2"), identity(float("nan"), "row 2")
     ('anna', '12', None, None)

@@ -1,4 +1,4 @@
-"""Label files of one picture: YOLO text and Pascal VOC XML, read as hostile input."""
+"""Label files of one picture: YOLO text and Pascal VOC XML, read as untrusted input."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -69,7 +69,7 @@ def all_rows(path: Path, header_line: int = 0) -> Iterator[tuple[int, list[str]]
 
 
 def cut(block: bytes, line: int) -> Lines | None:
-    """Cut a block up, without empty lines and lines that begin with `#`; None where it has quotes or comments inset.
+    """Cut a block up, without empty lines and lines that begin with `#`; None if it has quotes or comments inside.
 
     >>> cut(b"# c\\na,1\\n\\nb,2,3\\n", 1).line
     array([2, 4])

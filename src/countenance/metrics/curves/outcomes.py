@@ -1,4 +1,4 @@
-"""From overlapping boxes to outcomes: which face was found by which detection, and what was a false alarm."""
+"""From overlapping boxes to outcomes: which detection found each face, and which are false alarms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

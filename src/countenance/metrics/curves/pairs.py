@@ -1,4 +1,4 @@
-"""Which truth boxes and detections of the same image overlap, and by how much."""
+"""The truth boxes and detections of the same image that overlap, and by how much."""
 
 from collections.abc import Iterator
 from typing import Any

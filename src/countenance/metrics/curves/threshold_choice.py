@@ -62,7 +62,7 @@ def choose_threshold(
 
 
 def _ends(falling: Floats) -> Ints:
-    """Where each run of equal scores ends."""
+    """The end of each run of equal scores."""
     return np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
 
 

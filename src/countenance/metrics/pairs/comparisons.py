@@ -166,7 +166,7 @@ class Comparisons:
         return self._exactly(Threshold(threshold, True), threshold, threshold, None, accept, step)[1]
 
     def accepted_at_rate(self, fmr: float, accept: Accept, step: Step | None = None) -> tuple[Threshold, int]:
-        """The smallest threshold whose FMR is at most `fmr`, and `accept` called with the pairs that it accepts."""
+        """The smallest threshold whose FMR is at most `fmr`; `accept` is called with the pairs that it accepts."""
         threshold, tail = self.threshold_at(fmr), self.tail
         if threshold.exact:
             return threshold, self.accepted(threshold.score, accept, step)

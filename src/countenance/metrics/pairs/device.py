@@ -87,7 +87,7 @@ class _DeviceWork:
             self.counters = [Fused(torch, last, bins, vectors.reach, beside) for _ in range(2)]
 
     def start(self, a: int, b: int, cut: float, counter: PlainCount | Fused | None = None) -> PlainCount | Fused:
-        """Start the work on rows a … b with all their impostors to the right, on the counters in turn."""
+        """Start the work on rows a … b with all their impostors to the right; the counters take turns."""
         if counter is None:
             counter = self.counters.pop(0)
             self.counters.append(counter)

@@ -32,7 +32,7 @@ class AcceptedPairs:
     blocks: list[tuple[Index, Index]] = field(default_factory=list)
 
     def add(self, first: Index, second: Index) -> None:
-        """Take some pairs."""
+        """Add some pairs."""
         self.count += len(first)
         self.blocks = [*self.blocks, (first, second)] if self.count <= MOST_PAIRS else []
 

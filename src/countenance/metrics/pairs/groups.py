@@ -17,7 +17,7 @@ FEW = 4_194_304
 
 @dataclass(frozen=True)
 class Groups:
-    """To which groups pictures belong. A picture may be in no group (unknown) or in several."""
+    """The groups of pictures. A picture may be in no group (unknown) or in several."""
 
     names: tuple[str, ...]
     cell: Ints

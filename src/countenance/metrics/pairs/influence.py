@@ -26,7 +26,7 @@ class RateBand(NamedTuple):
 
 @dataclass(frozen=True)
 class Influence:
-    """What each person contributes to FMR and FNMR at some thresholds (persons × thresholds)."""
+    """The contribution of each person to FMR and FNMR at some thresholds (persons × thresholds)."""
 
     fmr: Array
     fnmr: Array

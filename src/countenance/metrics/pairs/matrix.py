@@ -12,7 +12,7 @@ from countenance.metrics.pairs.vectors import Array, Ints
 
 
 class FmrMatrix(NamedTuple):
-    """FMR between groups with intervals, and what it was counted from; all groups × groups."""
+    """FMR between groups with intervals, and the counts behind it; all groups × groups."""
 
     value: Array
     low: Array

@@ -144,7 +144,7 @@ class _Rising:
         self.edges = np.linspace(low, high, BINS + 1)
 
     def add(self, histogram: Ints, blocks: list[Any]) -> None:
-        """Take the bins and the pairs of a block of rows."""
+        """Add the bins and the pairs of a block of rows."""
         with self.lock:
             self.histogram += histogram
             self.cut = max(self.cut, sure_cut(self.histogram, self.edges, self.keep))

@@ -1,4 +1,4 @@
-"""supervision has no models of its own: its `Detections` are an answer, which any function may return."""
+"""supervision has no models: its `Detections` are an answer, which any function may return."""
 
 from typing import Any
 

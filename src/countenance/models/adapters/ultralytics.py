@@ -13,7 +13,7 @@ GIVES: dict[str, tuple[type[Any], ...]] = {"segment": (Boxes, Masks), "pose": (B
 
 
 def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
-    """The model with the thresholds that `predict` has by itself, called with pictures of one shape at a time."""
+    """The model with the thresholds that `predict` has by default, called with pictures of one shape at a time."""
     kind = str(getattr(model, "task", ""))
     name = Path(str(getattr(model, "ckpt_path", None) or getattr(model, "model_name", None) or "model")).stem
     gives = GIVES.get(kind, (Boxes,))

@@ -10,7 +10,7 @@ from countenance.models.model import Images
 
 
 class Haar:
-    """Face boxes from the cascade inside the opencv package. Scores are a squashed stage weight."""
+    """Face boxes from the cascade inside the opencv package. Scores are stage weights mapped to 0 to 1."""
 
     def __init__(self, min_neighbours: int = 4, scale_factor: float = 1.1) -> None:
         cv2 = opencv("the Haar cascade")

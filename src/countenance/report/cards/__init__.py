@@ -1,4 +1,4 @@
-"""Cards and tables that leave a run: model card, dataset card, Croissant, Markdown, LaTeX and CSV."""
+"""Cards and tables for use outside a run: model card, dataset card, Croissant, Markdown, LaTeX and CSV."""
 
 from countenance.report.cards.croissant import croissant, write_croissant
 from countenance.report.cards.dataset import dataset_card

@@ -137,7 +137,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class TiedForest:
-    """Models on one axis, and which of them (places of rows) the evidence cannot tell apart: critical differences."""
+    """Models on one axis, and which of them (places of rows) are not shown to differ: critical differences."""
 
     forest: Forest
     ties: tuple[tuple[int, ...], ...]

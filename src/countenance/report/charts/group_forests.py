@@ -77,7 +77,7 @@ def _worst_first(estimates: list[Estimate], metric: Metric, source: Audited) -> 
 
 
 def by_group(source: Audited, metric: str) -> dict[tuple[str, str], Finding]:
-    """For each group the finding that says most about it: the worst it takes part in."""
+    """For each group its most important finding: the worst that it takes part in."""
     best: dict[tuple[str, str], Finding] = {}
     for finding in source.audit.findings:
         if finding.metric != metric or finding.kind != "group":
@@ -146,7 +146,7 @@ def _everybody(estimate: Estimate) -> ForestRow:
 
 
 def values_of(estimate: Estimate) -> tuple[float, float, float, str, str]:
-    """Where an estimate lies, with its interval, and both as texts."""
+    """The position of an estimate with its interval, and both as texts."""
     kind, known = estimate.metric_kind, bool(estimate.n)
     value = numbers.value(estimate.estimate, kind) if known else "no rows"
     interval = numbers.span(estimate.low, estimate.high, kind) if known else ""

@@ -42,7 +42,7 @@ class Scale:
         return cls(ticks[0], ticks[-1], ticks, kind)
 
     def at(self, value: float) -> float:
-        """Where a value lies, in percent of the axis, kept inside it."""
+        """The position of a value in percent of the axis, clipped to it."""
         share = (value - self.low) / (self.high - self.low)
         return round(100 * min(max(share, 0.0), 1.0), 2)
 

@@ -18,7 +18,7 @@ SCHEMA = "0.2.2"
 
 
 def every_eval_ever(source: ReportSource, now: float | None = None) -> dict[str, Any]:
-    """The record: who was evaluated with what, and a result with its uncertainty for each published number."""
+    """The record: the model and data of the evaluation, and a result with its uncertainty for each published number."""
     manifest, numbers = source.run.manifest, published(source)
     moment = f"{time.time() if now is None else now:.6f}"
     model = _identifier(source.run.model_name)
@@ -56,7 +56,7 @@ def write_every_eval_ever(source: ReportSource, out: Path) -> None:
 
 
 def _bounds(number: PublishedNumber, numbers: Sequence[PublishedNumber]) -> tuple[float, float]:
-    """The smallest and largest score of a metric: 0 and 1 for a share, else those of the record."""
+    """The smallest and largest score of a metric: 0 and 1 for a share, else the record's own."""
     values = [
         value for other in numbers if other.metric == number.metric for value in (other.value, *(other.interval or ()))
     ]

@@ -1,4 +1,4 @@
-"""Engines: where the shards of a run are processed. Shards, batches and threads come from the plan."""
+"""Engines: they process the shards of a run. Shards, batches and threads come from the plan."""
 
 from countenance.run.engine.base import Engine, Job, Progress
 from countenance.run.engine.local import InProcess, Workers

@@ -117,7 +117,7 @@ def _short(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _receipt(work: Callable[[], Any]) -> dict[str, Any]:
-    """The result of some work, or the error in words: an exception would send whole objects along."""
+    """The result of some work, or the error as text, since an exception would carry whole objects along."""
     try:
         return dict(work() or {})
     except InputError as error:

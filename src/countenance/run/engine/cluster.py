@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster, or to one that is started on this machine."""
+"""The connection to a Ray cluster, existing or started on this machine."""
 
 import os
 import secrets

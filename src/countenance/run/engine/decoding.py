@@ -112,7 +112,7 @@ class FileBatch:
 
 
 def read_file(sample: Sample) -> FileOutcome:
-    """A sample's file, read here."""
+    """A sample's file, read in this process."""
     try:
         content, digest = sample.read_checked()
     except Exception as error:  # one unreadable image is a failure of that image

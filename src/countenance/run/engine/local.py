@@ -259,7 +259,7 @@ class _Shards:
             self._convict(work)
 
     def _convict(self, work: _Work) -> None:
-        """An image that ends its process is a failure; it is not tried again."""
+        """Record an image that ends its process as a failure; it is not tried again."""
         assert work.suspect is not None
         (name, death), work.suspect = work.suspect, None
         self.convicted += 1

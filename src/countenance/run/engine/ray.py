@@ -45,7 +45,7 @@ PROBE_TRIES = 3
 
 @dataclass
 class _RayWork:
-    """A shard to do, and how often actors died on it."""
+    """A shard to process, and how often actors died on it."""
 
     piece: Piece
     deaths: int = 0

@@ -1,4 +1,4 @@
-"""The search for the one image of a shard that kills its worker, by halves."""
+"""A search by halves for the image of a shard that kills its worker."""
 
 from dataclasses import dataclass, field
 
@@ -33,7 +33,7 @@ class Bisection:
         return self.low, (self.low + self.high) // 2
 
     def tell(self, harmful: bool) -> None:
-        """Note the outcome of the images that were tried."""
+        """Record the outcome of the images that were tried."""
         low, high = self.candidates()
         if high - low == 1 and self.high - self.low == 1:
             self.culprit = low if harmful else None

@@ -1,4 +1,4 @@
-"""When a contest is open, and which submission of each entry counts.
+"""The opening times of a contest, and which submission of each entry counts.
 
 BOARD/contest.json has the title and the two dates. Without it a board is always open. Only the latest submission that
 was handed in while the contest was open counts; later ones stay in the folder and are named.

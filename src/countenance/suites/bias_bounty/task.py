@@ -1,4 +1,4 @@
-"""The bounty as a task: three classes for a picture, right or wrong; Score₁, disparities and randomness of the run.
+"""The bounty as a task: three classes for a picture, each right or wrong; Score₁, disparities and randomness.
 
 Also the challenge's predictions file as saved predictions (`--model predictions:FILE`).
 """

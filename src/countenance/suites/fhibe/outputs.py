@@ -31,7 +31,7 @@ REMEDY = "write detections as [x0, y0, x1, y1] in pixels"
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write one JSON file whole or not at all; NaN stays the bare word NaN, as published."""
+    """Write one JSON file whole or not at all; NaN is written as the bare word NaN, as published."""
     write_text(path, json.dumps(value))
 
 

@@ -98,7 +98,7 @@ def groups_of(scores: Any, metric: str, attribute: str) -> dict[str, Array]:
 def pairs_of(
     metric: str, attribute: str, groups: dict[str, Array], *, lower_is_better: bool = False
 ) -> Sequence[GroupPair]:
-    """Every pair of groups, p not yet adjusted.
+    """Every pair of groups, with p not yet adjusted.
 
     >>> low, high = np.linspace(0.2, 0.4, 20), np.linspace(0.5, 0.7, 20)
     >>> (pair,) = pairs_of("AR_IOU", "pronoun", {"a": high, "b": low})

@@ -23,7 +23,7 @@ from countenance.suites.fhibe.settings import ENCODINGS, FILE, RUNS, FhibeSettin
 
 
 def folders(run: Run) -> tuple[Path, Path, Path]:
-    """Where the data root, the results root and the model's outputs are on this machine."""
+    """The data root, the results root and the model's outputs on this machine."""
     paths = run.local.paths
     if not {"data", "results", "outputs"} <= set(paths):
         raise InputError(f"{run.place}: was not made here, so where its data and outputs are is not known")

@@ -220,7 +220,7 @@ def _enlarged(line: GroupLine, floor: float) -> GroupLine:
 
 
 def raised(x: Sequence[float], y: Sequence[float], floor: float) -> dict[float, float]:
-    """The points of a line whose lower parts lie on the floor; where it crosses the floor it gets a point.
+    """The points of a line, with parts below the floor moved to it; a crossing of the floor becomes a point.
 
     >>> raised([0.0, 1.0], [0.8, 1.0], 0.9)
     {0.0: 0.9, 0.5: 0.9, 1.0: 1.0}
@@ -240,7 +240,7 @@ def _marked(table: Record) -> str:
 
 
 def _examples(data: HappyFaces | None, faces: bool) -> list[tuple[str, str]]:
-    """A picture of each of the four types: of the data where they may be shown, otherwise of rendered people."""
+    """A picture of each of the four types: from the data if they may be shown, else from rendered people."""
     if data is not None and (faces or not data.real_people):
         photos = data.validation
         return [(picture_of(photos.pixels[photos.tags.index(tag)]), tag) for tag in TAGS if tag in photos.tags]

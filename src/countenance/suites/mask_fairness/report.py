@@ -125,7 +125,7 @@ def _span(row: Row | None) -> Span | None:
 
 
 def forest_lines(spans: Sequence[Span | None], low: float) -> list[dict[str, float]]:
-    """For each detector a line from end to end of its interval and a dot at its rate, on an axis from `low` to 1.
+    """For each detector a line over its interval and a dot at its rate, on an axis from `low` to 1.
 
     >>> forest_lines([(0.5, 0.75, 1.0), None], 0.5)
     [{'y': 4.0, 'x1': 2.0, 'x': 62.0, 'x2': 122.0}]

@@ -120,7 +120,7 @@ def write_comparison(
     data: Path,
     path: Path,
 ) -> None:
-    """Write the page that shows all submissions together and leads to the page of each."""
+    """Write the page that shows all submissions together and links to the page of each."""
     first = evaluations[0]
     content = render.page(
         render.template(Path(__file__).parent, "comparison.html.j2"),

@@ -75,7 +75,7 @@ def _line(evaluation: UccsEvaluation, band: bool) -> GroupLine:
 
 
 def _chance(evaluation: UccsEvaluation, limits: tuple[float, float]) -> GroupLine:
-    """The dotted line on which there are as many false alarms as found faces, up to all of them."""
+    """The dotted line where false alarms equal found faces, up to all of them."""
     total = max(1, evaluation.total)
     end = max(limits[0], min(limits[1], float(total)))
     x = np.geomspace(limits[0], end, 60) if limits[0] > 0 else np.array([limits[0], end])

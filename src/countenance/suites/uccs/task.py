@@ -87,7 +87,7 @@ def partial(shard: Shard) -> State:
 
 
 def merge(first: State, second: State) -> State:
-    """Both states; the second one's images are numbered on from the first one's."""
+    """Both states joined; image numbers of the second continue those of the first."""
     shift = len(first["images"])
     moved = {name: second[name] + shift for name in ("image", "face_image")}
     return {name: np.concatenate([first[name], moved.get(name, second[name])]) for name in first}

@@ -1,4 +1,4 @@
-"""Which values each person has of each attribute."""
+"""The values of each attribute that each person has."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -59,7 +59,7 @@ def continents(nationalities: list[str]) -> list[str]:
 
 
 def regions(ancestries: list[str]) -> list[str]:
-    """The regions of some ancestries; words that FHIBE does not have belong to none, whatever their number.
+    """The regions of some ancestries; words that are not FHIBE's belong to no region, whatever their number.
 
     >>> regions(["5. Western Africa", "12. Central Asia"]), regions(["5. Western Europe"])
     (['0. Africa', '11. Asia'], [])

@@ -1,4 +1,4 @@
-"""A critical-difference picture: models on an axis, and bars over those that the evidence cannot tell apart."""
+"""A critical-difference picture: models on an axis, and bars over models that are not shown to differ."""
 
 from markupsafe import Markup
 
@@ -42,5 +42,5 @@ def critical(chart: TiedForest, key: str) -> Markup:
 
 
 def _x(scale: Scale, value: float) -> float:
-    """Where a value lies, in the picture's pixels."""
+    """The position of a value, in the picture's pixels."""
     return LEFT + scale.at(value) / 100 * (WIDTH - LEFT - RIGHT)

@@ -26,7 +26,7 @@ UNKNOWN = -1
 
 
 def named(templates: Templates, probes: NDArray[np.float32], most: int = MOST_LABELS) -> list[list[tuple[int, float]]]:
-    """The (ten) most similar subjects of each probe, cut after -1 when it is among them.
+    """The (ten) most similar subjects of each probe, cut after -1 if it is among them.
 
     >>> named(Templates(np.array([-1, 4]), np.eye(2, dtype=np.float32)), np.array([[0.8, 0.6]], dtype=np.float32))
     [[(-1, 0.800000011920929)]]
