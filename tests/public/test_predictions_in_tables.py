@@ -164,7 +164,7 @@ def test_scores_that_no_probability_is_are_not_cut_at_a_half() -> None:
             InputError, match=r"score holds numbers from .*, which are no probabilities, so 0\.5 does not"
         ):
             prediction_columns([1, 0, 1], None, score)
-        with pytest.raises(InputError, match=r"pred holds numbers from .*; name a column of decisions with --pred"):
+        with pytest.raises(InputError, match=r"pred holds numbers from .*; name a column of decisions \(pred=\)"):
             prediction_columns([1, 0, 1], score)
     assert "true_positive_rate" in prediction_columns([1, 0, 1], [1, 0, 0], [31.0, 85.5, 2.0]).metrics
     with pytest.raises(InputError, match="truth: no row has a value"):
