@@ -180,7 +180,7 @@ def _classification(
             raise InputError(_strange(true_words, [word for word in classes if _is_rate(word)], "truth"))
         _add_accuracy(result, true_words, pred_words)
         result.notes.append(
-            f"the truth has {len(classes)} classes: accuracy alone; --positive CLASS gives the rates of one of them"
+            f"the truth has {len(classes)} classes: accuracy alone; naming a positive class gives its rates"
         )
         return result
     real = [text for text in pred_words if text]

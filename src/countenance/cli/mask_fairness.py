@@ -115,7 +115,11 @@ def assess(
     truth_settings = ReadingOptions(reading, own, attributes, only_present, split)
     data = load_mask_data(dataset, data_directory, truth_settings)
     box_settings: dict[str, Any] = {"box_format": boxes, "units": prediction_units}
-    model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **box_settings)
+    try:
+        model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **box_settings)
+    except InputError as error:  # here the predictions' units have a flag of their own
+        error.args = (str(error).replace(', units="', ', prediction_units="'),)
+        raise
     finished, assessment = run_assessment(
         data,
         model,

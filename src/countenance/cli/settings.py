@@ -236,7 +236,7 @@ FLAGS = {
 PLAIN_ARGUMENTS = (
     *("by", "truth", "pred", "score", "positive", "classes", "baseline", "out", "site", "trust_code", "save_attribute"),
     *("features", "people", "result_files", "overlap_threshold", "rank", "debug", "parallel", "gpus"),
-    *("code", "board", "replace", "kind"),
+    *("code", "board", "replace", "kind", "prediction_units"),
 )
 """Arguments that are no settings and whose flags have their names."""
 
@@ -263,11 +263,12 @@ def in_flags(error: InputError) -> str:
 
 
 ASSIGNED = (
-    r"({})=(?:\[?\"(?P<text>[^\"\n]*)\"\]?|(?P<quoted>'[^'\n]*')|(?P<number>True|False|\d+(?:\.\d+)?\b)"
+    r"({0})=(?:\[?\"(?P<text>[^\"\n]*)\"\]?|(?P<quoted>'[^'\n]*')|(?P<number>True|False|\d+(?:\.\d+)?\b)"
     r"|\{{\"(?P<key>[^\"\n]*)\": \"(?P<value>[^\"\n]*)\"\}}|(?=[\s),;:]|$))"
+    r"(?:,(?= (?:{0})=[\"']))?"
 )
 """An argument as messages write it; its value is text, a `repr` of text, a number, true or false, a name with a value,
-or none."""
+or none. Between two of them there is a comma, which flags do not have."""
 
 
 def _assigned(match: re.Match[str]) -> str:

@@ -96,12 +96,12 @@ def test_annotated_bafmd_reads_topleft_pixels_when_told(pictures):
 def test_a_wrong_reading_is_refused_and_every_one_that_fits_is_named(pictures):
     rows = [f"{i},a.jpg,0.{70 + i},0.6,0.2,0.4,1,dark,female" for i in range(10)]  # corners, near the right edge
     root = annotated(pictures(["a.jpg"]), *[f"{i},a.jpg,0.02,0.1,0.3,0.4,1,dark,female" for i in range(10)], *rows)
-    with pytest.raises(InputError, match="this reading fits: --truth-boxes xywh --truth-units rel"):
+    with pytest.raises(InputError, match='this reading fits: truth_boxes="xywh", truth_units="rel"'):
         load_mask_data("bafmd", root)
-    both = "these readings fit: --truth-boxes xywh --truth-units px .* or --truth-boxes cxcywh --truth-units px"
+    both = 'these readings fit: truth_boxes="xywh", truth_units="px" .* or truth_boxes="cxcywh", truth_units="px"'
     with pytest.raises(InputError, match=both):
         load_mask_data("bafmd", annotated(root, "0,a.jpg,50,25,20,20,1,dark,female"))
-    told = "no number is above 1; these readings fit: --truth-boxes xywh --truth-units rel .* or --truth-boxes cxcywh"
+    told = 'no number is above 1; these readings fit: truth_boxes="xywh", truth_units="rel" .* or truth_boxes="cxcywh"'
     with pytest.raises(InputError, match=told):
         load_mask_data(
             "bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), ReadingOptions(Reading("cxcywh", "px"))

@@ -8,7 +8,8 @@ import pytest
 from countenance.answers import Boxes
 from countenance.cli.app import run as run_command
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
-from countenance.data.adapters.mask_fairness import ONE_FACE, MaskData, ReadingOptions
+from countenance.data.adapters.mask_fairness import ONE_FACE, MaskData, ReadingOptions, load_mask_data
+from countenance.errors import InputError
 from countenance.metrics.readings import READINGS, Reading
 from countenance.suites.mask_fairness.assessment_run import assess
 from countenance.suites.mask_fairness.made_data import make_data
@@ -69,7 +70,7 @@ def test_every_form_in_every_reading_is_right_or_told_and_the_option_puts_it_rig
     try:
         model = predictions_of(file, data, say=said.append)
     except ValueError as error:  # turned round: refused, every reading that fits is named
-        assert f"--boxes {reading.form} --prediction-units {reading.units}" in str(error)
+        assert f'box_format="{reading.form}", units="{reading.units}"' in str(error)
     else:
         run, _ = assess(data, model, tmp_path / "out", by=["sex"])
         right = sum(run.scores()["m.localised"].to_pylist()) == 66
@@ -214,3 +215,22 @@ def test_other_categories_of_a_coco_file_are_left_out_and_named(tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(InputError, match="none of its 13 annotations is in a category that says mask or no mask"):
         load_mask_data("folder", tmp_path / "data")
+
+
+def test_errors_about_a_reading_name_arguments_in_python_and_flags_on_the_command_line(tmp_path, capsys):
+    made = crowd()
+    make_data(made, tmp_path / "data", "bafmd")
+    predictions = write(tmp_path / "x.csv", made, TOPLEFT, 1)
+    command = ["mask-fairness", "assess", "--dataset", "bafmd", "--data-directory", str(tmp_path / "data")]
+    command += ["--predictions", str(predictions), "--by", "sex", "--out", str(tmp_path / "out"), "--quiet"]
+    wrong = Reading("cxcywh", "px")
+    with pytest.raises(InputError, match='truth_boxes="cxcywh", truth_units="rel"') as error:
+        load_mask_data("bafmd", tmp_path / "data", ReadingOptions(wrong))
+    assert "--" not in str(error.value)
+    assert run_command([*command, "--truth-units", "px"]) == 2
+    assert "--truth-boxes cxcywh --truth-units rel (" in capsys.readouterr().err
+    with pytest.raises(InputError, match='box_format="xywh", units="px"') as error:
+        predictions_of(predictions, load_mask_data("bafmd", tmp_path / "data"), box_format="xyxy")
+    assert "--" not in str(error.value)
+    assert run_command([*command, "--boxes", "xyxy"]) == 2
+    assert "--boxes xywh --prediction-units px (" in capsys.readouterr().err

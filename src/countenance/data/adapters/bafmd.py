@@ -1,6 +1,7 @@
 """BAFMD: annotated (one CSV with skin colour and sex) and raw (a YOLO .txt or Pascal VOC .xml for each picture)."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from countenance.data.categories import masked_word
 from countenance.data.image import LazyImage
 from countenance.data.paths import find_picture
 from countenance.data.reading import cells
-from countenance.data.reading.box_readings import checked_corners, fits_sentence
+from countenance.data.reading.box_readings import as_options, checked_corners, fits_sentence
 from countenance.data.reading.class_names import ClassNames
 from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
@@ -112,7 +113,9 @@ def read_annotated(source: Path, request: ReadingOptions) -> Dataset:
     notes = [f"{len(faces)} faces in {len(samples)} pictures, boxes read as {reading} ({reading.numbers_are})"]
     fits = fitting(boxes, sizes)
     if len(fits) > 1:
-        notes.append(f"the pictures do not decide the reading; {fits_sentence(fits, 'truth-')}")
+        notes.append(
+            f"the pictures do not decide the reading; {fits_sentence(fits, partial(as_options, prefix='truth-'))}"
+        )
     return Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
 
 

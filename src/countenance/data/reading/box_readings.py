@@ -1,6 +1,7 @@
 """Boxes of a dataset's files: the meaning of their four numbers, checked against the pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +24,23 @@ def as_options(reading: Reading, prefix: str = "") -> str:
     return f"{boxes} {reading.form} --{prefix}units {reading.units}"
 
 
-def fits_sentence(readings: Sequence[Reading], prefix: str = "") -> str:
-    """Every reading that fits, as options.
+def as_arguments(reading: Reading, *, truth: bool) -> str:
+    """The arguments that choose a reading of the dataset's boxes, or of a model's; errors name these.
 
-    >>> fits_sentence([Reading("xywh", "px")])
+    >>> as_arguments(YOLO, truth=True), as_arguments(YOLO, truth=False)
+    ('truth_boxes="cxcywh", truth_units="rel"', 'box_format="cxcywh", units="rel"')
+    """
+    form, units = ("truth_boxes", "truth_units") if truth else ("box_format", "units")
+    return f'{form}="{reading.form}", {units}="{reading.units}"'
+
+
+def fits_sentence(readings: Sequence[Reading], spelled: Callable[[Reading], str]) -> str:
+    """Every reading that fits, spelled as options or as arguments.
+
+    >>> fits_sentence([Reading("xywh", "px")], as_options)
     'this reading fits: --boxes xywh --units px (x, y, w, h in pixels)'
     """
-    listed = " or ".join(f"{as_options(reading, prefix)} ({reading.numbers_are})" for reading in readings)
+    listed = " or ".join(f"{spelled(reading)} ({reading.numbers_are})" for reading in readings)
     return f"{'this reading fits' if len(readings) == 1 else 'these readings fit'}: {listed}"
 
 
@@ -49,9 +60,8 @@ def checked_corners(
     others = fitting(numbers, sizes)
     fits = ", and no other reading fits"
     if others:
-        fits = (
-            f"; {fits_sentence(others, 'truth-')}; in a dataset's name ?form={others[0].form}&units={others[0].units}"
-        )
+        sentence = fits_sentence(others, partial(as_arguments, truth=True))
+        fits = f"; {sentence}; in a dataset's name ?form={others[0].form}&units={others[0].units}"
     if reading.units == "px" and len(numbers) and guessed_units(numbers) == "rel":
         raise DataError(f"{place}: read as {reading}, but (almost) no number is above 1{fits}")
     share = share_outside(result, sizes)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from countenance.answers.formats import Predictions, read_predictions
 from countenance.answers.formats.base import units_of
 from countenance.data.adapters.mask_fairness import MaskData
 from countenance.data.categories import classes_in_words
-from countenance.data.reading.box_readings import fits_sentence
+from countenance.data.reading.box_readings import as_arguments, fits_sentence
 from countenance.decoding import open_parquet
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading, fitting
@@ -76,7 +77,7 @@ def _refuse_negative(predictions: Predictions, data: MaskData, path: Path) -> No
     if not len(bad):
         return
     others = [other for other in fitting(numbers, sizes) if other != predictions.reading]
-    fits = f"; {fits_sentence(others, 'prediction-')}" if others else ""
+    fits = f"; {fits_sentence(others, partial(as_arguments, truth=False))}" if others else ""
     sample, box = boxes[bad[0]]
     shown = f"box {tuple(box.tolist())} of {sample.id}"
     raise InputError(f"{path}: read as {predictions.reading}, {shown} has a negative width or height{fits}")
