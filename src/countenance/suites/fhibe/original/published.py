@@ -127,7 +127,7 @@ class BiasReport(Figures):
         return self._run_with(())
 
     def _run_with(self, asked: Sequence[str]) -> Run:
-        """The run; one that is made has the attributes that are asked for too: those without a value have no results."""
+        """The run; one that is made also has what is asked for: results lack attributes without a value."""
         if self._run is None:
             grouped = self._grouped_results(self.get_available_metrics()[0])
             attributes = {name for key in grouped for name in _listed(key)} | set(asked)
