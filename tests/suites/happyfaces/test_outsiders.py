@@ -240,3 +240,35 @@ def test_rate_seed_and_options_are_in_the_key_of_a_run(folder: Path, tmp_path: P
     assert len(set(keys)) == 3 and len(list(tmp_path.iterdir())) == 3, "the two others are kept under other names"
     again, evaluated = run(data, MixTask(Pixels(), 0.0034, 1), place)
     assert evaluated.manifest.key == keys[2] and again["seed"] == 1
+
+
+class Guess(Pixels):
+    """Another method, which knows nothing."""
+
+    def predict(self, photos):
+        return np.full((len(photos), 2), 0.5)
+
+
+def test_methods_and_predictions_of_one_draw_are_on_one_board(folder: Path, tmp_path: Path, capsys):
+    data = read_happyfaces(folder)
+    for name, method, rate in (("a", Pixels, 0.1), ("b", Guess, 0.1), ("c", Pixels, 0.2)):
+        run(data, MixTask(method(), rate, 0), tmp_path / name)
+    file = predictions(folder, tmp_path / "theirs.csv", parts=("validation", "unlabelled"))
+    drawn = set(csv_column(folder, tmp_path / "list.csv"))
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(line for line in lines if line.split(",")[0] not in drawn))
+    draw_of = ["-d", str(folder), "--mix-rate", ".1", "--seed", "0"]
+    scored = ["happyfaces", "score", *draw_of, "--predictions", str(file), "--out", str(tmp_path / "d")]
+    assert command(scored) == 0, capsys.readouterr().err
+    runs = [str(tmp_path / name) for name in "abd"]
+    assert command(["leaderboard", *runs, "--site", str(tmp_path / "site")]) == 0, capsys.readouterr().err
+    assert "Armstrong" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert command(["verify", runs[2]]) == 0, capsys.readouterr().err
+    assert command(["leaderboard", runs[0], str(tmp_path / "c")]) == 2
+    assert "mix_rate=0.2" in capsys.readouterr().err
+
+
+def csv_column(folder: Path, out: Path) -> list[str]:
+    """The photos of the draw at mix rate .1 with seed 0."""
+    assert command(["happyfaces", "draw", "-d", str(folder), "--mix-rate", ".1", "--seed", "0", "--out", str(out)]) == 0
+    return [row["photo"] for row in csv.DictReader(out.read_text().splitlines())]

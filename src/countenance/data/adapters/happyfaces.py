@@ -93,7 +93,8 @@ class HappyFacesDataset(Dataset):
     Photos of all types and parts come in the order of their pixels' hashes: so the order of a batch reveals nothing.
     """
 
-    def __init__(self, data: HappyFaces, only: Collection[str] | None = None) -> None:
+    def __init__(self, data: HappyFaces, only: Collection[str] | None = None, *, whole: bool = False) -> None:
+        """With `only`, these photos; `whole`: they are all that a run of a draw scores, so the data is the same."""
         self.data, self._print = data, data.fingerprint()
         samples = []
         for part, photos in data.scored().items():
@@ -106,7 +107,7 @@ class HappyFacesDataset(Dataset):
                     samples.append(Sample(name, ArrayImage(pixels), width, height, (subject,), {"part": part}))
         samples.sort(key=lambda sample: hashlib.sha256(sample.load().tobytes()).digest())
         super().__init__(card_of(data), samples, notes=overlap(data))
-        if only is not None:
+        if only is not None and not whole:
             self._print = hashlib.sha256(f"{self._print} {sorted(only)}".encode()).hexdigest()
 
     def fingerprint(self) -> str:

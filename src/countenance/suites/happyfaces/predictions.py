@@ -38,13 +38,17 @@ def evaluate_predictions(
     photos that were drawn are refused.
     """
     predictions = read_predictions(path, data)
+    whole = False
     if mix_rate is not None:
-        _refuse_drawn(predictions.by_id, data, mix_rate, seed, path)
+        drawn = _drawn(data, mix_rate, seed)
+        _refuse_drawn(predictions.by_id, drawn, mix_rate, seed, path)
+        listed = {name for part, photos in data.scored().items() for name in photos.ids(SET_OF[part])}
+        whole = listed - set(drawn) == set(predictions.by_id)
     options = {"method": name, "mix_rate": mix_rate, "seed": seed, "features": data.features}
     return evaluate(
         predictions,
         HAPPYFACES_TASK,
-        HappyFacesDataset(data, only=set(predictions.by_id)),
+        HappyFacesDataset(data, only=set(predictions.by_id), whole=whole),
         out=out,
         options=options,
         card=card_of_predictions(predictions).model_copy(update={"name": name}),
@@ -85,9 +89,14 @@ def _heads(scalars: Scalars, place: str) -> Scalars:
         raise InputError(f"{place}: {error}") from None
 
 
-def _refuse_drawn(photos: Collection[str], data: HappyFaces, mix_rate: float, seed: int, path: Path) -> None:
+def _drawn(data: HappyFaces, mix_rate: float, seed: int) -> list[str]:
+    """The photos of a draw, in its order."""
     names = data.unlabelled.ids("unlabelled")
-    drawn = [names[i] for i in draw(data.unlabelled.tags, mix_rate, seed).drawn if names[i] in photos]
+    return [names[i] for i in draw(data.unlabelled.tags, mix_rate, seed).drawn]
+
+
+def _refuse_drawn(photos: Collection[str], names: Sequence[str], mix_rate: float, seed: int, path: Path) -> None:
+    drawn = [name for name in names if name in photos]
     if drawn:
         raise InputError(
             f"{path}: {len(drawn)} of its photos were drawn at mix rate {mix_rate:g} with seed {seed} "

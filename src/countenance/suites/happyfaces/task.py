@@ -43,6 +43,11 @@ class HappyFacesOptions(Options):
     features: tuple[str, str] = ("face", "writing")
     """What the two features are called."""
 
+    @classmethod
+    def of_rows(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Methods are what is compared; runs of one draw compare whichever method they are of."""
+        return {name: value for name, value in options.items() if name not in ("method", "method_options")}
+
 
 def fit_input(dataset: Dataset, options: HappyFacesOptions) -> FitInput:
     """The labelled photos, their labels and the photos of the draw; these are not scored."""
