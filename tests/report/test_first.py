@@ -74,7 +74,7 @@ def test_the_short_forest_has_the_worst_everyone_and_the_count_of_the_rest(sourc
 def test_a_model_that_fails_everybody_is_said_to() -> None:
     rows = {"sex": ["f", "m"] * 200, "found": [1, 0] * 200}
     first = first_screen(AuditSource(audit(rows, by=["sex"], metrics=["found"]), None), "Haar")
-    assert first.sentence == "Haar fails everybody: it fails 200 of 400 people."
+    assert first.sentence == "Haar fails everybody: it fails 200 of 400 rows."
     assert "men" in first.second
 
 

@@ -260,3 +260,15 @@ def test_a_comparison_of_runs_carries_their_licences(small_run: Run, tmp_path: P
     page = write_comparison(found, [small_run, small_run], tmp_path / "page.html", gallery="off").read_text("utf-8")
     assert "Licences: data: drawn (CC0)" in page
     assert write_comparison_pdf(found, tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_the_pdf_of_many_groups_has_those_that_changed_most(tmp_path: Path) -> None:
+    from countenance.comparing import compare
+    from countenance.report.comparison_pdf import write_comparison_pdf
+
+    town = [f"town {place:02}" for place in range(29) for _ in range(30)]
+    old = {"sample": list(range(len(town))), "town": town, "correct": [1] * len(town)}
+    new = old | {"correct": [int(index % 5 > 0 or place == "town 00") for index, place in enumerate(town)]}
+    found = compare(old, new, by=["town"], metrics=["correct"], adjust="holm")
+    content = write_comparison_pdf(found, tmp_path / "page.pdf").read_bytes()
+    assert 2 <= len(re.findall(rb"/Type */Page\b", content)) <= 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 
 import countenance
 from countenance.comparing import Comparison, Leaderboard
-from countenance.report import numbers
-from countenance.report.charts.forest import ChangeRow, Forest
+from countenance.report import numbers, words
+from countenance.report.charts.forest import ChangeRow, Forest, ForestRow
 from countenance.report.comparison import badge_of, change_plots, dumbbells, gap_plots
 from countenance.report.comparison_words import lead, plain, rows_words
 from countenance.report.draw.mpl import critical_figure, dumbbell_figure, forest_figures
@@ -21,6 +22,8 @@ from countenance.report.paper import Paper, pdf_path
 from countenance.report.words import unit_words
 from countenance.run.licences import in_words
 
+MOST_ROWS = 20
+"""Groups of one metric in a PDF, those that changed most; a comparison by many attributes filled 33 pages."""
 COLUMNS = ("group", "n", "difference (interval)", "adj. p", "verdict")
 
 
@@ -130,8 +133,24 @@ def _decision(paper: Paper, result: Comparison | Leaderboard, mark: str, badge: 
     paper.box(mark, badge, sentences[0], [], [*after, f"{unit_words(str(result.settings['unit']))}."])
 
 
+def _shortened(forest: Forest) -> tuple[Forest, int]:
+    """A forest plot of the rows that changed most, shown ones first, and how many rows it leaves out."""
+    rows = [row for block in forest.blocks for row in block.rows]
+
+    def change_key(row: ForestRow) -> tuple[bool, bool, bool, float]:
+        whole = row.label == "everyone"
+        shown = isinstance(row, ChangeRow) and row.mark in (words.SEVERE, words.MINOR, words.FAVOURED)
+        size = -abs(row.estimate) if math.isfinite(row.estimate) else 0.0
+        return not whole, not shown, row.mark == words.UNTESTED, size
+
+    chosen = {id(row) for row in sorted(rows, key=change_key)[:MOST_ROWS]}
+    blocks = [replace(block, rows=tuple(row for row in block.rows if id(row) in chosen)) for block in forest.blocks]
+    return replace(forest, blocks=tuple(block for block in blocks if block.rows)), max(0, len(rows) - MOST_ROWS)
+
+
 def _put_plot(paper: Paper, forest: Forest, names: tuple[str, str], noun: str) -> None:
     """The forest plot of one metric and the numbers beside it."""
+    forest, left_out = _shortened(forest)
     better = f"{forest.better.capitalize()} is better. " if forest.better else "Which way is better was not said. "
     paper.heading(noun, 9.5, need=70)
     paper.text(
@@ -139,6 +158,10 @@ def _put_plot(paper: Paper, forest: Forest, names: tuple[str, str], noun: str) -
         f"{' (right, since lower is better)' if forest.better == 'lower' else ''}.",
         soft=True,
     )
+    if left_out:
+        paper.text(
+            f"The {MOST_ROWS} largest changes; {left_out:,} more are on the HTML page and in the CSV.", soft=True
+        )
     for figure in forest_figures(replace(forest, axis=forest.axis.replace(forest.metric, noun))):
         paper.figure(figure, f"changes of {noun}")
     cells: list[Sequence[str]] = []

@@ -35,7 +35,9 @@ def size(change: Change | Gap, value: float) -> str:
 
 def matters(change: Change | Gap) -> str:
     """The smallest change that matters, in words."""
-    return "any size" if change.delta is None else _round(size(change, change.delta))
+    if change.delta is None:
+        return "any size"
+    return _round(size(change, change.delta)) if kind_of(change) == "rate" else f"{change.delta:g}"
 
 
 def _round(text: str) -> str:

@@ -17,6 +17,7 @@ from countenance.report import numbers, words
 from countenance.report.metric_words import MetricWords, words_of
 from countenance.report.names import REST
 from countenance.report.source import Audited
+from countenance.report.twin_words import version_words
 from countenance.tasks import Metric
 
 TWINS, MISSING, EVERYONE = "twins", "missing", "everyone"
@@ -93,6 +94,8 @@ class Harm:
     swatch: Markup
     gap: float
     """How much worse, in the metric's own units; above 0."""
+    whom: str = "people"
+    """What it counts where no unit is named: people, or the rows of a table that does not say whose they are."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -115,6 +118,8 @@ class Harm:
         if self.finding.kind == TWINS and self.finding.lost is not None and self.kind == "rate":
             lost, gained = self.finding.lost, self.finding.gained or 0
             turned = f"{lost} of {self.finding.bases} {self.words.failed} by this alone"
+            if version_words(self.finding.attribute, self.losing.group) is None:
+                turned += " (the others were so already)"
             return f"{turned}, {gained} the other way" if gained else turned
         if self.losing.failed is None:
             value, other = (share_or_number(side.estimate, self.words) for side in (self.losing, self.other))
@@ -133,7 +138,7 @@ class Harm:
         if self.kind != "rate" or not math.isfinite(self.gap):
             return ""
         each = round(1000 * self.gap)
-        what = f"{self.losing.unit}s" if self.losing.unit else "people"
+        what = f"{self.losing.unit}s" if self.losing.unit else self.whom
         return f"{numbers.count(each)} more {self.words.failed} per 1,000 {what}" if each else ""
 
 
@@ -196,7 +201,8 @@ def harm_of(finding: Finding, source: Audited, *, confirmed: bool = True) -> Har
     first, second = sides(finding, metric, source)
     losing, other = (second, first) if finding.direction == words.BETTER else (first, second)
     swatch = source.names.swatch(finding.attribute, losing.group)
-    return Harm(finding, metric, wording, losing, other, swatch, abs(finding.difference))
+    whom = _all_noun(source.audit.settings)
+    return Harm(finding, metric, wording, losing, other, swatch, abs(finding.difference), whom)
 
 
 def size_key(harm: Harm) -> tuple[int, float]:
@@ -285,6 +291,11 @@ def people_counted(clusters: int, settings: Mapping[str, Any]) -> int:
     return clusters if words.cluster_noun(settings)[0] in ONE_PERSON else 0
 
 
+def _all_noun(settings: Mapping[str, Any]) -> str:
+    """What a table's rows are where nothing says whose they are: rows, else people."""
+    return "rows" if words.cluster_noun(settings)[0] == "row" and not settings.get("paired_by") else "people"
+
+
 def everyone(source: Audited, metric: Metric) -> HarmSide | None:
     """All rows of a metric as one side; the versions of twins are pictures of fewer people."""
     whole: Estimate | None = source.overall.get(metric.name)
@@ -298,7 +309,7 @@ def everyone(source: Audited, metric: Metric) -> HarmSide | None:
         EVERYONE,
         EVERYONE,
         EVERYONE,
-        f"people{whose(metric.name, settings)}",
+        f"{_all_noun(settings)}{whose(metric.name, settings)}",
         whole.n,
         people_counted(whole.clusters, settings),
         whole.estimate,
