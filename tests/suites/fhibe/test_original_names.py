@@ -132,6 +132,17 @@ def test_a_report_may_name_an_attribute_that_the_results_lack(results):
     assert "Africa" in pdf_text(path) and (path.parent / "bias_report" / "bias_report.pdf").is_file()
 
 
+def test_a_mini_dataset_has_a_row_for_each_image_with_outputs(results):
+    """Groups of face verification hold only people with pairs, fewer than the rows that were drawn."""
+    report = BiasReport(
+        "m", "person_localization", str(results), "v1", str(results / "results"), "fhibe", downsampled=True
+    )
+    path = report.results_dir / "intersectional_results_AR_IOU.json"
+    assert report._drawn() == 60
+    path.write_text(json.dumps({"['pronoun']": {"['a']": {"Class_Size": 8}}}))
+    assert report._drawn() == 60
+
+
 def filled_squares(path):
     """The colours of the squares that a PDF draws in its lines of text, in their order."""
     colours = []

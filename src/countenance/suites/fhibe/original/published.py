@@ -148,10 +148,15 @@ class BiasReport(Figures):
         return self._run
 
     def _drawn(self) -> int:
-        """The number of rows of the mini dataset: as many as the largest group of the results."""
+        """How many rows the mini dataset had: those of an attribute's groups, and at least the images with outputs.
+
+        Groups of face verification lack people without a pair.
+        """
         grouped = self._grouped_results(self.get_available_metrics()[0])
         sizes = [sum(entry.get("Class_Size", 0) for entry in groups.values()) for groups in grouped.values() if groups]
-        return min((size for size in sizes if size), default=50)
+        outputs = self.results_dir / "model_outputs.json"
+        images = len(json.loads(outputs.read_text("utf-8"))) if outputs.is_file() else 0
+        return max(images, min((size for size in sizes if size), default=50))
 
     def generate_pdf_report(
         self,
