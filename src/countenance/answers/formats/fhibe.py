@@ -298,7 +298,7 @@ class Reader:
         return picture if picture is not None and not picture.is_symlink() else None
 
     def predictions(self, absent: Sequence[str], notes: list[str]) -> Predictions:
-        """The predictions that were read, with a sentence on the images without an answer."""
+        """The predictions that were read, with a sentence on the images without a prediction."""
         kind, answers = self.request.kind, self.answers
         notes += self.notes()
         if kind is Boxes and (answers := ranked(self.answers)) is not self.answers:
