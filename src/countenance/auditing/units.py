@@ -182,7 +182,7 @@ def columns_of(cluster: Any, names: Sequence[str], resolve: Any) -> list[str]:
 
 
 def units(columns: Sequence[tuple[str, Any]], cluster: Any, detected: str = "") -> Units:
-    """Units from columns (name and Arrow array each): nested ones give way to the coarser, two may cross.
+    """Units from columns (name and Arrow array each): of nested columns the coarser is used; two may cross.
 
     >>> import pyarrow as pa
     >>> person, image = pa.array(["p", "p", "q"]), pa.array(["a", "b", "c"])

@@ -1,4 +1,4 @@
-"""The one reader of YAML: safe types alone, and no more values than a person writes, aliases written out."""
+"""The reader of YAML: safe types alone, and a limit on the number of values, with aliases expanded."""
 
 import re
 from pathlib import Path

@@ -11,7 +11,7 @@ MOST_SHOWN = 3
 
 @dataclass
 class Problems:
-    """Everything that is wrong with a file, like things together.
+    """Everything that is wrong with a file, with problems of one kind together.
 
     >>> problems = Problems("my.csv")
     >>> problems.add("{} no picture", 4, "x.jpg", "row names", "rows name"); str(problems)

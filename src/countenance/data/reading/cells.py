@@ -149,7 +149,7 @@ def alone(subjects: Sequence[Subject]) -> bool:
 def people(
     subjects: Sequence[Subject], about: Mapping[str, Any], place: str
 ) -> tuple[tuple[Subject, ...], dict[str, Any]]:
-    """The people of a picture and its attributes; an identity among these is that of the one person it shows."""
+    """The people of a picture and its attributes; an identity of the picture belongs to its only person."""
     who, others = identity_apart(about, place)
     if who is None:
         return tuple(subjects), others

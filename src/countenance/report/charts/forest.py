@@ -81,7 +81,7 @@ class ChangeRow(ForestRow):
 
 @dataclass(frozen=True)
 class ForestBlock:
-    """Rows below a heading; `unit` is what their sizes count, where the sizes do not name it."""
+    """Rows below a heading; `unit` is the noun that their sizes count, if the sizes do not include it."""
 
     label: str
     rows: tuple[ForestRow, ...]

@@ -21,7 +21,7 @@ CROSSED = "intersections that differ most"
 
 
 def forests(source: Audited) -> list[Forest]:
-    """A forest plot for each metric that has groups: that of the largest harm, then the others in their order."""
+    """A forest plot for each metric with groups: first the metric of the largest harm, then the others in order."""
     lead = next((harm.metric.name for harm in harms(source)), "")
     metrics = sorted(source.metrics, key=lambda metric: metric.name != lead)
     return [forest for metric in metrics if (forest := group_forest(source, metric))]
