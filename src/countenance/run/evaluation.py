@@ -197,7 +197,7 @@ class Evaluation:
         self.settings.say(f"{place}: held another run ({why}); it is kept as {self.store.move_aside()}")
 
     def _intact(self) -> bool:
-        """Whether the run is finished and no file has changed; damage is reported."""
+        """Whether the run is finished and no file has changed; damage is reported, a damaged audit or report deleted."""
         if not self.store.exists() or self.store.manifest().status != "complete":
             return False
         try:
@@ -212,7 +212,7 @@ class Evaluation:
         return not problems
 
     def _other_groups(self) -> bool:
-        """Whether a finished run lacks results for the attributes requested."""
+        """Whether results are requested for other attributes than a finished run has."""
         if self.plan.by is None or self.plan.task.reduce is None:
             return False
         return self.store.manifest().by != list(self.plan.by)
@@ -294,7 +294,7 @@ class Evaluation:
         return manifest
 
     def _in_process(self) -> bool:
-        """Whether this process must do the work: for a model object, saved predictions, or a task of this program."""
+        """Whether this process must do the work: for a model object, saved predictions, or a local task."""
         spec = self.model.spec
         return spec is None or not spec.needs_process or findable(self.plan.task) is None
 

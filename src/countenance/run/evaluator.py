@@ -200,7 +200,7 @@ def evaluate_loaded(
 
 
 def _recorded(settings: DataSettings) -> dict[str, Any]:
-    """The source of the dataset for the manifest: label files without their folders."""
+    """The settings with which the dataset was read, for the manifest: label files without their folders."""
     files = settings.label_files()
     plain = {
         name: value for name, value in settings.reading().items() if value and name not in ("categories", "labels")
@@ -215,7 +215,7 @@ def _one_at_a_time(settings: RunSettings) -> RunSettings:
 
 
 def _reading(settings: ModelSettings, own: Reading, task: Task) -> Reading:
-    """The reading of the model's boxes: the caller's, else the model's own."""
+    """The format and units of the model's boxes: the caller's, else the model's own."""
     if not (settings.box_format or settings.units):
         return own
     if task.answer is not Boxes:
@@ -225,7 +225,7 @@ def _reading(settings: ModelSettings, own: Reading, task: Task) -> Reading:
 
 
 def _people(withdrawn: str | Path | Sequence[str] | None) -> tuple[str, ...] | None:
-    """The people in a list, or in a file with a list."""
+    """The people in a list, or in a file with a list; None if it is empty."""
     return tuple(read_subjects(Path(withdrawn)) if isinstance(withdrawn, str | Path) else withdrawn or ()) or None
 
 

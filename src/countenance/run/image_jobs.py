@@ -144,7 +144,7 @@ def run_jobs(what: ImageStep, spec: ModelSpec, jobs: Sequence[ImageJob], how: Ho
 
 
 def _key(kind: str, card: str, job: ImageJob) -> str:
-    """A key of everything that a job's arrays depend on; None for an unreadable image."""
+    """A key of everything that a job's arrays depend on; for an unreadable image, of its path instead."""
     try:
         return digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes)
     except InputError:

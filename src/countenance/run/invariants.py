@@ -135,7 +135,7 @@ def _rates(numbers: Sequence[Number]) -> list[str]:
 
 
 def _ranks(numbers: Sequence[Number], curves: Sequence[Curve]) -> list[str]:
-    """Checks that ranks rise, and that the curve over ranks has their values."""
+    """Checks that rank-k rates do not fall with k, and that the curve over ranks has their values."""
     ranks = {int(match["rank"]): number for number in numbers if (match := _AT_RANK.match(number.name))}
     ordered = [ranks[rank] for rank in sorted(ranks) if not np.isnan(ranks[rank].value)]
     sentences = [

@@ -43,7 +43,7 @@ QUESTION = (
 
 
 def noted(run: Run, audit: Audit) -> Audit:
-    """Note the question of an audit; from the second different question on, the audit says how many there were."""
+    """Record the question of an audit; from the second different question on, the audit says how many there were."""
     questions = _read(run)
     key = _key(audit.settings)
     if key not in questions:

@@ -1,4 +1,4 @@
-"""The marker of a committed shard: the file with which a shard counts."""
+"""The marker of a committed shard: the file that makes a shard count."""
 
 import json
 from collections.abc import Mapping, Sequence

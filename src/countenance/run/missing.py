@@ -17,7 +17,7 @@ class UnansweredPeople:
     """What an audit of a run needs besides its scores.
 
     `rows` are the people (and images) of failed images, without scores: None where no image failed. `answered` has, by
-    metric, the column that is 0 where a score is missing; it may be empty.
+    metric, the column that is 0 where a score is missing, or "" without such a column.
     """
 
     rows: Any
@@ -27,7 +27,7 @@ class UnansweredPeople:
 def unanswered(
     run: Run, types: Mapping[str, Any], metrics: Sequence[Metric], of_images: Callable[[str], bool]
 ) -> UnansweredPeople:
-    """The people without a score in a run; `types` are the types of its columns, `of_images` the metrics of images."""
+    """The people without a score in a run; `types` are its columns' types, `of_images` identifies image metrics."""
     failed = _failed(run, types) if int(run.manifest["failed"]) else []
     columns = {metric.name: _column(metric, types, bool(failed)) for metric in metrics}
     answered = {name: column for name, column in columns.items() if column is not None}
@@ -42,7 +42,7 @@ def unanswered(
 
 
 def _column(metric: Metric, types: Mapping[str, Any], failed: bool) -> str | None:
-    """The column that says whether a metric was answered; None if every row without a score is missing."""
+    """The column that says whether a metric was answered, or ""; None if every row without a score is missing."""
     if metric.answered == metric.name:
         return None
     if metric.answered is not None and f"m.{metric.answered}" in types:

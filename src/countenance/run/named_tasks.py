@@ -53,7 +53,7 @@ def described_task(manifest: Manifest) -> Task | None:
 
 
 def task_with_code(run: "Run") -> Task:
-    """The task of a run with its options, able to compute; InputError where its code is not trusted."""
+    """The task of a run with its options and its code; InputError if that code is not trusted."""
     manifest = run.manifest
     options = manifest.options
     if not run.made_here:  # an option that ends so names another run, whose value is stored beside it

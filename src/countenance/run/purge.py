@@ -235,7 +235,7 @@ def _delete_thumbnails(store: RunStore, gone: set[str]) -> None:
 
 
 def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
-    """Remove images from predictions, rows and markers; the new marker is written before the old files go."""
+    """Remove images from predictions and rows, then write markers with the new hashes; returns the tables' names."""
     changed, states = [], work_files(store, STATE)
     for name in states:  # computed again from the predictions that are left
         store.storage.delete(name)
@@ -262,7 +262,7 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
 
 
 def _filter_table(store: RunStore, name: str, gone: set[str]) -> str | None:
-    """Remove rows from a table; returns the new hash, or None if the table is missing or unchanged."""
+    """Remove rows from a table; returns the hash of its file, or None if the table is missing."""
     import pyarrow.compute as pc
 
     try:
@@ -285,7 +285,7 @@ def _rows(store: RunStore, name: str) -> int | None:
 
 
 def _recompute(store: RunStore, journal: Journal, settings: PurgeSettings) -> list[str]:
-    """Recompute results, audit and reports of the remaining people."""
+    """Recompute results, audit and reports of the remaining people; returns the names of the files."""
     run = settings.opened(store)
     if journal.damaged:
         shown = ", ".join(journal.damaged)
@@ -300,7 +300,7 @@ def _recompute(store: RunStore, journal: Journal, settings: PurgeSettings) -> li
 
 
 def _audit_again(run: Run, settings: dict[str, Any]) -> list[str]:
-    """The audit of the remaining people; None where the earlier audit cannot be repeated with them."""
+    """Repeat the audit for the remaining people; returns its files, or nothing (and notes why) if it cannot."""
     try:
         store_audit(run, audit_again(run, settings))
     except InputError as error:
@@ -310,7 +310,7 @@ def _audit_again(run: Run, settings: dict[str, Any]) -> list[str]:
 
 
 def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
-    """Recompute the results if the dataset loads; otherwise remove them and record why in the manifest."""
+    """Recompute the results if the dataset loads; otherwise record in the manifest why there are no results."""
     try:
         task = run.code_task()
         if task.reduce is None:
@@ -329,7 +329,7 @@ def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
 
 
 def without_results(run: Run, error: Exception) -> list[str]:
-    """Record in the manifest that the results were removed with a person who withdrew, and why there are no new."""
+    """Record in the manifest that a purge removed the results, and why they could not be computed again."""
     _note(run, f"results were removed by a purge and could not be computed again ({error})")
     return []
 

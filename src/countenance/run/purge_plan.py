@@ -33,7 +33,7 @@ DERIVED = (REPORT, PAGES)
 
 @dataclass(frozen=True)
 class Journal:
-    """The planned steps of a purge, written before it begins."""
+    """The plan of a purge, written before it begins."""
 
     samples: list[str]
     audit: dict[str, Any] | None = None
@@ -146,7 +146,7 @@ def journal_of(store: RunStore, held: HeldPeople) -> Journal:
 def made_again_of(store: RunStore) -> list[str]:
     """Files to remove because they may show people: pages, and a suite's files on the list of hashes.
 
-    A file whose content differs from the list was changed by somebody else, and stays.
+    A file of a suite whose content differs from the list was changed by somebody else, and stays.
     """
     known = store.sealed()
     names = [entry.name for entry in store.storage.entries()]

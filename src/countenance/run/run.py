@@ -162,7 +162,7 @@ class Run:
         return (self.store.answered() | set(refused)) - {name for name, kind in refused.items() if kind == "image"}
 
     def dataset(self, source: str | None = None) -> "Dataset":
-        """The dataset of the run, loaded again in its present state; the manifest has the former fingerprint.
+        """The dataset of the run, loaded again in its present state; the manifest has the evaluated one's fingerprint.
 
         `source` says where it is when the run was made on another machine.
         """
@@ -179,12 +179,12 @@ class Run:
         return load_dataset(place, **(reading | {"categories": record.categories}))
 
     def _label_file(self, name: str, source: str) -> Path:
-        """The place of a label file: from a run made here, else in the dataset's folder."""
+        """The path of a label file: as recorded by a run made here, else in the dataset's folder."""
         stated = self.local.paths.get(f"labels:{name}")
         return Path(source) / Path(name).name if stated is None else Path(stated)
 
     def _source(self) -> str:
-        """The place of the dataset: from this call, from a run made here, or in this package."""
+        """The place of the dataset: from `data`, as recorded by a run made here, or in this package."""
         from countenance.data.registry import is_shipped
 
         record = self.manifest.dataset

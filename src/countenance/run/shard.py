@@ -285,7 +285,7 @@ def score_valid(
     milliseconds: float | None = None,
     conditions: Conditions | None = None,
 ) -> None:
-    """Score one valid answer, or note the reason why there is none; `limit` is the time allowed, in seconds."""
+    """Score one valid answer, or record why there is none; `limit` is the time allowed, in seconds."""
     if isinstance(answer, FailedImage):
         result.fail(sample, answer.kind, answer.reason)
         if answer.boxes is not None:

@@ -232,7 +232,7 @@ class ShardStore:
                     self.storage.delete(entry.name)
 
     def forget_shard(self, number: int) -> None:
-        """Remove a damaged shard."""
+        """Delete the marker of a damaged shard, so that the shard no longer counts."""
         self.storage.delete(marker_name(number))
 
     def shard_answers(self, number: int, ids: set[str] | None = None) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class ShardStore:
     def _shard_table(
         self, number: int, folder: str, usual: str, columns: Sequence[str] | None = None
     ) -> tuple[str, Any]:
-        """A file of a shard, with its name; its content must match the marker."""
+        """The name and the table of a shard's file, whose content must match the marker."""
         marker = self._marker(number)
         name = (None if marker is None else marker.file(folder)) or usual
         return name, self.table(name, None if marker is None else marker.files.get(name), columns)
@@ -323,7 +323,7 @@ def arrow_reader(content: bytes) -> Any:
     """An Arrow file of some bytes, which are copied into Arrow's own memory.
 
     Arrow's threads may release their input some time after reading has ended. To release a Python object they need the
-    interpreter, and if it is just shutting down, the program ends with a signal.
+    interpreter, and if it is just shutting down, the program ends with a signal, after all work is done.
 
     >>> arrow_reader(b"PAR1").read()
     b'PAR1'

@@ -74,7 +74,7 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
 
 
 def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:
-    """Notes on predictions that look like a mistake; of a large run only parts of some shards are checked."""
+    """Notes on predictions that look like a mistake; of a large run, parts of evenly spaced shards are checked."""
     if notes is no_notes:
         return []
     pieces = plan.pieces()[:: max(1, plan.images() // MOST_NOTED)]

@@ -95,9 +95,9 @@ class RunStore(ShardStore):
         self.storage.write(LOCAL, to_json(self._local().model_copy(update={"salt": salt}).model_dump()).encode())
 
     def tidy(self) -> list[str]:
-        """Remove the files of a killed writer, move aside folders with names of our files, and name those.
+        """Remove temporary files of killed writers, move aside folders with names of our files, and return their names.
 
-        A `local.json` that was a folder becomes an empty file: repairing a run gives it no trust.
+        A `local.json` that was a folder is written again without any claims: repairing a run gives it no trust.
         """
         list(self.storage.leftovers())
         moved = self.storage.clear(is_own)
@@ -183,7 +183,7 @@ class RunStore(ShardStore):
                     raise RunError(text) from None  # the copy is known to nobody
 
     def _score_tables(self, paths: Mapping[str, Path]) -> list[Path]:
-        """The files of a score table, with columns of the kinds that runs have."""
+        """The files of a score table, after a check that their columns have the types that runs have."""
         for name, path in paths.items():
             place = f"{self.place}/{name}"
             check_scores(open_parquet(path, place, f"; {remedy_of(name)}").schema_arrow.empty_table(), place)
@@ -274,5 +274,5 @@ class RunStore(ShardStore):
         return hashes
 
     def replacing(self, *names: str) -> AbstractContextManager[None]:
-        """Take files off the list of hashes while the context writes them."""
+        """Take files off the list of hashes while the context writes them; then record their new hashes."""
         return self.hashes.replacing(names, self.seal)

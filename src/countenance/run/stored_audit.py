@@ -72,7 +72,7 @@ class StoredSettings(BaseModel):
 
 
 def checked_settings(settings: Any) -> dict[str, Any]:
-    """Settings whose values are of the kinds that an audit writes; only those that exist.
+    """The settings of an audit, after a check of their types; missing settings are not filled with defaults.
 
     >>> checked_settings({"by": ["gender"], "metrics": ["recall"], "alpha": 0.05, "further": 1})["by"]
     ['gender']

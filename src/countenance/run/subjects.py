@@ -47,7 +47,7 @@ def _cells(path: Path, text: str, separator: str) -> list[list[str]]:
 
 
 def _column(rows: list[list[str]]) -> list[str] | None:
-    """The ids in the column with such a name; None without one."""
+    """The ids in the first column named in ID_COLUMNS; None without such a column."""
     names = [cell.casefold() for cell in rows[0]] if rows else []
     column = next((name for name in ID_COLUMNS if name in names), None)
     if column is None:

@@ -33,7 +33,7 @@ EVALUATION = tuple(
 
 @dataclass(frozen=True)
 class SuiteTask:
-    """A task of a suite (a name, `module:attr`, `path.py:attr` or a `Task`), its fixed options, and its data.
+    """A task of a suite (a name, `module:attr`, `path.py:attr` or a `Task`), its fixed options, and where it applies.
 
     >>> SuiteTask("face_localization").task_name
     'face_localization'

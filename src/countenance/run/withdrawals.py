@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def hashed_id(sample: str, salt: str) -> str:
-    """A sample's id in the record: the salt with which it was hashed, and the hash.
+    """A sample's id in the record: which salt it was hashed with (not the salt itself), and the hash.
 
     >>> hashed_id("a.png", "x") == hashed_id("a.png", "x") != hashed_id("a.png", "y")
     True

@@ -86,7 +86,7 @@ def _plain_number(value: Any) -> Any:
 
 
 def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse an unknown name, with the nearest known name."""
+    """Refuse unknown names, with a hint at the nearest known ones."""
     names = list(known)
     for name in values:
         if name not in names:

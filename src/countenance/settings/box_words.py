@@ -13,7 +13,7 @@ OLD_WORDS = {"corners": "xyxy", "topleft": "xywh", "centre": "cxcywh", "pixels":
 
 
 def current_word(word: Any) -> Any:
-    """The present word for a former word.
+    """The current word for a word of earlier versions; others unchanged.
 
     >>> current_word("centre"), current_word("xywh")
     ('cxcywh', 'xywh')
@@ -26,7 +26,7 @@ UnitsSetting = Annotated[Units, BeforeValidator(current_word)]
 
 
 def form_named(word: str) -> Form:
-    """The form that a word names; former words are accepted.
+    """The form that a word names; words of earlier versions are accepted.
 
     >>> form_named("cxcywh"), form_named("corners")
     ('cxcywh', 'xyxy')
@@ -36,7 +36,7 @@ def form_named(word: str) -> Form:
 
 
 def units_named(word: str) -> Units:
-    """The units that a word names; former words are accepted.
+    """The units that a word names; words of earlier versions are accepted.
 
     >>> units_named("rel"), units_named("pixels")
     ('rel', 'px')

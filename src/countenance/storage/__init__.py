@@ -27,7 +27,7 @@ def is_url(place: str | Path) -> bool:
 
 
 def place_of(text: str) -> Path | str:
-    """The place in a user's words: a folder, or an unchanged URL.
+    """The place that a user named: a folder, or a URL without a slash at its end.
 
     >>> place_of("runs/mine"), place_of("s3://bucket/mine/")
     (PosixPath('runs/mine'), 's3://bucket/mine')

@@ -59,7 +59,7 @@ class Storage(Protocol):
         """Whether there is a blob of that name."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace the content, whole or not at all, flushed to disk."""
+        """Replace the content durably, whole or not at all."""
 
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         """Like `write`, for content that is too large for memory."""

@@ -32,8 +32,9 @@ TRIES = 8
 
 @contextmanager
 def folder_of(folder: Path, name: str) -> Iterator[tuple[int | None, str]]:
-    """The open folder that a file is in, and the file's name in it; on Windows, None and its path. `folder` itself may
-    be a link, since the user named it.
+    """The open folder that a file is in, and the file's name in it; on Windows, None and its path.
+
+    `folder` itself may be a link, since the user named it.
     """
     if not DESCRIPTORS:
         yield None, str(folder / name)
@@ -116,7 +117,7 @@ def _entered(path: Path, parent: int | None) -> int | None:
 
 
 def _clear(path: Path, parent: int | None, expected: Callable[[int], bool]) -> None:
-    """Move anything aside that is not of the kind expected."""
+    """Move anything aside that is not of the kind expected; links and empty folders are removed."""
     name = within(path, parent)
     with suppress(FileNotFoundError):  # nothing there, or another process was faster
         mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode

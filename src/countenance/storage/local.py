@@ -113,7 +113,7 @@ class LocalStorage:
         self.write_stream(name, lambda stream: stream.write(content))
 
     def keep(self, name: str, content: bytes) -> None:
-        """Write a file that can be recomputed: whole too, but without waiting for the disk."""
+        """Write a file that can be recomputed: whole or not at all, without waiting for the disk."""
         with self._way(name) as (path, parent):
             write_within(path, lambda stream: stream.write(content), parent=parent, durable=False)
 

@@ -190,7 +190,7 @@ def _end_as(code: int) -> None:
 
 
 def main() -> None:
-    """The process's main function: a job, then, for each stream, its shards and the outcomes of each batch."""
+    """Run the process: it receives a job, then, for each stream, its shards and the outcomes of each batch."""
     die_with_parent()
     orders, replies = os.fdopen(int(sys.argv[1]), "rb"), int(sys.argv[2])
     lock = threading.Lock()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Bisection:
-    """Which part of a shard to try next; each attempt succeeds or ends the worker.
+    """A search for the image of a shard that ends its worker; each attempt succeeds or ends the worker.
 
     >>> search = Bisection(8)
     >>> while search.culprit is None and not search.over:

@@ -64,7 +64,7 @@ class Stream:
         return groups_of(self.task, pieces, self.read, self.batch)
 
     def _begin(self, ready: FedBatch) -> Callable[[], list[Any]]:
-        """Call the model and return an object that waits for its answers."""
+        """Call the model and return a function that waits for its answers."""
         prepared = ready.prepared
         with self.lock:
             if prepared is None:

@@ -152,7 +152,7 @@ class Worker:
         return {"commit": commit}
 
     def _measure(self, piece: Piece) -> dict[str, Any] | None:
-        """Images and seconds of a few batches, predicted and scored without being stored; the first is a warm-up."""
+        """Images and seconds of a few batches, scored but not stored, after one to warm up; None for too few images."""
         batch = self.job.batch
         few = piece.first(PROBED * batch * max(1, self.job.decoders // 2))
         if few.images < 2 * batch:
@@ -167,7 +167,7 @@ class Worker:
 
 
 class _Deadlines:
-    """Reports work in progress and its deadline to the driver: two threads report, a third calls the model."""
+    """Reports work in progress to the driver, with the time until the next report; several threads may report."""
 
     def __init__(self, tell: Tell, limit: float) -> None:
         self._tell, self.limit = tell, limit

@@ -1,4 +1,4 @@
-"""Suite: bias bounty. Predicts skin tone, age and gender; scored on accuracy, disparity, randomness and speed.
+"""Suite: bias bounty. Predicts skin tone, age, gender; scored on accuracy, disparity, randomness on non-faces, speed.
 
 >>> from countenance.suites.bias_bounty import CLASSES
 >>> CLASSES["skin_tone"][-1]

@@ -290,7 +290,7 @@ def of_crews(standings: Sequence[BoardEntry], which: str) -> dict[str, BoardEntr
 def _ranking(
     standings: Sequence[BoardEntry], which: str, kinds: Sequence[str], truth: Truth, rules: Rules
 ) -> Ranking | None:
-    """The ranking of one table, with the counted entry of each crew."""
+    """The ranking of one table, with the counted entry of each crew among those of the kinds; None without entries."""
     counted = of_crews([standing for standing in standings if standing.handed.kind in kinds], which).values()
     if not counted:
         return None
@@ -346,7 +346,7 @@ def _when(standing: BoardEntry) -> tuple[str, str]:
 
 
 def _with_copies(standings: Sequence[BoardEntry]) -> list[BoardEntry]:
-    """Marks entries with the same holdout answers as an earlier entry of another crew as copies."""
+    """Entries; those with the same holdout answers as an earlier entry of another crew are marked as copies."""
     result, originals = dict[str, BoardEntry](), list[BoardEntry]()
     for standing in sorted(standings, key=_when):
         copied = (entry.name for entry in originals if entry.crew != standing.crew and _same_answers(entry, standing))
@@ -356,7 +356,7 @@ def _with_copies(standings: Sequence[BoardEntry]) -> list[BoardEntry]:
 
 
 def _same_answers(first: BoardEntry, second: BoardEntry) -> bool:
-    """Whether two entries give the same answers on the holdout, up to rounding."""
+    """Whether two entries give the same answers on the holdout, except on as few images as rounding may change."""
     tables = first.answers.get("private"), second.answers.get("private")
     if tables[0] is None or tables[1] is None:
         return False

@@ -103,7 +103,7 @@ class Contest(BaseModel):
         return ""
 
     def why_not(self, crew: str, others: int) -> str:
-        """The reason why a crew may not submit an entry besides its `others`; empty if it may.
+        """The reason why a crew may not submit an entry when it has `others` more; empty if it may.
 
         >>> Contest(crews=("red",)).why_not("blue", 0), Contest(entries_per_crew=1).why_not("red", 1)
         ("crew 'blue' is not registered; there are red", "crew 'red' has 1 of 1 entries on the board; replace one")

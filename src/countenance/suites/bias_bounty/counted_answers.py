@@ -48,13 +48,13 @@ def run_splits(
 
 
 def with_nonfaces(truth: Truth, data: Path, split: str) -> Truth:
-    """The test with the organiser's non-faces, which reveal copied labels."""
+    """The truth with the organiser's list of non-faces, which reveals copied labels."""
     listed = organiser_folder(data, split) / NONFACES_FILE
     return replace(truth, nonfaces=read_names(listed)) if not truth.nonfaces and listed.exists() else truth
 
 
 def counted_answers(name: str, file: Path, truth: Truth, run: EntryRun | None) -> ClassTable | None:
-    """The counted answers on a split; InputError where they cannot be honest."""
+    """The counted answers on a split; InputError if the entry fails, answers differently, or labels were copied."""
     split = file.stem
     predictions = truth.predictions(file) if file.exists() or split == "test" else None
     if run is not None:

@@ -1,4 +1,4 @@
-"""The speed of a model: in its own process, after a warm-up, the median of several passes, without loading.
+"""The speed of a model: in its own process, after a warm-up, the median of several passes, loading timed apart.
 
 A timing includes every pass with its CPU time, and the machine, so that contradictory numbers can be refused.
 """
@@ -89,7 +89,7 @@ class ModelTiming(BaseModel):
 
 
 def _rates(images: int, passes: Sequence[float], cpu_passes: Sequence[float]) -> dict[str, float]:
-    """The rates computed from the passes."""
+    """The median times of the passes and the speeds that follow from them."""
     seconds = statistics.median(passes)
     return {
         "seconds": seconds,

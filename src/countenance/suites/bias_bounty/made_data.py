@@ -1,6 +1,6 @@
 """The challenge's layout from rendered people: train, public test, private holdout, about a fifth not faces.
 
-Faces are portraits and, in train, twins; non-faces are the people's objects and square cuttings of their full figures
+Faces are portraits and, in train, twins; non-faces are the people's objects and square crops of their full figures
 and group scenes that touch no face. As in the challenge's datasheet, every non-face has labels drawn at random and
 only faces can be unlabelled; in test and holdout every row is labelled.
 

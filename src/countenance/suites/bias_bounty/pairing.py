@@ -106,7 +106,7 @@ def compare_predictions(truth: Truth, pair: Mapping[str, ClassTable], seed: int 
 
 
 def against_json(change: Change, compared: Comparison | None) -> dict[str, Any]:
-    """The JSON of `score --against --json` on the other predictions."""
+    """The part of the JSON of `score --against --json` about the other predictions."""
     return {
         "score1": change.estimate_a,
         "difference": change.difference,

@@ -305,7 +305,7 @@ def score_intervals(sums: NDArray[np.float64], draws: Draws) -> list[Interval]:
 
 
 def _faces_alone(truth: Truth, predicted: Mapping[str, Ints]) -> float:
-    """Score₁ without the known non-faces, whose labels are random."""
+    """Score₁ without the known non-faces, whose labels are random; NaN if no non-faces are known."""
     if not truth.nonfaces:
         return math.nan
     outside = set(truth.nonfaces)

@@ -148,7 +148,7 @@ def hand_in(
     replace: bool = False,
     now: datetime.datetime | None = None,
 ) -> Score:
-    """Check predictions, score the public test, and put the submission on the board while its contest is open.
+    """Check all predictions, score the public test, and put the submission on the board while its contest is open.
 
     With `replace` it replaces an entry of the same name, which is kept in the history. With the same predictions of the
     test it stays the same submission, with its old time: the organiser may add the entry or the holdout after the
@@ -241,7 +241,7 @@ def _same_predictions(place: Path, test: Path) -> bool:
 def _keep_history(old: Path, folder: Path, same: Handed | None) -> int:
     """Copy the earlier submission into the history below the new folder; returns the number of the new submission.
 
-    `same` is a submission that only gets further files, which stay where they are.
+    `same` is a submission that only gets further files: it keeps its files and its number, and adds no history.
     """
     if not old.exists():
         return 1
