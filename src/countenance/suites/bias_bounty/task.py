@@ -29,7 +29,7 @@ TRUTH, ANSWER = "truth.", "said."
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
-    """The phrase for a missing attribute, or for a word that is not one of the challenge's classes."""
+    """The phrase for a missing attribute, or for a word that is not one of the challenge's classes; else None."""
     for name in ATTRIBUTES:
         word = answer.values.get(name)
         if word not in CODES[name]:

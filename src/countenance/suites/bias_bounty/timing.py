@@ -57,7 +57,7 @@ def measure(
     seconds: float = LONGEST,
     memory_gb: float | None = None,
 ) -> tuple[Timing, dict[str, dict[str, int]]]:
-    """Time an entry on the images of a folder, in a fresh process; also returns its class for each image.
+    """Time an entry on the images of a folder, in a fresh process; also returns its three classes for each image.
 
     An entry that needs more than `seconds` in all, or more memory, is an InputError.
     """

@@ -133,7 +133,7 @@ def read(settings: FhibeSettings, version: str | None = None) -> FhibeDataset:
 
 
 def runnable(model: Any, settings: FhibeSettings) -> tuple[Any, dict[str, Any]]:
-    """A model in a form that `evaluate` runs, with its arguments there; the original's wrapper is adapted."""
+    """A model in a form that `evaluate` runs, and further arguments for it; the original's wrapper is adapted."""
     spec = ModelSpec(str(model)) if isinstance(model, str | Path) else model
     if isinstance(spec, ModelSpec):
         card = spec.card()

@@ -64,7 +64,7 @@ def read_outputs(settings: FhibeSettings, dataset: FhibeDataset, task: Task) -> 
 
 
 def reading_notes(task: str) -> Notes | None:
-    """A note when boxes seem to be in another reading, with the remedy for FHIBE's files."""
+    """A function for notes on boxes in another reading, with FHIBE's remedy; None for tasks without boxes."""
     if task not in ("person_localization", "face_localization"):
         return None
     target = PEOPLE if task == "person_localization" else FACES

@@ -1,4 +1,4 @@
-"""FHIBE's table of disparities: every pair of groups with its worse and its better group, and their distance.
+"""FHIBE's table of disparities: every pair of groups with its worse and its better group, and their difference.
 
 As published: Mann and Whitney's test of the two groups' scores, disparity = 1 − worse / better. Against the published
 table, p is adjusted for all pairs of the table (Bonferroni), the effect does not grow with the number of rows (Cliff's
@@ -85,7 +85,7 @@ def replaced_p(pair: GroupPair, p: float) -> GroupPair:
 
 
 def groups_of(scores: Any, metric: str, attribute: str) -> dict[str, Array]:
-    """The scores of each group of an attribute; a row with several values is in several groups."""
+    """The scores of each group of an attribute; a row with several values is in the group of each."""
     values = scores[f"m.{metric}"].to_pylist()
     scores_by_group: dict[str, list[float]] = {}
     for value, cell in zip(values, scores[f"attr.{attribute}"].to_pylist(), strict=True):

@@ -106,7 +106,7 @@ SOURCES = {"face_encoding": "FACE_ENCODING", "face_super_resolution": "FACE_SUPE
 def task_of(settings: FhibeSettings) -> tuple[Task, dict[str, str]]:
     """The task that scores, and the metrics that are left out, each with its reason.
 
-    LPIPS and CURRICULAR_FACE are left out if their networks are not installed; nothing is downloaded.
+    LPIPS is left out without its weights, CURRICULAR_FACE without the option `face_embedding`; nothing is downloaded.
     """
     skipped: dict[str, str] = {}
     networks: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def task_of(settings: FhibeSettings) -> tuple[Task, dict[str, str]]:
 
 
 def load_embedding(source: Any) -> Any:
-    """A face embedding from a callable, a model's name, net.onnx, or IR-101 weights by path; None for None."""
+    """A face embedding by a model's name, net.onnx, or IR-101 weights (a path); a callable or None is unchanged."""
     if source is None or callable(source):
         return source
     by_path = Path(str(source)).suffix in (".pth", ".pt")

@@ -128,7 +128,7 @@ def _add_keypoints(scored: PublishedScores, run: Run, dataset: FhibeDataset, col
 
 
 def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
-    """AR_DET and ACC_DET of each part, from the stored probabilities; NaN for people without an answer."""
+    """AR_DET and ACC_DET of each part, from the stored probabilities, which are 0 for people without an answer."""
     chances: dict[str, Mapping[str, float]] = {}
     present: dict[str, tuple[str, ...]] = {}
     answers: Mapping[str, Any] = run.answers()

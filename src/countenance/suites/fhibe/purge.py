@@ -99,7 +99,7 @@ def _clean_outputs(folder: Path, names: ImageNames, gone: set[str]) -> list[str]
 
 
 def _delete_picture(folder: Path, name: str) -> None:
-    """Delete the picture with a name from the model's outputs; patterns and other files are not pictures."""
+    """Delete the pictures with exactly this name, which comes from the model's outputs; no other file is deleted."""
     for path in pictures_below(folder):
         if path.name == name:
             path.unlink()

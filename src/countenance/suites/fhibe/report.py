@@ -86,7 +86,7 @@ def fhibe_facts(run: Run) -> dict[str, Any]:
 
 
 def audited_metrics(run: Run) -> list[str]:
-    """The columns that a report compares: the metrics requested, with their parts; for verification those of rows."""
+    """The columns that a report compares: the metrics requested and their parts, else the headline metrics of rows."""
     records = run.manifest.metrics or []
     own = {record.published: record.name for record in records if record.published}
     columns = [name.removeprefix("m.") for name in run.scores().column_names if name.startswith("m.")]

@@ -144,7 +144,7 @@ def model_folder(results: str | Path, task: str, dataset: str, model_name: str, 
 
 
 def check_options(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Task options by name; unknown options are refused."""
+    """Task options by name; unknown options, and those of other tasks, are refused."""
     out = {name: value for name, value in options.items() if name not in ORIGINAL_OPTIONS}
     for name in out:
         if name not in OPTIONS:

@@ -193,7 +193,7 @@ class FhibeWrapper:
 
 
 def _each(answers: Any) -> list[tuple[str, Any]]:
-    """All answers; a wrong number of answers is refused before any is used."""
+    """All answers as a list, so that a wrong number of answers is refused before any is used."""
     return list(answers)
 
 
@@ -230,7 +230,7 @@ def embedding_of(answer: Any, place: str) -> list[float] | None:
 
 
 def picture_of(answer: Any, place: str) -> Any:
-    """The input of a wrapper's `save_encoding`: the answer's "encoding" (the published text says "encodings")."""
+    """The input of a wrapper's `save_encoding`: the answer's "encoding", or "encodings" as in the published text."""
     return raw.first_field(answer, ("encoding", "encodings"), place)
 
 

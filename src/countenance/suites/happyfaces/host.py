@@ -55,7 +55,7 @@ class Host(Protocol):
 
 
 def both_ways(heads: Heads, photos: Pictures) -> tuple[Floats, Floats]:
-    """Predictions one by one, then together: in this order a method cannot reuse the batch for a single photo."""
+    """Predictions together, and one by one; those one by one come first, so that they cannot use the batch."""
     alone = [heads.predict(photos[i : i + 1].copy()) for i in range(len(photos))]
     return heads.predict(photos.copy()), np.concatenate(alone)
 

@@ -1,6 +1,6 @@
 """One evaluation (a method, a mix rate, a seed) and the sweep over many: each is a run that `evaluate` makes.
 
-A method receives pixel arrays and the labelled labels. It never gets names, paths, tags or the order.
+A method receives pixel arrays and the labelled labels. It never gets names, paths, tags or the original order.
 """
 
 import hashlib

@@ -46,7 +46,7 @@ def ask(
     by_disagreement: bool = True,
     step: Callable[..., None] = lambda *_: None,
 ) -> Record:
-    """Ask `questions` questions, `batch` at a time, and score after each batch.
+    """Ask `questions` questions, `batch` at a time, and score after each batch, while the next one is asked.
 
     Photos are ranked again after each batch. Without `by_disagreement` photos are chosen at random, for comparison.
     Answers name features but heads have no names, so the assignment that fits the first heads better is used.

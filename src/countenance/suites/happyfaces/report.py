@@ -176,7 +176,7 @@ def _figure(
     lowest: float = 0.0,
     limits: tuple[Any, Any] | None = None,
 ) -> dict[str, Any]:
-    """A drawing with its legend; an axis of shares ends at a round share."""
+    """A drawing with its legend; an x axis whose values end between 0.3 and 1 is drawn from 0 to 1."""
     end = max(x for line in lines for x in line.x)
     limits = limits or ((0.0, 1.0) if 0.3 < end < 1 else None, None)
     lines = lines if lines[0].colour else styled(lines)
@@ -235,7 +235,7 @@ def raised(x: Sequence[float], y: Sequence[float], floor: float) -> dict[float, 
 
 
 def _marked(table: Record) -> str:
-    """A method's name, with a mark if it predicts photos by batch."""
+    """A method's name, with a remark if its prediction of a photo depends on the batch."""
     return f"{table['method']} (uses its batch)" if table.get("uses_batch") else str(table["method"])
 
 

@@ -122,7 +122,7 @@ class Photographs:
 
 
 def partial(shard: Shard) -> State:
-    """Nothing is stored for a shard, since the answers hold every probability."""
+    """The number of photos of a shard; nothing else is stored, since the answers hold every probability."""
     return {"photos": np.array([len(shard.samples)])}
 
 

@@ -83,7 +83,7 @@ def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: st
 
 
 def assessable_metrics(run: Run) -> list[str]:
-    """The metrics of a run that any face has a value of."""
+    """The metrics of a run that have a value for at least one face."""
     absent = _absent(run)
     if len(absent) == len(METRICS):
         raise InputError(f"{run.path}: no face was scored; see failures.parquet")
@@ -221,7 +221,7 @@ def store_tables(run: Run, assessment: Assessment) -> list[str]:
 
 
 def tables_again(run: Run, names: Sequence[str]) -> list[str]:
-    """The tables of a run whose scores have changed, if it had tables and has an audit."""
+    """Write the tables of a run again after its scores changed, if it had any and has an audit; returns their names."""
     from countenance.run import read_audit
 
     had = any(name.startswith("assessment_") for name in names) and run.scores().num_rows

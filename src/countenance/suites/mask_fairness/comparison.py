@@ -40,10 +40,10 @@ def open_run(path: Path) -> Run:
 
 
 def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) -> DetectorComparison:
-    """Compare two runs face by face: McNemar's exact test on the faces that both metrics have, overall and by group.
+    """Compare two runs face by face: McNemar's exact test on the faces with values in both, overall and by group.
 
-    The pictures and the rule must be the same; a face that only one detector localised has no pair. All lines are
-    adjusted together.
+    The pictures and the rule must be the same; a face that only one detector localised has no pair of true rates.
+    All lines are adjusted together.
     """
     first_run, second_run = open_run(first), open_run(second)
     names = (first_run.model_label, second_run.model_label)

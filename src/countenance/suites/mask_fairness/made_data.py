@@ -49,7 +49,7 @@ def make_data(dataset: Dataset, out: Path, form: str = "bafmd", step: Callable[[
 
 
 def label(face: ListedFace) -> int:
-    """The class as a number in `CLASSES`."""
+    """The class of a face as a number in `CLASSES`."""
     word = face.subject.attributes.get("masked")
     if word not in ("yes", "no"):
         raise InputError(f"{face.sample.id}: whether a mask is worn is not known, and these formats have no value for that; give every face a mask label")

@@ -45,7 +45,7 @@ def _readings(data: MaskData, predicted: Reading) -> Readings:
 
 
 def _rates(data: MaskData, samples: Sequence[Sample], answers: Mapping[str, Boxes]) -> dict[str, tuple[int, int]]:
-    """True positives and true negatives, each with the number of faces that could be right."""
+    """The numbers of true positives and true negatives, each with the number of faces in its denominator."""
     task = load_task(data.task)
     rows = [row for sample in samples for row in task.score(sample, answers[sample.id])]
     rates = {}

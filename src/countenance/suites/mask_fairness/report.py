@@ -117,7 +117,7 @@ def _table(metric: str, assessed: Sequence[Assessment]) -> dict[str, Any]:
 
 
 def _span(row: Row | None) -> Span | None:
-    """The interval and the rate of a group; None without a rate."""
+    """The interval and the rate of a group; None if the audit has no finite values for it."""
     if row is None or row.finding is None:
         return None
     values = row.finding.low, row.finding.estimate, row.finding.high

@@ -76,7 +76,7 @@ def seed_row(group: str, k: int, n: int, k_other: int, n_other: int) -> SeedRow:
 def seed_table(attribute: str, groups: Sequence[Any], values: Sequence[float | None]) -> list[SeedRow]:
     """A row for each value of an attribute; rows whose metric is null are outside the denominator.
 
-    A group without such rows has n = 0; unknown values come last, without a comparison.
+    A group whose rows are all outside it has n = 0; unknown values come last, without a comparison.
 
     >>> [(row.group, row.n, row.n_other) for row in seed_table("sex", ["f", "m", "m", None], [1.0, 0.0, None, 1.0])]
     [('f', 1, 1), ('m', 1, 1), ('(unknown)', 1, 0)]

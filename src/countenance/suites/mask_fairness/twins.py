@@ -91,7 +91,7 @@ def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
 
 
 def _masked_or_colour(rows: Sequence[dict[str, Any]]) -> str:
-    """The condition of the question about masks: with or without a mask, unless a colour has enough pairs."""
+    """The condition of the question about masks: `mask` (colour), or `masked` if no colour has enough pairs."""
     worn = [row for row in rows if row["attr.mask"] != "none"]
     most = max(Counter(row["attr.mask"] for row in worn).values(), default=0)
     one_each = max(Counter(row["attr.base"] for row in worn).values(), default=0) == 1
@@ -151,7 +151,7 @@ def _columns(effect: Effect) -> dict[str, Any]:
 
 
 def effect_lines(effects: Effects) -> list[str]:
-    """The effects in words: each confirmed effect, and for the rest the range that the pairs exclude."""
+    """The effects in words: each that is shown, the largest change that the other pairs allow, and constant metrics."""
     lines = []
     for question in QUESTIONS:
         own = [effect.finding for effect in effects.compared if effect.question == question]

@@ -1,7 +1,7 @@
 """Better: one shared backbone, a loss that weights classes by rarity and by error, and a face score.
 
 About a fifth of the pictures are no faces and have random labels. `meant_labels` recognises them by that randomness:
-each picture has a probability of being a face, which weighs its labels while training, and which the face head learns
+each picture has a probability of being a face, which weights its labels while training, and which the face head learns
 from the pixels. A picture that the face head finds more likely not to be a face gets uniform random classes.
 """
 
@@ -32,7 +32,7 @@ Tensor = Any
 
 @dataclass(frozen=True)
 class BetterSettings:
-    """The settings chosen on the public test."""
+    """The settings of the better entry; the defaults were chosen on the public test."""
 
     size: int = 128
     answer_size: int = 128

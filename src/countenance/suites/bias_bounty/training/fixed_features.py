@@ -96,7 +96,7 @@ class Features(nn.Module):  # type: ignore[misc]
 
 
 def principal(values: Tensor, components: int) -> tuple[Tensor, Tensor]:
-    """The mean and the leading axes, half-whitened: so that small components count more."""
+    """The mean and the leading axes, half-whitened, so that a small component counts for more than its size."""
     mean = values.mean(dim=0)
     _, spread, axes = torch.linalg.svd(values - mean, full_matrices=False)
     keep = min(components, len(spread))

@@ -7,7 +7,7 @@ model, π(x), makes one probability out of it for rows that look alike, by maxim
 
     p(labels | x) = π(x) · p(labels | x, they mean something) + (1 − π(x)) · p(labels)
 
-It is not known beforehand which rows these are, or how many.
+The input does not say which rows these are, or how many.
 """
 
 from collections.abc import Mapping
@@ -88,7 +88,7 @@ def _meant_logits(values: Tensor, evidence: Tensor, labelled: Tensor) -> Tensor:
 
 
 def meant_labels(values: Tensor, targets: Mapping[str, Tensor], classes: Mapping[str, int], seed: int = 0) -> Tensor:
-    """The probability that each row's labels are meaningful, from its features and its labels.
+    """The probability that each row's labels are meaningful, from its features and how well they predict the labels.
 
     `values` are standardised features (rows × features, 64-bit); the rest as in `label_evidence`.
 

@@ -59,7 +59,7 @@ class Shared(nn.Module):  # type: ignore[misc]
 
     Skin tone is a colour relative to the light. Each map is a soft choice of places (skin, the white of an eye, cloth);
     the logarithm of the mean linear colour under each goes to the heads, where differences between maps cancel the
-    light. The skin's colour from fixed features is a further input.
+    light. The fixed colours of the skin and around the head are further inputs.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ Tensor = Any
 
 
 class Clusters(nn.Module):  # type: ignore[misc]
-    """Distances to centres, the class name of each centre, and how typical the picture is."""
+    """The network: classes from the distances to named centres, and how typical the picture is."""
 
     def __init__(self, parts: dict[str, Tensor]) -> None:
         super().__init__()

@@ -100,7 +100,7 @@ def image_data_loader_from_paths(
     grayscale: bool = False,
     collate_fn: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """A torch DataLoader over pictures; two with a second list.
+    """A torch DataLoader over pictures; a pair of them if a second list is given.
 
     Pictures without a transform are collated as lists. No more workers are started than the machine has cores.
     """

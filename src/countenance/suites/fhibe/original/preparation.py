@@ -166,7 +166,7 @@ class FHIBEFacePublicEval(_Prepared):
         return self._with_aligned(self._start())
 
     def _with_aligned(self, frame: Frame) -> tuple[Frame, list[str]]:
-        """The table with `aligned_filepath`, for pictures that are not aligned yet."""
+        """The table, with `aligned_filepath` if the pictures are not aligned yet, and the pictures."""
         paths = list(frame["filepath"])
         if not self.is_aligned:
             frame = frame.assign(

@@ -48,7 +48,7 @@ evaluate_task.__signature__ = inspect.signature(evaluate)  # type: ignore[attr-d
 
 
 def _progress(task: str) -> Callable[[int], None]:
-    """Prints the progress every ten seconds."""
+    """A function that counts finished images and logs the progress every ten seconds."""
     done, start = 0, time.monotonic()
     last = start
 
@@ -148,9 +148,9 @@ class BiasReport(Figures):
         return self._run
 
     def _drawn(self) -> int:
-        """How many rows the mini dataset had: those of an attribute's groups, and at least the images with outputs.
+        """How many rows the mini dataset had: the smallest sum of an attribute's groups (50 without groups).
 
-        Groups of face verification lack people without a pair.
+        It is at least the number of images with outputs, since groups of face verification lack people without a pair.
         """
         grouped = self._grouped_results(self.get_available_metrics()[0])
         sizes = [sum(entry.get("Class_Size", 0) for entry in groups.values()) for groups in grouped.values() if groups]

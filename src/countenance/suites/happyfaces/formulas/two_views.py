@@ -108,10 +108,10 @@ def learn(
     Each kernel is over labelled items first, unlabelled ones after; `labels` are each head's labels of the former.
     Posteriors come from leave-one-out scores, so that no item confirms its own guess.
 
-    The first `labelled_first` labelled items (default: all) were labelled from the start; the others were chosen for
-    questions because they are hard. Only the former scale scores to probabilities, since hard items would flatten the
-    scale and move the threshold. The mix rate is that of all unlabelled items, including the hard ones: these mostly
-    disagree, and without them the rest would seem to agree.
+    The first `labelled_first` labelled items (default: all) were labelled from the start; the others are unlabelled
+    items with answers, asked about because they are hard. Scores become probabilities by the former alone, since hard
+    items would flatten the scale and move the threshold. The mix rate is that of all unlabelled items,
+    including the hard ones: these mostly disagree, and without them the rest would seem to agree.
     """
     n, rate = len(labels[0]), 0.1
     m = n if labelled_first is None else labelled_first

@@ -27,7 +27,7 @@ class DBat(NetworkMethod):
     tuned: ClassVar[dict[str, Any]] = {"weight": 0.3, "decay": 0.01, "smoothing": 0.1}
 
     def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
-        """The training of the first head as in ERM, and of the second against it."""
+        """Heads of many runs at once: the first trained as in ERM, the second against it."""
         first_head = train_heads(known, labels, others, None, settings, seeds)
         certain = first_head.logits(others)[:, None, :, :1].sigmoid()
         others_seeds = [seed + 10_000 for seed in seeds]  # other starts than the first head's

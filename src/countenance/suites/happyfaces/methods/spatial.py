@@ -25,7 +25,7 @@ Landmarks = Callable[..., Floats]
 
 @dataclass
 class Discovery:
-    """The result from labelled photos alone: regions and heads' settings."""
+    """The results from the labelled photos alone: the heads' regions and settings, and their separation."""
 
     heads: tuple[Head, Head]
     separation: Separation

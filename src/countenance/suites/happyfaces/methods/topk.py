@@ -33,7 +33,7 @@ def topk_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
 
 
 def exponential_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
-    """Σ over g of Σ_j e^(−j) · (j-th smallest loss): the same with decaying weights, without a k to choose.
+    """Σ over g of Σ_j e^(−j) · (j-th smallest loss): `topk_loss` with decaying weights, without a k to choose.
 
     >>> import torch
     >>> round(float(exponential_loss(torch.tensor([[9.0, -9], [-9, 9]] * 20), 1.0)), 2)

@@ -158,7 +158,7 @@ trunk_of = lru_cache(maxsize=2)(Trunk)
 
 
 def trunk_for(settings: NetworkSettings) -> Trunk | None:
-    """The pretrained trunk in the settings; None where they choose the small ResNet."""
+    """The pretrained trunk by the settings; None for the small ResNet (by name, or as `auto` without weights)."""
     if settings.backbone == "resnet" or (settings.backbone == "auto" and efficientnet_weights() is None):
         return None
     return trunk_of(settings.blocks, settings.size, training_device(settings.device))

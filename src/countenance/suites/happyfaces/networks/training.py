@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """Trunk, local layer, heads; the methods differ in the last group. No setting uses a validation label."""
+    """Trunk, local layer, heads; the methods differ in the last group. All are chosen without validation labels."""
 
     backbone: str = "auto"
     """`efficientnet`, `resnet`, or the first of the two whose weights are there."""

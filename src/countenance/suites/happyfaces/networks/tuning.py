@@ -26,7 +26,7 @@ def candidates(settings: NetworkSettings) -> list[NetworkSettings]:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The result of some settings on photos left out of training, mean over runs."""
+    """The results of some settings on photos left out of training, means over runs."""
 
     cross_entropy: float
     """Both heads' on labelled photos."""
@@ -37,7 +37,7 @@ class HeldOut:
 
     @property
     def value(self) -> float:
-        """The value to minimise; the own loss has weight 1 always, or the smallest weight would seem best."""
+        """The value to minimise; the own loss has weight 1 for all settings, or the smallest weight would seem best."""
         return self.cross_entropy + self.own_loss
 
 

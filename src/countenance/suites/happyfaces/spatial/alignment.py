@@ -68,7 +68,7 @@ def look(fine: Singles, region: Region, scale: int, moves: Labels) -> Singles:
 
 
 def moved(fine: Singles, moves: Labels) -> Singles:
-    """The photos' gradient votes shifted, so that the region found is at the region's own place.
+    """The photos' gradient votes, shifted so that the content of the moved region is at the region's own place.
 
     >>> fine = np.arange(25, dtype=np.float32).reshape(1, 5, 5, 1)
     >>> float(moved(fine, np.array([[1, 2]]))[0, 0, 0, 0]) == float(fine[0, 1, 2, 0])

@@ -42,7 +42,7 @@ WIDTHS = (0.0625, 0.25, 1.0)
 
 
 def covered(pictures: Pictures, box: tuple[int, int, int, int]) -> Pictures:
-    """The photos with a region covered, and the area between it and the nearer edge (bottom or top) of the photo.
+    """The photos, covered from a region to the nearer edge (bottom or top), over their whole width.
 
     >>> photo = np.arange(8, dtype=np.uint8)[None, :, None, None]
     >>> covered(photo, (6, 7, 0, 1)).ravel().tolist(), covered(photo, (1, 3, 0, 1)).ravel().tolist()

@@ -29,7 +29,7 @@ WITHOUT_FACES = 0.15
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """The settings of a training: how long, and on which data."""
+    """The settings of a training: its length, batches, threads, seed and device."""
 
     steps: int = 1200
     minutes: float = 8.0

@@ -157,7 +157,7 @@ def training_pictures(dataset: Dataset, split: str = "train") -> tuple[list[Trai
 
 
 def to_picture(sample: Sample) -> TrainingPicture:
-    """A sample as arrays; people without a face box stay in the picture, unmarked, if they show no face."""
+    """A sample as arrays; people without a face box show no face and stay in the picture without a box."""
     faces = [subject for subject in sample.subjects if subject.face_box is not None]
     people = None
     if all(subject.mask is not None for subject in sample.subjects):

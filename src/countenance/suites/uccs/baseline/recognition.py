@@ -160,7 +160,7 @@ def gallery_picture(data: Path, file: str, place: str) -> Path:
 
 
 def box_of_landmarks(points: Floats) -> Floats:
-    """Left, top, width, height of the face around five landmarks: more than twice as wide as the distance of the eyes.
+    """Left, top, width, height of a square face box around five landmarks, at least 2.2 times the eyes' distance wide.
 
     >>> box_of_landmarks(np.array([[10.0, 10], [20, 10], [15, 15], [11, 20], [19, 20]]))
     array([ 4., 3., 22., 22.])
