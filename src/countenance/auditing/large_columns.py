@@ -163,7 +163,7 @@ class LargeColumns:
         return columns
 
     def _view(self, candidates: Sequence[str] = ()) -> None:
-        """Creates views: `units`, and `src` with the image if there is one; c0, c1 … are unnamed possible units."""
+        """Creates views: `units`, and `src` with the image if there is one; c0, c1 … are `candidates` for units."""
         parts = [f"{as_unit(self.source, name)} AS u{i}" for i, name in enumerate(self.grouped)]
         self.database.connection.execute(
             f"CREATE OR REPLACE TEMP VIEW units AS SELECT {', '.join(parts) or '1'} FROM {TABLE} WHERE {self.where}"  # noqa: S608
