@@ -46,7 +46,7 @@ def real(values: Any) -> Array:
 
 
 def no_text(words: Iterable[str]) -> str | None:
-    """The message for a word that cannot be stored as text (half of a surrogate pair)."""
+    """The message on the first word that cannot be stored as text (half of a surrogate pair); None without one."""
     for word in words:
         try:
             word.encode()

@@ -13,7 +13,7 @@ from countenance.errors import ModelError
 
 
 def described(value: Any) -> str:
-    """A value in a message: its type and its content.
+    """A value in a message: its type, with the keys of a dict and the shape of an array.
 
     >>> described({"boxes": []}), described(None), described(np.zeros((2, 3))), described(7)
     ('a dict with boxes', 'None', 'ndarray of shape (2, 3)', 'int')

@@ -132,7 +132,7 @@ def work_of(
 
 
 def _add_twins(work: Computation, source: Source, twins: Twins, metrics: list[str] | None) -> None:
-    """Add the comparisons of twins to the work, which need all rows of the table."""
+    """Add to the work its comparisons of twins, which need all rows of the table."""
     every = work if twins.apart is None and not work.settings.conditions else None
     if every is None:
         rows = Rows(
@@ -146,7 +146,7 @@ def _add_twins(work: Computation, source: Source, twins: Twins, metrics: list[st
 
 
 def _left_out(finding: Finding, min_n: int) -> dict[str, Any]:
-    """The side that is too small: the other side if it has a name and is the only small one."""
+    """The entry of the side that is too small: the other side if it has a name and is the only small one."""
     other = finding.clusters >= min_n > finding.clusters_versus and finding.versus != "rest"
     group = finding.versus if other else finding.group
     counts = (finding.n_versus, finding.clusters_versus) if other else (finding.n, finding.clusters)

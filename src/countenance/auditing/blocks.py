@@ -189,7 +189,7 @@ class _Blocks:
         self.homes += chunk.count
 
     def _add_means(self, chunk: _Chunk, n: Array, y: Array, big_y: Array, inside: Array) -> None:
-        """Add clusters' means in the cells; for the rest of a cell, subtract its blocks from everybody's."""
+        """Add clusters' means in the cells; for the rest of a cell, what its blocks change in everybody's."""
         own, everyone = cluster_means(n, y), cluster_means(chunk.big_n, big_y)
         left = cluster_means(chunk.here_n - n, chunk.beside(big_y) - y)
         here = chunk.beside(everyone)

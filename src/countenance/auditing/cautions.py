@@ -27,7 +27,7 @@ UNLIKE_METHODS = (
 
 
 def cautions(batches: Sequence[Batch], many: str, alpha: float) -> list[str]:
-    """Notes on small groups where metrics are skewed or spreads differ, and on very large clusters."""
+    """Notes on small groups where the metric is skewed or spreads differ, and on groups of very unequal clusters."""
     notes = [_small_and_unlike(batch, many, alpha) for batch in batches if batch.measured.column.kind != "rate"]
     return [note for note in [*notes, _large_clusters(batches, many)] if note]
 

@@ -71,7 +71,7 @@ def _excess(gained: Array, lost: Array, n: Array, change: Numbers, t: Numbers) -
 class GainAndLoss:
     """Shares of (effective) rows that were gained and lost: intervals of their difference.
 
-    `far` is the side if people have several rows, see `FarEnds`.
+    `far` is for limits with one further person, where people have several rows, see `FarEnds`.
     """
 
     gained: Numbers

@@ -111,7 +111,7 @@ class Ratios:
         return [self._draft(g, others) for g, others in self.pairs]
 
     def statistic(self, first: int, seed: int) -> Statistic | None:
-        """The statistics of the comparisons, with draws from their joint null distribution; None without any."""
+        """The statistics of the comparisons, with draws from their joint null distribution; None if none is tested."""
         parts = [(i, *self._contrast(g, others)) for i, (g, others) in enumerate(self.pairs) if self._enough(g, others)]
         parts = [part for part in parts if math.isfinite(part[2]) and part[2] > 0]
         if not parts:

@@ -290,7 +290,7 @@ class _Making(LargeColumns):
         )
 
     def _order(self, codes: list[Array], table: Any, marked: bool) -> Array:
-        """Sort elements of one unit side by side, if there is one way of clustering."""
+        """The order with elements of one unit side by side; with several ways of clustering or none, as they are."""
         if len(codes) != 1:
             return np.arange(table.num_rows)
         if marked:

@@ -79,7 +79,10 @@ def adjusted(tested: Sequence[Alike], alpha: float = 0.05) -> list[Alike]:
 
 
 def residuals(column: Column, attributes: Sequence[Attribute]) -> Array:
-    """A metric's values minus the mean of their groups (of all attributes at once, if few); NaN stays."""
+    """A metric's values minus the mean of their groups; NaN stays.
+
+    Groups are those of all attributes at once, without attributes that would make too many of them.
+    """
     values = column.values
     known = ~np.isnan(values)
     cells = np.zeros(len(values), dtype=np.int64)
@@ -92,7 +95,7 @@ def residuals(column: Column, attributes: Sequence[Attribute]) -> Array:
 
 
 def _tested(residual: Array, codes: Array) -> tuple[float, float]:
-    """The chance that rows of one value are as similar (one-sided), and how similar they are."""
+    """The p that rows of one value are as similar by chance (one-sided), and their correlation."""
     use = (codes >= 0) & ~np.isnan(residual)
     r, own = residual[use], codes[use]
     sizes = np.bincount(own).astype(float)

@@ -1,4 +1,4 @@
-"""From the sums of comparisons to their numbers: estimates, intervals, effects, and possible deciding tests."""
+"""From the sums of comparisons to their numbers: estimates, intervals, effects, and the tests that may decide."""
 
 from __future__ import annotations
 

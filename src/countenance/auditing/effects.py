@@ -82,7 +82,7 @@ def in_common(
 class RateGap:
     """Two rates with their effective sizes, degrees of freedom and correlation: intervals of their difference.
 
-    `far` are the two sides if people have several rows, see `FarEnds`.
+    `far` are for limits with one further person, where people have several rows, see `FarEnds`.
     """
 
     p1: Numbers

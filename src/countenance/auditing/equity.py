@@ -186,7 +186,7 @@ def _worth(side: Side) -> Array:
 
 
 def _limits(side: Side, alpha: float) -> tuple[Array, Array]:
-    """The limits of each rate with one further person at either end; Wilson's limits for rows that do not vary."""
+    """The limits of each rate with one further person at either end; Wilson's for people of one row who do not vary."""
     mean = np.asarray(side.mean, dtype=float)
     low, high = FarEnds(side, SHARE, of_trials=True).limits(alpha)
     wilson = wilson_limits(mean, np.asarray(side.n, dtype=float), quantile(1 - alpha / 2))

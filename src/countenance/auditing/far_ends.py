@@ -80,7 +80,7 @@ class FarEnds:
         """Clopper and Pearson's limit for people who are either at the end or at the expected value.
 
         That many of them have the variance of the mean with one further person: fewer than there are rows, and no fewer
-        than there are people. Where they should be is the other end; for changes it is no change, or the mean change.
+        than there are people. The expected value is the other end; for changes it is no change, or the mean change.
         """
         from scipy import special
 

@@ -167,7 +167,9 @@ def _disparity(audit: Audit) -> str:
 
 
 def nobody_worse(audit: Audit, verb: str = "do") -> str:
-    """The sentence beside groups that do better than everyone else: how far apart two groups are, if that is beyond δ.
+    """The words beside groups that do better than everyone else.
+
+    They say how far apart two groups are, if that is beyond δ, else that nobody is shown to do worse.
 
     >>> nobody_worse(Audit(verdict=DISPARITY, reason="", findings=[], excluded=[], settings={}))
     'nobody is shown to do worse'

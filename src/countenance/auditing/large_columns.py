@@ -29,7 +29,7 @@ MOST_DISTINCT = 2_000_000
 
 
 class CannotCondense(Exception):
-    """A request that needs the rows themselves, or a column of a kind that only rows can provide."""
+    """A request that needs the rows themselves, or a column whose kind or faults only `Rows` handles."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class LargeColumns:
         return columns
 
     def _view(self, candidates: Sequence[str] = ()) -> None:
-        """`units`, and `src` with the image if there is one; columns c0, c1 … are possible units that nobody named."""
+        """Creates views: `units`, and `src` with the image if there is one; c0, c1 … are `candidates` for units."""
         parts = [f"{as_unit(self.source, name)} AS u{i}" for i, name in enumerate(self.grouped)]
         self.database.connection.execute(
             f"CREATE OR REPLACE TEMP VIEW units AS SELECT {', '.join(parts) or '1'} FROM {TABLE} WHERE {self.where}"  # noqa: S608
@@ -184,7 +184,7 @@ class LargeColumns:
         )
 
     def _detect(self, candidates: Sequence[str]) -> None:
-        """Use a column that nobody named as the unit where its rows are alike, as `detection.alike` does."""
+        """Use up to two columns that nobody named as units where their rows are alike, as `detection.alike` does."""
         cells = self._joint_cells()
         tested = []
         for i, name in enumerate(candidates):
@@ -201,7 +201,7 @@ class LargeColumns:
             self._view()
 
     def _joint_cells(self) -> list[str]:
-        """The attributes whose group means are subtracted first, all at once if they are few."""
+        """The attributes whose joint group means are subtracted first; those that make too many groups are left out."""
         total = self.database.row("SELECT count(*) FROM src")[0]
         chosen: list[str] = []
         for i in range(len(self.attributes)):
@@ -234,7 +234,7 @@ def as_double(source: Source, column: str) -> str:
 
 
 def as_unit(source: Source, column: str) -> str:
-    """A column that says which rows belong together; NULL where it is empty."""
+    """The SQL of a column that says which rows belong together; NULL where it is empty."""
     import pyarrow as pa
 
     kind = source.parquet.schema.field(column).type  # type: ignore[union-attr]

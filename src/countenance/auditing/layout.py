@@ -187,7 +187,7 @@ def pattern_of(attribute: Attribute, total: int) -> Array:
 
 
 def powers(n: Array, y: Array, cubes: bool) -> list[Array]:
-    """The terms to sum over clusters of n rows with sum y: n, y, whether it exists, n², yn, y² (n³, yn², y²n)."""
+    """The terms to sum over clusters of n rows with sum y: n, y, whether n > 0, n², yn, y² (and n³, n²y, ny²)."""
     nn, yy = n * n, y * y
     plain = [n, y, (n > 0).astype(float), nn, y * n, yy]
     return [*plain, nn * n, nn * y, yy * n] if cubes else plain

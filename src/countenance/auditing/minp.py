@@ -72,7 +72,7 @@ class Adjusted:
 
 
 def permutations_needed(alpha: float, metrics: int) -> int:
-    """The smallest number of permutations.
+    """The least number of permutations for a level and a number of metrics.
 
     >>> permutations_needed(0.05, 2), permutations_needed(0.01, 2), permutations_needed(0.05, 20)
     (2000, 10000, 4000)
@@ -113,7 +113,7 @@ class Shuffling:
 
     @property
     def _costs(self) -> list[tuple[int, int, str]]:
-        """The cost of one permutation, the most that all may cost, and what the cost consists of."""
+        """For each part of the work: the cost of one permutation, the most that all may cost, and what is counted."""
         shuffled = [statistic for statistic in self.statistics if statistic.request is not None]
         split = [grouping for grouping in self.groupings if self.sums.splits(grouping)]
         columns = len({id(statistic.request.column) for statistic in shuffled if statistic.request is not None})

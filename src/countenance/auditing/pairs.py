@@ -129,7 +129,7 @@ def _places(rows: Rows, codes: Array, code: int, name: str, level: str) -> Array
 
 @dataclass(frozen=True)
 class Pooled:
-    """The pooled variance of all pairs of a table: a small group is not taken to vary less."""
+    """Correlations, variance and kurtosis of all pairs of a table: a small group is not taken to vary less."""
 
     iccs: tuple[float, ...] = (0.0,)
     row: float = 0.0
@@ -158,7 +158,7 @@ class Pairs:
         return replace(side, further=tuple(further))
 
     def together(self) -> Pooled:
-        """The pooled variance of these pairs, for smaller parts of them."""
+        """Correlations, variance and kurtosis of these pairs, for smaller parts of them."""
         if not len(self.change):
             return Pooled()
         side = self.side(self.change)
@@ -292,7 +292,7 @@ def _together(first: Array, second: Array) -> Array:
 def paired_tables(
     a: Any, b: Any, on: Sequence[str], names: tuple[str, str] = ("a", "b"), condition: str = "model"
 ) -> Any:
-    """Two score tables of the same rows, stacked, with a column for the table; ready for `paired`.
+    """Two score tables of the same rows, stacked, with a column that names the table; ready for `paired`.
 
     Columns only one table has are dropped. Audit it with `by=[condition], comparison="paired", pair=on`.
 

@@ -45,12 +45,11 @@ def detectable_rate(
     *,
     exact: float = math.nan,
 ) -> float:
-    """The rate of n1 rows that can be distinguished from the rate `versus` of n2 with this power, away from the nearer
-    end.
+    """The rate of n1 rows that can be distinguished from the rate `versus` of n2 rows with this power.
 
-    NaN if there is no such rate. With enough expected cases the arcsine approximation is used; with few, the outcomes
-    that the test rejects are added up. `exact` is the level of a test by permutation: with few cases that is Fisher's
-    test at this level whatever the sizes, where z may serve otherwise.
+    It lies away from the nearer end, 0 or 1; NaN if there is no such rate. With enough expected cases the arcsine
+    approximation is used; with few, the outcomes that the test rejects are added up. `exact` is the level of a test by
+    permutation: with few cases that is Fisher's test at this level whatever the sizes, where z may serve otherwise.
 
     >>> round(detectable_rate(0.9, 500, 500), 3), round(detectable_rate(0.999, 60, 1000), 3)
     (0.841, 0.951)

@@ -238,7 +238,7 @@ def _check_probabilities(values: Array, threshold: float, name: str) -> None:
 
 
 def _strange(texts: Sequence[str], classes: Collection[str], name: str = "pred") -> str:
-    """The error about a column of more than two classes where the other column has two."""
+    """The message on a column of more than two classes where the other column has two."""
     usual = {text: None for text in dict.fromkeys(texts) if text and (text in classes or yes_or_no([text]))}
     other = [(i, text) for i, text in enumerate(texts) if text and text not in usual]
     if not usual:

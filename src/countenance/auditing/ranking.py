@@ -220,7 +220,7 @@ def numerical_bootstrap(
 
 
 def effective_df(rows: Array) -> float:
-    """Degrees of freedom of clusters with this many rows each: n²/Σn_c² − 1; large clusters reduce them.
+    """Degrees of freedom of clusters with this many rows each: n²/Σn_c² − 1; unequal clusters reduce them.
 
     >>> effective_df(np.array([4.0, 4.0, 4.0])), round(effective_df(np.array([100.0, 1.0, 1.0])), 2)
     (2.0, 0.04)

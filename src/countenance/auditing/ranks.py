@@ -63,7 +63,7 @@ def rank_column(name: str, dense: Array, layout: Layout | None = None) -> Column
 
 
 def against_rest(side1: Side, side2: Side, cross: Cross, ranked: Numbers, alpha: float) -> tuple[Array, Array, Array]:
-    """The rank-biserial correlations of groups with the rest, with intervals, from sums of ranks."""
+    """The rank-biserial correlations of groups with the rest, with intervals, from sums of `ranked` ranks."""
     with np.errstate(all="ignore"):
         scale = 2 / np.asarray(ranked, dtype=float)
         r = (np.asarray(side1.mean) - side2.mean) * scale

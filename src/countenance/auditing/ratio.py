@@ -1,4 +1,4 @@
-"""The ratio of failures of two sides: a difference of points hides that 4 % is twenty times 0.2 %."""
+"""The ratio of two sides' failure rates: a difference of points hides that 4 % is twenty times 0.2 %."""
 
 from __future__ import annotations
 

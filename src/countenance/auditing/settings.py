@@ -82,7 +82,7 @@ class AuditSettings(AuditFields):
 
 
 def named(names: Any, what: str) -> list[str] | None:
-    """The names that a user gave, as a list or as one text; None stays None.
+    """The names that a user gave (a list or one text), as a list; None stays None.
 
     >>> named("gender", "by"), named(["gender", "age:18,40"], "by")
     (['gender'], ['gender', 'age:18,40'])

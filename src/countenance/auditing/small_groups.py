@@ -132,7 +132,7 @@ def permutation_p(away: Array, strata: Array, inside: Array, draws: int, seed: i
 
 
 def _drawn(parts: list[tuple[Array, int]], draws: int, rng: np.random.Generator) -> Array:
-    """The sums of random people of each stratum, as many as asked for, drawn again for every sum."""
+    """The sums of people drawn at random, for each stratum its number of `parts`; drawn again for every sum."""
     sums = np.zeros(draws)
     for values, size in parts:
         if size == len(values):

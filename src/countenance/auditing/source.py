@@ -102,7 +102,7 @@ class Source:
         return ((schema.field(name).metadata or {}).get(b"countenance.note") or b"").decode("utf-8", "replace")
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The value of `make`, computed once for each key."""
+        """The result of `make()`, computed once for each key."""
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]

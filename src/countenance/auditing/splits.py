@@ -53,7 +53,10 @@ def _tested(
 
 
 def _record(work: Computation, own: Sequence[Finding], measured: MeasuredMetric, levels: Sequence[str]) -> Split:
-    """The split with the largest effect, lower values first, with its interval at the level shared by all splits."""
+    """The split with the largest effect, significant ones before others; its lower values come first.
+
+    Its interval is at the level shared by all splits.
+    """
     first = max(own, key=lambda f: (f.p_adjusted < work.settings.alpha, abs(f.effect) if f.effect == f.effect else 0.0))
     low, high = _limits(work, first, measured, work.settings.alpha / (len(levels) - 1))
     last_first = first.kind == GROUP and first.group == levels[-1]

@@ -293,7 +293,7 @@ def _interval(
 
 
 def _largest(cells: Side, kind: str, alpha: float, ends: Ends | None) -> float:
-    """The simultaneous upper limit of every difference of two groups."""
+    """The largest upper limit of the differences of two groups, each one-sided at alpha."""
     means, variance = np.asarray(cells.mean), variances(cells, kind)
     off = ~np.eye(len(means), dtype=bool)
     ways = (False, True) if kind == "rate" else (False,)

@@ -1,4 +1,4 @@
-"""Twins: pictures that differ from their base in one thing. Each is compared with its own base alone.
+"""Twins: pictures that differ from their base in one thing. Each is compared only with its own base.
 
 A thing that is changed on purpose says nothing about groups: people with the change are the same people. So every value
 of the changed thing is compared with the base, pair by pair, and of an ordered thing also the first version of each

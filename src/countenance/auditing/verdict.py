@@ -57,7 +57,7 @@ class VerdictQuestion:
     floor: float = 0.0
 
     def counted(self, n: int, units: int) -> str:
-        """The noun for what is counted: rows where each person has one, else pictures of this many people.
+        """The counts in words: rows where each person has one, else pictures of this many people.
 
         >>> VerdictQuestion(AuditSettings(), ("person", "people")).counted(200, 25)
         '200 pictures of 25 people'

@@ -31,7 +31,7 @@ class WidestPairs:
 
     @classmethod
     def of(cls, grouping: Grouping, measured: MeasuredMetric, summed: Summed, min_n: int) -> WidestPairs | None:
-        """The pairs; None where there are fewer than three groups, since two are compared with each other anyway."""
+        """The pairs of groups of at least `min_n`; None for fewer than three groups, as two are compared anyway."""
         large = np.flatnonzero(np.asarray(summed.sums.cells.units) >= min_n)
         if len(large) < 3:
             return None

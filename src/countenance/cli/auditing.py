@@ -217,7 +217,7 @@ def lines_of(result: "Audit", columns: int | None = None, finished: "Run | None"
 
 
 def given_lines(result: "Audit", columns: int | None = None) -> list[str]:
-    """The conditions held equal as a table; empty where there are none."""
+    """The gaps with conditions held equal, as a table; empty where no conditions were."""
     from countenance.auditing.given_finding import PART_OF_GAP, not_recorded_words
     from countenance.report.names import in_group_order
 
@@ -262,7 +262,7 @@ def tally(result: "Audit", adjusted: bool = False) -> str:
 
 
 def _equity_lines(answer: "Audit", columns: int | None = None) -> list[str]:
-    """The equity measures as a table, with a line for each that is undefined."""
+    """The equity measures as a table, the reasons why some are undefined, and the groups too small for them."""
     if not answer.equity:
         return []
     head = ("attribute", "of", "measure", "value", "interval", "a fair system shows", "p")
@@ -292,7 +292,7 @@ def _equity_lines(answer: "Audit", columns: int | None = None) -> list[str]:
 
 
 def unit_lines(result: "Audit", columns: int | None = None) -> list[str]:
-    """Lines on what was compared, by which unit, and how many comparisons were accounted for."""
+    """Lines on the unit, the conditions on rows, the adjustment, notes, and the attributes that were not compared."""
     settings = result.settings
     lines = wrapped("unit", settings["unit"], columns)
     if settings["where"]:

@@ -58,7 +58,10 @@ def read_coco_results(path: Path, request: PredictionRequest) -> Predictions:
 def _of_people(
     entries: list[Any], request: PredictionRequest, path: Path
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """The results with their places, without categories that the dataset defines as something other than people."""
+    """The results of people and faces by the dataset's categories, with their places, and notes.
+
+    Where that would leave none, all are kept.
+    """
     remaining: list[dict[str, Any]] = []
     others: Counter[str] = Counter()
     for i, entry in enumerate(entries):
@@ -86,7 +89,7 @@ def _of_people(
 def _classes(request: PredictionRequest, entries: list[dict[str, Any]]) -> Mapping[int, str]:
     """The category numbers that say mask or no mask: as the user says, else as the dataset's own file does.
 
-    If the dataset knows none of the numbers, the detector does not judge masks.
+    Empty if no result has one of the dataset's numbers for them: the detector does not judge masks.
     """
     if "classes" in request.options:
         return parse_classes(request.options["classes"])

@@ -60,7 +60,7 @@ class EntryField(NamedTuple):
     """What a field without a value is: an answer of nothing, no answer, or an error."""
 
     def read(self, entry: Any, place: str) -> Any:
-        """The field's value; None if it is empty and may be."""
+        """The field's value; None where it is null and may be."""
         value = field(entry, self.name, place)
         if not isinstance(value, self.kind) and (value is not None or self.null == "wrong"):
             nothing = "" if self.null == "wrong" else " or null"
@@ -192,7 +192,7 @@ class Reader:
         READERS[self.request.kind](self, name, value, entry, place)
 
     def read_boxes(self, name: str, boxes: list[Any], entry: Mapping[str, Any], place: str) -> None:
-        """Reads boxes; a box with its corners the wrong way round is kept as a point, and noted."""
+        """Reads boxes; one with its corners the wrong way round overlaps nobody: it becomes a point, and is noted."""
         answer = boxes_of(boxes, entry, place)
         wrong = np.asarray((answer.xyxy[:, 2:] < answer.xyxy[:, :2]).any(axis=1))
         if self.request.reading("xyxy") == CORNERS and wrong.any() and self.request.options.get("turned") != "raw":
@@ -213,7 +213,10 @@ class Reader:
         )
 
     def read_keypoints(self, name: str, people: list[Any], entry: Mapping[str, Any], place: str) -> None:
-        """Reads keypoints: missing ones are placed far outside; people whose `rows` entry is unknown are dropped."""
+        """Reads keypoints; those that the file leaves out are placed far outside the picture.
+
+        People are put in the image's order by their `rows`; those whose row is not one of the image's are dropped.
+        """
         chosen = self.request.options.get("keypoints")
         places = [KEYPOINTS.index(keypoint) for keypoint in chosen.split(",")] if chosen else list(range(17))
         rows = entry.get("rows")

@@ -142,7 +142,7 @@ def _predictions(form: MaskForm, rows: TableRows, request: PredictionRequest, fo
 
 
 def _classes(form: MaskForm, request: PredictionRequest, folder: Path | None) -> Mapping[int, str]:
-    """The meaning of class numbers: from the user, else the form, else its classes.txt, else the dataset."""
+    """The meaning of class numbers: from the user, the form, a classes.txt beside the file, the dataset, or `ORDER`."""
     if "classes" in request.options:
         return parse_classes(request.options["classes"])
     if form.classes is not None:

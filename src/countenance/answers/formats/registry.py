@@ -25,7 +25,7 @@ GENERAL = "table"
 
 
 def _plugins() -> dict[str, EntryPoint]:
-    """The formats of other packages, cached because the search for them is slow."""
+    """The formats of other packages; the search is slow, so callers do it once for a file."""
     return {name: point for name, point in plugins("format").items() if name not in _HOME}
 
 
