@@ -41,7 +41,7 @@ def is_plain(path: Path) -> bool:
 def table_columns(path: Path, notes: list[str] | None = None) -> dict[str, Any]:
     """The columns of a file of rows: text with any separator, decimal comma and words for missing cells, or JSON.
 
-    Notes on left-out text and on the recognised format are added to `notes`.
+    Notes on what was left out of a text file and on its recognised format are added to `notes`.
     """
     suffix = table_suffix(path)
     if suffix in TEXTS:

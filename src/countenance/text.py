@@ -31,7 +31,7 @@ _IN_QUERY = re.compile(
 
 
 def redacted(text: str) -> str:
-    """The text without credentials: those in URLs, in signed addresses, and in variables.
+    """The text without credentials: those in URLs, in signed addresses, and in environment variables.
 
     All text that is printed or stored passes through here (`cli.lines.say`, `files.to_json`, a worker's output).
 

@@ -127,8 +127,8 @@ def without_thousands(
 ) -> tuple[list[str], str | None]:
     """The cells of a column without commas between thousands, and the first cell whose comma stays ambiguous.
 
-    1,234 is 1234 or 1.234: its column decides, then `others` (all cells of the table), then whether the table has
-    decimal commas elsewhere (`comma`).
+    1,234 is 1234 or 1.234: its column decides, then `others` (all cells of the table), then whether the format of
+    the table has decimal commas (`comma`).
 
     >>> without_thousands(["1,234", "20"]), without_thousands(["1,234", "1,5"])
     ((['1,234', '20'], '1,234'), (['1,234', '1,5'], None))
@@ -158,7 +158,7 @@ def in_doubt(cell: str) -> str:
 
 
 def separates_thousands(cells: Iterable[str]) -> bool | None:
-    """Whether commas in numbers separate thousands (True) or decimals (False); None if no cell shows it.
+    """Whether commas in numbers separate thousands (True) or decimals (False); None if no cell shows it or they differ.
 
     >>> [separates_thousands(["1,234", other]) for other in ("1,000.50", "0,5", "2,345")]
     [True, False, None]

@@ -70,7 +70,7 @@ _worker = False
 
 
 def in_worker() -> bool:
-    """Whether this process is a worker, which ignores Ctrl-C."""
+    """Whether this process is a worker, which does not get Ctrl-C."""
     return _worker
 
 

@@ -109,7 +109,7 @@ def _alike(first: Any, second: Any) -> bool:
 
 
 def _values(function: FunctionType) -> list[Any]:
-    """The values that a function refers to besides its code."""
+    """The values that a function holds besides its code: its defaults and its closure."""
     return [
         function.__defaults__,
         function.__kwdefaults__,

@@ -39,7 +39,7 @@ class Ages:
 
     @classmethod
     def of(cls, table: Any, sex: str, minimum: float, challenge: float) -> "Ages":
-        """From the score table; a picture without an identity counts as its own person."""
+        """The ages of a score table; a picture without an identity counts as its own person."""
         error = numbers(table["m.error"])
         rows = np.flatnonzero(~np.isnan(error))
         truth = numbers(table["attr.age"])[rows]

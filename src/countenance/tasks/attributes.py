@@ -68,7 +68,7 @@ def named(names: Iterable[str], attributes: Iterable[str]) -> dict[str, str]:
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
-    """The phrase for an answer with an attribute that nobody in the dataset has."""
+    """The phrase on an answer with an attribute that nobody in the dataset has, or with one twice; else None."""
     if context.attributes is None:
         return None
     known = sorted(context.attributes)

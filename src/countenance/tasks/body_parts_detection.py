@@ -38,7 +38,7 @@ def to_parts(raw: Any) -> Parts:
 
 
 class PartScores(NamedTuple):
-    """Scores of people and parts; NaN if the part is not there."""
+    """Scores of people and parts; NaN without a score (AR_DET of a part that is not there)."""
 
     each: Array
     """People × parts."""

@@ -1,4 +1,4 @@
-"""Notes of tasks that predict boxes: boxes in another reading, and models that find faces instead of people."""
+"""Notes of tasks that predict boxes: boxes in another reading, and models that confuse faces and people."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class Target:
         return self.notes_on(samples, answers, Readings(context.reading))
 
     def notes_on(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings) -> list[str]:
-        """Notes on boxes with further facts: the reading of the truth, and the options for another reading."""
+        """The same as `notes`, for given readings of predictions and truth and the remedy for another reading."""
         known = scenes(self.true_box, samples, answers, readings)
         seen = [scene for scene in known if len(scene.predicted)]
         if known and not seen:

@@ -20,7 +20,7 @@ from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 def to_boxes(raw: Any, keep: str | None = None) -> Boxes:
     """`Boxes` of what a detector returns (`raw`): `Boxes`, {"boxes", "scores"}, or an array N × 4 or N × 5.
 
-    Detections of another library are filtered by the labels `keep`. Other values are a ValueError that describes them.
+    Of another library's detections only those labelled `keep` are taken. ValueError says what any other value is.
 
     >>> to_boxes(np.array([[10, 10, 40, 50, 0.9]])).scores.tolist(), len(to_boxes(np.zeros((0, 4))))
     ([0.9], 0)

@@ -173,7 +173,7 @@ def by_group(
 def _taken_for(
     probes: Probes, columns: Mapping[str, NDArray[np.float64]], attribute: str, groups: Groups, at: str
 ) -> Matrix:
-    """The groups of gallery people: those of their gallery pictures."""
+    """The FPIR by the groups of the probe and of the person it is taken for (groups of their gallery pictures)."""
     member = groups.pictures
     people = int(probes.person.max()) + 1
     belongs = np.zeros((people, len(groups.names)), bool)

@@ -110,7 +110,7 @@ def best_similarity(people: KeypointBlock, pairs: tuple[Ints, Ints, Array], opti
 
 
 def correct_shares(people: KeypointBlock, pairs: tuple[Ints, Ints, Array], options: KeypointOptions) -> Array:
-    """For each person and threshold of PCK the share of visible keypoints within it; NaN where none are visible.
+    """For each person and threshold of PCK the share of visible keypoints within it; NaN where none is visible.
 
     Predictions are assigned to people so that the total similarity of an image is largest. In strict mode they are
     assigned by order, and in images with one prediction every person has the first person's value.
@@ -222,7 +222,7 @@ def at_threshold(level: float) -> str:
 
 
 def nothing_kept(shard: Shard) -> State:
-    """Nothing is stored, since the curves come from the rows."""
+    """An empty state, since the curves come from the rows."""
     return {}
 
 

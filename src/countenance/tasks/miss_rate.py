@@ -1,7 +1,7 @@
 """The log-average miss rate over a whole run: of everybody, of each group, and of people of some heights.
 
-Ignored regions (`countenance.tasks.ignored_regions`) are not counted; for a range of heights, people outside it are
-ignored regions too.
+People and boxes in ignored regions (`countenance.tasks.ignored_regions`) are not counted; for a range of heights,
+people outside it are such regions too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

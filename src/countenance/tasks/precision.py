@@ -106,7 +106,7 @@ def sorted_by_score(rows: DiskColumn, into: DiskColumn, run: int, block: int) ->
 
 
 def _first_below(parts: DiskColumn, low: int, high: int, score: float, *, strictly: bool) -> int:
-    """The first of some falling scores that is below `score`, or not above it."""
+    """The place of the first of some falling scores that is below `score` (`strictly`), or not above it."""
     while low < high:
         middle = (low + high) // 2
         value = float(parts.read(middle, middle + 1)["score"][-1])
@@ -146,7 +146,7 @@ class Kinds:
         return np.array(numbers, np.int32)[place.ravel()]
 
     def groups(self) -> dict[Group, NDArray[np.bool_]]:
-        """For each attribute and value its kinds."""
+        """For each attribute and value, which kinds have it."""
         members: dict[Group, NDArray[np.bool_]] = {}
         for k, attribute in enumerate(self.attributes):
             values = {code: value for value, code in self.values[k].items()}
@@ -169,7 +169,7 @@ class Companies:
         return np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.int32)
 
     def shares(self, members: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """For each group (rows of kinds) its share of each combination.
+        """For each group (a row of flags, one for each kind) its share of the people in each combination.
 
         >>> companies = Companies()
         >>> companies.of(np.array([0, 0, 2]), np.array([1, 0, 1], np.int32), 3).tolist()
@@ -234,7 +234,7 @@ def collected(states: Iterable[State], whole: Whole) -> Iterator[tuple[RankedDet
 
 
 def _kinds(whole: Whole, into: DiskColumn) -> Kinds:
-    """Write the kind of every person with a row; returns the kinds of each group."""
+    """Write the kind of every person with a row; returns the kinds with their groups."""
     kinds = Kinds(whole.attributes)
     columns = ["subject", *(f"attr.{name}" for name in whole.attributes)]
     for rows in whole.blocks(columns):

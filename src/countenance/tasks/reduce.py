@@ -18,7 +18,7 @@ from countenance.tasks.states import State as State
 
 @dataclass(frozen=True)
 class Shard:
-    """A part of a run: its samples, the prediction for each (None for failed images), and its score rows.
+    """A part of a run: its samples, the prediction for each (absent for failed images), and its score rows.
 
     >>> shard = Shard(samples=[], answers={"a": None}, rows=None)
     >>> list(shard.answered())
@@ -89,7 +89,7 @@ class Reduced:
 def joined(first: State, second: State) -> State:
     """The arrays of both states, concatenated: the merge of reducers that collect values.
 
-    Concatenated states are never merged in memory: `finish` gets them on disk, as a `Spool`.
+    States that are only concatenated are never merged in memory: `finish` gets them on disk, as a `Spool`.
 
     >>> joined({"a": np.array([1])}, {"a": np.array([2, 3])})
     {'a': array([1, 2, 3])}

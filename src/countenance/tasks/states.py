@@ -38,7 +38,7 @@ class _Place(NamedTuple):
 
 
 def state_to_bytes(state: State) -> bytes:
-    """A state as bytes; equal states have equal bytes. Raises Unstorable for arrays of Python objects.
+    """A state as bytes; equal states have equal bytes. Unstorable: an array not of numbers or texts.
 
     >>> state_from_bytes(state_to_bytes({"n": np.array([1, 2])}))
     {'n': array([1, 2])}

@@ -112,7 +112,7 @@ class Refused(ValueError):
 
 
 def no_notes(samples: Sequence[Sample], answers: Mapping[str, Any], context: Context) -> list[str]:
-    """The default without notes, for which no prediction is read."""
+    """No notes: the default, for which no prediction is read."""
     return []
 
 

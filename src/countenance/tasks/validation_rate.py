@@ -125,7 +125,7 @@ class Pictures:
         return [number for number in numbers if number is not None]
 
     def table(self, groups: Iterable[tuple[str, str, Rows]]) -> Table:
-        """The rate of each group with pairs: its attributes, its name, its pictures."""
+        """The rates of all groups with pairs; a group is given by its attributes, its name and its pictures."""
         rows = []
         for by, name, members in groups:
             if entry := self.entry(members):

@@ -45,7 +45,7 @@ def require(condition: Any, message: str) -> None:
 
 
 def too_few(pairs: int, rate: float) -> str:
-    """The sentence where pairs cannot resolve a rate: fewer than 3 / rate of them.
+    """A note on pairs that are too few to resolve a rate: fewer than 3 / rate; otherwise empty.
 
     >>> too_few(100, 0.01)
     'insufficient evidence: 100 impostor pairs, fewer than 3 / 0.01'
@@ -54,7 +54,7 @@ def too_few(pairs: int, rate: float) -> str:
 
 
 def smallest(threshold: Threshold, rate: float) -> str:
-    """A sentence on how a threshold was chosen."""
+    """The phrase on how a threshold was chosen; it ends before the pairs it was chosen on."""
     kind = "smallest threshold" if threshold.exact else "lowest edge of a fine histogram"
     return f"the {kind} with an FMR of at most {rate:g} on"
 
@@ -83,7 +83,7 @@ class Operating:
 
 
 def few(estimate: IntervalEstimate) -> str:
-    """The sentence on a number from few people, or from none.
+    """A note on a number from few people or from none; otherwise empty.
 
     >>> few(IntervalEstimate(0.5, 0.1, 0.9, 4, 1)), few(IntervalEstimate(0.5, 0.1, 0.9, 400, 100))
     ('only 1 person', '')
@@ -270,7 +270,7 @@ def _histogram(
 
 
 def _shift(kind: str, what: str, whole: PairScores, own: PairScores, attribute: str, group: str) -> Number:
-    """The distance of a group's mean score from everybody's, in standard deviations of everybody's scores."""
+    """A group's mean score less everybody's, in standard deviations of everybody's scores."""
     scale = whole.deviation if whole.deviation > 0 else np.nan
     value, low, high = ((bound - whole.mean.value) / scale for bound in own.mean[:3])
     note = few(own.mean)

@@ -34,7 +34,7 @@ MARK = "bundle.txt"
 
 
 def write_bundle(library: Library, privacy: Privacy, out: Path) -> list[str]:
-    """Write a folder of pages; returns a line for each step.
+    """Write a folder of pages; returns lines on what was written and what was left out.
 
     The folder must be new, empty, or an earlier bundle.
     """
@@ -112,7 +112,7 @@ def _writer(out: Path) -> Callable[[str, bytes], None]:
 
 
 def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> int:
-    """Write the page of a run, its tables and figures, and the worst failures; returns the number of pictures."""
+    """Write the page of a run, its tables, figures and pages of failures; returns the number of pictures."""
     question = opened.question()
     audit = opened.tested(question)
     source = Live.tested(opened, question, audit)

@@ -93,7 +93,7 @@ class Columns(Source):
         return np.asarray(self._column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
 
     def keep_latest(self, key: Any, make: Callable[[], Any], most: int = 24) -> Any:
-        """The value of `make`, cached for the latest keys."""
+        """The value of `make`, computed once for each of the latest keys."""
         with self._lock:
             if key not in self._latest:
                 value = make()
@@ -107,7 +107,7 @@ class Columns(Source):
         return np.arange(self.total) if self._mask is None else np.flatnonzero(self._mask)
 
     def about(self, metrics: Sequence[str]) -> Columns:
-        """The rows with some of the metrics."""
+        """The rows with a value of at least one of the metrics."""
         import pyarrow.compute as pc
 
         key = ("about", tuple(metrics))

@@ -114,7 +114,7 @@ def _candidates(several: Several, summaries: Sequence[Summary]) -> list[Summary]
 
 
 def _estimates(opened: OpenRun, question: Question) -> list[Estimate]:
-    """A run's estimates for a question of another run; the unit comes from its own audit."""
+    """A run's estimates for a question of another run; the independent unit is that of its own audit."""
     parts = [
         ("by", ",".join(question.by)),
         ("metric", ",".join(question.metrics)),
@@ -212,7 +212,7 @@ def _links(several: Several, index: int, change: Change | Gap) -> tuple[str, str
 def compared(site: Site, several: Several) -> tuple[str, list[Comparison]]:
     """Every further run against the first, as by `countenance compare`; of three or more runs also the best.
 
-    All comparisons are one family, since separate ones would raise the chance of a false finding.
+    The comparisons of three or more runs are one family, since separate ones would raise the chance of a false finding.
     """
     question = several.question
     key = (*((opened.id, opened.stamp) for opened in several.runs), question.key())

@@ -84,7 +84,7 @@ def table(name: str, form: str, columns: Sequence[str], rows: Sequence[dict[str,
 
 
 def csv_bytes(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
-    """CSV in which spreadsheets find no formulas."""
+    """CSV in which spreadsheets take no cell for a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow([safe_cell(name) for name in columns])

@@ -71,7 +71,7 @@ class Closed:
 
 
 def _with_policy(headers: Any) -> list[tuple[bytes, bytes]]:
-    """An answer's headers with the policy; its own caching headers stay."""
+    """An answer's headers with those of the policy; headers that it sets itself, such as caching, stay."""
     there = {name.lower() for name, _ in headers}
     added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
     return [*headers, *((name, value) for name, value in added if name not in there)]
@@ -86,7 +86,7 @@ def _cookie(headers: MutableMapping[str, str], name: str) -> str | None:
 
 
 async def _say(send: Send, status: int, sentence: str) -> None:
-    """A sentence as plain text, which cannot execute anything."""
+    """Send a sentence as plain text, in which nothing is executed."""
     content = (sentence + "\n").encode("utf-8", "replace")
     headers = _with_policy([(b"content-type", b"text/plain; charset=utf-8")])
     await send({"type": "http.response.start", "status": status, "headers": headers})

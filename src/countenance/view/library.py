@@ -137,7 +137,10 @@ class Library:
 
 
 def _until(start: float, least: float) -> float:
-    """The time until which a list begun at `start` is cached: ten times its duration, so that searches stay rare."""
+    """The time until which something begun at `start` is cached: for `least` seconds, and longer if it took long.
+
+    Then it is cached for ten times its duration, so that repeating it takes a tenth of a processor at most.
+    """
     now = time.monotonic()
     took = now - start
     return now + max(least, 10 * took if took > LONG else 0.0)

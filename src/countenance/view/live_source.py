@@ -92,12 +92,12 @@ class Live(ReportSource):
         return [harm.finding for harm in harms(self) if harm.finding.kind in ("group", SPLIT)][:MOST_FAILED]
 
     def pictures(self, finding: Finding) -> str:
-        """The address of the pictures of a group with a disparity."""
+        """The address of the pictures of the group that a disparity puts at a disadvantage."""
         address = self.link("failed", "samples")
         return address(finding.metric, finding.attribute, failed_side(finding))
 
     def link(self, show: str = "all", page: str = "rows") -> Callable[..., str]:
-        """The address of the rows behind a number (its metric, attribute and group; `rest` for everyone else)."""
+        """A function from a number (its metric, attribute and group; `rest` for everyone else) to its rows' address."""
         rows = self.opened.rows(self.question)
         written = {}
         for text in self.question.by:

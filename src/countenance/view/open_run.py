@@ -250,7 +250,7 @@ class OpenRun:
         }
 
     def tested(self, question: Question, progress: Callable[[int, int], None] | None = None) -> Audit:
-        """The whole audit of a question; one at a time, since each takes seconds of a processor."""
+        """The whole audit of a question; one at a time, since each takes seconds of CPU time."""
         if question.as_stored and self.audit is not None:
             return self.audit
         key = question.key()
@@ -271,7 +271,7 @@ class OpenRun:
             return self._audits[key]
 
     def _about(self, question: Question) -> Columns:
-        """The rows of a question's audit: those with a score, or with a missing score."""
+        """The rows of a question's audit: those with a score, and those without one that should have it."""
         known = [metric for metric in self.metrics if metric.name in question.metrics and metric.answered]
         if any(metric.answered == metric.name for metric in known):
             return self.columns

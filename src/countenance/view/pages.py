@@ -83,7 +83,7 @@ def router(site: Site) -> APIRouter:
 
 
 def problem_page(site: Site, status: int, sentence: str) -> Response:
-    """A page with the fault of an address."""
+    """A page that says what is wrong with an address."""
     return HTMLResponse(site.render("problem.html.j2", title="Not shown", sentence=sentence), status)
 
 
@@ -222,7 +222,7 @@ def album_of(site: Site, opened: OpenRun) -> Album:
 
 
 def waiting(site: Site, runs: Sequence[OpenRun]) -> str:
-    """The address at which the script asks whether pictures have been read; empty if all have been."""
+    """The addresses at which the script asks whether pictures have been read; empty if none are being read."""
     loading = [opened for opened in runs if site.gallery(opened).state == "loading"]
     return " ".join(f"/api/runs/{opened.id}/pictures" for opened in loading)
 

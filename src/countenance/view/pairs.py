@@ -17,7 +17,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class PairedPicture:
-    """Another picture, its similarity by the model, and whether it shows the same person."""
+    """Another picture, its similarity according to the model, and whether it shows the same person."""
 
     place: int
     sample: str

@@ -1,4 +1,4 @@
-"""Whose pictures are shown: rendered people always, real people blurred unless the user chose otherwise."""
+"""Whose pictures are shown: rendered people always, real people blurred unless the user asks otherwise at the start."""
 
 import getpass
 import os
@@ -22,7 +22,7 @@ class Privacy:
     show_faces: bool = False
 
     def mode(self, real_people: bool) -> str:
-        """The display of pictures: off, blurred or full.
+        """How pictures are shown: blurred or full.
 
         >>> Privacy().mode(True), Privacy().mode(False), Privacy(show_faces=True).mode(True)
         ('blurred', 'full', 'full')
@@ -30,7 +30,7 @@ class Privacy:
         return FULL if self.show_faces or not real_people else BLURRED
 
     def sentence(self, real_people: bool) -> str:
-        """The sentence of a page with pictures about their display."""
+        """The sentence about the pictures of a page: whom they show, and whether blurred."""
         if not real_people:
             return "Nobody in these pictures exists."
         if self.show_faces:
@@ -40,7 +40,10 @@ class Privacy:
         )
 
     def record(self, run: Run) -> str:
-        """Record in the run that the faces of real people were shown; returns a sentence if that fails."""
+        """Record in the run that the faces of real people are shown; returns a sentence about it, empty if none are.
+
+        InputError if it cannot be recorded.
+        """
         if not self.show_faces or not run.manifest.dataset.card.real_people:
             return ""
         entry = {

@@ -162,7 +162,7 @@ class Selection:
 
 
 def _cut(values: Array, better: str) -> float:
-    """The value from which a row has failed.
+    """The value from which a row has failed, with its sign changed if higher is better.
 
     For a rate it is a miss, for a count of errors one error, and for any other metric the worst tenth.
     """

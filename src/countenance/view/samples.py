@@ -33,7 +33,7 @@ LARGE = 1600
 
 @dataclass(frozen=True)
 class Item:
-    """One row in the form of a page."""
+    """One row in the form that a page shows."""
 
     place: int
     sample: str
@@ -51,7 +51,7 @@ class Item:
 
     @property
     def facts(self) -> list[str]:
-        """The facts on a row in a line: the prediction, the person, a score other than 0 or 1."""
+        """The facts for a row's caption: the prediction, the person, a score other than 0 or 1."""
         predicted = f"predicted {self.prediction or 'nothing'}, true {self.true}" if self.true else self.prediction
         scores = [f"{value:.2f}" for _, value in self.scores if isinstance(value, float) and value not in (0.0, 1.0)]
         return [part for part in (predicted, *(" ".join(pair).strip() for pair in self.about), *scores[:1]) if part]
@@ -130,7 +130,7 @@ class RunGallery:
         return self.predictions.of(name)
 
     def items(self, rows: Sequence[dict[str, Any]], by: Sequence[str], metrics: Sequence[str]) -> list[Item]:
-        """Rows of the score table in the form of a page."""
+        """Rows of the score table in the form that a page shows."""
         self.some(str(row.get("sample")) for row in rows)  # a manifest is asked once for all of them
         return [self.item(row, by, metrics) for row in rows]
 
@@ -191,7 +191,7 @@ class RunGallery:
         return window_of(row, sample, *_size(sample), task=self.opened.task)
 
     def thumbnail(self, row: dict[str, Any]) -> bytes:
-        """The small picture of a row, made once and stored in the run; faces of real people are never stored."""
+        """The small picture of a row, made once and stored in the run; unblurred real people are never stored."""
         sample = self._known(row)
         window = self._window(row, sample)
         name = f"{thumbnails_of(sample.id)}-{self.mode}-{'-'.join(f'{v:g}' for v in _numbers(window))}.jpg"

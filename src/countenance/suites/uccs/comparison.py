@@ -82,7 +82,7 @@ def compare(
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> list[SubmissionComparison]:
-    """Submissions compared at the same numbers of false alarms (default: powers of ten that all of them reach).
+    """Submissions compared at the same numbers of false alarms (default: powers of ten that all reach, and the most).
 
     Images are resampled, the same for every submission, and every draw chooses its own thresholds, so the intervals
     include the uncertainty of the thresholds.

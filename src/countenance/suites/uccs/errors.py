@@ -90,7 +90,7 @@ def _reason(evaluation: UccsEvaluation, face: int, row: int) -> tuple[str, float
 
 
 def picture(sample: Sample, evaluation: UccsEvaluation, mistake: Mistake, mode: str) -> tuple[Markup, Markup] | None:
-    """The surroundings of an error, with drawn true faces and error; None without the image."""
+    """The surroundings of an error, and an overlay with the true faces and the error; None without the image."""
     try:
         pixels = sample.load()
     except InputError:

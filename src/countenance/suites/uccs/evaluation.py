@@ -15,7 +15,7 @@ from countenance.metrics.curves.open_set import Outcomes
 
 @dataclass(frozen=True)
 class CurveSettings:
-    """The points at which a curve is read."""
+    """The settings of a curve: its axes, the matching of boxes, and the band."""
 
     log: bool = False
     only_present: bool = False

@@ -1,7 +1,7 @@
 """The embedded group scenes in the challenge's own layouts, so that everything runs without the challenge's images.
 
-Identities on the watch list are known; known unknowns are labelled -1 and occur in training, too; everybody else is a
-new unknown. The number of an identity does not reveal the kind of unknown.
+Identities on the watch list are known; known unknowns are labelled -1 and occur in training, too; everybody else is
+an unknown who does not occur in training. The number of an identity does not reveal the kind of unknown.
 """
 
 import json
@@ -57,7 +57,7 @@ HEADER = (*COLUMNS, *(name.upper() for name in ATTRIBUTES), "FACE_SIZE")
 
 @dataclass
 class WrittenData:
-    """The numbers of files written."""
+    """The dataset that was written: its folder, and its numbers of subjects, images, faces and gallery pictures."""
 
     folder: Path
     version: int
@@ -67,7 +67,7 @@ class WrittenData:
     gallery: int = 0
 
     def lines(self) -> Iterator[str]:
-        """The same numbers as lines for a terminal."""
+        """The numbers as lines for a terminal."""
         yield f"{self.folder}: version {self.version}, {self.known} known subjects"
         for which, (images, faces) in self.counts.items():
             yield f"  {which:12} {images:5} images {faces:6} faces"
@@ -160,7 +160,7 @@ def _write_v3(
 
 
 def _clear(face: ListedFace) -> bool:
-    """Whether a face can be a gallery picture: landmarks known, not covered, not hidden."""
+    """Whether a face can be a gallery picture: landmarks known, no mask, not hidden."""
     about = face.subject.attributes
     visible = about.get("visible")
     seen = not isinstance(visible, float | int) or visible > 0.6

@@ -41,7 +41,7 @@ def reading_warnings(submission: Submission, data: Path) -> tuple[str, ...]:
 
 
 def _localises(version: int, overlap: float) -> Localises:
-    """Whether a face counts as found: a detection overlaps it enough, by the version's own measure."""
+    """The test of which faces count as found: a detection overlaps them enough, by the version's own measure."""
     measure = challenge_overlap if version == 2 else intersection_over_union
 
     def localises(truth: Floats, predicted: Floats) -> NDArray[np.bool_]:

@@ -39,7 +39,7 @@ def places(out: Path, labels: Sequence[str]) -> list[Path]:
 
 
 def check_places(out: Path, labels: Sequence[str]) -> None:
-    """Refuse a place for runs that holds other files, before anything is written."""
+    """Refuse a place that is a file or a non-empty folder without a run, before anything is written."""
     for place in places(out, labels):
         if place.is_file() or (place.is_dir() and any(place.iterdir()) and not RunStore(place).exists()):
             raise InputError(f"{place}: exists and holds no run; name a folder that is new or empty")

@@ -94,7 +94,7 @@ def _summary(scores: ScoreFile) -> dict[str, str]:
 
 
 def _suspicions(scores: ScoreFile, check: Check) -> None:
-    """Lines that are allowed but look like a mistake."""
+    """Add notices on lines that are allowed but look like mistakes."""
     path = scores.path
     if len(scores) > 1 and scores.score.min() == scores.score.max():
         check.notices.append(f"{path}: every detection score is {scores.score[0]:g}; the curve will be a single step")

@@ -31,7 +31,7 @@ from countenance.tasks.task import subject_row
 
 
 class CurveOptions(Options):
-    """The points at which the curves are read; the fields of `Settings` and the operating point."""
+    """The options of the curves: the version of the rules, fields of `CurveSettings`, and the operating point."""
 
     version: Literal[2, 3] | None = None
     """Whose rules; default: the version of the data."""
@@ -45,7 +45,7 @@ class CurveOptions(Options):
     """At how many false alarms over all images faces count as found; default: a tenth of all, at least one."""
 
     def settings(self) -> CurveSettings:
-        """The same settings for the rules."""
+        """The options that are settings of the rules: all but the version and the operating point."""
         return CurveSettings(**self.model_dump(exclude={"version", "false_alarms"}))
 
 
@@ -109,7 +109,7 @@ def _number(face: Subject) -> int:
 
 
 def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> UccsEvaluation:
-    """The run as input of the challenge's rules."""
+    """The evaluation of a run by the challenge's rules."""
     version, count = rules.version or int(state["version"][0]), state["count"]
     faces = np.arange(len(state["face_image"]))
     protocol = Protocol(
@@ -195,7 +195,7 @@ def _columns(evaluation: UccsEvaluation, threshold: float, recognition: bool, st
 def _results(
     evaluation: UccsEvaluation, point: Point, allowed: float, people: NDArray[np.str_] | None = None
 ) -> list[Result]:
-    """The curve, and the operating point of the rows."""
+    """The rate and the threshold at the rows' operating point, the rate at the lowest threshold, and the curve."""
     per_image = " per image" if evaluation.version == 3 else ""
     what, units = evaluation.alarms, evaluation.unit
     curve = Curve(
