@@ -81,7 +81,7 @@ def comparison_html(comparison: Comparison) -> str:
 def dumbbells(comparison: Comparison, metric: str, links: Links | None = None, shown: int = SHOWN) -> Dumbbells:
     """The dumbbells of everyone and every group by one metric: largest loss first, those too small to test last.
 
-    Intersections are only on the folded part.
+    Intersections are listed only in the folded part.
     """
     own = [change for change in comparison.groups if change.metric == metric and change.group != UNKNOWN and change.n]
 

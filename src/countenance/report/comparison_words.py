@@ -20,7 +20,7 @@ ENOUGH, FEW, TOO_FEW = "no change of {} or more", "not enough {} to tell", "too 
 
 
 def kind_of(change: Change | Gap) -> str:
-    """How the metric's numbers are written: as percent, or as they are."""
+    """How the metric's numbers are written: "rate" (as percent) or "mean" (as they are)."""
     return "rate" if change.scale == "points" or (change.scale and is_share(change.metric)) else "mean"
 
 
@@ -78,7 +78,7 @@ def behind(value: float, better: str | None) -> bool:
 
 
 def told_side(gap: Gap) -> Gap:
-    """A gap between two groups, seen from the group that lost, or caught up where it narrowed.
+    """A gap between two groups, seen from the group that lost, or from the one that caught up if the gap narrowed.
 
     A gap between a group and everyone else stays as it is.
     """
@@ -137,7 +137,7 @@ def counted(change: Change) -> str:
 def lead(comparison: Comparison) -> list[str]:
     """The comparison in a few sentences: everyone, the group that loses most, the gap that moved most.
 
-    A loss by another metric is added.
+    A sentence is added for each further metric by which everyone or a group loses.
     """
     if not comparison.overall:
         return [f"{comparison.b} against {comparison.a}: nothing can be compared."]
@@ -156,7 +156,7 @@ def _groups(comparison: Comparison, change: Change) -> list[Change]:
 
 
 def _further(comparison: Comparison, change: Change) -> str:
-    """The groups that lose by a metric other than the first; empty if none is shown to."""
+    """The sentence on a loss by a further metric: of everyone, of groups or in a gap; empty without a loss."""
     noun = noun_in(change.metric, comparison.settings)
     if change.verdict == WORSE and not change.small:
         ends = [numbers.value(value, kind_of(change)) for value in (change.estimate_a, change.estimate_b)]

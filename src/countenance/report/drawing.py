@@ -70,7 +70,10 @@ def outline(mask: Any, kind: str) -> Markup:
 
 
 def subject_truth(subject: Subject, size: float, kinds: Iterable[str]) -> Markup:
-    """The truth of one person, drawn: those of face, person, keypoints, landmarks, mask and parts that exist."""
+    """The truth of one person, drawn: those of the `kinds` that exist.
+
+    Kinds are face, person, keypoints, landmarks, mask and parts.
+    """
     out = Markup("")
     for kind in kinds:
         if kind == "face" and subject.face_box is not None:

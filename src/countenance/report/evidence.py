@@ -106,7 +106,10 @@ def _measured(source: ReportSource) -> list[Measured]:
 
 
 def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: str | None) -> EvidenceRow:
-    """One group with its finding, as either side: of two groups only the first has its own finding."""
+    """The row of a group, with the finding in which it is either side.
+
+    Of two groups only the first has its own finding.
+    """
     kind = estimate.metric_kind
     values = (numbers.value(estimate.estimate, kind), numbers.span(estimate.low, estimate.high, kind))
     group = value_label(attribute, estimate.group)
@@ -130,7 +133,10 @@ def _verdict(verdict: str, direction: str) -> str:
 
 
 def rewrite_pages(run: Run, journal: Mapping[str, Any]) -> list[str]:
-    """Write the pages again that a purge removed from a run: its suite's own, then the others with the same gallery."""
+    """Write the files again that a purge removed from a run, and return their names.
+
+    The suite's own files come first, then the pages, with the same gallery as before.
+    """
     suite = suite_of(run)
     files = [] if suite is None else suite.files(run, journal["files"])
     pages = [name for name in (REPORT, EVIDENCE) if name in journal["files"] and name not in files]

@@ -111,7 +111,7 @@ def _bands(source: Audited, members: GroupRows) -> tuple[str, list[Band]] | None
 
 
 def _parts(levels: Sequence[str]) -> list[list[str]]:
-    """The parts of ordered tones, three bands; ten tones as Monk 1–3, 4–6, 7–10.
+    """Ordered tones in three bands (ten tones as Monk 1–3, 4–6, 7–10); few tones are a band each.
 
     >>> [len(part) for part in _parts([f"monk_{i}" for i in range(1, 11)])], len(_parts(["a", "b"]))
     ([3, 3, 4], 2)

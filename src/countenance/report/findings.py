@@ -70,7 +70,7 @@ def in_order(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def by_size(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings with a difference by the size of the effect: disparities first, what could not be tested last."""
+    """Findings with a difference: disparities first, what could not be tested last, each by the size of the effect."""
 
     def key(f: Finding) -> tuple[int, float, float, int]:
         rank = 0 if f.verdict == words.DISPARITY else 2 if f.verdict == "untestable" else 1
@@ -152,9 +152,9 @@ def safe_cell(value: Any) -> str:
 
 
 def to_csv(findings: Sequence[Finding], *, short: bool = False) -> str:
-    """All the columns of the findings as CSV; a line per finding, whatever the names hold.
+    """All the columns of the findings as CSV; a line per finding, whatever the names contain.
 
-    With `short` numbers have nine digits.
+    With `short`, numbers have at most nine digits.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -167,7 +167,7 @@ def to_csv(findings: Sequence[Finding], *, short: bool = False) -> str:
 
 
 def _nine_digits(cell: str) -> str:
-    """A number with nine digits, so that a heavy page becomes smaller.
+    """A number with at most nine digits, so that a heavy page becomes smaller; other cells stay.
 
     >>> _nine_digits("0.35198873936043646"), _nine_digits("160"), _nine_digits("'=1+1")
     ('0.351988739', '160', "'=1+1")

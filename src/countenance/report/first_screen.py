@@ -119,7 +119,7 @@ def first_screen(
 
 
 def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False) -> str:
-    """The first screen's words as a terminal prints them: sentences of at most three numbers."""
+    """The first words of the first screen as a terminal prints them: sentences of at most three numbers."""
     ordered = harms(source)
     rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
     lead, _ = _lead(source, model, ordered, rungs, too_many_failed)
@@ -215,7 +215,11 @@ def _wider(ordered: Sequence[Harm]) -> Harm | None:
 
 
 def overall_mark(source: Audited) -> str:
-    """The mark of the whole: severe if one harm is or everybody is failed, served better if nobody is failed."""
+    """The mark of the whole result.
+
+    It is severe if a gap is severe or if the model fails too many of all, and served better if every gap shown favours
+    a group over everyone else.
+    """
     if failing(source.audit) is not None:
         return words.SEVERE
     if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
@@ -242,7 +246,7 @@ def _mark(harm: Harm) -> str:
 
 
 def _counted(source: Audited, ordered: Sequence[Harm]) -> str:
-    """The number of pictures of people behind the leading metric."""
+    """What the leading metric counts, in words: the number of pictures (or rows), and of people."""
     first = ordered[0].metric.name if ordered else ""
     whole = source.overall.get(first) or next(iter(source.overall.values()), None)
     if whole is None:
@@ -257,7 +261,7 @@ def _counted(source: Audited, ordered: Sequence[Harm]) -> str:
 
 
 def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
-    """The worst confirmed groups of the leading metric; without a confirmed group, the largest groups."""
+    """The worst confirmed groups of the leading metric; without one, the tested groups with the worst numbers."""
     metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
     if metric is None:
         return None
@@ -288,7 +292,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
 
 
 def _missing_forest(source: Audited, ordered: Sequence[Harm]) -> Forest:
-    """The rows on missing predictions: the worst groups, and the other side of the first."""
+    """The forest of missing predictions: the worst groups, and the other side of the first."""
     own = [h for h in ordered if h.finding.kind == MISSING][:WORST]
     rows = [_row(h.losing, h, "rate", h.metric, source) for h in own]
     first = own[0]
@@ -303,7 +307,7 @@ def _missing_forest(source: Audited, ordered: Sequence[Harm]) -> Forest:
 
 
 def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
-    """Without a confirmed harm: the groups with the lowest numbers that were tested, with these numbers."""
+    """The tested groups with the worst numbers, for a first screen without a confirmed harm."""
     tested = {
         (f.attribute, g) for f in source.audit.findings if f.verdict != words.UNTESTABLE for g in (f.group, f.versus)
     }
@@ -376,7 +380,7 @@ def _own_verdict(side: HarmSide, metric: Metric, source: Audited) -> tuple[str, 
 
 
 def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
-    """A rate as counts (n of N), in the direction of the rate."""
+    """A rate as counts (n of N), in the direction of the rate; for other numbers how many people or rows there are."""
     if side.failed is None or not math.isfinite(side.estimate):
         noun, many = words.cluster_noun(settings)
         if side.unit or noun == "image":
@@ -387,7 +391,7 @@ def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
 
 
 def rest_words(source: Audited, metric: Metric, ordered: Sequence[Harm]) -> str:
-    """How the comparisons of a metric ended, as counts of groups; a range counts under the attribute that lists it."""
+    """How the comparisons of a metric ended, as counts of groups; a range of values counts if it is in `ordered`."""
     own = [f for f in source.audit.findings if f.metric == metric.name and f.kind in ("group", TWINS)]
     own += [h.finding for h in ordered if h.finding.kind == SPLIT and h.metric.name == metric.name]
     marks = [words.mark_of(f, words.failed_side(f)) for f in own]

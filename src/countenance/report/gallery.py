@@ -84,7 +84,7 @@ def why_off(choice: str) -> str:
 
 
 def gallery(source: ReportSource, album: "Album") -> Gallery:
-    """The gallery of a run. Without the unchanged dataset the report has no pictures."""
+    """The gallery of a run; without pictures, and with the reason, if the dataset is gone or has changed."""
     mode = album.mode
     if mode == "off":
         return Gallery(mode, album.sentence)

@@ -6,7 +6,7 @@ from countenance.report.twin_words import version_words
 
 
 def people(attribute: str, group: str) -> str:
-    """The people of a group, for a sentence; everyone without a group.
+    """The people of a group, for a sentence; everyone if there is no attribute.
 
     >>> people("skin_tone", "monk_3"), people("masked × age_group", "yes × 18_29"), people("", "")
     ('people with skin tone Monk 3', 'masked people aged 18–29', 'everyone')

@@ -1,6 +1,7 @@
-"""The interactive chart of gaps: every group's interval, and a mark for the smallest gap that matters.
+"""The handle: every group's gap with its interval, and a movable mark for the smallest gap that matters.
 
-The rows hold the data with which the script moves the mark; without the script it stays at the audit's δ.
+The mark separates gaps that are ruled out from those that are shown or unknown. The rows hold the data that the script
+needs to move it; without the script it stays at the audit's δ.
 """
 
 from __future__ import annotations
@@ -203,13 +204,13 @@ def _is_real(f: Finding, source: Audited) -> bool:
 
 
 def limit(f: Finding) -> float:
-    """The δ from which a finding is ruled out: the one that contains its equivalence interval."""
+    """The δ from which a finding is ruled out: the smallest whose range −δ to δ contains its equivalence interval."""
     ends = [abs(end) for end in (f.low_equivalence, f.high_equivalence)]
     return max(ends) if all(math.isfinite(end) for end in ends) else math.inf
 
 
 def state_of(f: Finding, gap: float) -> str:
-    """The verdict of a comparison at the audit's δ."""
+    """The state in which a comparison is at the audit's δ."""
     if f.verdict == words.DISPARITY:
         return SHOWN if gap > 0 else GOOD
     if f.verdict == words.UNTESTABLE:
@@ -218,7 +219,7 @@ def state_of(f: Finding, gap: float) -> str:
 
 
 def decides(f: Finding, state: str, source: Audited) -> str:
-    """The deciding facts of a comparison besides its interval."""
+    """The words beside a comparison's interval: its state, or how many more people would decide it."""
     if state == UNKNOWN:
         more = (f.clusters_needed or 0) - f.clusters
         noun, nouns = words.cluster_noun(source.audit.settings)

@@ -53,7 +53,7 @@ class HarmSide:
 
     @property
     def counts(self) -> str:
-        """Counts as words: "7 of 50", "none of 600"."""
+        """Counts as words: "7 of 50", "none of 600"; empty for a mean."""
         if self.failed is None:
             return ""
         return f"{numbers.count(self.failed) if self.failed else 'none'} of {numbers.count(self.n)}"
@@ -251,7 +251,7 @@ def _side(
 
 
 def whose(metric: str, settings: Mapping[str, Any]) -> str:
-    """The group to which a rate of predictions is limited, after "women": a rate of false positives counts no others.
+    """The words after "women" that say whom a rate of predictions counts: a rate of false positives counts no others.
 
     >>> whose("false_positive_rate", {"denominators": {"false_positive_rate": "truth_negative"}}), whose("ok", {})
     (' whose truth is negative', '')
@@ -260,7 +260,7 @@ def whose(metric: str, settings: Mapping[str, Any]) -> str:
 
 
 def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate | None = None) -> str:
-    """The noun for rows that are not people: pictures of fewer people, or of people without identities.
+    """The noun for rows that are not people: pictures of fewer people, or without identities; empty for people.
 
     Where images have several rows (in `whole`, all rows of the metric), a row is one of the people in them.
 

@@ -81,7 +81,10 @@ class Ladder:
 
 
 def ladders(source: Audited, album: Album) -> list[Ladder]:
-    """A ladder for each thing that was changed: things of the person first, then by how many people they decide for."""
+    """A ladder for each thing that was changed.
+
+    Confirmed ones come first, then those of the person, then those that decide for most people.
+    """
     names = source.audit.settings.get("paired_by") or {}
     table = source.scores
     base, change = (_column(table, str(names.get(role, role))) for role in ("base", "change"))
@@ -109,7 +112,7 @@ def _column(table: Any, name: str) -> str | None:
 
 
 def _metric(source: Audited) -> Metric | None:
-    """The ladder's metric: the first rate, else the first metric, if its better direction is known."""
+    """The ladder's metric, of those whose better direction is known: the first rate, else the first."""
     kinds = {f.metric: f.metric_kind for f in source.audit.findings if f.kind == TWINS}
     known = [m for m in source.metrics if m.better is not None and m.name in kinds]
     return next((m for m in known if kinds[m.name] == "rate"), known[0] if known else None)

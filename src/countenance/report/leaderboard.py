@@ -166,7 +166,7 @@ def board_badge(board: Leaderboard) -> tuple[str, str]:
 def _columns(standings: Sequence[Standing], better: str | None, least: int) -> list[tuple[str, str, str]]:
     """The groups of all models: attribute, group and label.
 
-    Attributes come first in which a model serves a group worst, then attributes of people.
+    Attributes with the largest loss of a group under any model come first; of those without one, attributes of people.
     """
     groups = [score for score in standings[0].groups if score.group != UNKNOWN] if standings else []
     lost: dict[str, float] = {}

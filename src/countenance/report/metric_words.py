@@ -1,4 +1,4 @@
-"""The words for metrics on pages: a short noun, and for a 0/1 metric the verb for a failure.
+"""The words for metrics on pages: a short noun, and for a 0/1 metric the words for a failure.
 
 A task of another package gives its metrics their own words (`Metric.noun` and the words after it).
 """
@@ -132,7 +132,7 @@ def outcome_in(metric: str, settings: Mapping[str, Any]) -> tuple[str, str] | No
 
 
 def words_of(metric: Metric, task: Task | None) -> MetricWords:
-    """The words of a metric: the task's, ours, or its name.
+    """The words of a metric: its own, else ours for the task's metric, else its name.
 
     >>> words_of(Metric("recall@0.5", "", "higher"), None).noun
     'recall@0.5'

@@ -27,7 +27,7 @@ def _model(audit: Audit) -> str:
 
 
 def run_html(run: Run) -> str:
-    """The first screen of a run: of its stored audit, or of the run alone before an audit."""
+    """The first screen of a run from its stored audit; before there is an audit, the run as text."""
     if not run.complete or not run.store.storage.has(AUDIT):
         return f"<pre>{render.environment().from_string('{{ text }}').render(text=repr(run))}</pre>"
     source = ReportSource(read_audit(run), run.task(), run)

@@ -1,4 +1,4 @@
-"""Numbers as a reader sees them: shares as percent, other numbers with three decimals, empty if missing."""
+"""Numbers as a reader sees them: shares as percent, other numbers with three decimals, a dash if missing."""
 
 import math
 
@@ -52,7 +52,7 @@ def likely(low: float | None, high: float | None, kind: str = "mean") -> str:
 
 
 def short(number: float) -> str:
-    """A mean for a sentence, with three significant figures.
+    """A mean for a sentence: about three significant figures, two below 0.1, no decimals from 1,000.
 
     >>> short(32.8361), short(0.5551), short(0.00083), short(-1234.5)
     ('32.8', '0.555', '0.00083', '−1,234')
@@ -153,7 +153,7 @@ def share(number: float | None) -> str:
 
 
 def tick(number: float) -> str:
-    """A number on an axis: 1,000 and not 1e+03; powers of ten for long numbers.
+    """A number on an axis: 1,000 and not 1e+03; very large and very small powers of ten with an exponent.
 
     >>> tick(1000), tick(0.25), tick(0.001), tick(1e-6), tick(2500000), tick(-0.0), tick(-0.5)
     ('1,000', '0.25', '0.001', '10⁻⁶', '2,500,000', '0', '−0.5')

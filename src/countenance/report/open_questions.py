@@ -30,7 +30,7 @@ class Open:
 
 @dataclass(frozen=True)
 class CannotTell:
-    """The open questions: single attributes first, then intersections, then groups that were not compared."""
+    """The open questions: single attributes first, then intersections, then groups and attributes not compared."""
 
     unsure: list[Open]
     unsure_crossed: list[Open]
@@ -61,7 +61,7 @@ class CannotTell:
 
 
 def cannot_tell(source: Audited) -> CannotTell:
-    """Sort the comparisons without an answer; none is left out silently."""
+    """The comparisons without an answer, sorted by kind; none is left out silently."""
     settings, names = source.audit.settings, source.names
     unsure = [f for f in source.audit.findings if words.mark(f.verdict) == words.UNSURE]
     untested = [f for f in source.audit.findings if f.verdict == words.UNTESTABLE]

@@ -70,7 +70,7 @@ def _meaning(meaning: str, better: str | None, content: dict[str, Any]) -> str:
 
 
 def write_table_pdf(table: Path | str, audit: Audit, out: Path | str, origin: TableOrigin | None = None) -> Path:
-    """Write the report of a table's audit as PDF and return its path: with the content of its page.
+    """Write the report of a table's audit as PDF, with the content of its page, and return its path.
 
     The same table gives the same bytes.
     """
@@ -158,7 +158,7 @@ def _heat_maps(paper: Paper, source: ReportSource) -> None:
 
 
 def _tables(paper: Paper, content: dict[str, Any]) -> None:
-    """The tables among the results, as far as the page shows them."""
+    """Put the tables among the results, as far as the page shows them."""
     for sheet in content["results"].sheets:
         paper.heading(sheet.title)
         if sheet.about:
@@ -169,7 +169,7 @@ def _tables(paper: Paper, content: dict[str, Any]) -> None:
 
 
 def _open(paper: Paper, content: dict[str, Any]) -> None:
-    """The groups that could not be judged, with the people that would be needed."""
+    """Put the groups that could not be judged, each with what it would take."""
     open_ones: list[Open] = [*content["cannot_tell"].unsure, *content["cannot_tell"].untested]
     paper.heading("What we cannot tell")
     if content["cannot_tell"].nothing:

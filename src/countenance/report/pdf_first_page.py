@@ -28,7 +28,7 @@ PLOT = 102.0
 
 
 def put_first(paper: Paper, first: FirstScreen, notes: Sequence[str], *, faces: bool) -> None:
-    """Put the sentence, the lists, the short forest plot, the people and the certainty on a page.
+    """Put the sentence, the lists, the short forest plot, the people and how sure it is on a page.
 
     Without `faces` (real people) only the frames of pictures are printed.
     """
@@ -57,7 +57,7 @@ def put_first(paper: Paper, first: FirstScreen, notes: Sequence[str], *, faces: 
 
 
 def _lists(paper: Paper, first: FirstScreen) -> None:
-    """The lists Who and When beside each other."""
+    """Put the lists Who and When beside each other."""
     pdf, top, half = paper.pdf, paper.pdf.get_y(), INSIDE / 2
     ends = [
         _list(pdf, MARGIN, top, half - 4, "Who", first.who, first.more_who),
@@ -179,7 +179,7 @@ def _ladder(paper: Paper, ladder: Ladder, faces: bool) -> None:
 
 
 def _picture(pdf: Any, picture: Any, x: float, y: float, side: float, failed: bool, word: str, alt: str) -> None:
-    """A face in a frame of its colour, with its word below; without a picture, only the frame."""
+    """Put a face in a frame coloured by its outcome, with its word below; without a picture, only the frame."""
     if picture is not None:
         content = base64.b64decode(str(picture).partition(",")[2])
         pdf.image(io.BytesIO(content), x=x, y=y, w=side, h=side, alt_text=clean(alt))

@@ -116,7 +116,7 @@ _ITA = ((55, "very light"), (41, "light"), (28, "medium"), (10, "tan"), (-30, "b
 
 @dataclass(frozen=True)
 class ValueWords:
-    """One value in words, whether it stands beside the word people, and the colours of a skin tone."""
+    """One value in words, its place before or after the word people, and the colours of a skin tone."""
 
     label: str
     place: str = AFTER
@@ -167,7 +167,7 @@ def value_words(attribute: str, value: str) -> ValueWords:
 
 
 def _numbered_range(attribute: str, value: str) -> ValueWords | None:
-    """Several consecutive numbered options, by their first and last."""
+    """Several consecutive numbered options, by their first and last; None for any other value."""
     ends = value.split(TO)
     if len(ends) != 2 or not all(_OPTION.match(end) for end in ends):
         return None

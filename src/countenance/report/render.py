@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 
 def _finalize(value: Any) -> Any:
-    """The text that a template prints: data without characters that act; our own markup unchanged."""
+    """The text that a template prints: data cleaned of control characters; our own markup unchanged."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else clean(value)
 
 
@@ -68,7 +68,7 @@ def _hash(text: str) -> str:
 def page(template: Any, **context: Any) -> str:
     """A whole page from a template or its name.
 
-    Its content policy allows our own style and script, embedded pictures, and no address.
+    Its content policy allows our own style and script, embedded pictures, and no external address.
     """
     style, script = "\n" + asset("style.css") + "\n", "\n" + asset("report.js") + "\n"
     policy = (

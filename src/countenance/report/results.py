@@ -77,7 +77,7 @@ class VerificationScreen:
 
 @dataclass(frozen=True)
 class VerificationResults:
-    """The results at the beginning of a face verification run."""
+    """The results with which the page of a face verification run begins."""
 
     numbers: dict[str, Number]
     det: Curve
@@ -126,7 +126,7 @@ def _likely(number: Number) -> str:
 
 
 def verification(results: Sequence[Result]) -> VerificationResults | None:
-    """The results at the beginning of a face verification run; None for other runs."""
+    """The results with which the page of a face verification run begins; None for other runs."""
     known = {result.name: result for result in results if isinstance(result, Number) and result.group is None}
     det = next((r for r in results if isinstance(r, Curve) and r.name == "DET" and r.attribute is None), None)
     if det is None or not {"FMR", "FNMR", "threshold"} <= set(known):

@@ -38,7 +38,7 @@ MOST_NUMBERS = 3
 def sentence(
     source: Audited, model: str, ordered: Sequence[Harm] | None = None, *, too_many_failed: bool = False
 ) -> str:
-    """The audit's finding in one sentence; if the model fails everybody, that."""
+    """The audit's finding in one sentence, or that too many images have no prediction or the model fails everybody."""
     where = where_words(source.audit.settings)
     ordered = harms(source) if ordered is None else ordered
     if too_many_failed:

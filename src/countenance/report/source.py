@@ -121,7 +121,7 @@ class ReportSource(Audited):
 
     @cached_property
     def in_numbers(self) -> Unanswered:
-        """How many images have no answer, and whether they are in the numbers."""
+        """How many images have no answer, and how many of them are in the numbers."""
         failed = {str(row["sample"]) for row in self.failures}
         return Unanswered.of(failed, self.scores, [metric.name for metric in self.metrics])
 

@@ -16,7 +16,7 @@ Pair = tuple[str, str]
 def spread_evenly(samples: Sequence[Sample], most: int) -> list[Sample]:
     """At most `most` samples: in turn from each part, each time a person and attribute values shown least.
 
-    The choice depends on the samples alone, so that a page can be repeated.
+    The choice depends on the samples alone, so that a page can be reproduced.
     """
     parts: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:

@@ -64,7 +64,7 @@ class DotRow:
 
 @dataclass(frozen=True)
 class Failures:
-    """The people on the first screen: tiles, or dots with the reason why."""
+    """The people on the first screen: tiles, or dots with the reason why no pictures are shown."""
 
     rows: list[TileRow]
     dots: list[DotRow]

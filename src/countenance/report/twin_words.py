@@ -94,7 +94,7 @@ def version_words(attribute: str, group: str) -> ValueWords | None:
 
 
 def _kind(attribute: str) -> str:
-    """The kind of order that a thing has: that of skin tones, ages or distances."""
+    """The kind of order that a thing has: "tone", "age", or for other things the attribute itself."""
     words = set(attribute.split("_"))
     if words & set(TONE_WORDS):
         return "tone"

@@ -219,7 +219,7 @@ def strongest(findings: Sequence[Finding], names: Names, most: int = 4) -> list[
     """The disparities to state first: who is failed, each group once, by the metric that shows it most.
 
     A group stands for its intersections, except for those that are failed clearly more than the group itself. Groups
-    that are served better than everyone else are stated only if there is no other disparity, or if they differ most.
+    that are served better than everyone else are stated only if there is no other disparity, or if they stand out most.
     """
     chosen: dict[tuple[tuple[str, str], ...], Finding] = {}
     ordered = by_weight(findings)
@@ -330,7 +330,7 @@ def is_sized(settings: Mapping[str, Any]) -> bool:
 
 
 def no_gap_words(settings: Mapping[str, Any]) -> str:
-    """The words for a difference shown to be small; without a size that matters there are no such words.
+    """The words for a difference shown to be small, with the smallest one that matters if there is one.
 
     >>> no_gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), no_gap_words({"delta": {"ms": None}})
     ('no gap of 5 points or more', 'no gap that matters')
@@ -376,7 +376,7 @@ def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
 
 
 def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
-    """For a comparison that could not be tested: what a test needs."""
+    """What a test would need, for a comparison that could not be tested."""
     need = int(settings.get("min_n", 20))
     unit = cluster_noun(settings)[1]
     if finding.clusters < need:

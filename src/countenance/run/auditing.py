@@ -129,7 +129,7 @@ def audit_source(
 
 
 def audited_run(run: Run, work: Computation, *, equity: bool = False) -> Audit:
-    """Make the comparisons of a run's rows and conclude, with notes on its columns, pairs and failures."""
+    """Make the comparisons of a run's rows and conclude, with its measures of pairs and a check of its failures."""
     return _with_failures(_with_pairs(audited(work, equity=equity), run), run)
 
 
@@ -219,7 +219,7 @@ def _there(name: str, columns: Sequence[str]) -> bool:
 def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[tuple[Source, dict[str, str]]]:
     """The rows that are about some of the metrics, with those of the people of failed images.
 
-    They come with the columns that say, by metric, whether there was an answer.
+    With them comes, by metric, the column that says whether there was an answer.
     """
     known = {metric.name: metric for metric in metrics_of(run)}
     chosen = [known.get(name, Metric(name, "", None)) for name in metrics]
@@ -344,7 +344,7 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
 
 
 def _with_failures(audit: Audit, run: Run) -> Audit:
-    """An audit that gives no all-clear because too many images failed."""
+    """The audit; if too many images failed, its reason says so and a verdict other than a disparity is replaced."""
     failed, images = int(run.manifest["failed"]), int(run.manifest["dataset"]["images"])
     share = failed / images
     if share <= float(run.manifest["max_failures"]):

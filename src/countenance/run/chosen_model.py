@@ -104,7 +104,7 @@ def _predictions(model: Any) -> Any:
 def wanted_by(
     task: Task, data: Dataset | SampleManifest, options: Mapping[str, str], units: Units | None = None
 ) -> PredictionRequest:
-    """A task's request for a file of predictions on a dataset."""
+    """What a task requests from a file of predictions on a dataset."""
     people = {} if isinstance(data, SampleManifest) else {s.id: ([subject.id for subject in s.subjects],) for s in data}
     return PredictionRequest(task.answer, names_of(data), options, units, getattr(data, "categories", {}), people)
 

@@ -56,7 +56,7 @@ def write_every_eval_ever(source: ReportSource, out: Path) -> None:
 
 
 def _bounds(number: PublishedNumber, numbers: Sequence[PublishedNumber]) -> tuple[float, float]:
-    """The smallest and largest score of a metric: 0 and 1 for a share, else the record's own."""
+    """The smallest and largest score of a metric: 0 and 1 for a share, else those among the record's numbers."""
     values = [
         value for other in numbers if other.metric == number.metric for value in (other.value, *(other.interval or ()))
     ]

@@ -1,7 +1,7 @@
 """Runs in the trackers that teams use: MLflow, Weights & Biases, TensorBoard.
 
 Parameters say what was evaluated, metrics are the published numbers (of everybody and of each group, with intervals),
-and the files are those of the run without names of people. A tracker is imported only when it is used.
+and the files are those of the run that name no person. A tracker is imported only when it is used.
 """
 
 from __future__ import annotations

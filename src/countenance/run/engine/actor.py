@@ -52,7 +52,7 @@ class Actor:
 
     @ray.method(concurrency_group="work")  # type: ignore[untyped-decorator]
     def hello(self, key: str) -> dict[str, Any]:
-        """Make the task and the model; returns the place and the software versions."""
+        """Make the task and the model; returns the node, the host and the software versions."""
 
         def start() -> dict[str, Any]:
             store = RunStore(self.job.store, patient=True)
@@ -89,7 +89,7 @@ class Actor:
 
     @ray.method(concurrency_group="watch")  # type: ignore[untyped-decorator]
     def state(self) -> dict[str, Any]:
-        """The work in progress and for how long, by this machine's own clock."""
+        """The work in progress and the seconds it has taken, by this machine's own clock; empty if there is no work."""
         with self.lock:
             if not self.now:
                 return {}

@@ -77,7 +77,10 @@ class Engine(Protocol):
         """Predict, score and commit every piece."""
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
-        """Predict stored samples again (ids by shard) and compare with the stored predictions."""
+        """Predict stored samples (ids by shard) again and return a difference from the stored answers.
+
+        None if the model still gives the same answers.
+        """
 
     def rate(self, piece: Piece) -> Rate | None:
         """How fast a few images of a piece are evaluated; None where this cannot be measured beforehand."""

@@ -55,7 +55,7 @@ def _reach(address: str) -> None:
 
 
 def _with_token(address: str | None) -> None:
-    """Ray wants a token. For a local cluster it is created here; Ray's default would be readable in the home folder."""
+    """Set the token that Ray wants, our own for a local cluster: Ray's default would be readable in the home folder."""
     known = os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
     if not known and address is None and "ray" not in sys.modules:
         os.environ["RAY_AUTH_TOKEN"] = known = secrets.token_hex(32)

@@ -121,7 +121,7 @@ def read_file(sample: Sample) -> FileOutcome:
 
 
 def file_size(sample: Sample) -> int:
-    """About how many bytes a sample's file has; larger files are read by the model's own process."""
+    """About how many bytes a sample's file has; one that turns out larger is read by the model's own process."""
     path = getattr(sample.image, "path", None)
     if path is not None:
         with suppress(OSError):

@@ -110,7 +110,7 @@ class Workers:
         return supervisor.difference
 
     def rate(self, piece: Piece) -> Rate | None:
-        """The speed on a few images; the worker is kept for the others, so that a large model is loaded once."""
+        """The speed on a few images; the worker is kept for the other images, so that a large model is loaded once."""
         try:
             measured = self.pool.ask({"piece": asdict(piece), "rate": True})
         except WorkerDied:
@@ -118,7 +118,7 @@ class Workers:
         return None if measured is None else Rate(**measured, workers=self.workers)
 
     def close(self) -> None:
-        """End the worker that `rate` started."""
+        """End the worker that `rate` kept."""
         self.pool.close()
 
 
@@ -231,7 +231,7 @@ class _Shards:
         self.waiting.appendleft(work)
 
     def died(self, order: Order, death: Death) -> None:
-        """Shards that were begun are repeated image by image, without the image at fault; the others as before."""
+        """Queue the shards again: begun ones image by image, without an image found at fault, the others as before."""
         pieces = [order["piece"]] if "piece" in order else order["pieces"]
         works = [self.under_way.pop(piece["number"]) for piece in pieces if piece["number"] in self.under_way]
         self.deaths += 1

@@ -339,7 +339,7 @@ class _RayShards:
             self.waiting.appendleft(current)
 
     def _blame(self, work: _RayWork, reason: str) -> None:
-        """Handle a worker's death on a shard: repeat it, then image by image, then search for the image at fault."""
+        """Handle a worker's death on a shard: repeat it (image by image if it hung), then search for the image."""
         self.deaths += 1
         if self.deaths > MOST_DEATHS + SEARCHED:
             raise InputError(f"{self.deaths} workers in a row ended without a prediction; the last: {reason}")

@@ -94,7 +94,7 @@ def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
 
 
 def _numbered(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Names made unique: repeated names get a number."""
+    """The figures with unique names: repeated names get a number."""
     counts, seen = Counter(name for name, _ in named), Counter[str]()
     result = []
     for name, figure in named:

@@ -57,7 +57,7 @@ def is_installed(*, pdf: bool = False) -> bool:
 
 
 def check_installed(what: str = "drawing figures for files", *, pdf: bool = False) -> None:
-    """Name the missing extra before any work is done."""
+    """Raise the error that names the missing extra, before any work is done."""
     if not is_installed(pdf=pdf):
         raise MissingExtra(what, "plots")
 
@@ -97,7 +97,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def shortened_apart(texts: Sequence[str], most: int) -> list[str]:
-    """Texts of at most this many characters that still differ: words that all begin or end with are cut.
+    """Texts of at most this many characters that still differ: words at the start or end that all share are cut.
 
     >>> shortened_apart(["Light from above the head", "Light from behind the head", "Light from below the head"], 12)
     ['…above…', '…behind…', '…below…']
@@ -116,7 +116,7 @@ def shortened_apart(texts: Sequence[str], most: int) -> list[str]:
 
 
 def _shared(texts: Sequence[Sequence[str]]) -> int:
-    """How many words all texts begin with, if at least one word of each remains."""
+    """How many words all texts begin with, leaving at least one word of each."""
     most = min(map(len, texts), default=1) - 1
     return next((k for k in range(max(most, 0)) if len({text[k] for text in texts}) > 1), max(most, 0))
 
