@@ -197,7 +197,7 @@ class Evaluation:
         self.settings.say(f"{place}: held another run ({why}); it is kept as {self.store.move_aside()}")
 
     def _intact(self) -> bool:
-        """Whether the run is finished and no file has changed; damage is reported, and a damaged audit deleted."""
+        """Whether the run is finished and no file has changed; damage is reported, a damaged audit or page deleted."""
         if not self.store.exists() or self.store.manifest().status != "complete":
             return False
         try:
@@ -294,7 +294,7 @@ class Evaluation:
         return manifest
 
     def _in_process(self) -> bool:
-        """Whether this process must do the work: for a model object, saved predictions, a task it alone has."""
+        """Whether this process must do the work: for a model object, saved predictions, or a local task."""
         spec = self.model.spec
         return spec is None or not spec.needs_process or findable(self.plan.task) is None
 

@@ -27,7 +27,7 @@ class UnansweredPeople:
 def unanswered(
     run: Run, types: Mapping[str, Any], metrics: Sequence[Metric], of_images: Callable[[str], bool]
 ) -> UnansweredPeople:
-    """The people without a score in a run; `types` are its columns' types, `of_images` tells metrics of images."""
+    """The people without a score in a run; `types` are its columns' types, `of_images` identifies image metrics."""
     failed = _failed(run, types) if int(run.manifest["failed"]) else []
     columns = {metric.name: _column(metric, types, bool(failed)) for metric in metrics}
     answered = {name: column for name, column in columns.items() if column is not None}

@@ -235,7 +235,7 @@ def _delete_thumbnails(store: RunStore, gone: set[str]) -> None:
 
 
 def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
-    """Remove images from predictions, rows and markers; the new marker is written before the old files go."""
+    """Remove images from predictions and rows, then write markers with the new hashes; returns the tables' names."""
     changed, states = [], work_files(store, STATE)
     for name in states:  # computed again from the predictions that are left
         store.storage.delete(name)
