@@ -131,7 +131,7 @@ def _write(
 
 
 def _filling(write: Callable[[BinaryIO], object], parent: int | None, mode: int = 0o666) -> Callable[[Path], object]:
-    """Create a new file, never an existing one, and let `write` fill it."""
+    """A function that creates a new file (it never opens an existing one) and lets `write` fill it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
     def fill(part: Path) -> None:
@@ -163,7 +163,7 @@ def _sync(path: Path, parent: int | None) -> None:
 
 
 def _error_at(error: OSError, path: Path) -> OSError:
-    """The same error, with the name of the file, which a library may leave out."""
+    """The same error with the name of the file; a library may leave out both this name and the error number."""
     text = str(error)
     full = "No space left on device" in text or "errno 28" in text
     return OSError(error.errno or (errno.ENOSPC if full else None), error.strerror or text, str(path))

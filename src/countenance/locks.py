@@ -1,4 +1,4 @@
-"""Locks on files that end with their process, however it ends, so that no lock can be stale."""
+"""Locks on files. A lock ends with the process that holds it, however that ends, so that no lock can be stale."""
 
 import errno
 import os

@@ -144,7 +144,7 @@ def _half(owner: str, seed: int) -> bool:
 
 
 def _people(source: Source) -> tuple[Array, list[str], str]:
-    """A code for each row's person (picture, row), the name of these units, and their noun."""
+    """A code for each row's person (or picture, or row), each row's name of it, and the noun of these units."""
     names = [name for name in (person_column(source.names), IMAGE) if name is not None and name in source.names]
     columns = source.read(names, [])
     people_units = units([(name, columns[name]) for name in names], "auto")

@@ -98,7 +98,7 @@ def people_by_group(evidence: RunEvidence, metric: str, by: str | None) -> dict[
 
 
 def _values(rows: pa.Table, metric: str, answered: Mapping[str, str], lower: bool) -> tuple[Array, NDArray[np.bool_]]:
-    """The scores for a metric, with the worst score in place of missing ones, and the rows that these belong to."""
+    """The scores of the rows that a metric is about, missing ones as the worst score, and a mask of these rows."""
     column = np.asarray(rows[f"m.{metric}"].cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     flag = answered.get(metric)
     known = ~np.isnan(column)

@@ -147,7 +147,7 @@ Measure = Literal[
 class EquityRule(Bound):
     """An equity measure over the groups of `by`, as the audit gives it.
 
-    It is a measure of a metric, `FMR` or `FNMR`; three measures combine these two and take no metric.
+    `metric` is a metric's name, `FMR` or `FNMR`; three measures combine these two rates and take no metric.
     """
 
     measure: Measure

@@ -1,4 +1,4 @@
-"""The questions that a policy's rules ask; equal questions are answered by one computation."""
+"""The questions that a policy's rules ask; a question that another one's answer covers is not computed again."""
 
 from __future__ import annotations
 

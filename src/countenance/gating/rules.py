@@ -140,7 +140,7 @@ def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any
 
 
 def _sides(f: Finding) -> dict[str, str]:
-    """The two sides of a comparison in words."""
+    """The fields of a check that name the two sides of a comparison."""
     return {"attribute": f.attribute, "group": f.group, "versus": f.versus, "direction": f.direction}
 
 

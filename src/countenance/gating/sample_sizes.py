@@ -16,7 +16,7 @@ TOO_MANY = "more than a study can collect"
 
 
 def needed_words(needed: int, unit: str) -> str:
-    """How many units are needed, as far as a study can collect them.
+    """The needed number of units in words, or that it is more than a study can collect.
 
     >>> needed_words(818, "people"), needed_words(175_238, "people")
     ('about 818 people', 'more than a study can collect')

@@ -99,7 +99,7 @@ def _limit(better: str | None, low: float, high: float) -> tuple[str, float]:
 
 
 def _gaps(metric: str, by: list[str]) -> list[str]:
-    """Commented rules on gaps, with the usual smallest difference that matters: a limit is chosen, not measured."""
+    """Rules on gaps, limited by the usual smallest difference that matters: such a limit is chosen, not measured."""
     lines = []
     for name in by:
         lines += [

@@ -21,9 +21,9 @@ STEPS = 60
 
 
 def any_time_lower_bound(values: ArrayLike, alpha: float = 0.025) -> float:
-    """The lower bound of the mean after these values, valid at every look with probability 1 - alpha; 0 without any.
+    """The lower bound of the mean after these values; with probability 1 - alpha it holds at all looks together.
 
-    No values: 0, which always holds.
+    Without values it is 0, which always holds.
 
     >>> round(any_time_lower_bound([1.0] * 100), 3), any_time_lower_bound([])
     (0.93, 0.0)

@@ -1,9 +1,9 @@
 """Equity measures: each states as one number how much the error rates of groups differ.
 
 Every function is pure: rates over groups in, a number (or a rate for each group) out. A measure that a rate of zero
-makes undefined is refused by name, because 0 and infinity would both be false. Every measure is
-positive under perfect fairness by noise alone: `countenance.auditing` gives each with an interval and with what a fair
-system of the same size would show.
+makes undefined is refused by name, because 0 and infinity would both claim what the data does not show. Every measure
+is positive under perfect fairness by noise alone: `countenance.auditing` gives each with an interval and with what a
+fair system of the same size would show.
 """
 
 import numpy as np

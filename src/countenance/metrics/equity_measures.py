@@ -153,8 +153,8 @@ def trials(units: Array, rates: Array, drawn: Array, most: Array | float = np.in
     """The effective number of trials of each rate: its units, or more if the rate varies less between bootstrap draws.
 
     A unit's value may itself be a share of many comparisons. Taken for a single trial, it would make a rate of one in a
-    hundred look like one in thirty, and differences between such rates would vanish. `most` is the largest number
-    allowed: with one further unit at the far end, where people have several rows.
+    hundred look like one in thirty, and differences between such rates would vanish. `most` limits the number,
+    where units are people with several rows, to that of a rate with one further unit at the far end.
 
     >>> trials(np.array([20.0]), np.array([0.01]), np.array([[0.009], [0.011]]))
     array([9900.])
@@ -173,8 +173,9 @@ def log_odds(rates: Array, units: Array) -> Array:
 def noise_of(rates: Array, drawn: Array, units: Array, most: Array | float = np.inf) -> tuple[Array, Array]:
     """How the log odds of rates move between bootstrap draws, and the effective number of trials of each rate.
 
-    A bootstrap of m units varies too little by (m - 1) / m, so the noise follows Student's t with m units. A rate of
-    few errors, or of none, varies more than its draws do, and gets at least the noise of as many independent trials.
+    A bootstrap of m units varies too little by (m - 1) / m, and its spread is itself an estimate from m units: the
+    noise is widened for both, for the second by Student's t. A rate of few errors, or of none, varies more than its
+    draws do, and gets at least the noise of as many independent trials.
     """
     drawn = np.where(np.isfinite(drawn), drawn, rates)  # a group of which no unit was drawn stays as it is
     worth = trials(units, rates, drawn, most)

@@ -1,7 +1,7 @@
 """Face verification: validation rate at a false acceptance rate, exact over all pairs; ROC and equal error rate.
 
-Pairs are never materialised: similarities are computed block by block, and all results come from a histogram and the
-highest impostor similarities.
+Pairs are never materialised: similarities are computed block by block, and all results come from those of same pairs, a
+histogram of those of different pairs, and the highest of these.
 """
 
 from typing import NamedTuple
@@ -187,9 +187,9 @@ def validation_rate(
 
 
 def accepted_shares(embeddings: Array, identity: Ints, threshold: float) -> tuple[Array, Array]:
-    """For each image the share of its same pairs, and of its different pairs, above one threshold; NaN without pairs.
+    """For each image the share of its same pairs, and of its different pairs, above one threshold for everybody.
 
-    An image without any such pair: NaN.
+    A share of no pairs is NaN.
 
     >>> genuine, impostor = accepted_shares(np.array([[1.0, 0], [1, 0], [0, 1]]), np.array([0, 0, 1]), 0.5)
     >>> genuine, impostor

@@ -69,7 +69,7 @@ def draw_pairs(
 def _draw_from_lists(
     names: Sequence[str], people: Sequence[str], limit: int, generator: random.Random
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The same draw from lists that are built, for repeated names."""
+    """The same draw as `draw_pairs`, from complete lists, for names that occur more than once."""
     row = {name: i for i, name in enumerate(names)}
     same: set[tuple[str, str]] = set()
     different: set[tuple[str, str]] = set()

@@ -73,7 +73,7 @@ def answers_by_path(
 
 @contextmanager
 def blamed(image: str) -> Iterator[None]:
-    """Turns any error in the model's own code, or in its answer, into an error that names the image."""
+    """Turn any error in the model's own code, or in its answer, into an error that names the image."""
     try:
         yield
     except InputError as error:

@@ -35,7 +35,7 @@ class SavedAnswers:
         return cls(predictions.by_id, predictions.place, predictions.empty)
 
     def by_id(self, sample: str) -> Any:
-        """The prediction for a sample; a sample without a prediction is a failure of that sample."""
+        """The prediction for a sample; without one, the format's empty prediction if it has one, else a ModelError."""
         if sample in self.answers:
             return self.answers[sample]
         if self.empty is not None:

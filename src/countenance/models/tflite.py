@@ -43,7 +43,7 @@ class TfliteSession:
         return [SimpleNamespace(name=item["name"], shape=[int(n) for n in item["shape"]]) for item in self.returned]
 
     def get_modelmeta(self) -> Any:
-        """Empty: what ultralytics appends to a TFLite file is not part of the network."""
+        """Empty metadata: what ultralytics appends to a TFLite file is not part of the network."""
         return SimpleNamespace(custom_metadata_map={})
 
     def run(self, names: None, inputs: Mapping[str, Any]) -> list[Any]:
@@ -67,7 +67,7 @@ def quantised(values: Any, tensor: Mapping[str, Any]) -> Any:
 
 
 def real_numbers(values: Any, tensor: Mapping[str, Any]) -> Any:
-    """The real numbers in a tensor.
+    """The real numbers that a quantised tensor stands for; other tensors are unchanged.
 
     >>> real_numbers(np.array([10, 12], np.uint8), {"quantization": (0.5, 10)})
     array([0., 1.])

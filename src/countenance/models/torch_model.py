@@ -105,7 +105,7 @@ class TorchModel:
 
 
 def _to_host(outputs: Any) -> Any:
-    """The same outputs, copied to the processor's memory."""
+    """The same outputs in the processor's memory; from a GPU the copy may still run when this returns."""
     if isinstance(outputs, dict):
         return {name: _to_host(value) for name, value in outputs.items()}
     if isinstance(outputs, (list, tuple)):

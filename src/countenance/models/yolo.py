@@ -144,7 +144,9 @@ def _in_order(names: Any) -> list[str]:
 
 
 def _unnamed(output: Sequence[Any], size: Sequence[int]) -> Sequence[str]:
-    """Class numbers as names, for a network that names none; empty unless its output has a YOLO's number of boxes.
+    """The classes of a network that names none: COCO's names if it has as many classes, else numbers.
+
+    Empty unless its output has as many boxes as a YOLO of its size.
 
     >>> _unnamed((1, 84, 8400), (640, 640))[0], _unnamed((1, 25200, 6), (640, 640)), _unnamed((1, 4420, 4), (240, 320))
     ('person', ['class 0'], [])

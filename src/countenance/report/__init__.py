@@ -19,7 +19,7 @@ __all__ = [
 
 
 def write_audit_report(source: Any, audit: Any, out: Path) -> Path:
-    """Write the page (or, by its name, the PDF) of an audit that knows its run, path or table."""
+    """Write the page (or, by its name, the PDF) of an audit of a run, a path or a table."""
     from countenance.auditing.source import Source
     from countenance.run import Run
     from countenance.scratch import temporary_folder

@@ -226,7 +226,7 @@ def _kind(board: Leaderboard, metric: str) -> str:
 
 
 def _worst(board: Leaderboard, standing: Standing) -> str:
-    """The group with the lowest score among those large enough; empty where no groups are compared."""
+    """The group with the worst score among those large enough; empty without such groups or a better direction."""
     groups = [score for score in standing.groups if score.clusters >= board.settings["min_n"]]
     if not groups or board.settings["better"][standing.metric] is None:
         return ""

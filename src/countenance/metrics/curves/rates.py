@@ -44,10 +44,10 @@ def false_alarm_targets(negatives: int, *, log: bool, step: int) -> Floats:
 
 
 def thresholds_at(negatives: Floats, targets: Floats) -> Floats:
-    """The lowest threshold that lets through no larger share of the negatives than each target does.
+    """For each target (a number of negatives) the lowest negative's score that at most so many negatives reach.
 
-    For a share of 1 it is just below the smallest negative; if no negative may pass, just above the largest; without
-    negatives, minus infinity, so that everything passes.
+    For a target of all negatives it is just below the smallest score; where more negatives than the target have the
+    largest score, just above that. Without negatives it is minus infinity, so that everything passes.
 
     >>> thresholds_at(np.array([0.1, 0.5, 0.5, 0.9]), np.array([0.0, 1.0, 2.0, 3.0])).round(2)
     array([0.9, 0.9, 0.9, 0.5])

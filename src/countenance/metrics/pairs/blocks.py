@@ -1,8 +1,8 @@
 """All impostor pairs, block by block: never more than a few blocks of scores in memory.
 
 Rows are sorted by identity, so that the impostors of row r to its right are the columns from the end of r's identity
-on. Blocks are small enough for the processor's cache: so further work on a block costs little. Python threads work on
-blocks of rows, each with a single-threaded matrix product.
+on. Blocks are small enough for the processor's cache, so that further work on a block after its product costs little.
+Python threads work on blocks of rows, each with a single-threaded matrix product.
 """
 
 import os

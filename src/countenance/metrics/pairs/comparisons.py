@@ -123,7 +123,7 @@ class Comparisons:
         return float(close[rank - a])
 
     def _range(self, score: float, around: float) -> tuple[int, int]:
-        """The kept pairs whose (rounded) scores lie around a score."""
+        """The places among the kept pairs at which those with (rounded) scores around a score begin and end."""
         a = np.searchsorted(self._falling, -score - around, side="left")
         b = np.searchsorted(self._falling, -score + around, side="right")
         return int(a), int(b)

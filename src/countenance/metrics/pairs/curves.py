@@ -40,7 +40,7 @@ class Curves:
         return self.fnmr_at(self.grid, self.rough(self.grid))
 
     def rough(self, fmr: Array) -> Array:
-        """Thresholds for rates, up to the rounding of single precision."""
+        """Thresholds for rates: in single precision where pairs are kept, else interpolated in the histogram."""
         compared, tail = self.compared, self.compared.tail
         allowed = np.floor(fmr * compared.impostors + 1e-9)
         place = np.minimum(allowed.astype(np.int64), len(tail.score) - 1)

@@ -1,8 +1,8 @@
 """Counting a block of scores on a torch device: a histogram of all, and the pairs from a cut up.
 
 On an NVIDIA GPU one kernel of ours reads the scores once: each group of threads counts in the fast memory beside it. It
-is compiled on first use, by torch's own compiler. Everywhere else torch's own functions do the same; the tests run
-those on the processor, and `benchmarks/pairs_gpu.py` compares both with the processor's blocks.
+is compiled on first use, by the compiler that comes with torch. Everywhere else torch's own functions do the same; the
+tests run those on the processor, and `benchmarks/pairs_gpu.py` compares both with the processor's blocks.
 """
 
 from dataclasses import dataclass, field
@@ -113,14 +113,14 @@ class PlainCount:
         self.pairs.append(((i + a).cpu().numpy(), (j + c).cpu().numpy(), scores[i, j].cpu().numpy()))
 
     def end(self) -> None:
-        """End the block of rows."""
+        """Nothing to do at the end of a block of rows."""
 
     def result(self) -> tuple[Ints, list[Any]]:
         """The histogram and the pairs of the block of rows."""
         return self.total.cpu().numpy(), self.pairs
 
     def _counted(self, scores: Any) -> Any:
-        """How many scores are in each bin, counted in parts, since single precision cannot count higher."""
+        """How many scores are in each bin, in parts so small that single precision counts them exactly."""
         low, high = self.reach
         parts = scores.reshape(-1).split(EXACT_COUNT)
         return sum(self.torch.histc(part, self.bins, min=low, max=high).to(self.torch.int64) for part in parts)
@@ -188,7 +188,7 @@ class Fused:
         )
 
     def end(self) -> None:
-        """End the block of rows, once the work queued so far is done."""
+        """Mark the end of a block of rows, which is complete once the work queued so far is done."""
         self.ready.record()
 
     def result(self) -> tuple[Ints, list[Any]]:

@@ -1,4 +1,4 @@
-"""Equity measures of FMR among impostors of the same group and of FNMR, with intervals and their fair values.
+"""Equity measures of FMR among impostors of the same group and of FNMR, with intervals and values of a fair system.
 
 People are resampled: a bootstrap gives each person a weight, and a pair counts with the product of the weights of both.
 What a fair system shows comes from shuffling the groups over people (over a person's pictures too, where these differ

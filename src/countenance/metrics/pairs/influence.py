@@ -44,12 +44,12 @@ class Influence:
     """The people here among all people that the rate is about."""
 
     def scaled(self, share: float) -> "Influence":
-        """The same contributions scaled from a subset of people to the variance over all people."""
+        """The same contributions as those of a subset with this share of all people, whose variance they estimate."""
         return replace(self, share=share)
 
     @classmethod
     def at(cls, compared: Comparisons, thresholds: Array) -> "Influence":
-        """Contributions at thresholds that the kept pairs reach, from the highest down.
+        """Contributions at thresholds, which the kept pairs must reach and which are passed from the highest down.
 
         >>> from countenance.metrics.pairs.vectors import Vectors
         >>> comparisons = Comparisons.of(Vectors.of(np.eye(4)), np.array([0, 0, 1, 1]))

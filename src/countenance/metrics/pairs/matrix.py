@@ -28,9 +28,9 @@ class FmrMatrix(NamedTuple):
 def fmr_by_group(counts: AcceptedCounts, number: int = 0, level: float = LEVEL) -> FmrMatrix:
     """FMR between every two groups of one grouping. The diagonal is the FMR among impostors of the same group.
 
-    The variance of a cell is at least what the cells on (or off) the diagonal together imply: so a small group whose
-    few people happen to be alike does not look too certain. Without an accepted pair the interval is 0 to 3 / pairs of
-    people.
+    The variance of a cell is at least what the cells on (or off) the diagonal together imply, so that a small group
+    whose few people happen to be alike does not look too certain. Without an accepted pair the interval is 0 to
+    3 / pairs of people.
 
     >>> from countenance.metrics.pairs.groups import Groups
     >>> counts = AcceptedCounts(np.array([0, 1, 2]), [Groups.of([("a",), ("a",), ("b",)], ["a", "b"])])

@@ -124,7 +124,7 @@ def bgr(image: Pixels) -> Pixels:
 
 
 def chosen_kinds(names: Iterable[str], request: Request, model: str) -> tuple[str, ...] | None:
-    """What the boxes of a detector with these classes show: the kind that the task needs, or else the kind found.
+    """The kinds that the boxes of a detector with these classes show: those that the task needs, or else all.
 
     None means that all boxes count: the detector has one class without a telling name.
 

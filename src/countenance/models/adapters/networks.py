@@ -54,7 +54,7 @@ def classifier(module: Any, transform: Callable[[Any], Any], classes: Classifier
 
 
 def softmax(logits: Any) -> NDArray[np.float64]:
-    """Shares, scaled to the sum 1.
+    """The softmax of logits: shares with the sum 1.
 
     >>> softmax([0.0, 0.0])
     array([0.5, 0.5])

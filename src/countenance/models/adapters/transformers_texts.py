@@ -35,7 +35,7 @@ def in_text(pipe: Any, request: base.Request, name: str) -> Predictor:
 
 
 def shares(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[float]:
-    """The score of each name among a pipeline's rows; a name without a row has no score.
+    """The score of each name among a pipeline's rows; 0 for a name without a row.
 
     >>> shares([{"label": "b", "score": 0.75}], ["a", "b"])
     [0.0, 0.75]

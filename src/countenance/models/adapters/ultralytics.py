@@ -42,7 +42,7 @@ def _reader(names: list[str], request: base.Request, name: str) -> tuple[Callabl
 
 
 def _people(result: Any, answer: type[Any]) -> Any:
-    """The masks or keypoints of the boxes that show people; all of them if the classes have no telling names."""
+    """The masks or keypoints of the boxes that show people; all of them if no class name means a person."""
     shown = {number: shown_by(str(word)) for number, word in result.names.items()}
     numbers = [int(number) for number in result.boxes.cls.tolist()]
     chosen = [i for i, number in enumerate(numbers) if shown[number] == "person" or "person" not in shown.values()]

@@ -1,4 +1,4 @@
-"""The dataset card: what a dataset is, why it may be used, and who is in it."""
+"""The dataset card: what a dataset is, its licence and consent, and who is in it."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class CardTable:
     version: str
 
     def source(self) -> str:
-        """The licences and origin of a table."""
+        """The version of countenance that made the table, and the licences of data and models."""
         return f"Made by countenance {self.version}. Licences: {in_words(self.licences)}."
 
     def markdown(self) -> str:

@@ -1,4 +1,4 @@
-"""The charts of a report as values, with every number computed and in order; `report.draw` draws them."""
+"""The charts of a report as values, with every number computed, worded and in order; `report.draw` draws them."""
 
 from countenance.report.charts.group_curves import curve_panels
 from countenance.report.charts.group_forests import forests

@@ -1,4 +1,4 @@
-"""Curves as a value: lines over one pair of axes, with the ends, ticks and marks of the axes."""
+"""Curves as a value: lines over one pair of axes, with the ends and ticks of the axes, marks and labelled points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forest plots of an audit: every group of every attribute, and the intersections that differ most."""
+"""The forest plots of an audit: every group of every attribute, and the intersections with the largest disparities."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def group_forest(source: Audited, metric: Metric) -> Forest | None:
 
 
 def _worst_first(estimates: list[Estimate], metric: Metric, source: Audited) -> list[Estimate]:
-    """The groups of an attribute by harm, those without a number last; untested groups in their own order."""
+    """The groups of an attribute by harm, those without a number last; unsorted without findings or a direction."""
     if metric.better is None or not source.audit.findings:
         return estimates
     sign = -1.0 if metric.better == "lower" else 1.0
