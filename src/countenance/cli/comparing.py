@@ -162,7 +162,7 @@ def leaderboard(
 
 
 def _check(entries: Sequence[str], outputs: Sequence[Path | None]) -> None:
-    """Refuse early what would otherwise fail at the end."""
+    """Refuse fewer than two entries, and outputs that cannot be written, before anything is computed."""
     if len(entries) < 2:
         raise InputError("found one run or table, expected two or more")
     check_writable(outputs)
@@ -178,7 +178,7 @@ def _check_pdf(pdf: Path | None) -> None:
 
 
 def _pdf_lines(result: "Comparison | Leaderboard", pdf: Path | None) -> list[str]:
-    """The line that says where the PDF is, after writing it."""
+    """Write the PDF, if one is requested, and return the line that says where it is."""
     if pdf is None:
         return []
     from countenance.comparing import Comparison

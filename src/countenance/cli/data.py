@@ -52,7 +52,7 @@ def _part_sizes(dataset: "Dataset") -> dict[str, int]:
 
 
 def _load(name: str, reading: ReadingSettings) -> "Dataset":
-    """A dataset, with a printed line on what its reader left out."""
+    """Load a dataset, and print the notes of its reader (such as what was left out) to the standard error."""
     from countenance.data import load_dataset
 
     dataset = load_dataset(name, **reading.reading())

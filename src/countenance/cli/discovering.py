@@ -101,7 +101,7 @@ def _vectors(source: Any, path: Path) -> Any:
 
 
 def _looks(run: Any, path: Path | None) -> tuple[Any, Any, list[str]]:
-    """The dataset of a run, vectors of its rows, and notes on both."""
+    """The dataset of a run and vectors of its rows, each None if not available, and notes on both."""
     from countenance.discovering.embeddings import from_file, of_crops, of_model
 
     scores = run.scores()

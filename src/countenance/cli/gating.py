@@ -67,7 +67,7 @@ def _painted(line: str) -> PaintedLine:
 
 
 def show(outcome: "Gate", junit: Path | None = None, json: Path | None = None, markdown: Path | None = None) -> None:
-    """Print the outcome, write its files, and exit with 1 where the gate fails."""
+    """Print the outcome, write its files, and raise `GateFailed` (exit 1) where the gate fails."""
     from countenance.files import write_json, write_text
     from countenance.gating import output
 

@@ -1,4 +1,4 @@
-"""`countenance plan` and `calibration`: how many people a study needs, and how reliable verdicts are."""
+"""`countenance plan` and `calibration`: how many people a study needs, what gaps data can show, how verdicts held."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +23,7 @@ class StatisticKind(StrEnum):
 
 
 def _statistic(kind: StatisticKind, metric: str | None) -> str:
-    """The statistic of a study without data (formerly the option --metric)."""
+    """The statistic of a study without data; the former option --metric is read with a note."""
     if metric is None:
         return kind.value
     if metric not in list(StatisticKind):

@@ -66,8 +66,8 @@ class SingleSetting(NamedTuple):
 def single(group: type[SettingsModel], name: str, *flags: str) -> SingleSetting:
     """One setting as a parameter: `Seed = Annotated[int, single(RunSettings, "seed")]`.
 
-    Type, default and help are the setting's; `flags` are spellings that a command has documented. A command that with
-    its own default has it in its signature.
+    Type, default and help are the setting's; `flags` are spellings that a command has documented. A command with its
+    own default has it in its signature.
     """
     return SingleSetting(group, name, flags)
 

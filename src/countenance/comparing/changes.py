@@ -81,7 +81,7 @@ def _draft(sides: Sides, column: str, rows: Array | None = None, pooled: Pooled 
 
 
 def _count_missing(sides: Sides, column: str, rows: Array | None, draft: Draft, pooled: Pooled | None) -> None:
-    """Call a change small, or no loss, only if it is so with every missing score as wrong, too."""
+    """Let a change be small, or no loss, only if it also is with every missing score counted as wrong."""
     settings, ends = sides.work.settings, sides.ends[column]
     if sides.contrasts[column].as_wrong(draft.judged.better) is None:
         allowed = ends is None and draft.values["lacking"] <= TOLERATED * (draft.values["n"] + draft.values["lacking"])
@@ -170,7 +170,8 @@ def _change(
 def _interval(finding: Finding, alpha: float) -> tuple[float, float]:
     """The interval of a change; it holds zero where the deciding test does not rule out that nothing changed.
 
-    The test of 0/1 scores is exact and the interval is not, so either may be the wider: models differ where both agree.
+    The test of 0/1 scores is exact and the interval is not, so either may be the more cautious: models differ only
+    where both show it.
     """
     if finding.p >= alpha:
         return min(finding.diff_low, 0.0), max(finding.diff_high, 0.0)

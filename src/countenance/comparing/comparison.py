@@ -200,11 +200,11 @@ class ComparisonQuestion:
 
     @property
     def measured(self) -> list[str]:
-        """The metrics, and for each with missing scores a metric of these."""
+        """The metrics, and for each with missing scores the one of `missing_name`."""
         return [*self.paired.metrics, *(missing_name(m) for m in self.paired.metrics if self.paired.missing[m].any())]
 
     def judged(self) -> dict[str, Judged]:
-        """The smallest difference that matters by metric: as named, else from the runs, else the default if bounded."""
+        """The smallest difference that matters and the better direction by metric: as named, the runs', or default."""
         metrics = self.paired.metrics
         bounded = [is_bounded(self.paired.scores[name].ravel()) for name in metrics]
         common, named = parse_delta(self.settings.delta)
@@ -222,7 +222,7 @@ class ComparisonQuestion:
         return judgements | {name: rate for name in self.measured if name not in judgements}
 
     def one_sided(self, first: int, second: int) -> list[str]:
-        """Metrics that only one of the two entries has."""
+        """Notes on rows with a value of a metric in only one of two entries; refused where no row has it in both."""
         notes = []
         for name, values in self.paired.scores.items():
             have = ~np.isnan(values[:, [first, second]])
@@ -244,7 +244,7 @@ class ComparisonQuestion:
         return notes
 
     def of_all(self) -> tuple[ComparisonQuestion, list[str]]:
-        """The question on values that every entry has, and what was left out: ranks need the same rows for all."""
+        """The question on values that every entry has, and notes on the others: ranks need the same rows for all."""
         scores, notes = {}, []
         for name, values in self.paired.scores.items():
             missing = np.isnan(values).sum(axis=1)

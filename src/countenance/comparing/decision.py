@@ -203,7 +203,7 @@ def _from_to(gap: Gap) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence; of a long list only the first.
+    """Names in a sentence; of a long list the first few, and how many more there are.
 
     >>> listed(["a"]), listed(["a", "b"]), listed(list("abcdef"))
     ('a', 'a and b', 'a, b, c and 3 more')

@@ -170,7 +170,7 @@ def check_alike(entries: Sequence[ComparedModel]) -> None:
 
 
 def _same_pictures(first: DatasetRecord, second: DatasetRecord) -> bool:
-    """Whether two runs read the same pictures, as far as known: saved predictions need no picture."""
+    """Whether two runs read the same pictures; True where that is not known, as saved predictions need no picture."""
     known = first.pictures and second.pictures and first.images == second.images
     return first.pictures == second.pictures if known else True
 
@@ -183,7 +183,7 @@ def _options_of_rows(run: Run) -> dict[str, Any]:
 
 
 def _options(options: dict[str, Any], others: dict[str, Any]) -> str:
-    """The options that differ between runs."""
+    """The options of one run that another lacks or has with another value, as text."""
     differing = [name for name in sorted(options) if name not in others or options[name] != others[name]]
     return ", ".join(f"{name}={options[name]}" for name in differing) or "none"
 

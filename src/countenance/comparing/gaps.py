@@ -53,7 +53,7 @@ def _gap_before(sides: Sides, finding: Finding) -> tuple[float, float, float]:
 
 
 def _severity(sides: Sides, finding: Finding, new: float) -> str | None:
-    """The severity of a change; for rates by Cohen's h between the new rate and the old one changed like the others.
+    """The severity; for rates by Cohen's h between a group's new rate and its rate had it changed like the others.
 
     The audit knows the rows' differences alone, and a difference of rates counts for more near 0 and 1.
     """
@@ -99,7 +99,7 @@ def _gap(sides: Sides, finding: Finding, before: float, after: float, new: float
 
 
 def moved(before: float, after: float, delta: float | None = None) -> str:
-    """How a gap moved; a gap smaller than delta before can only widen, not reverse.
+    """How a gap moved: narrowed, widened or reversed; a gap smaller than delta before cannot be reversed.
 
     >>> moved(-0.10, -0.04), moved(-0.10, -0.15), moved(-0.1, 0.12, 0.05), moved(0.01, -0.1, 0.05)
     ('narrowed', 'widened', 'reversed', 'widened')

@@ -50,7 +50,7 @@ class Paired:
         return int(self.table.num_rows)
 
     def assessable(self) -> Paired:
-        """The same without metrics that no row has in all entries, which a note names; all metrics if no row has any.
+        """The same without metrics that no row has in all entries, which a note names; unchanged if none would be left.
 
         Detectors that judge no masks, and photographs without any, have no rate of masks.
         """
@@ -167,7 +167,7 @@ def _taken(values: Array, place: Array) -> Array:
 
 
 def _lacking(entry: ComparedModel, metric: str, place: Array, scores: Array) -> Array:
-    """Where an entry lacks a score that it should have: a failed image, no answer, or a score in another table."""
+    """Where an absent score counts as missing: a failed image or no answer; in a table, where any entry has a score."""
     if entry.run is None:
         return np.asarray(~np.isnan(scores).all(axis=1))
     known = next((direction for direction in metrics_of(entry.run) if direction.name == metric), None)
@@ -306,7 +306,7 @@ def _left_over(
     texts: Sequence[Any],
     entries: Sequence[ComparedModel],
 ) -> dict[str, Any]:
-    """A note on rows that only some entries have: how many, which, and on how many of them another entry failed."""
+    """Counts of an entry's rows: paired, unpaired (with the first keys), and those on which another entry failed."""
     alone = np.flatnonzero(~np.isin(codes, shared))
     failed: set[str] = set().union(*(other.failed for other in entries if other is not entry))
     lost = 0
@@ -344,7 +344,7 @@ def _agreed(
     named: set[str],
     clusters: Sequence[str],
 ) -> tuple[Any, list[str]]:
-    """Columns whose values differ between entries: dropped unless named; then the first entry's are used, with a note.
+    """The table without columns that differ between entries, and notes on named ones, where the first entry's are used.
 
     A column that differs describes what a model did, not who is in the picture.
     """

@@ -130,7 +130,7 @@ class Sides:
         return cls(work, arranged, ends)
 
     def scale(self, column: str) -> str:
-        """How changes of a metric are written: in points where it is a rate, else as the metric's own numbers."""
+        """How changes of a metric are written: "points" for rates, "0 to 1" for scores between these, else empty."""
         if self.contrasts[column].kind == "rate":
             return POINTS
         return BOUNDED if self.ends[column] else ""
@@ -148,7 +148,7 @@ class Sides:
         return Pairs(new[place], old[place], contrast.kind, own, pooled)
 
     def missing(self, column: str, rows: Array | None = None) -> int:
-        """How many scores either of the two models lacks."""
+        """How many rows lack a score of at least one of the two models."""
         lacks = self.contrasts[column].lacks
         if lacks is None:
             return 0

@@ -1,4 +1,4 @@
-"""The dataset card: what a dataset is, why it may be used, and who assigned which attributes."""
+"""The dataset card: what a dataset is, on what basis it may be used, and who assigned which attributes."""
 
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,7 @@
 """How a picture was taken, measured while its pixels are at hand: the columns `img.*` of a run's scores.
 
 Light and colours are those of the surroundings, outside of everybody's box, so that they say nothing of how a person
-looks. Measurements of the face itself are named `img.face.*`: it changes with skin tone, and a gap with such a column
+looks. Measurements of the face itself are named `img.face.*`: they change with skin tone, and a gap with such a column
 held equal may be explained by the very thing that is compared. Everything is taken from a grid of 24 points along the
 picture's longer side, so that it costs little beside decoding.
 """
@@ -85,7 +85,7 @@ class Conditions:
 
 
 def outline(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
-    """People reduced to what the measurements need: their boxes, and whether they are ignored regions.
+    """People reduced to what the measurements need: boxes, points, and whether they are ignored regions.
 
     >>> outline([Subject("ann", attributes={"age": 30.0})])[0].attributes
     {}

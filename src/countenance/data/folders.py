@@ -86,7 +86,7 @@ class FolderReading:
 
 
 def replace_categories(options: LabelOptions) -> LabelOptions:
-    """The options for a table beside a dataset, whose own categories were chosen when it was read."""
+    """The options without categories, for a table beside a dataset: its categories were chosen when it was read."""
     return replace(options, categories=None)
 
 
@@ -183,7 +183,7 @@ def _is_other_table(path: Path, labels: Sequence[Path]) -> bool:
 
 
 def no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
-    """A dataset that is not a COCO file; categories chosen for it are an error."""
+    """Return a dataset that is not a COCO file; refuse categories chosen for it."""
     if categories is not None:
         raise DataError(f"{name}: categories= is for COCO files, and this is not one; leave it out")
     return dataset
@@ -204,7 +204,7 @@ def coco_file(root: Path) -> Path | None:
 
 
 def _may_be_coco(path: Path) -> bool:
-    """Whether a JSON file is COCO; a large file is assumed to be, without opening it."""
+    """Whether a JSON file may be COCO: too large for one picture, COCO, or in a folder without files of one picture."""
     return path.stat().st_size > SMALL or is_coco(path) or picture_files_kind(path.parent) is None
 
 

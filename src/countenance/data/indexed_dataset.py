@@ -9,7 +9,7 @@ from countenance.data.sample import Dataset, Sample
 
 
 class IndexedDataset(Dataset):
-    """The dataset of a manifest. Its fingerprint is a hash of the partitions' hashes."""
+    """The dataset of a manifest, as `load_dataset` returns it. Its fingerprint is a hash of the partitions' hashes."""
 
     def __init__(self, manifest: SampleManifest) -> None:
         self.card, self.manifest, self.aliases, self.notes = manifest.card, manifest, {}, ()

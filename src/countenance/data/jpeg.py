@@ -71,7 +71,7 @@ def upright(content: bytes) -> bool:
 
 
 def _plain(content: bytes) -> bool:
-    """Whether the segments alone show this: one or three colours, no Adobe or EXIF entries."""
+    """Whether the segments alone show that a file is `upright`: one or three colours, no Adobe or EXIF segment."""
     place, colours = 2, 0
     while place + 10 <= len(content) and content[place] == 0xFF and content[place + 1] != 0xDA:
         kind = content[place + 1]

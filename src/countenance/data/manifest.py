@@ -128,7 +128,7 @@ class SampleManifest:
 
 @contextmanager
 def _one_line(place: str) -> Iterator[None]:
-    """Turn errors about wrong rows into one line: they are not those that `data index` writes."""
+    """Turn errors on rows that are not as `data index` writes them into one line with the place."""
     try:
         yield
     except InputError:

@@ -82,7 +82,9 @@ def _refuse_columns(reading: FolderReading, source: object) -> None:
 
 
 def is_reader_name(source: str | Path) -> bool:
-    """Whether a source begins with a dataset's name; a name that needs a folder then means a folder of that name.
+    """Whether a source begins with a dataset's name.
+
+    A name that needs a folder but has none (`yolo`) is a path where a folder of that name exists.
 
     >>> is_reader_name("people"), is_reader_name("yolo:street"), is_reader_name("street")
     (True, True, False)
@@ -94,7 +96,7 @@ def is_reader_name(source: str | Path) -> bool:
 
 
 def _needs_a_folder(name: str) -> bool:
-    """Whether a name of this package needs a folder."""
+    """Whether a dataset's name is one of this package's and needs a folder."""
     if name in OWN:
         return name != "people"
     return plugins("dataset")[name].value.startswith("countenance.")

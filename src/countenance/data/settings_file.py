@@ -55,7 +55,10 @@ class SettingsFile:
 
     @classmethod
     def from_values(cls, stated: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
-        """The defaults, overridden by the given values; a wrong key or value is one line that names it."""
+        """The defaults, overridden by `stated` and then by `overrides`; an error is one line that names the key.
+
+        An unknown key is a notice in `stated` and an error in `overrides`.
+        """
         known, own = dict(cls.flat()), dict(_flat(stated, cls.defaults))
         notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in own if name not in known]
         for name in overrides:

@@ -47,7 +47,7 @@ def baseline_file(data: Path, which: str, version: int | None, tasks: tuple[str,
 
 @dataclass(frozen=True)
 class Output:
-    """The output that an evaluation shall write."""
+    """The files that an evaluation writes, and how its results are shown."""
 
     plot: Path | None
     json: Path | None
@@ -64,9 +64,9 @@ def columns(by: str | None) -> list[str]:
 
 
 def written(submissions: "Sequence[Submission]", data: Path, out: Output) -> None:
-    """The runs first, where some are to be written; lines, plots, tables and pages are made from what they hold.
+    """Write the runs, if requested, then print the lines and write the plots, tables and pages from them.
 
-    Without --out the runs of a report are gone afterwards, and without either there is none.
+    Without --out the runs of a report are temporary; without --out and --report no run is written.
     """
     from countenance.scratch import temporary_folder
     from countenance.suites.uccs.operating import columns_of

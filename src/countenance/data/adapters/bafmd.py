@@ -131,7 +131,7 @@ def read_raw(root: Path, kind: str, request: ReadingOptions) -> Dataset:
 
 
 def _without_copies(data: Dataset, root: Path) -> Dataset:
-    """The samples without copies: the download script copies labels (and some users pictures) to other folders."""
+    """Each picture once: the download script copies labels (and some users pictures) to train_set and test_set."""
     placed = {Path(s.id).name for s in data if Path(s.id).parts[0] in FOLDERS}
     remaining = [s for s in data if Path(s.id).parts[0] != "annotations" or Path(s.id).name not in placed]
     copies = (

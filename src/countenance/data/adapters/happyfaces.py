@@ -51,7 +51,7 @@ def person_of(name: str) -> str | None:
 
 
 def overlap(data: HappyFaces) -> list[str]:
-    """A sentence on validation photos of people in a method's other sets, if there are any."""
+    """A sentence on validation photos of people who are also in labelled or unlabelled photos, if there are any."""
     people = [person_of(name) for name in data.validation.names]
     counts = {}
     for word, photos in (("labelled", data.labelled), ("unlabelled", data.unlabelled)):
@@ -90,11 +90,11 @@ def card_of(data: HappyFaces) -> DatasetCard:
 class HappyFacesDataset(Dataset):
     """The photos that runs score, and behind them the three sets, from which a task draws what methods are fitted on.
 
-    Photos of all types and parts come in the order of their pixels' hashes: so the order of a batch reveals nothing.
+    Photos of all types and parts come in the order of their pixels' hashes, so neighbours in a batch reveal nothing.
     """
 
     def __init__(self, data: HappyFaces, only: Collection[str] | None = None, *, whole: bool = False) -> None:
-        """With `only`, these photos; `whole`: they are all that a run of a draw scores, so the data is the same."""
+        """With `only`, these photos; `whole`: they are all that a run of a draw scores, and keep the fingerprint."""
         self.data, self._print = data, data.fingerprint()
         samples = []
         for part, photos in data.scored().items():
@@ -111,7 +111,7 @@ class HappyFacesDataset(Dataset):
             self._print = hashlib.sha256(f"{self._print} {sorted(only)}".encode()).hexdigest()
 
     def fingerprint(self) -> str:
-        """The fingerprint of the three sets."""
+        """The fingerprint of the three sets, and of the chosen photos where these are a part."""
         return self._print
 
     def truth_fingerprint(self) -> str:

@@ -48,7 +48,8 @@ def read_labelled(
     """Every picture under `root` that has a label file, with its people and faces as the words of its boxes say.
 
     `categories` chooses what is a person and what a face (`face=head`, `face=0`) where the words do not say so; boxes
-    of anything else are left out, and the notes say how many. `attributes.csv` (or the file named) identifies people.
+    of anything else are left out, and the notes say how many. `attributes.csv` (or the file named) adds
+    identities and further attributes.
     """
     card_file = root / "card.json"
     card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)

@@ -132,7 +132,7 @@ def _faces(protocol: Protocol) -> list[tuple[Face, ...]]:
 
 
 def _size(image: LazyImage) -> tuple[int, int]:
-    """An image's size; a missing or damaged file fails with its name when it is decoded."""
+    """An image's size; 0 × 0 for a missing or damaged file, which fails with its name when it is decoded."""
     try:
         return image.size()
     except InputError:

@@ -54,7 +54,7 @@ def open_source(source: str | Path, **reading: Any) -> SampleSource:
 def index_dataset(
     source: SampleSource, out: str | Path, *, embed: bool | None = None, step: Step = lambda n: None
 ) -> SampleManifest:
-    """Write a source as a manifest to an empty folder or URL; at a URL the pictures are included."""
+    """Write a source as a manifest to an empty folder or URL; `embed` includes the pictures (default: at a URL)."""
     storage = open_storage(out)
     with storage.hold():
         list(storage.leftovers())

@@ -80,7 +80,7 @@ def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable)
 
 
 def _meant(row: LabelledPerson, rows: Sequence[LabelledPerson], sample: Sample) -> list[int]:
-    """The person whom a row is about: by annotation, by number, by box, or everybody where it is the only row."""
+    """The people whom a row is about: by annotation, by number, by box, or everybody where it is the only row."""
     subjects = sample.people
     if row.annotation is not None:
         return [i for i, subject in enumerate(subjects) if subject.id == row.annotation]
@@ -96,7 +96,7 @@ def _meant(row: LabelledPerson, rows: Sequence[LabelledPerson], sample: Sample) 
 
 
 def _overlap(row: LabelledPerson, subject: Subject) -> float | None:
-    """How much a row's box and a person's box overlap; None without two boxes."""
+    """How much a row's box and a person's box overlap; None where they have no box of the same kind."""
     pairs = [(row.face_box, subject.face_box), (row.person_box, subject.person_box)]
     shared = [_iou(own, other) for own, other in pairs if own is not None and other is not None]
     return max(shared) if shared else None

@@ -97,7 +97,7 @@ def _unlikely_pixels(name: str, numbers: Floats, corners: Floats, shapes: Floats
 def _reading(
     table: LabelTable, columns: BoxColumns, form: Form | None, numbers: Floats, shapes: Floats, stated: StatedBoxes
 ) -> Reading | None:
-    """The reading of the numbers: from the user, from the columns' names, or the only reading that fits."""
+    """The reading of the numbers: from the user, the columns' names, or the only one that fits; None with a problem."""
     units = stated.units or guessed_units(numbers)
     form = stated.form or form
     if form is not None:

@@ -79,7 +79,7 @@ class LabelColumns:
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
-    """The user's roles of columns, by role or by the name of an attribute.
+    """The columns that the user named, by role or by the name of an attribute.
 
     >>> parse_columns("file=img, person=who")
     {'file': 'img', 'person': 'who'}
@@ -95,7 +95,7 @@ def understand(
 ) -> LabelColumns:
     """The roles of the columns; what is ambiguous becomes a problem of the table, with the option that decides it.
 
-    `stated` are the user's roles (`parse_columns`); with `categories` the user also chooses classes.
+    `stated` are the columns that the user named (`parse_columns`); with `categories` the user also chooses classes.
     """
     reader = _RoleReader(table, dict(stated), {squashed(name): name for name in reversed(table.names)})
     columns = LabelColumns(split=reader.stated_column("split"), index=reader.stated_column("face"))
@@ -220,7 +220,7 @@ def _is_lists(reader: _RoleReader, name: str) -> bool:
 
 
 def _form_of(names: Sequence[str]) -> Form | None:
-    """The meaning of four columns by their names, if the names tell."""
+    """The form of a box in four columns, by their names; None where the names do not tell."""
     words = tuple(squashed(name) for name in names)
     return next((form for form, known in aliases.SETS if words == known), None)
 
@@ -268,7 +268,7 @@ def _is_split(cells: Sequence[str]) -> bool:
 
 
 def _set_person(reader: _RoleReader, columns: LabelColumns) -> None:
-    """Set the column of identities; `subject`, `name` and `id` only where their values repeat."""
+    """Set the column of identities; `subject` unless it numbers people, `name` and `id` only where values repeat."""
     table = reader.table
     strong = next((name for word in aliases.PERSON if (name := reader.free(word)) and name != columns.file), None)
     subject = reader.free("subject")

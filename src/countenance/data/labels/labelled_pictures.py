@@ -130,7 +130,7 @@ def names_folders(table: LabelTable, pictures: PictureFolder) -> str | None:
 def understand_table(
     table: LabelTable, finder: PictureFinder, stated: Mapping[str, str], options: LabelOptions
 ) -> LabelColumns:
-    """The roles of a table's columns; a file without a header whose name gives its contents needs no roles."""
+    """The roles of a table's columns; a file without a header needs no `stated` if its name gives them."""
     if table.headless and not stated and len(table.names) == 2:
         files = [name for name, column in table.columns.items() if finder.names_picture(column[0])]
         word = table.path.stem.casefold()
@@ -220,7 +220,7 @@ def _by_picture(table: LabelTable, people: Sequence[LabelledPerson]) -> dict[str
 
 
 def _same(row: LabelledPerson, other: LabelledPerson) -> bool:
-    """Whether two rows are equal and about the same picture."""
+    """Whether two rows of a picture have the same boxes and values."""
     return _boxes(row) == _boxes(other) and _facts(row) == _facts(other)
 
 
@@ -234,7 +234,7 @@ def _facts(row: LabelledPerson) -> dict[str, object]:
 
 
 def _contradictions(row: LabelledPerson, other: LabelledPerson) -> list[str]:
-    """The values in which two rows differ."""
+    """The names of the values in which two rows differ."""
     facts, others = _facts(row), _facts(other)
     return [name for name in facts if facts[name] != others.get(name)]
 
@@ -293,7 +293,7 @@ def read_names(pictures: PictureFolder, stated: Mapping[str, str], words: Mappin
 
 
 def read_utk_names(pictures: PictureFolder) -> Dataset | None:
-    """Pictures named as UTKFace names them (age_gender_race_date.jpg); None for other names."""
+    """Pictures named as UTKFace names them (age_gender_race_date.jpg); None unless nearly all are."""
     matching = sum(UTK.fullmatch(PurePosixPath(name).name) is not None for name in pictures.ids)
     if not pictures.ids or matching < NEARLY_ALL * len(pictures.ids):
         return None

@@ -118,7 +118,7 @@ def _cell(table: LabelTable, name: str | None, i: int) -> str | None:
 def _pictures(
     table: LabelTable, columns: LabelColumns, finder: PictureFinder, options: LabelOptions
 ) -> list[str | None]:
-    """The picture of every row; rows without their picture are problems, or left out with `only_present`."""
+    """The picture of every row; rows whose picture is missing are problems, or left out with `only_present`."""
     if columns.file is None:
         table.problems.add_whole(
             f'no column names the pictures (there are {", ".join(table.names)}); say which one: columns="file=COLUMN"'
@@ -185,7 +185,7 @@ def _shown(
 def _boxes_of_row(
     corners: Mapping[str | None, list[list[Floats]]], i: int, kind: str | None
 ) -> list[tuple[Floats | None, Floats | None]]:
-    """Face and person box of each person of a row; a box without a label serves as either."""
+    """Face and person box of each person of a row; a box of unknown kind serves as either."""
     faces = corners["face"][i] if "face" in corners else []
     people = corners["person"][i] if "person" in corners else []
     if None in corners:

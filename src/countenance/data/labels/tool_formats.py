@@ -176,7 +176,7 @@ def mot_table(path: Path, lines: Sequence[str]) -> LabelTable | None:
 
 
 def _sequence(path: Path) -> tuple[Path | None, float, float]:
-    """The folder with the pictures of a sequence, and their width and height if `seqinfo.ini` has them."""
+    """The folder with the pictures of a sequence, and their width and height as in `seqinfo.ini`, else infinite."""
     sequence = path.parent.parent
     info = configparser.ConfigParser()
     try:

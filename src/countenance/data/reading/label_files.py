@@ -18,7 +18,7 @@ from countenance.metrics.readings import LARGEST_NORMALISED, Reading
 
 
 class NamedBox(NamedTuple):
-    """Corners in pixels, the word for what the box shows, and who it is and their attributes where the file says so."""
+    """Corners in pixels, the word for what the box shows, and identity and attributes where the file has them."""
 
     corners: Array
     word: str

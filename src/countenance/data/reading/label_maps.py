@@ -11,7 +11,7 @@ from countenance.errors import DataError, InputError, opencv
 
 
 def label_map_bytes(path: Path, place: str) -> bytes:
-    """The content of the file of a label map; `place` names in errors where the file is named."""
+    """The content of the file of a label map; `place`, for errors, is where the file is named."""
     try:
         return regular_file(path).read_bytes()
     except FileNotFoundError:
@@ -36,7 +36,7 @@ def label_map_of(content: bytes, path: Path, classes: int, place: str) -> NDArra
 
 
 def outlines(mask: NDArray[np.bool_], what: str = "outlines of masks") -> list[NDArray[np.int32]]:
-    """The outer outlines of a mask, each as its corners (x, y); `what` names in errors what needs them.
+    """The outer outlines of a mask, each as its corners (x, y); `what`, for errors, is what needs them.
 
     >>> outlines(np.ones((2, 2), bool))[0].tolist()
     [[0, 0], [0, 1], [1, 1], [1, 0]]

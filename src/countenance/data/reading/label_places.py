@@ -16,7 +16,7 @@ Judge = Callable[[Path, Path], float]
 
 @dataclass
 class LabelPlaces:
-    """Pictures with their label files, and the other files of the folder."""
+    """Pictures with their label files, and notes on what is left out."""
 
     pairs: list[tuple[Path, Path]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -32,7 +32,7 @@ class Lines:
     line: Ints
 
     def numbers(self, expected: Bools) -> Floats | None:
-        """The wanted fields as numbers as Python reads them, nan and inf too; None if one of them is not a number.
+        """The `expected` fields as numbers as Python reads them, nan and inf too; None if one of them is not a number.
 
         Other places of the array are undefined.
 
@@ -69,7 +69,7 @@ def all_rows(path: Path, header_line: int = 0) -> Iterator[tuple[int, list[str]]
 
 
 def cut(block: bytes, line: int) -> Lines | None:
-    """Cut a block up, without empty lines and lines that begin with `#`; None if it has quotes or comments inside.
+    """Cut a block up, without empty lines and lines that begin with `#`; None if it has quotes or indented comments.
 
     >>> cut(b"# c\\na,1\\n\\nb,2,3\\n", 1).line
     array([2, 4])

@@ -57,7 +57,7 @@ class LineLayout:
     top: int = 0
 
     def parse(self, fields: Sequence[str], place: str) -> list[str]:
-        """The fields of one line, parsed as Python parses numbers; an error names the place."""
+        """The fields of one line, with every number as Python writes it; an error names the place."""
         if problem := self._miscounted(fields):
             raise DataError(f"{place}: {problem}")
         if not fields[self.name]:
