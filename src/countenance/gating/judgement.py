@@ -94,7 +94,7 @@ def _notes(policy: Policy, run: Run, baseline: Run | None) -> list[str]:
 
 
 def licences(policy: Policy, run: Run) -> RuleOutcome:
-    """Whether the licences of data and model are allowed; missing licences are not."""
+    """Whether the licences of data and model are allowed; `not stated` only if the policy lists it."""
     assert policy.licences is not None
     allowed, checks = policy.licences.allowed, []
     for what, licence in of_manifest(run.manifest).items():

@@ -34,7 +34,7 @@ Network = Callable[..., list[Any]]
 
 
 def efficientnet_weights() -> Path | None:
-    """The place of the ImageNet weights of EfficientNet-Lite0, or None."""
+    """The path of the ImageNet weights of EfficientNet-Lite0, or None."""
     named = os.environ.get(VARIABLE)
     if named:
         if not Path(named).is_file():

@@ -1,7 +1,7 @@
 """TFLite networks behind the interface of an onnxruntime session, so that the same declarations serve both.
 
-TF.js graphs (`model.json` with weights beside it) are not read: they use some 200 operations, for which an interpreter
-would be needed; `tensorflowjs_converter` or ultralytics' export turn them into TFLite or ONNX.
+TF.js graphs (`model.json` with weights beside it) are not read: they use some 200 operations, which our own interpreter
+would have to compute; `tensorflowjs_converter` or ultralytics' export turn them into TFLite or ONNX.
 """
 
 from collections.abc import Mapping
