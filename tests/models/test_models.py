@@ -108,6 +108,12 @@ def test_declarations_that_do_not_fit_are_refused(tmp_path) -> None:
         ModelSpec(str(path), device="tpu").load()
 
 
+@pytest.mark.parametrize("shape", [(2, 3000, 3), (3000, 2, 3)])
+def test_a_very_narrow_picture_keeps_a_line_of_pixels(shape: tuple[int, int, int]) -> None:
+    pixels, _, _ = prepare(np.zeros(shape, np.uint8), InputSpec(size=(640, 640), resize="letterbox"))
+    assert pixels.shape == (1, 3, 640, 640)
+
+
 def test_letterboxing_keeps_the_shape_and_says_where() -> None:
     image = np.full((10, 40, 3), 200, np.uint8)
     pixels, scale, offset = prepare(image, InputSpec(size=(20, 20), resize="letterbox", pad=0))

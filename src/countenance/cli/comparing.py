@@ -283,8 +283,8 @@ def _unpaired_lines(unpaired: list[dict[str, Any]], columns: int | None) -> list
         count = "1 row" if entry["unpaired"] == 1 else f"{entry['unpaired']:,} rows"
         some = ", ".join(entry["keys"][:MOST_NAMED]) + (" …" if entry["unpaired"] > MOST_NAMED else "")
         elsewhere = entry["failed_elsewhere"]
-        failed = f" ({elsewhere:,} without a prediction elsewhere)" if elsewhere else ""
-        lines += wrapped("unpaired", f"{count} of {entry['name']} left out{failed}: {some}", columns)
+        failed = f"; {elsewhere:,} of all its rows have no prediction of another model" if elsewhere else ""
+        lines += wrapped("unpaired", f"{count} of {entry['name']} left out: {some}{failed}", columns)
     return lines
 
 

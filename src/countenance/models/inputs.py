@@ -83,7 +83,7 @@ def letterbox(width: int, height: int, spec: InputSpec) -> tuple[float, tuple[in
     """The scale at which a picture fits, its new size, and the place of its corner."""
     target_w, target_h = spec.size
     ratio = min(target_w / width, target_h / height)
-    new_w, new_h = round(width * ratio), round(height * ratio)
+    new_w, new_h = max(1, round(width * ratio)), max(1, round(height * ratio))
     return ratio, (new_w, new_h), ((target_w - new_w) // 2, (target_h - new_h) // 2)
 
 

@@ -197,7 +197,7 @@ class Evaluation:
         self.settings.say(f"{place}: held another run ({why}); it is kept as {self.store.move_aside()}")
 
     def _intact(self) -> bool:
-        """Whether the run is finished and no file has changed; damage is reported, a damaged audit or report deleted."""
+        """Whether the run is finished and no file has changed; damage is reported, a damaged audit or page deleted."""
         if not self.store.exists() or self.store.manifest().status != "complete":
             return False
         try:

@@ -52,7 +52,9 @@ def label(face: ListedFace) -> int:
     """The class of a face as a number in `CLASSES`."""
     word = face.subject.attributes.get("masked")
     if word not in ("yes", "no"):
-        raise InputError(f"{face.sample.id}: whether a mask is worn is not known, and these formats have no value for that; give every face a mask label")
+        raise InputError(
+            f"{face.sample.id}: whether a mask is worn is not known, and these formats have no value for that; give every face a mask label"
+        )
     return int(word == "yes")
 
 
