@@ -48,7 +48,7 @@ class Declared:
         raise AssertionError("is begun and finished")
 
     def begin(self, batch):
-        found = [Editing._one(pixels) for pixels in batch.pixels]
+        found = [Editing._brightest(pixels) for pixels in batch.pixels]
         batch.pixels[:] = 0
         if len(batch) > 1:
             raise RuntimeError("one at a time")

@@ -42,7 +42,7 @@ def test_a_number_is_compared_as_a_number():
 
 
 def test_an_attribute_that_nobody_has_is_refused_with_a_near_miss():
-    with pytest.raises(ValueError, match=r"the answer names 'Gendr' \(did you mean gender\?\), which is no attribute"):
+    with pytest.raises(ValueError, match=r"the answer names 'Gendr' \(did you mean gender\?\), which is not an attribute"):
         scored(portrait(gender="male", smile="yes"), Gendr="male")
 
 
@@ -85,7 +85,7 @@ def test_a_run_says_what_was_misspelt_and_stops_at_an_unknown_head(tmp_path):
     assert np.mean(right.scores()["m.correct"].to_pylist()) == 0.5 and right.notes == []
     wrong = evaluate(answers("mal"), "attributes", dataset, out=tmp_path / "mal")
     assert "'mal' was answered 30 times" in wrong.notes[0] and "did you mean male" in wrong.notes[0]
-    with pytest.raises(InputError, match=r"the first 16 images all failed; .*names 'sex'.*no attribute"):
+    with pytest.raises(InputError, match=r"the first 16 images all failed; .*names 'sex'.*not an attribute"):
         evaluate(answers("male", "sex"), "attributes", dataset, out=tmp_path / "sex")
 
 

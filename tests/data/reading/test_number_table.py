@@ -129,7 +129,7 @@ def test_a_byte_order_mark_is_dropped_at_the_very_beginning_alone(tmp_path):
 def test_what_lies_above_the_header_line_is_left_out(tmp_path, monkeypatch):
     path = write(tmp_path, "# c\nhead\na,1\nb,2\n")
     for size in (1, 5, 9, 100):
-        monkeypatch.setattr(text_blocks.blocks, "__defaults__", (size,))
+        monkeypatch.setattr(text_blocks.blocks, "__defaults__", (size, None))
         assert list(all_rows(path, 2)) == [(3, ["a", "1"]), (4, ["b", "2"])]
         assert next(start for start, _ in data_blocks(path, 2)) == 3
     assert list(all_rows(path)) == [(2, ["head"]), (3, ["a", "1"]), (4, ["b", "2"])]

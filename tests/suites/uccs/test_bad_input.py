@@ -154,7 +154,7 @@ def test_a_file_larger_than_a_block_is_read_in_pieces(tmp_path, monkeypatch, goo
     path.write_text("\n".join(good_lines) + "\n")
     expected = read_scores(path)
     for size in (1, 7, 50, 64):
-        monkeypatch.setattr(files.blocks, "__defaults__", (size,))
+        monkeypatch.setattr(files.blocks, "__defaults__", (size, None))
         pieces = read_scores(path)
         assert pieces.images == expected.images
         for name in ("image", "line", "box", "score"):
@@ -168,7 +168,7 @@ def test_windows_line_ends_survive_a_block_border(tmp_path, monkeypatch, good_li
     path = tmp_path / "mine.txt"
     path.write_bytes("\r\n".join(good_lines).encode())
     for size in range(1, 90):
-        monkeypatch.setattr(files.blocks, "__defaults__", (size,))
+        monkeypatch.setattr(files.blocks, "__defaults__", (size, None))
         assert read_scores(path).line.tolist() == [3, 4, 5, 6]
 
 
