@@ -1,5 +1,6 @@
 """A run as its reducer and its notes see it, and the files that tables are written into."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from countenance.run import evaluate, stages, whole_run
 from countenance.run.early_stop import REMEMBERED, Watch
 from countenance.run.plan import make_plan
 from countenance.run.store import RunStore
-from countenance.run.whole_run import LoadedShards, StoredShards, WholeRun
+from countenance.run.whole_run import LoadedShards, StoredShards, WholeRun, stored
 from countenance.settings import RunSettings
 from countenance.tasks import Reduced, Shard, load_task
-from countenance.testing import DiscDetector, small_dataset
+from countenance.testing import DiscDetector, small_dataset, write_small_dataset
 
 TASK = load_task("face_localization")
 
@@ -128,3 +129,22 @@ def test_a_finished_run_counts_images_failures_and_what_was_skipped(tmp_path: Pa
     ) == 64
     assert run.failures()["sample"].to_pylist() == ["torn"] and run.results()[0].n == 11 - 1
     assert not run.store.storage.entries("work/")
+
+
+def test_a_reducer_sees_a_failed_image_as_a_sample_without_a_prediction(tmp_path: Path) -> None:
+    def share_failed(state, run) -> ct.Reduced:  # type: ignore[no-untyped-def]
+        images = sum(len(shard.samples) for shard in run.shards())
+        failed = images - sum(1 for sample, answer in run.answers())
+        assert state["images"].sum() == images and state["answered"].sum() == images - failed
+        return ct.Reduced([ct.Number(name="failed", value=failed / images)])
+
+    def partial(shard: ct.Shard) -> dict[str, np.ndarray]:
+        answered = [answer for sample, answer in shard.answered()]
+        return {"images": np.array([len(shard.samples)]), "answered": np.array([len(answered)])}
+
+    task = replace(load_task("face_localization"), reduce=ct.Reduce(partial, share_failed))
+    data = write_small_dataset(tmp_path / "set", n=10)
+    (data / "images" / "s00006.png").write_bytes(b"")
+    run = evaluate(DiscDetector(), task, data, out=tmp_path / "run", shard=4)
+    again = stages.reduce(task, stored(run.store, run.dataset(), run.manifest))
+    assert run.results()[0].value == again.results[0].value == 0.1

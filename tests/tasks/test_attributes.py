@@ -42,7 +42,7 @@ def test_a_number_is_compared_as_a_number():
 
 
 def test_an_attribute_that_nobody_has_is_refused_with_a_near_miss():
-    with pytest.raises(ValueError, match=r"the answer names 'Gendr' \(did you mean gender\?\), which is not an attribute"):
+    with pytest.raises(ValueError, match=r"names 'Gendr' \(did you mean gender\?\), which is not an attribute"):
         scored(portrait(gender="male", smile="yes"), Gendr="male")
 
 

@@ -171,7 +171,8 @@ def check_alike(entries: Sequence[ComparedModel]) -> None:
 
 def _same_pictures(first: DatasetRecord, second: DatasetRecord) -> bool:
     """Whether two runs read the same pictures; True where that is not known, as saved predictions need no picture."""
-    known = first.pictures and second.pictures and first.images == second.images
+    same_images = first.images == second.images and first.remaining[-1:] == second.remaining[-1:]
+    known = first.pictures and second.pictures and same_images
     return first.pictures == second.pictures if known else True
 
 

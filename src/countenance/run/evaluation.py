@@ -282,7 +282,8 @@ class Evaluation:
                 "purged": len(self.plan.withdrawn.hashes),
             }
         )
-        manifest.dataset = manifest.dataset.model_copy(update=dict(self.read))
+        remaining = self.store.manifest().dataset.remaining if self.store.exists() else []
+        manifest.dataset = manifest.dataset.model_copy(update={**self.read, "remaining": remaining})
         here = Place(
             source=located(self.plan.source),
             command=shlex.join(sys.argv),

@@ -35,6 +35,8 @@ class DatasetRecord(Part):
     fingerprint: str = ""
     pictures: str = ""
     """A hash of the hashes of the pictures that the workers read; a manifest's fingerprint need not cover them."""
+    remaining: list[str] = Field(default_factory=list)
+    """For each purge, the fingerprint of the dataset without the images that were removed from the run until then."""
     images: int = 0
     skipped: int = 0
     categories: str | None = None

@@ -33,6 +33,20 @@ def total(parts: Iterable[str]) -> str:
     return f"{sum(int(part, 16) for part in sums) % _SIZE:064x}" if sums and all(sums) else ""
 
 
+def without(whole: str, pictures: Mapping[str, str]) -> str:
+    """A hash of pictures, as `sum_of` computes it, without some of them; empty where either is not known.
+
+    >>> without(sum_of({"a": "1", "b": "2"}), {"b": "2"}) == sum_of({"a": "1"})
+    True
+    >>> without(sum_of({"a": "1"}), {"a": "1"}), without("", {"a": "1"}), without("ff", {"a": UNREADABLE})
+    ('', '', '')
+    """
+    if not whole or UNREADABLE in pictures.values():
+        return ""
+    remaining = (int(whole, 16) - int(sum_of(pictures) or "0", 16)) % _SIZE
+    return f"{remaining:064x}" if remaining else ""
+
+
 def changed_picture(plan: "RunPlan", store: "RunStore", markers: Mapping[int, "Marker"]) -> str | None:
     """The first sample of a stored shard whose picture is not the one that was evaluated, or a sample of that shard.
 
@@ -58,12 +72,17 @@ def changed_picture(plan: "RunPlan", store: "RunStore", markers: Mapping[int, "M
 
 def is_dataset_of(record: "DatasetRecord", dataset: Dataset, evaluated: Iterable[str]) -> bool:
     """Whether a dataset is the one that a run has evaluated, by its truth and by the pictures of some samples."""
-    if dataset.truth_fingerprint() != record.fingerprint:
+    if not has_truth_of(record, dataset):
         return False
     if not record.pictures or not dataset.hashed_when_read:
         return True
     names = set(evaluated)
     return sum_of({sample.id: sample.content_hash() for sample in dataset if sample.id in names}) == record.pictures
+
+
+def has_truth_of(record: "DatasetRecord", dataset: Dataset) -> bool:
+    """Whether a dataset has the truth that a run has evaluated, with the images that a purge removed or without."""
+    return dataset.truth_fingerprint() in {record.fingerprint, *record.remaining}
 
 
 def _is_readable(sample: Sample) -> bool:

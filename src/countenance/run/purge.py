@@ -42,6 +42,7 @@ from countenance.run.purge_plan import (
     own_files,
     stores_of,
     touched,
+    with_pictures,
     work_files,
 )
 from countenance.run.run import Run
@@ -168,6 +169,7 @@ def _planned(store: RunStore, journal: Journal) -> Purged:
 
 
 def _begin(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged:
+    journal = with_pictures(store, journal, settings.opened(store))
     store.storage.write(JOURNAL, to_json(vars(journal)).encode())
     return _go_on(store, journal, settings)
 
@@ -194,7 +196,7 @@ def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged
     for name in computed:
         store.storage.delete(name)  # computed from everybody, or shows somebody
     _delete_thumbnails(store, gone)
-    before = _filter_shards(store, gone)
+    rewritten = _filter_shards(store, journal)
     for name in (*store.score_files(), FAILURES):
         _filter_table(store, name, gone)
     manifest, salt = store.manifest(), store.salt()
@@ -210,11 +212,12 @@ def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged
             "withdrawn": sorted(hashed | set(manifest.withdrawn)),
             "purged": manifest.purged + len(fresh),
             "failed": manifest.failed if failed is None else failed,
-            "dataset": manifest.dataset.model_copy(update={"images": images}),
+            "dataset": manifest.dataset.model_copy(
+                update={"images": images, "pictures": journal.pictures, "remaining": journal.remaining}
+            ),
         }
     )
     store.write_manifest(manifest)
-    rewritten = [name for name in before if not name.startswith(SHARDS)]
     if manifest.status == "complete":
         rewritten += _recompute(store, journal, settings)
         if store.storage.has(FILES):
@@ -234,9 +237,12 @@ def _delete_thumbnails(store: RunStore, gone: set[str]) -> None:
             store.storage.delete(entry.name)
 
 
-def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
-    """Remove images from predictions and rows, then write markers with the new hashes; returns the tables' names."""
-    changed, states = [], work_files(store, STATE)
+def _filter_shards(store: RunStore, journal: Journal) -> list[str]:
+    """Remove images from predictions and rows, then write markers with the new hashes; returns the changed tables.
+
+    A table that was damaged before keeps its old hash, so that its shard does not count and is evaluated again.
+    """
+    changed, states, gone = [], work_files(store, STATE), set(journal.samples)
     for name in states:  # computed again from the predictions that are left
         store.storage.delete(name)
     for shard in own_files(store, SHARDS):
@@ -248,33 +254,32 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
         for name, known in marker.files.items():
             if name in states or not is_own(name):
                 continue
-            new_hash = None if name.endswith(STATE) else _filter_table(store, name, gone)
-            files[name] = known if new_hash is None else new_hash
-            changed += [name] if new_hash is not None else []
+            changed += [name] if not name.endswith(STATE) and _filter_table(store, name, gone) else []
+            damaged = name.endswith(STATE) or name in journal.damaged or not store.storage.has(name)
+            files[name] = known if damaged else digest(store.storage.read(name))
         failures = [row for row in marker.failures if row["sample"] not in gone]
         if files != dict(marker.files) or failures != marker.failures:
             answered = _rows(store, marker.file(ANSWERS) or "")
             there = {entry.name: entry.size for entry in store.storage.entries()}
-            sizes = {name: there[name] for name in files if name in there}
-            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped, sizes)
+            sizes = {name: there[name] for name in files if name in there and name not in journal.damaged}
+            pictures = journal.shards.get(shard, "")
+            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped, sizes, pictures)
             store.storage.write(marker_name(marker.number), fresh.to_bytes())
     return changed
 
 
-def _filter_table(store: RunStore, name: str, gone: set[str]) -> str | None:
-    """Remove rows from a table; returns the hash of its file, or None if the table is missing."""
+def _filter_table(store: RunStore, name: str, gone: set[str]) -> bool:
+    """Remove rows from a table, if it is there; returns whether it had any of them."""
     import pyarrow.compute as pc
 
-    try:
-        content = store.storage.read(name)
-    except Missing:
-        return None
+    if not store.storage.has(name):
+        return False
     table = store.table(name)
     remaining = table.filter(pc.invert(store.of_samples(table, gone, name)))
     if remaining.num_rows == table.num_rows:
-        return digest(content)
+        return False
     store.write_table(name, remaining)
-    return digest(store.storage.read(name))
+    return True
 
 
 def _rows(store: RunStore, name: str) -> int | None:

@@ -1,12 +1,13 @@
 """The plan of a purge: in which runs people are, which files are removed or rewritten, and which are not ours."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from countenance.decoding import json_of
 from countenance.errors import InputError, RunError
 from countenance.run.file_names import (
+    ANSWERS,
     AUDIT,
     FAILURES,
     MANIFEST,
@@ -16,15 +17,18 @@ from countenance.run.file_names import (
     THUMBNAILS,
     WORK,
     is_own,
+    is_table,
     thumbnails_of,
 )
 from countenance.run.hashes import digest
 from countenance.run.marker import Marker
+from countenance.run.pictures import has_truth_of, without
 from countenance.run.run import Run
 from countenance.run.store import RunStore
 from countenance.run.stored_audit import checked_settings
 from countenance.run.suite import suite_of
 from countenance.run.verification import unverified_tables
+from countenance.run.withdrawals import Withdrawn
 from countenance.storage import Missing
 
 DERIVED = (REPORT, PAGES)
@@ -42,6 +46,12 @@ class Journal:
     pages: dict[str, dict[str, Any]] = field(default_factory=dict)
     people: int = 0
     rows: int = 0
+    shards: dict[str, str] = field(default_factory=dict)
+    """The hash of the pictures that remain in each shard, by the name of its marker."""
+    pictures: str = ""
+    """The hash of the pictures that remain in the run."""
+    remaining: list[str] = field(default_factory=list)
+    """The fingerprints of the dataset without the images that were removed from the run, by earlier purges and this."""
     damaged: list[str] = field(default_factory=list)
     """Tables that were not what was written before the purge began; a purge does not make them trusted."""
 
@@ -139,8 +149,60 @@ def journal_of(store: RunStore, held: HeldPeople) -> Journal:
         _pages(store),
         len(held.people),
         held.rows,
-        unverified_tables(store),
+        damaged=unverified_tables(store) or _unmarked_tables(store),
     )
+
+
+def _unmarked_tables(store: RunStore) -> list[str]:
+    """The tables of shards that differ from what the markers name."""
+    return [
+        name
+        for marker in _shard_markers(store).values()
+        for name, known in marker.files.items()
+        if is_own(name) and is_table(name) and store.storage.has(name) and digest(store.storage.read(name)) != known
+    ]
+
+
+def with_pictures(store: RunStore, journal: Journal, run: Run) -> Journal:
+    """The plan, with the hashes of the pictures and of the dataset that remain.
+
+    Those that depend on a removed picture are computed from the dataset, and are empty if it is gone or has changed.
+    """
+    gone, record, manifest = set(journal.samples), run.manifest.dataset, run.manifest
+    withdrawn = Withdrawn(store.salt(), frozenset(manifest.withdrawn))
+    markers = _shard_markers(store)
+    try:
+        read = {name: gone & _samples_read(store, marker) for name, marker in markers.items()}
+        untouched = {name: markers[name].pictures for name, some in read.items() if not some}
+        journal = replace(journal, shards=untouched, remaining=record.remaining)
+        dataset = run.dataset()
+        if not dataset.hashed_when_read or not has_truth_of(record, dataset):
+            return journal
+        names = set().union(*read.values())
+        hashes = {sample.id: sample.content_hash() for sample in dataset if sample.id in names}
+        remaining = dataset.filter(lambda sample: sample.id not in gone and sample.id not in withdrawn)
+        parts = {name: {sample: hashes[sample] for sample in some} for name, some in read.items()}
+        return replace(
+            journal,
+            shards={name: without(markers[name].pictures, part) for name, part in parts.items()},
+            pictures=without(record.pictures, hashes),
+            remaining=[*record.remaining, remaining.truth_fingerprint()],
+        )
+    except (InputError, OSError, KeyError, ValueError):  # a damaged table, no dataset, or one without a removed image
+        return journal
+
+
+def _samples_read(store: RunStore, marker: Marker) -> set[str]:
+    """The samples of a shard whose pictures were read."""
+    table = marker.file(ANSWERS)
+    answered = store.table(table, columns=["sample"])["sample"].to_pylist() if table else ()
+    return {*answered, *(row["sample"] for row in marker.failures if row["kind"] != "image")}
+
+
+def _shard_markers(store: RunStore) -> dict[str, Marker]:
+    """The markers of the shards, by file name; without those that are damaged."""
+    markers = {name: Marker.read(store.storage.read(name)) for name in own_files(store, SHARDS)}
+    return {name: marker for name, marker in markers.items() if marker is not None}
 
 
 def made_again_of(store: RunStore) -> list[str]:

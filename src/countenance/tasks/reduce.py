@@ -42,8 +42,9 @@ class Whole(Protocol):
 
     >>> import countenance as ct
     >>> def share_failed(state, run: Whole) -> Reduced:
-    ...     failed = sum(answer is None for sample, answer in run.answers())
-    ...     return Reduced([ct.Number(name="failed", value=failed / len(run.rows()))])
+    ...     images = sum(len(shard.samples) for shard in run.shards())
+    ...     failed = images - sum(1 for sample, answer in run.answers())
+    ...     return Reduced([ct.Number(name="failed", value=failed / images)])
     """
 
     seed: int
@@ -62,7 +63,7 @@ class Whole(Protocol):
         """The shards again, one at a time, for reducers that need samples and predictions twice."""
 
     def answers(self) -> Iterator[tuple[str, Any]]:
-        """Every prediction with its sample's id, in the run's order; no sample is read."""
+        """Every prediction with its sample's id, in the run's order, so none of failed images; no sample is read."""
 
     def progress(self, what: str, total: int) -> Any:
         """A context manager that gives a function `step(n)`, for long work."""
