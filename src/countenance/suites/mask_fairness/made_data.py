@@ -53,7 +53,7 @@ def label(face: ListedFace) -> int:
     word = face.subject.attributes.get("masked")
     if word not in ("yes", "no"):
         raise InputError(
-            f"{face.sample.id}: mask not known, and these formats have no value for that; label every face's mask"
+            f"{face.sample.id}: whether a mask is worn is not known; label it, since these formats cannot omit it"
         )
     return int(word == "yes")
 
