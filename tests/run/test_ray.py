@@ -192,7 +192,7 @@ def test_a_driver_that_was_killed_goes_on_with_another_engine(
     process.wait()
     said: list[str] = []
     found = evaluate("fakes:Slow", "face_localization", data, out=out, batch=4, shard=64, threads=1, say=said.append)
-    assert same(local, found) and any("going on" in line for line in said)
+    assert same(local, found) and any("resuming" in line for line in said)
 
 
 def test_the_head_is_killed_and_the_run_goes_on_elsewhere(
