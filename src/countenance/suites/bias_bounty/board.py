@@ -300,7 +300,7 @@ def _ranking(
 
 
 def submission_folders(board: Path) -> list[Path]:
-    """The folders of a board's submissions; refused if there are none."""
+    """The folders of a board's submissions; a board without submissions is refused."""
     folders = sorted(path.parent for path in board.glob(f"*/{SUBMISSION}"))
     if not folders:
         raise InputError(f"{board}: no submissions; `countenance bias-bounty submit` hands one in")

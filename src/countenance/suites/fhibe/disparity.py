@@ -51,7 +51,7 @@ def process_pair(first: str, second: str, data: Mapping[str, Sequence[float]], s
 def significant_pairs(
     data: Mapping[str, Sequence[float]], alpha: float = 0.05, statistic: Statistic = "U"
 ) -> list[Row] | None:
-    """The pairs with p < alpha / number of pairs; None if there are none."""
+    """The pairs with p < alpha / number of pairs; None if no pair has such a p."""
     rows = [process_pair(a, b, data, statistic) for a, b in itertools.combinations(data, 2)]
     significant = [row for row in rows if row[-2] < alpha / len(rows)]
     return significant or None
