@@ -1,6 +1,7 @@
 """Runs: paired by sample and subject, refused when they are not comparable, changed samples shown or not."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,23 @@ def test_changed_samples_are_shown_unless_they_are_real_people(runs, tmp_path: P
     assert 'class="dot-failed"' in hidden[: hidden.index('id="changed"')]
     blurred = write_comparison(found, pair, tmp_path / "b.html", gallery="blurred").read_text(encoding="utf-8")
     assert "data:image/jpeg" in blurred and "are blurred" in blurred
+
+
+def test_a_notebook_shows_the_people_of_whom_the_models_differ(runs, tmp_path: Path, monkeypatch) -> None:
+    found = compare(runs["good"], runs["worse"], by=["skin_tone"])
+    text = found._repr_html_()
+    assert text.count('class="tile failed"') == 6 and "Now missed" in text and len(text) < 1_500_000
+    assert "href=" not in text, "nothing in a notebook leads to parts of a page that is not there"
+    assert found == found.of(None) and found.to_json() == found.of(None).to_json()
+    assert 'class="tile' not in found.of(None)._repr_html_()
+    gone = [Run(shutil.copytree(runs[name].path, tmp_path / name)) for name in ("good", "worse")]
+    later = compare(*gone, by=["skin_tone"])
+    shutil.rmtree(tmp_path / "worse")
+    assert "worse-detector is worse" in later._repr_html_(), "a run that was removed since costs only the faces"
+    record = runs["good"].manifest.dataset
+    monkeypatch.setattr(record, "card", record.card.model_copy(update={"real_people": True}))
+    hidden = found._repr_html_()
+    assert "data:image/jpeg" not in hidden and 'class="dot-failed"' in hidden
 
 
 def test_models_have_their_authors_names(runs) -> None:

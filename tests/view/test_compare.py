@@ -65,6 +65,27 @@ def test_the_samples_that_changed_are_all_there(pair: Viewer) -> None:
     assert text.count("changed-pair") == 24 and "page 1 of 2" in text
 
 
+def test_the_changes_begin_with_the_people_of_whom_the_models_differ(pair: Viewer) -> None:
+    address = f"/compare/changes?{both(pair)}"
+    first_part = pair.ask(address).text.partition("<table")[0]
+    titles = re.findall(r'class="tile-title"><strong>([^<]+)</strong> <span class="soft">([^<]+)<', first_part)
+    assert [(heading, text.partition(" ")[0]) for heading, text in titles] == [("Now missed", "20"), ("Now found", "5")]
+    assert first_part.count('class="tile failed"') == 6 and first_part.count('class="tile right"') == 5
+    ((way, more),) = [
+        (heading, html.unescape(link))
+        for heading, link in re.findall(r"<strong>([^<]+)</strong>[^\n]*<a href=\"([^\"]+)\">more", first_part)
+    ]
+    assert way == "Now missed" and "20 rows by recall@0.5" in pair.ask(more).text
+
+
+def test_real_people_are_dots_where_a_comparison_begins(pair: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        record = pair.library.open(pair.id_of(name)).run.manifest.dataset
+        monkeypatch.setattr(record, "card", record.card.model_copy(update={"real_people": True}))
+    first_part = pair.ask(f"/compare/changes?{both(pair)}").text.partition("<table")[0]
+    assert "data:image" not in first_part and 'class="dot-failed"' in first_part
+
+
 def test_too_few_or_too_different_runs_get_a_sentence(pair: Viewer, viewer: Viewer, first: str) -> None:
     assert "Choose two runs" in pair.ask("/compare").text
     assert "Choose two runs" in pair.ask(f"/compare?run={pair.id_of('one')}").text

@@ -123,7 +123,7 @@ class ComparisonQuestion:
             absent=absent,
             notes=notes,
             settings=self.stored(sides, audit),
-        )
+        ).of((model_a.run, model_b.run) if model_a.run and model_b.run else None)
 
     def absent(self, sides: Sides) -> list[Absent]:
         """The groups that are in one entry only."""

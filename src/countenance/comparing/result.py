@@ -8,10 +8,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from countenance.auditing.conversion import plain
 from countenance.auditing.finding import OPPOSITE
+from countenance.auditing.result import Origin
 
 NAN = math.nan
 BETTER, WORSE, HIGHER, LOWER, CANNOT_TELL = "better", "worse", "higher", "lower", "cannot tell"
@@ -209,6 +210,18 @@ class Comparison(_Result):
     absent: list[Absent] = []
     notes: list[str]
     settings: dict[str, Any]
+    _origin: Origin = PrivateAttr(default_factory=Origin)
+
+    def of(self, runs: Any) -> Comparison:
+        """The same comparison with the two runs that it is between, whose pictures a notebook shows."""
+        known = self.model_copy()
+        known._origin = Origin(runs)
+        return known
+
+    @property
+    def compared(self) -> Any:
+        """The two runs; None for a comparison of tables, or one that was read from a file."""
+        return self._origin.source
 
     def __repr__(self) -> str:
         """The comparison in five lines at most."""

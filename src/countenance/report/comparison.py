@@ -1,5 +1,6 @@
 """The page of a comparison of two models, and comparisons as CSV."""
 
+import contextlib
 import csv
 import io
 import itertools
@@ -13,6 +14,7 @@ from countenance.auditing.verdict import DISPARITY
 from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import UNKNOWN, in_order
+from countenance.errors import InputError
 from countenance.report import changes, numbers, render, words
 from countenance.report.charts.dumbbells import Dumbbell, Dumbbells
 from countenance.report.charts.forest import CHANGE_MARKS, ChangeRow, Forest, ForestBlock
@@ -74,8 +76,12 @@ def first_screen(comparison: Comparison, links: Links | None = None, shown: int 
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """The first screen of a comparison, for a notebook."""
-    return fragment("comparison_first.html.j2", tables=True, notebook=True, **first_screen(comparison, shown=NOTEBOOK))
+    """The first screen of a comparison, for a notebook; of runs with the people of whom the models differ."""
+    context = first_screen(comparison, shown=NOTEBOOK)
+    if comparison.compared is not None:
+        with contextlib.suppress(InputError, OSError):  # a run that was moved or changed since has no faces to show
+            context["galleries"] = changes.faces_of(comparison, comparison.compared)
+    return fragment("comparison_first.html.j2", tables=True, notebook=True, **context)
 
 
 def dumbbells(comparison: Comparison, metric: str, links: Links | None = None, shown: int = SHOWN) -> Dumbbells:

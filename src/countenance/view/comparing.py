@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -11,13 +11,14 @@ from urllib.parse import urlencode
 from countenance.auditing import Estimate
 from countenance.comparing import Change, Comparison, Gap, compare, leaderboard
 from countenance.errors import InputError
-from countenance.report import numbers
+from countenance.report import changes, numbers
 from countenance.report.charts.forest import ChangeRow, Forest, ForestRow
 from countenance.report.comparison import change_plots, first_screen, gap_plots
 from countenance.report.names import CROSS, attribute_label
 from countenance.run.auditing import WHOLE
 from countenance.view.library import Summary
 from countenance.view.open_run import OpenRun
+from countenance.view.pages import album_of, waiting
 from countenance.view.question import Question
 from countenance.view.rows import Selection
 from countenance.view.site import Site
@@ -168,17 +169,32 @@ def differences(site: Site, several: Several, *, linked: bool = True) -> dict[st
     """How runs differ from the first of them; a static copy has no links from numbers."""
     ranking, comparisons = compared(site, several)
     parts = []
+    metric = several.question.metrics[0]
     for index, comparison in enumerate(comparisons, 1):
         links = partial(_links, several, index) if linked else lambda change: ("", "", "")
+        pair = several.runs[0], several.runs[index]
+        addresses = {way: _samples_address(several, index, metric) + f"&change={way}" for way in ("lost", "gained")}
+        albums = changes.first_faces(comparison, [opened.run for opened in pair], album_of(site, pair[1]))
         parts.append(
             first_screen(comparison, links)
             | {
+                "galleries": [
+                    replace(album, more=addresses[way] if linked else "")
+                    for album, way in zip(albums, addresses, strict=True)
+                ],
                 "changes": _linked(change_plots(comparison), links),
                 "gaps": _linked(gap_plots(comparison), links),
-                "samples": _samples_address(several, index, several.question.metrics[0]) if linked else "",
+                "samples": _samples_address(several, index, metric) if linked else "",
             }
         )
-    return {"title": "Changes", "several": several, "parts": parts, "ranking": ranking}
+    shown = [opened for opened in several.runs[1:] if not opened.run.manifest.dataset.card.real_people]
+    return {
+        "title": "Changes",
+        "several": several,
+        "parts": parts,
+        "ranking": ranking,
+        "waiting": waiting(site, shown),
+    }
 
 
 Links = Callable[[Change | Gap], tuple[str, str, str]]

@@ -63,13 +63,12 @@
     }
     // People are dots until their pictures have been read.
     function faces(address) {
-      fetch(address).then(function (answer) { return answer.json(); }).then(function (state) {
-        if (state.state === "loading") { setTimeout(function () { faces(address); }, 700); return; }
+      whenRead(address.split(" "), function () {
         return fetch(body.getAttribute("data-tests")).then(function (answer) { return answer.text(); }).then(function (text) {
           var fresh = parsed(text).querySelector('[data-part="verdict"]');
           if (fresh) document.getElementById("verdict-place").replaceChildren(fresh);
         });
-      }).catch(function () { /* the viewer was stopped */ });
+      });
     }
     fetch(body.getAttribute("data-stream")).then(function (answer) {
       var reader = answer.body.getReader(), decoder = new TextDecoder(), rest = "", ended = false;
@@ -96,22 +95,32 @@
   }
 
   // Parts of a page that take longer come after it.
-  document.querySelectorAll("[data-load]").forEach(function (place) {
+  function load(place) {
     fetch(place.getAttribute("data-load")).then(function (answer) { return answer.text(); }).then(function (text) {
       var fresh = parsed(text), part = fresh.getElementById("fragment") || fresh.querySelector(".empty");
       if (part) place.replaceChildren(part);
       body.setAttribute("data-tested", "yes");
+      var addresses = part && part.getAttribute("data-waiting");
+      if (addresses) whenRead(addresses.split(" "), function () { load(place); });
     }).catch(function () { place.textContent = "The viewer does not answer; was it stopped?"; });
-  });
+  }
+  document.querySelectorAll("[data-load]").forEach(load);
+
+  // Asks about pictures until all have been read, then goes on.
+  function whenRead(addresses, next) {
+    Promise.all(addresses.map(function (address) {
+      return fetch(address).then(function (answer) { return answer.json(); });
+    })).then(function (states) {
+      if (states.some(function (state) { return state.state === "loading"; })) setTimeout(whenRead, 700, addresses, next);
+      else return next();
+    }).catch(function () { /* the viewer was stopped */ });
+  }
 
   // Pictures that are still being read: when all are, what the page shows is brought in, without a reload.
   function wait() {
     var addresses = (body.getAttribute("data-waiting") || "").split(" ").filter(Boolean);
     if (!addresses.length) return;
-    Promise.all(addresses.map(function (address) {
-      return fetch(address).then(function (answer) { return answer.json(); });
-    })).then(function (states) {
-      if (states.some(function (state) { return state.state === "loading"; })) { setTimeout(wait, 700); return; }
+    whenRead(addresses, function () {
       return fetch(location.href).then(function (answer) { return answer.text(); }).then(function (text) {
         var main = document.getElementById("main"), fresh = parsed(text), part = fresh.getElementById("main");
         var tiles = Array.from(document.querySelectorAll(".tile")), at = tiles.indexOf(document.activeElement);
@@ -121,7 +130,7 @@
         if (still) { body.setAttribute("data-waiting", still); setTimeout(wait, 700); }
         else body.removeAttribute("data-waiting");
       });
-    }).catch(function () { /* the viewer was stopped */ });
+    });
   }
 
   // A picture that is drawn covers the word "loading" behind it, also where it is transparent; one that fails says so.
