@@ -98,6 +98,7 @@ class ComparisonQuestion:
         if measured is None:
             paired = paired.assessable()
         paired.notes.extend(dict.fromkeys(line for entry in entries if entry.run for line in entry.run.cautions))
+        paired.notes.extend(f"{entry.name} {entry.remark}" for entry in entries if entry.remark)
         return cls(entries, listed, paired, settings)
 
     def between(self, first: int, second: int) -> Comparison:

@@ -16,6 +16,7 @@ from countenance.run import Run
 from countenance.run.auditing import default_metrics, metrics_of, own_names
 from countenance.run.licences import of_manifest
 from countenance.run.manifest import DatasetRecord
+from countenance.run.suite import suite_of
 
 RUN_KEYS = ("sample", "subject")
 """What tells rows of a run, and of a table with these columns, apart."""
@@ -56,6 +57,12 @@ class ComparedModel:
     def suite(self) -> str:
         """The suite that made a run; empty for a run without one and for a table."""
         return "" if self.run is None else self.run.manifest.suite or ""
+
+    @property
+    def remark(self) -> str:
+        """What its suite says of a run in a few words; empty for a run without a remark and for a table."""
+        suite = None if self.run is None else suite_of(self.run)
+        return "" if self.run is None or suite is None else suite.remark(self.run)
 
     @property
     def task(self) -> str:

@@ -46,6 +46,7 @@ def leaderboard(
     opened = entries_of(entries, settings.pop("names", None))
     question, left_out = ComparisonQuestion.of(opened, by, metrics, **settings).of_all()
     names = [entry.name for entry in opened]
+    remarks = {entry.name: entry.remark for entry in opened}
     sides = question.whole(list(itertools.combinations(range(len(names)), 2)))
     pairs = overall(sides)
     judged = {name: judgement for name, judgement in question.judged().items() if name in question.paired.metrics}
@@ -60,7 +61,8 @@ def leaderboard(
         for model, rank, tied in zip(ranking.names, ranking.ranks, ranking.tied, strict=True):
             column = _column(metric, names.index(model))
             own = [_group_score(e) for e in grouped if e.metric == column]
-            standings.append(_standing(metric, model, rank, tied, whole[column], own))
+            standing = _standing(metric, model, rank, tied, whole[column], own)
+            standings.append(standing.model_copy(update={"remark": remarks[model]}))
     decisions = [_decision(rankings, judged, pairs, sides.work.nouns)]
     notes = [*question.paired.notes, *left_out]
     details: dict[str, Any] = {"groups": [], "gaps": [], "absent": []}

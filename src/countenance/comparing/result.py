@@ -274,6 +274,8 @@ class Standing(BaseModel):
     low: float
     high: float
     groups: list[GroupScore]
+    remark: str = ""
+    """What the suite says of the model's run, such as that it uses its batch."""
 
     def group(self, attribute: str, group: str) -> GroupScore:
         """The number of one group."""

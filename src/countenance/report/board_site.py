@@ -257,7 +257,8 @@ def _sentence(board: Leaderboard, metric: str, model: str) -> str:
     kind = _kind(board, metric)
     score = f"{numbers.value(standing.estimate, kind)} ({numbers.span(standing.low, standing.high, kind)})"
     shared = " (shared)" if standing.tied else ""
-    return f"{metric} {score}, rank {standing.rank}{shared} of {len(board.models)}."
+    remark = f" It {standing.remark}." if standing.remark else ""
+    return f"{metric} {score}, rank {standing.rank}{shared} of {len(board.models)}.{remark}"
 
 
 def _plain_row(board: Leaderboard, standing: Standing) -> dict[str, Any]:
@@ -272,6 +273,7 @@ def _plain_row(board: Leaderboard, standing: Standing) -> dict[str, Any]:
         "clusters": standing.clusters,
         "rank": standing.rank,
         "tied": standing.tied,
+        "remark": standing.remark,
         "finished": _date(board, standing.model) or None,
         "page": addresses(board)[standing.model],
         "against_best": None if change is None else {name: getattr(change, name) for name in fields},

@@ -95,6 +95,8 @@ class Suite:
     """What the protocol changes in a request before the run: attributes to compare by, notes, further facts."""
     publish: Callable[[Run], Sequence[str]] = lambda run: ()
     """Writes the files of the protocol into an audited run; returns their names."""
+    remark: Callable[[Run], str] = lambda run: ""
+    """What boards and comparisons say beside the model of a run, in a few words; empty: nothing."""
     sections: Callable[[Any], list[Section]] = lambda source: []
     """Sections of the report of a run, from its `report.source.Source`."""
     report: Callable[..., Path] | None = None

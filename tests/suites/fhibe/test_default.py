@@ -7,6 +7,7 @@ import pytest
 
 from countenance.data.adapters.fhibe.attributes import label
 from countenance.data.image import encode_png
+from countenance.errors import InputError
 from countenance.suites.fhibe import evaluate_task, read_dataset
 from countenance.suites.fhibe.published import all_groups
 from countenance.tasks.results import Number
@@ -287,6 +288,21 @@ def test_a_wrapper_of_the_original_runs_unchanged_on_body_tasks(tmp_path):
     assert scores(evaluate(tmp_path, "body_parts_detection", Wrapper(lambda p: [{"Face": 1.0}])), "AR_DET") == [1.0] * 6
     nothing = Wrapper(lambda p: {"detections": [], "scores": []})
     assert scores(evaluate(tmp_path, "face_localization", nothing), "AR_IOU") == [0.0] * 6
+
+
+@pytest.mark.parametrize("compat", ["default", "strict"])
+@pytest.mark.parametrize("stored", [False, True])
+def test_label_maps_of_another_size_are_refused_as_the_original_cannot_compare_them(tmp_path, compat, stored):
+    rows = small.faces(tmp_path)
+    flat = np.zeros((59, 59), np.uint8)  # the original stops in numpy: 59 × 59 and 64 × 64 do not fit together
+    words = "a label map of 59×59, the image is 64×64; scale it to the image without mixing labels"
+    with pytest.raises(InputError, match=words):
+        if stored:
+            entry = {"detections_rle": {"0": small.rle(flat == 0)}}
+            small.outputs(tmp_path, "face_parsing", {row["filepath"]: entry for row in rows})
+            run(tmp_path, "face_parsing", compat=compat)
+        else:
+            evaluate(tmp_path, "face_parsing", Wrapper(lambda p: {"detections": flat.copy()}), compat=compat)
 
 
 def test_a_wrapper_of_the_original_runs_unchanged_on_face_tasks(tmp_path):

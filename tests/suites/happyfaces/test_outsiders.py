@@ -249,9 +249,16 @@ class Guess(Pixels):
         return np.full((len(photos), 2), 0.5)
 
 
+class Leaning(Pixels):
+    """A method whose answer to a photo depends on how many photos stand beside it."""
+
+    def predict(self, photos):
+        return super().predict(photos) * (1 if len(photos) == 1 else 0.5)
+
+
 def test_methods_and_predictions_of_one_draw_are_on_one_board(folder: Path, tmp_path: Path, capsys):
     data = read_happyfaces(folder)
-    for name, method, rate in (("a", Pixels, 0.1), ("b", Guess, 0.1), ("c", Pixels, 0.2)):
+    for name, method, rate in (("a", Pixels, 0.1), ("b", Guess, 0.1), ("c", Pixels, 0.2), ("e", Leaning, 0.1)):
         run(data, MixTask(method(), rate, 0), tmp_path / name)
     file = predictions(folder, tmp_path / "theirs.csv", parts=("validation", "unlabelled"))
     drawn = set(csv_column(folder, tmp_path / "list.csv"))
@@ -260,9 +267,23 @@ def test_methods_and_predictions_of_one_draw_are_on_one_board(folder: Path, tmp_
     draw_of = ["-d", str(folder), "--mix-rate", ".1", "--seed", "0"]
     scored = ["happyfaces", "score", *draw_of, "--predictions", str(file), "--out", str(tmp_path / "d")]
     assert command(scored) == 0, capsys.readouterr().err
-    runs = [str(tmp_path / name) for name in "abd"]
-    assert command(["leaderboard", *runs, "--site", str(tmp_path / "site")]) == 0, capsys.readouterr().err
-    assert "Armstrong" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    runs = [str(tmp_path / name) for name in "abde"]
+    site = tmp_path / "site"
+    ranked = ["leaderboard", *runs, "--names", "a,b,theirs,leaning", "--site", str(site)]
+    assert command(ranked) == 0, capsys.readouterr().err
+    printed = " ".join(capsys.readouterr().out.split())
+    elsewhere = "was predicted elsewhere: use of the batch unknown"
+    assert "note leaning uses its batch" in printed and f"note theirs {elsewhere}" in printed
+    assert "a uses its batch" not in printed
+    board = json.loads((site / "board.json").read_text(encoding="utf-8"))
+    remarks = {model["model"]: model["remark"] for model in board["metrics"][0]["models"]}
+    assert remarks == {"a": "", "b": "", "theirs": elsewhere, "leaning": "uses its batch"}
+    index = (site / "index.html").read_text(encoding="utf-8")
+    assert "Armstrong" in index and index.count("uses its batch</span>") == len(board["metrics"])
+    assert "<bdi>leaning</bdi></a><span" in index and "<bdi>a</bdi></a></th>" in index
+    assert (site / "evidence.html").read_text(encoding="utf-8").count("uses its batch</span>") == len(board["metrics"])
+    assert "It uses its batch." in (site / "models" / "004.html").read_text(encoding="utf-8")
+    assert "It uses its batch." in (site / "feed.xml").read_text(encoding="utf-8")
     assert command(["verify", runs[2]]) == 0, capsys.readouterr().err
     assert command(["leaderboard", runs[0], str(tmp_path / "c")]) == 2
     assert "mix_rate=0.2" in capsys.readouterr().err

@@ -7,10 +7,11 @@ from markupsafe import Markup
 
 from countenance.data.adapters.happyfaces import CITATION, CONSENT, LICENCE, HappyFacesDataset
 from countenance.errors import InputError
+from countenance.run.run import Run
 from countenance.run.suite import Section, Suite, SuiteRequest, SuiteTask
 from countenance.suites.happyfaces.model import MethodModel, method_card, published_name
 from countenance.suites.happyfaces.runs import record_of
-from countenance.suites.happyfaces.task import QUESTION, HappyFacesOptions
+from countenance.suites.happyfaces.task import QUESTION, USES_BATCH, HappyFacesOptions
 
 
 def _prepare(request: SuiteRequest) -> SuiteRequest:
@@ -47,6 +48,13 @@ def _sections(source: Any) -> list[Section]:
     return [("method", "The method", Markup("<p>{}</p>").format(" ".join(sentences)))]
 
 
+def _remark(run: Run) -> str:
+    """Whether a method uses the other photos of a batch; of predictions made elsewhere it is not known."""
+    if not any(result.name == USES_BATCH for result in run.results()):
+        return "was predicted elsewhere: use of the batch unknown"
+    return "uses its batch" if record_of(run).get("uses_batch") else ""
+
+
 HAPPYFACES = Suite(
     name="happyfaces",
     question=QUESTION,
@@ -57,5 +65,6 @@ HAPPYFACES = Suite(
     tasks=(SuiteTask("happyfaces"),),
     audit={"depth": 1, "adjust": "holm"},
     prepare=_prepare,
+    remark=_remark,
     sections=_sections,
 )
