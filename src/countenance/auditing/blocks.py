@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from countenance.auditing.layout import Column, Layout, powers, side
 from countenance.auditing.sums import Cross, CrossWay, GroupSums, cluster_means
 from countenance.auditing.table import Array
 
-CHUNK = 400_000
+CHUNK = 100_000
 """Rows that are summed at once."""
 SPARSE = 3
 """Up to this many possible blocks for a row, blocks are a grid; beyond, only those that occur are looked at."""
@@ -97,6 +96,11 @@ class _Chunk:
             once = None if weights is None else weights[self.once]
             self.big_n = np.bincount(homes[self.once], once, minlength=count).astype(float)
         self.here_n = self.beside(self.big_n)
+        self.inside = self.n > 0
+        self.rows = self.per_cell(self.n)
+        self.clusters = self.per_cell(self.inside)
+        self.full = self.per_cell((self.n == self.here_n) & self.inside)
+        self.row_products = self.products(self.n, self.n), self.products(self.n, self.here_n)
 
     def fits(self, known: Array, weights: Array | None) -> bool:
         """Whether a column with a value in these rows has the same blocks."""
@@ -132,12 +136,17 @@ class _Chunk:
         """The value of each block's cluster."""
         return clusters[None, :] if self.grid else clusters[self.home]
 
-    def listed(self, y: Array) -> tuple[Array, Array, Array, Array]:
-        """Cluster, cell, rows and sum of every block."""
-        if not self.grid:
-            return self.home, self.cell, self.n, y
-        cell, home = np.nonzero(self.n)
-        return home, cell, self.n[cell, home], y[cell, home]
+    def shared(self, y: Array) -> Array:
+        """For every two cells, summed over clusters: products of their sums, of sums and rows, and of their rows."""
+        if self.grid:
+            sums, rows = y, self.n
+        else:
+            from scipy import sparse
+
+            place, shape = (self.cell, self.home), (self.size, self.count)
+            sums, rows = (sparse.csr_matrix((part, place), shape=shape) for part in (y, self.n))
+        parts = (sums @ sums.T, sums @ rows.T, rows @ rows.T)
+        return np.stack([part if self.grid else part.toarray() for part in parts])
 
 
 class _Blocks:
@@ -152,8 +161,8 @@ class _Blocks:
         self.rest_cubes = np.zeros((3, size))
         self.means, self.rest_means, self.all_means = np.zeros((2, size)), np.zeros((2, size)), np.zeros(2)
         self.squares, self.all_squares = np.zeros(size), 0.0
-        self.contributions: list[tuple[Array, Array, Array, Array]] | None = [] if pairs else None
-        self.homes = 0
+        self.shared = np.zeros((3, size, size)) if pairs else None
+        """What every two cells share: `_Chunk.shared`."""
 
     def add(self, chunk: _Chunk, values: Array, squares: Array) -> None:
         """Add the rows of some clusters, with their squares."""
@@ -166,14 +175,15 @@ class _Blocks:
             big_y = np.bincount(chunk.homes[chunk.once], values[chunk.once], minlength=chunk.count)
             self.all_squares += float(squares[chunk.once].sum())
         here_n, here_y = chunk.here_n, chunk.beside(big_y)
-        inside = n > 0
-        for place, part in enumerate((n, y, inside)):
-            self.cell[place] += chunk.per_cell(part)
-        for place, (first, second) in enumerate(((n, n), (y, n), (y, y)), 3):
-            self.cell[place] += chunk.products(first, second)
-        for place, (first, second) in enumerate(((y, here_y), (y, here_n), (n, here_y), (n, here_n))):
+        squared_n, n_by_n = chunk.row_products
+        for place, part in enumerate((chunk.rows, chunk.per_cell(y), chunk.clusters, squared_n)):
+            self.cell[place] += part
+        for place, second in enumerate((n, y), 4):
+            self.cell[place] += chunk.products(y, second)
+        for place, (first, second) in enumerate(((y, here_y), (y, here_n), (n, here_y))):
             self.beside[place] += chunk.products(first, second)
-        self.full += chunk.per_cell((n == here_n) & inside)
+        self.beside[3] += n_by_n
+        self.full += chunk.full
         self.whole += [part.sum() for part in powers(chunk.big_n, big_y, self.cubes)]
         if self.cubes:
             square, rows = y * y, n * n
@@ -182,18 +192,16 @@ class _Blocks:
             left = powers(here_n - n, here_y - y, cubes=True)[6:]
             for place, (part, both) in enumerate(zip(left, powers(here_n, here_y, cubes=True)[6:], strict=True)):
                 self.rest_cubes[place] += chunk.per_cell(part - both)
-        self._add_means(chunk, n, y, big_y, inside)
-        if self.contributions is not None:
-            home, cell, rows, sums = chunk.listed(y)
-            self.contributions.append((home + self.homes, cell, rows, sums))
-        self.homes += chunk.count
+        self._add_means(chunk, n, y, big_y)
+        if self.shared is not None:
+            self.shared += chunk.shared(y)
 
-    def _add_means(self, chunk: _Chunk, n: Array, y: Array, big_y: Array, inside: Array) -> None:
+    def _add_means(self, chunk: _Chunk, n: Array, y: Array, big_y: Array) -> None:
         """Add clusters' means in the cells; for the rest of a cell, what its blocks change in everybody's."""
         own, everyone = cluster_means(n, y), cluster_means(chunk.big_n, big_y)
         left = cluster_means(chunk.here_n - n, chunk.beside(big_y) - y)
         here = chunk.beside(everyone)
-        away = np.where(inside, left - here, 0.0)
+        away = np.where(chunk.inside, left - here, 0.0)
         self.means += [chunk.per_cell(own), chunk.products(own, own)]
         self.rest_means += [chunk.per_cell(away), chunk.products(away, left + here)]
         self.all_means += [everyone.sum(), (everyone * everyone).sum()]
@@ -232,16 +240,6 @@ class _Blocks:
             self._between,
         )
 
-    @cached_property
-    def _products(self) -> tuple[Array, Array, Array]:
-        from scipy import sparse
-
-        home, cell, n, y = (np.concatenate(parts) for parts in zip(*(self.contributions or []), strict=True))
-        shape = (self.homes, self.size)
-        rows = sparse.coo_matrix((n, (home, cell)), shape=shape).tocsr()
-        sums = sparse.coo_matrix((y, (home, cell)), shape=shape).tocsr()
-        return (sums.T @ sums).toarray(), (sums.T @ rows).toarray(), (rows.T @ rows).toarray()
-
     def _between(self, g: Array, h: Array) -> Cross:
-        yy, yn, nn = self._products
+        yy, yn, nn = np.zeros((3, self.size, self.size)) if self.shared is None else self.shared
         return Cross((CrossWay(yy[g, h], yn[g, h], yn[h, g], nn[g, h]),))

@@ -52,7 +52,7 @@ def values_in_order(attribute: Attribute, ordered: Mapping[str, Sequence[str]]) 
     if attribute.rows is not None:
         return []
     levels = attribute.levels if attribute.cuts else order_of(attribute.name, attribute.levels, ordered)
-    occurring = set(np.unique(attribute.codes).tolist())
+    occurring = set((np.flatnonzero(np.bincount(attribute.codes + 1)) - 1).tolist())
     return [code for code in (attribute.levels.index(level) for level in levels or ()) if code in occurring]
 
 

@@ -105,7 +105,9 @@ class Summing:
     def _ranked(
         self, grouping: Grouping, members: Members, column: Column, ranked: list[Column], sums: list[GroupSums]
     ) -> Ranked:
-        everybody, total = (float(own.sums()[0].sum()) for own in (ranked[0], ranked[-1]))
+        everybody, total = (
+            float(own.known.sum()) if own.counts is None else float(own.counts.sum()) for own in (ranked[0], ranked[-1])
+        )
         if self.settings.comparison == "rest" or column.counts is not None:
             return Ranked(ranked[0], sums[0], sums[-1], total, everybody)
         whole = self.whole(grouping)

@@ -292,9 +292,9 @@ def clustered(values: Array, clusters: Array) -> Side:
 
 
 def cluster_means(n: Array, y: Array) -> Array:
-    """The mean of each cluster; 0 where it has no row, so that it adds nothing.
+    """The mean of each cluster; where it has no row, its sum of 0, which adds nothing.
 
     >>> cluster_means(np.array([2.0, 0.0]), np.array([1.0, 0.0])).tolist()
     [0.5, 0.0]
     """
-    return np.divide(y, n, out=np.zeros(np.shape(y)), where=np.asarray(n) > 0)
+    return np.asarray(y / np.maximum(n, 1.0))
