@@ -139,14 +139,12 @@ class _Chunk:
     def shared(self, y: Array) -> Array:
         """For every two cells, summed over clusters: products of their sums, of sums and rows, and of their rows."""
         if self.grid:
-            sums, rows = y, self.n
-        else:
-            from scipy import sparse
+            return np.stack([y @ y.T, y @ self.n.T, self.n @ self.n.T])
+        from scipy import sparse
 
-            place, shape = (self.cell, self.home), (self.size, self.count)
-            sums, rows = (sparse.csr_matrix((part, place), shape=shape) for part in (y, self.n))
-        parts = (sums @ sums.T, sums @ rows.T, rows @ rows.T)
-        return np.stack([part if self.grid else part.toarray() for part in parts])
+        place, shape = (self.cell, self.home), (self.size, self.count)
+        sums, rows = (sparse.csr_matrix((part, place), shape=shape) for part in (y, self.n))
+        return np.stack([part.toarray() for part in (sums @ sums.T, sums @ rows.T, rows @ rows.T)])
 
 
 class _Blocks:
