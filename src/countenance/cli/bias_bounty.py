@@ -238,11 +238,12 @@ def submit_bundle(
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
     name: Annotated[str | None, NAME] = None,
     replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
+    crew: Annotated[str, typer.Option(help="Who sent it: a bundle that names another crew is refused.")] = "",
 ) -> None:
     """Hand in what a participant packed with `bundle`."""
     from countenance.suites.bias_bounty.bundles import hand_in_bundle
 
-    title, score = hand_in_bundle(file, board, data, name=name, replace=replace)
+    title, score = hand_in_bundle(file, board, data, name=name, replace=replace, crew=crew)
     say(f"{title}: Score₁ {score.score1:.4f} on the public test, handed in to {board}")
 
 

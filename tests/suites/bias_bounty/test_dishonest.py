@@ -11,6 +11,7 @@ from tests.suites.bias_bounty.written_entries import write_entry, write_predicti
 
 from countenance.cli import app
 from countenance.errors import InputError
+from countenance.suites.bias_bounty import entry_runs
 from countenance.suites.bias_bounty.board import Board, Rules, rank
 from countenance.suites.bias_bounty.contest import Contest, open_contest
 from countenance.suites.bias_bounty.entry import entry_files
@@ -234,3 +235,80 @@ def test_an_entry_with_classes_that_do_not_exist_is_rejected(honest, challenge: 
     ranked = rank(board, challenge, FEW)
     assert "output 'skin_tone' has the shape (32, 12), expected (32, 10)" in ranked.rejected["wide"]
     assert [row.standing.name for row in ranked.places("private")] == ["east"]
+
+
+def test_spellings_that_look_alike_are_one_crew_and_one_name(honest, challenge: Path, tmp_path: Path, capsys) -> None:
+    board = tmp_path / "board"
+    submit = ["bias-bounty", "submit", "--kind", "supervised", "--data", str(challenge), "--board", str(board)]
+    submit += ["--test", str(honest["east"][1]["test"])]
+    spellings = ["Red", "red", "RED", "\uff32ed", "re\u200dd", "Zo\u00eb", "Zoe\u0308", "reed"]
+    for number, crew in enumerate(spellings):
+        assert app.run([*submit, "--name", f"n{number}", "--crew", crew]) == 0
+    crews = [Handed.read(board / f"n{number}").crew for number in range(len(spellings))]
+    assert crews == ["Red"] * 5 + ["Zo\u00eb"] * 2 + ["reed"]
+    capsys.readouterr()
+    for name in ("N0", "\uff4e0", "n\u200d0"):
+        assert app.run([*submit, "--name", name, "--crew", "blue"]) == 2
+        assert "the entry 'n0' is on the board and looks the same" in capsys.readouterr().err
+    registered = str(tmp_path / "registered")
+    assert app.run(["bias-bounty", "open", registered, "--admit", "Red", "--admit", "red"]) == 2
+    assert "crew 'Red' is named 2 times ('Red', 'red'); name each once" in capsys.readouterr().err
+    assert app.run(["bias-bounty", "open", registered, "--admit", "Red", "--entries-per-crew", "1"]) == 0
+    submit[submit.index(str(board))] = registered
+    assert [app.run([*submit, "--name", name, "--crew", crew]) for name, crew in (("a", "RED"), ("b", "red"))] == [0, 2]
+    assert "crew 'Red' has 1 of 1 entries on the board" in capsys.readouterr().err
+
+
+def test_a_bundle_speaks_for_who_sent_it_alone(honest, challenge: Path, tmp_path: Path, capsys) -> None:
+    """Otherwise a crew could hand in an entry for another one, of which only the best on the public test counts."""
+    entry, files = honest["west"]
+    bundle, board = str(tmp_path / "b.zip"), tmp_path / "board"
+    pack = ["bias-bounty", "bundle", bundle, "--entry", str(entry), "--test", str(files["test"])]
+    assert app.run([*pack, "--crew", "red"]) == 0
+    give = ["bias-bounty", "submit-bundle", bundle, "--data", str(challenge), "--board", str(board)]
+    assert app.run([*give, "--crew", "blue"]) == 2
+    assert "names the crew 'red', but was sent by 'blue'" in capsys.readouterr().err
+    assert app.run([*give, "--crew", "Red"]) == 0 and Handed.read(board / "west").crew == "Red"
+    assert app.run(pack) == 0
+    assert app.run([*give, "--name", "other", "--crew", "blue"]) == 0 and Handed.read(board / "other").crew == "blue"
+
+
+def test_a_clock_that_went_back_takes_no_entries(honest, challenge: Path, tmp_path: Path) -> None:
+    board = tmp_path / "board"
+    open_contest(board, Contest(closes="2026-11-15T12:00"))
+    close = datetime.datetime(2026, 11, 15, 12, tzinfo=datetime.UTC)
+
+    def give(name: str, seconds: float) -> None:
+        submission = BountySubmission(name, "supervised", honest["east"][1]["test"])
+        hand_in(board, challenge, submission, now=close + datetime.timedelta(seconds=seconds))
+
+    give("last", -0.1)
+    for seconds in (0, 0.5):
+        with pytest.raises(InputError, match="the contest closed at 2026-11-15T12:00"):
+            give("late", seconds)
+    give("adjusted", -30)  # as a time server does
+    with pytest.raises(InputError, match=r"the clock of this machine says 2026-11-15T11:00:00.*set the clock"):
+        give("after the clock was put back", -3600)
+    assert rank(board, challenge, FEW).rejected == {}
+
+
+def test_an_entry_that_failed_is_run_again_with_other_limits(
+    honest, challenge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, files = honest["north"]
+    measured, measure = [], entry_runs.measure
+
+    def limited(*place, seconds: float, **options):
+        measured.append(seconds)
+        if seconds < 10:
+            raise InputError(f"no answer within {seconds:g} s")
+        return measure(*place, seconds=seconds, **options)
+
+    monkeypatch.setattr(entry_runs, "measure", limited)
+    hand_in(tmp_path, challenge, BountySubmission("x", "supervised", files["test"], None, entry))
+    short, long = (Rules(draws=FEW.draws, limits=EntryLimits(seconds=seconds)) for seconds in (5, 60))
+    for _ in range(2):
+        assert "no answer within 5 s" in rank(tmp_path, challenge, short).rejected["x"]
+    assert measured == [5], "the same limits give the same failure"
+    assert rank(tmp_path, challenge, long).rejected == {} and measured == [5, 60, 60]
+    assert rank(tmp_path, challenge, short).rejected == {} and measured == [5, 60, 60]

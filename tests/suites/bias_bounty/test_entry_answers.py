@@ -80,6 +80,42 @@ def test_a_picture_at_the_threshold_is_answered_and_one_below_gets_random_classe
     assert entry.classes([flat(99)]) == [{"skin_tone": 9, "age": 3, "gender": 1}]
 
 
+@pytest.mark.parametrize(
+    ("odd", "why"),
+    [
+        (lambda part: part.astype(str).astype(object), "is object, expected numbers"),
+        (lambda part: list(part), "is list, expected numbers"),
+        (
+            lambda part: np.vstack([part, part]),
+            r"has the shape \(4, .*, expected a row of numbers for each of 2 images",
+        ),
+        (lambda part: np.asarray(part.mean()), r"has the shape \(\)"),
+        (lambda part: part[:, :0], "has the shape"),
+        (lambda part: part[:1], "has the shape"),
+        (lambda part: part * np.nan, "has values that are not a number"),
+    ],
+)
+@pytest.mark.parametrize("output", ["age", "face"])
+def test_outputs_that_are_no_row_of_numbers_for_each_image_are_refused(entry: Any, odd: Any, why: str, output: str):
+    (_, session, _), run = entry.sessions[0], entry.sessions[0][1].run
+    order = (*ATTRIBUTES, "face")
+
+    def answered(outputs: list[str], given: dict[str, Any]) -> list[Any]:
+        parts = run(list(order), given)
+        parts[order.index(output)] = odd(parts[order.index(output)])
+        return parts
+
+    session.run = answered
+    with pytest.raises(InputError, match=f"output '{output}' ({why})"):
+        entry([flat(100), flat(101)])
+
+
+@pytest.mark.parametrize("size", [-3, 0, 4097])
+def test_a_network_of_an_impossible_size_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match="size"):
+        EntryNetwork(file="a.onnx", size=size, outputs=ATTRIBUTES)
+
+
 def test_a_network_may_take_bytes_and_one_that_takes_something_else_is_refused(tmp_path: Path) -> None:
     """The input is float32 or uint8 and called images; what fails while it runs names the file, in one line."""
     onnx = pytest.importorskip("onnx")

@@ -11,6 +11,7 @@ from countenance.decoding import decoding
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.scratch import temporary_folder
+from countenance.suites.bias_bounty.contest import folded
 from countenance.suites.bias_bounty.entry import EntryCard, entry_files, entry_folder
 from countenance.suites.bias_bounty.scoring import Score
 from countenance.suites.bias_bounty.submissions import BountySubmission, code_hash, hand_in
@@ -48,12 +49,17 @@ def write_bundle(
 
 
 def hand_in_bundle(
-    file: Path, board: Path, data: Path, *, name: str | None = None, replace: bool = False
+    file: Path, board: Path, data: Path, *, name: str | None = None, replace: bool = False, crew: str = ""
 ) -> tuple[str, Score]:
-    """Submit a bundle under its entry's name or another; returns that name and the score."""
+    """Submit a bundle under its entry's name or another; returns that name and the score.
+
+    `crew` is who sent it: a bundle that names another crew is refused.
+    """
     with temporary_folder("bundle") as folder:
         _unpack(file, folder)
         about = read_record(Bundle, folder / ABOUT, missing="`countenance bias-bounty bundle` writes it")
+        if crew and about.crew and folded(crew) != folded(about.crew):
+            raise InputError(f"{file}: names the crew {about.crew!r}, but was sent by {crew!r}")
         card = EntryCard.read(folder / "entry")
         holdout = folder / "holdout.csv"
         submission = BountySubmission(
@@ -63,7 +69,7 @@ def hand_in_bundle(
             holdout if holdout.exists() else None,
             folder / "entry",
             code=about.code_sha256 or None,
-            crew=about.crew,
+            crew=crew or about.crew,
         )
         return submission.name, hand_in(board, data, submission, replace=replace)
 

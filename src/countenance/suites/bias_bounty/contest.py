@@ -5,6 +5,8 @@ was handed in while the contest was open counts; later ones stay in the folder a
 """
 
 import datetime
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,29 @@ from countenance.errors import InputError
 from countenance.files import write_json
 
 CONTEST = "contest.json"
+
+
+CLOCK = datetime.timedelta(minutes=1)
+"""How far the clock of the machine may go back between two submissions."""
+
+
+def folded(name: str) -> str:
+    """What names that look alike have in common: no case, no width, no invisible characters.
+
+    >>> folded("Ｒed") == folded("RE\u200dD"), folded("red") == folded("reed")
+    (True, False)
+    """
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return unicodedata.normalize("NFKC", "".join(c for c in plain if unicodedata.category(c) != "Cf"))
+
+
+def known_spelling(name: str, names: Iterable[str]) -> str:
+    """The one of some names that looks like a name; the name itself if none does.
+
+    >>> known_spelling("RED", ["blue", "Red"]), known_spelling("green", ["Red"])
+    ('Red', 'green')
+    """
+    return next((other for other in names if folded(other) == folded(name)), name)
 
 
 def parse_time(text: str, name: str) -> datetime.datetime:
@@ -76,8 +101,10 @@ class Contest(BaseModel):
         for crew in self.crews:
             if not crew.strip() or crew != crew.strip():
                 raise InputError(f"crew {crew!r}: expected a name without spaces at its ends")
-            if self.crews.count(crew) > 1:
-                raise InputError(f"crew {crew!r} is named {self.crews.count(crew)} times; name each once")
+            same = [other for other in self.crews if folded(other) == folded(crew)]
+            if len(same) > 1:
+                spelled = "" if len(set(same)) == 1 else f" ({', '.join(map(repr, same))})"
+                raise InputError(f"crew {crew!r} is named {len(same)} times{spelled}; name each once")
         return self
 
     def sentence(self) -> str:

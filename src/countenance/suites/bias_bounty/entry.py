@@ -8,11 +8,11 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from countenance.answers import Labels
 from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, read_labels
@@ -30,6 +30,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 SHIPPED = Path(__file__).parent / "trained"
 """The entries trained on the embedded people, as `train` writes them."""
 BATCH = 16
+LARGEST = 4096
+"""Pixels of the side of a network's input."""
 INPUT = "images"
 INPUT_TYPES: Mapping[str, type[np.generic]] = {"tensor(float)": np.float32, "tensor(uint8)": np.uint8}
 
@@ -41,7 +43,7 @@ class EntryNetwork(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     file: str
-    size: int
+    size: Annotated[int, Field(ge=1, le=LARGEST)]
     outputs: tuple[str, ...]
 
 
@@ -169,6 +171,8 @@ class BountyEntry:
                     reason = " ".join(str(error).split())
                     raise InputError(f"{self.name}: {network.file} fails on {pixels.shape}: {reason:.300}") from None
                 for name, part in zip(network.outputs, parts, strict=True):
+                    if why := _wrong_output(part, len(pixels), batches[name]):
+                        raise InputError(f"{self.name}: output {name!r} {why}")
                     batches[name].append(part)
         results = {name: np.concatenate(parts) for name, parts in batches.items()}
         for name in ATTRIBUTES:
@@ -206,6 +210,15 @@ def _input_type(session: Any, path: Path) -> type[np.generic]:
             "255, tensor(float) or tensor(uint8)"
         )
     return number
+
+
+def _wrong_output(part: Any, images: int, before: Sequence[NDArray[Any]]) -> str:
+    """What is wrong with an output for a batch of images; empty if it has numbers in a row for each image."""
+    if not isinstance(part, np.ndarray) or part.dtype.kind not in "fiub":
+        return f"is {getattr(part, 'dtype', type(part).__name__)}, expected numbers"
+    if part.ndim < 2 or len(part) != images or not part.size or any(part.shape[1:] != b.shape[1:] for b in before):
+        return f"has the shape {part.shape}, expected a row of numbers for each of {images} images"
+    return "has values that are not a number (NaN)" if np.isnan(part).any() else ""
 
 
 class EntryClasses(BountyEntry):

@@ -46,6 +46,13 @@ class EntryRun(BaseModel):
     timing: Timing | None = None
     """None where the run was not timed (one pass)."""
     problem: str = ""
+    limits: tuple[float, float] | None = None
+    """The limits (seconds, memory) under which it failed; with others it is run again."""
+
+    def holds(self, entry: str, images: str, limits: EntryLimits) -> bool:
+        """Whether the run is of these files, and a failure of these limits."""
+        same_limits = not self.problem or self.limits == (limits.seconds, limits.memory_gb)
+        return (self.entry_sha256, self.images_sha256) == (entry, images) and same_limits
 
     def table(self) -> ClassTable:
         return ClassTable(self.names, {name: np.array(codes, dtype=np.int64) for name, codes in self.classes.items()})
@@ -79,7 +86,7 @@ def run_entries(
     run_here: dict[str, EntryRun] = {}  # the same entry under several names is run once
     for name, entry in entries.items():
         known, digest = stored.get(name), _hash(entry)
-        if time or known is None or (known.entry_sha256, known.images_sha256) != (digest, shown):
+        if time or known is None or not known.holds(digest, shown, limits):
             known = run_here.get(digest) or _run(entry, images, shown, passes if time else 1, limits, timed=time)
             run_here |= {digest: known} if digest else {}
         runs[name] = known
@@ -117,7 +124,7 @@ def _run(entry: Path, images: Path, shown: str, passes: int, limits: EntryLimits
     try:
         timing, answers = measure(entry, images, passes=passes, seconds=limits.seconds, memory_gb=limits.memory_gb)
     except InputError as error:
-        return EntryRun(**hashes, problem=str(error))
+        return EntryRun(**hashes, problem=str(error), limits=(limits.seconds, limits.memory_gb))
     classes = {name: [row[name] for row in answers.values()] for name in ATTRIBUTES}
     return EntryRun(**hashes, names=tuple(answers), classes=classes, timing=timing if timed else None)
 

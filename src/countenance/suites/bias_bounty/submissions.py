@@ -12,6 +12,7 @@ import filecmp
 import re
 import shutil
 import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +25,7 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged, write_json
 from countenance.models.model import code_sha256
-from countenance.suites.bias_bounty.contest import Contest
+from countenance.suites.bias_bounty.contest import CLOCK, Contest, folded, known_spelling, parse_time
 from countenance.suites.bias_bounty.entry import KINDS, EntryCard, Kind, entry_files, entry_folder, entry_hash
 from countenance.suites.bias_bounty.scoring import Score, score_files
 from countenance.suites.bias_bounty.timing import ENTRY, read_timing
@@ -156,14 +157,18 @@ def hand_in(
     """
     place = board / checked_name(submission.name)
     now = now or datetime.datetime.now(datetime.UTC)
+    others = _others(board, place.name)
+    if (other := known_spelling(place.name, others)) != place.name:
+        raise InputError(f"{place.name}: the entry {other!r} is on the board and looks the same; give another name")
     latest = Handed.read(place) if (place / SUBMISSION).exists() else None
     same = place.exists() and _same_predictions(place, submission.test)
     contest = Contest.read(board)
     closed = contest.why_closed(now)
     if closed and not same:
         raise InputError(f"{submission.name} is not handed in: {closed}")
-    crew = _crew(submission, latest)
-    if why := contest.why_not(crew or submission.name, _entries_of(board, crew, submission.name)):
+    _check_clock({**others, **({place.name: latest} if latest else {})}, now)
+    crew = _crew(submission, latest, [*contest.crews, *(handed.crew for handed in others.values())])
+    if why := contest.why_not(crew or place.name, sum(bool(crew) and o.crew == crew for o in others.values())):
         raise InputError(f"{submission.name} is not handed in: {why}")
     if submission.kind not in KINDS:
         raise InputError(f"kind {submission.kind!r}: expected one of {', '.join(KINDS)}")
@@ -208,22 +213,32 @@ def hand_in(
     return score
 
 
-def _crew(submission: BountySubmission, latest: Handed | None) -> str:
-    """The crew of a submission; refused if the entry of this name belongs to another crew."""
-    if submission.crew:
-        checked_name(submission.crew)
-    if latest is not None and latest.crew and submission.crew and submission.crew != latest.crew:
+def _crew(submission: BountySubmission, latest: Handed | None, known: Sequence[str]) -> str:
+    """The crew of a submission, spelled as before; refused if the entry of this name belongs to another crew."""
+    crew = known_spelling(checked_name(submission.crew), known) if submission.crew else ""
+    if latest is not None and latest.crew and crew and folded(crew) != folded(latest.crew):
         raise InputError(
             f"{submission.name}: the entry of this name belongs to crew {latest.crew!r}, not to {submission.crew!r}; "
             "give another name"
         )
-    return submission.crew or (latest.crew if latest else "")
+    return latest.crew if latest is not None and latest.crew else crew
 
 
-def _entries_of(board: Path, crew: str, name: str) -> int:
-    """How many other entries of a crew are on the board."""
-    others = (file.parent for file in board.glob(f"*/{SUBMISSION}") if file.parent.name != name)
-    return sum(Handed.read(folder).crew == crew for folder in others) if crew else 0
+def _others(board: Path, name: str) -> dict[str, Handed]:
+    """The other entries on the board by name, in the order in which they were handed in."""
+    folders = (file.parent for file in board.glob(f"*/{SUBMISSION}") if file.parent.name != name)
+    handed = {folder.name: Handed.read(folder) for folder in folders}
+    return dict(sorted(handed.items(), key=lambda entry: (entry[1].submitted, entry[0])))
+
+
+def _check_clock(handed: Mapping[str, Handed], now: datetime.datetime) -> None:
+    """Refuse a submission while the clock is behind one on the board: dates and the order of copies rest on it."""
+    for name, entry in handed.items():
+        if entry.submitted and now < parse_time(entry.submitted, f"{name}: time") - CLOCK:
+            raise InputError(
+                f"the clock of this machine says {now.isoformat(timespec='seconds')}, but {name} was handed in at "
+                f"{entry.submitted}; set the clock"
+            )
 
 
 def _check_late(submission: BountySubmission, latest: Handed, place: Path, model: Path | None, closed: str) -> None:
