@@ -81,7 +81,7 @@ def test_the_headline_of_a_disparity() -> None:
     unknown = headline(found(finding(direction="unknown")))
     assert (
         "differs from everyone else" in unknown
-        and "(which way is better was not said: better, or --better ok=lower)" in unknown
+        and "(which way is better was not said: the setting better says it)" in unknown
     )
     favoured = headline(found(finding(direction="better", estimate=0.9, estimate_versus=0.8)))
     assert favoured.startswith("g = a does better than everyone else") and favoured.endswith(
@@ -192,7 +192,7 @@ def test_headlines_that_cannot_tell() -> None:
     assert headline(found(fine, verdict="insufficient evidence")) == "Cannot tell: the reason."
     without = headline(found(unsure, verdict="insufficient evidence", delta={"ok": None}))
     assert (
-        "what size of difference matters in ok was not said (delta, or --delta ok=5), so none can be ruled out"
+        "what size of difference matters in ok was not said (the setting delta says it), so none can be ruled out"
         in without
     )
     both = headline(found(unsure, verdict="insufficient evidence", delta={"ok": 0.1, "ms": 3.0}))

@@ -55,7 +55,7 @@ def test_lower_is_better_ranks_the_fastest_first() -> None:
 def test_without_a_direction_nobody_is_called_better() -> None:
     found = leaderboard(tables([0.7, 0.9]), metrics=["ms"], names=["x", "y"])
     assert found.decision.startswith("y is higher than all others (ahead of x by ")
-    assert found.decision.endswith("(which way is better was not said: better, or --better ms=higher or lower).")
+    assert found.decision.endswith("(which way is better was not said: the setting better says it).")
 
 
 def test_models_shown_to_be_alike_are_not_called_undecided() -> None:

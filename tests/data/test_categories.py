@@ -82,7 +82,7 @@ def test_people_are_read_and_the_rest_is_counted_and_named(tmp_path):
     assert sample.load().shape == (60, 80, 3)  # found in val2017/
     assert dataset.notes == (
         "instances_val2017.json: 3 annotations are of no person and no face and left out (2 car, 1 dog); "
-        "--categories says which categories are people or faces, such as face=1,person=18",
+        "categories= says which categories are people or faces, such as face=1,person=18",
     )
     assert len(load_dataset(tmp_path)) == 1  # the folder that the archives were unpacked into
 

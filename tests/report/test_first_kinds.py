@@ -123,7 +123,7 @@ def test_the_decision_has_no_code_names(run: Run) -> None:
 def test_what_goes_together_is_one_line_in_words() -> None:
     note = (
         "{} goes with beard and img.size_px (Cramér's V 0.69), which predict recall@0.5, average_recall: "
-        "--by {} --given beard,img.size_px holds that equal"
+        "by {} given beard,img.size_px holds that equal"
     )
     notes = [note.format("gender", "gender"), note.format("hair_colour", "hair_colour")]
     assert [pair.option for pair in together(notes)] == [
@@ -203,13 +203,13 @@ def test_notes_of_an_audit_call_groups_and_metrics_as_the_page_does() -> None:
     source.audit.notes[:] = [
         f"{FURTHER_PERSON} (skin_tone = monk_10, absolute_error; skin_tone = monk_2, error)",
         small,
-        "bias: which way is better is not known (better=)",
-        "absolute_error: lower is better, as its name says (better= says otherwise)",
+        "bias: which way is better is not known (the setting better says it)",
+        "absolute_error: lower is better, as its name says (the setting better says otherwise)",
     ]
     assert first_notes(source, [], {"card": {"warning": "Rendered.", "real_people": True}}) == [
         "squared error: the metric is strongly skewed and there are fewer than 40 people (Monk 10 (darkest))",
-        "bias: which way is better is not known (see --better)",
-        "absolute error: lower is better, as its name says (--better says otherwise)",
+        "bias: which way is better is not known (the setting better says it)",
+        "absolute error: lower is better, as its name says (the setting better says otherwise)",
         "Rendered.",
         f"{FURTHER_PERSON} (Monk 10 (darkest), absolute error; Monk 2, squared error)",
     ]

@@ -225,7 +225,7 @@ def test_showing_real_people_is_recorded(run: Run, tmp_path: Path, mode: str, sa
 
 def test_the_gallery_can_be_left_out(run: Run, tmp_path: Path, read: Reader) -> None:
     page = read(write_report(run, tmp_path / "off.html", gallery="off"))
-    assert not page.tags("img") and "because of --gallery off" in page.text
+    assert not page.tags("img") and "No picture is shown: the gallery is off" in page.text
 
 
 def test_a_gallery_that_does_not_exist_is_refused(run: Run, tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
     if settings.get("better", {}).get(first.metric) == LOWER:
         words += ", and lower is better"
     elif way == "unknown":
-        words += f" (which way is better was not said: better, or --better {first.metric}=lower)"
+        words += " (which way is better was not said: the setting better says it)"
     return words
 
 
@@ -241,7 +241,7 @@ def _insufficient(audit: Audit) -> str:
     if without and all(f.metric in without for f in unsure):
         return (
             f"No difference is shown; what size of difference matters in {without[0]} was not said "
-            f"(delta, or --delta {without[0]}=5), so none can be ruled out."
+            "(the setting delta says it), so none can be ruled out."
         )
     cannot = f"{len(unsure)} of {plural(tested, 'comparison', 'comparisons')}" if tested > 1 else "the only comparison"
     if not unsure:

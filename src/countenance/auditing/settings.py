@@ -246,16 +246,16 @@ def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
     """Notes on the directions taken from the names of metrics, and on metrics whose direction is not known.
 
     >>> direction_notes({"wer": Judged(0.05, "lower", True), "ok": Judged(0.05, None)})
-    ['wer: lower is better, as its name says (better= says otherwise)',
-     'ok: which way is better is not known (better=)']
+    ['wer: lower is better, as its name says (the setting better says otherwise)',
+     'ok: which way is better is not known (the setting better says it)']
     """
     notes = [
-        f"{name}: {judgement.better} is better, as its name says (better= says otherwise)"
+        f"{name}: {judgement.better} is better, as its name says (the setting better says otherwise)"
         for name, judgement in judged.items()
         if judgement.inferred
     ]
     return notes + [
-        f"{name}: which way is better is not known (better=)"
+        f"{name}: which way is better is not known (the setting better says it)"
         for name, judgement in judged.items()
         if not judgement.better
     ]

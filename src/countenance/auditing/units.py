@@ -91,8 +91,8 @@ class Units:
                 return f"row: each of the {counted} has another {' and '.join(self.ways)}"
             return (
                 f"row: no column that says whose a row is (identity, person_id, sample …) was found, so the {counted} "
-                "are taken as independent; if rows share a person or a picture, name the column with cluster= or "
-                "--cluster"
+                "are taken as independent; if rows share a person or a picture, the setting cluster names "
+                "the column"
             )
         parts = [self._counted(index) for index in range(len(self.ways))]
         singular = " and ".join(nouns((way,))[0] for way in self.ways)

@@ -12,6 +12,7 @@ import typer
 from countenance.cli.audit_options import By, Metrics, Quiet, attributes_of, audit_arguments, names_of
 from countenance.cli.lines import PaintedLine, PaintedText, Stopped, note, say, width, wrapped
 from countenance.cli.places import is_run
+from countenance.cli.settings import in_flags
 from countenance.cli.shared_options import Json, Page, Pdf
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, keep_audit
@@ -300,7 +301,7 @@ def unit_lines(result: "Audit", columns: int | None = None) -> list[str]:
         lines += wrapped("where", conditions, columns)
     lines += wrapped("adjusted", adjustment(settings), columns)
     for text in settings["notes"]:
-        lines += wrapped("note", text, columns)
+        lines += wrapped("note", in_flags(text), columns)
     left = settings["not_compared"]
     unnamed = [str(entry["attribute"]) for entry in left if entry["why"] == "not named"]
     reasons = [f"{entry['attribute']} ({entry['why']})" for entry in left if entry["why"] != "not named"]

@@ -11,7 +11,7 @@ import typer
 from countenance.cli.audit_options import By, Metrics, Quiet, audit_arguments, names_of
 from countenance.cli.auditing import adjustment, check_writable, shuffling
 from countenance.cli.lines import PaintedText, note, say, width, wrapped
-from countenance.cli.settings import only
+from countenance.cli.settings import in_flags, only
 from countenance.cli.shared_options import DATASET, Gallery, Json, Page, Pdf
 from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, opened_entries
@@ -198,7 +198,7 @@ def comparison_lines(result: "Comparison", columns: int | None = None) -> list[s
     lines += [f"compared {result.a} → {result.b} on {settings['rows']:,} rows of both"]
     lines += [*_unpaired_lines(result.unpaired, columns), *wrapped("unit", settings["unit"], columns)]
     for text in result.notes:
-        lines += wrapped("note", text, columns)
+        lines += wrapped("note", in_flags(text), columns)
     changes = [*result.overall, *in_group_order(result.groups)]
     rows = [_change_row(change, settings) for change in changes[:MOST_LINES]]
     lines += ["", *fitted([_head(CHANGES, result.a, result.b), *rows], columns, SPARE)]
@@ -225,7 +225,7 @@ def leaderboard_lines(board: "Leaderboard", columns: int | None = None) -> list[
     lines += [f"compared {len(board.models)} models on {board.settings['rows']:,} rows"]
     lines += [*_unpaired_lines(board.unpaired, columns), *wrapped("unit", board.settings["unit"], columns)]
     for text in board.notes:
-        lines += wrapped("note", text, columns)
+        lines += wrapped("note", in_flags(text), columns)
     for metric in board.settings["metrics"]:
         lines += ["", *_standings(board, metric, columns)]
     pairs = [_pair_row(pair, board.settings) for pair in board.overall[:MOST_LINES]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from countenance.cli.audit_options import Quiet
-from countenance.cli.lines import say
+from countenance.cli.lines import note, say
 from countenance.cli.settings import Commands
 from countenance.errors import InputError
 from countenance.settings import ReadingSettings
@@ -56,8 +56,8 @@ def _load(name: str, reading: ReadingSettings) -> "Dataset":
     from countenance.data import load_dataset
 
     dataset = load_dataset(name, **reading.reading())
-    for note in dataset.notes:
-        say(note, err=True)
+    for text in dataset.notes:
+        note(text)
     return dataset
 
 
@@ -128,8 +128,8 @@ def index(
     from countenance.data.index import index_dataset, open_source
 
     samples = open_source(source, **reading.reading())
-    for note in samples.notes:
-        say(note, err=True)
+    for text in samples.notes:
+        note(text)
     with progress("indexing", samples.images or 0, quiet=quiet) as step:
         manifest = index_dataset(samples, out, embed=embed, step=step)
     images = "1 image" if len(manifest) == 1 else f"{len(manifest):,} images"

@@ -13,7 +13,7 @@ from countenance.cli.gating import fail_on_verdict
 from countenance.cli.gating import show as show_gate
 from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, RunPlace, write_page
-from countenance.cli.settings import Commands, only, with_settings
+from countenance.cli.settings import Commands, in_flags, only, with_settings
 from countenance.cli.shared_options import DatasetName, Gallery, ModelName, Pdf, Policy
 from countenance.cli.trust_options import DataPlaces, TrustCode, Unverified, audited_run, data_of
 from countenance.errors import InputError
@@ -191,7 +191,7 @@ def _audit_and_report(finished: "Run", question: RunQuestion, gallery: str, *, q
     for line in run_lines(finished, audit, width()):
         say(line)
     for text in finished.notes:
-        say(f"note     {text}")
+        say(f"note     {in_flags(text)}")
     say(f"report   {page}")
     return audit
 

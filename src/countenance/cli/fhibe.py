@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from countenance.cli.audit_options import Depth, Quiet, names_of
-from countenance.cli.lines import say
+from countenance.cli.lines import note, say
 from countenance.cli.runs import purge
 from countenance.cli.settings import Commands
 from countenance.cli.shared_options import Gallery, Seed
@@ -162,7 +162,7 @@ def _print_run(finished: "Run") -> None:
     for metric, reason in facts["skipped"].items():
         say(f"  {metric:16} skipped: {reason}")
     for line in (*facts["notes"], *finished.notes):
-        say(f"note: {line}", err=True)
+        note(f"note: {line}")
     say(f"run      {finished.path.resolve()}")
 
 

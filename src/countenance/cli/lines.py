@@ -124,5 +124,7 @@ def flushed() -> None:
 
 
 def note(line: object) -> None:
-    """Print a line to the standard error: notes beside the result of a command."""
-    say(line, err=True)
+    """Print a line to the standard error: notes beside the result of a command, with flags for arguments."""
+    from countenance.cli.settings import in_flags  # settings print notes, too
+
+    say(in_flags(str(line)), err=True)

@@ -8,7 +8,7 @@ import typer
 
 from countenance.cli.audit_options import Quiet, audit_arguments
 from countenance.cli.lines import note, say
-from countenance.cli.settings import Commands, only, single
+from countenance.cli.settings import Commands, in_flags, only, single
 from countenance.cli.shared_options import (
     Device,
     Gallery,
@@ -139,7 +139,7 @@ def assess(
     )
     page = write_report(finished, gallery=gallery)
     for line in summary_lines(finished, assessment):
-        say(line)
+        say(in_flags(line))
     say(f"tables   {out.resolve()}/assessment_*.csv")
     say(f"report   {page.resolve()}")
 
@@ -287,7 +287,7 @@ def twins(
     for line in effect_lines(effects):
         say(line)
     for text in Run(out).notes:
-        say(f"note     {text}")
+        say(f"note     {in_flags(text)}")
     say(f"table    {(out / 'twins.csv').resolve()}")
 
 

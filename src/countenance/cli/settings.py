@@ -236,13 +236,13 @@ FLAGS = {
 PLAIN_ARGUMENTS = (
     *("by", "truth", "pred", "score", "positive", "classes", "baseline", "out", "site", "trust_code", "save_attribute"),
     *("features", "people", "result_files", "overlap_threshold", "rank", "debug", "parallel", "gpus"),
-    *("code", "board", "replace", "kind", "prediction_units"),
+    *("code", "board", "replace", "kind", "prediction_units", "time"),
 )
 """Arguments that are no settings and whose flags have their names."""
 
 
-def in_flags(error: InputError) -> str:
-    """An error's message, with flags in place of the arguments that it names; settings that only Python has stay.
+def in_flags(message: InputError | str) -> str:
+    """An error's message or a note, with flags in place of the arguments that it names, except those of Python alone.
 
     Messages name arguments as in Python: `columns=`, `depth=1`, `labels="my.csv"`, `options={"known": "0.5"}`. Names of
     settings with an underscore are not words of a sentence, so those of an `OptionError` are replaced wherever they
@@ -254,9 +254,9 @@ def in_flags(error: InputError) -> str:
     >>> in_flags(InputError('a.csv: columns= names no column; say columns="file=img" or only_present=True'))
     'a.csv: --columns names no column; say --columns file=img or --only-present'
     """
-    text = str(error)
-    if isinstance(error, OptionError):
-        names = {*(name for name in _flags() if "_" in name), *error.arguments} - {""}
+    text = str(message)
+    if isinstance(message, OptionError):
+        names = {*(name for name in _flags() if "_" in name), *message.arguments} - {""}
         text = re.sub(rf"(?<![-\w./\\'\"])({_alternatives_of(names)})(?![-\w/\\'\"=]|\.\w)", _flag, text)
     shown = {name for name, flag in _flags().items() if flag.startswith("--")} | {*FLAGS, *PLAIN_ARGUMENTS}
     return re.sub(rf"(?<![-\w./\\'\"?&]){ASSIGNED.format(_alternatives_of(shown))}", _assigned, text)

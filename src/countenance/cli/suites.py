@@ -9,7 +9,7 @@ from countenance.cli.audit_options import By, Metrics, Quiet, attributes_of, aud
 from countenance.cli.auditing import run_lines
 from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, write_page
-from countenance.cli.settings import Commands, only
+from countenance.cli.settings import Commands, in_flags, only
 from countenance.cli.shared_options import DatasetName, Gallery, ModelName
 from countenance.settings import (
     AuditFields,
@@ -75,7 +75,7 @@ def run(
         for line in run_lines(finished, read_audit(finished), width()):
             say(line)
         for text in finished.notes:
-            say(f"note     {text}")
+            say(f"note     {in_flags(text)}")
         say(f"report   {page}")
 
 

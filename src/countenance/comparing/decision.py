@@ -97,7 +97,7 @@ def _overall(change: Change, nouns: tuple[str, str]) -> str:
     if change.verdict in (HIGHER, LOWER):
         return (
             f"{change.b} is {change.verdict} overall ({_interval(change)}; which way is better was not said: "
-            f"better, or --better {change.metric}=higher or lower)"
+            "the setting better says it)"
         )
     if change.verdict == CANNOT_TELL:
         needed = ""

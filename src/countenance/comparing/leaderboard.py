@@ -185,7 +185,7 @@ def _decision(
             every = "all share" if 2 < len(first) == len(ranking.names) else "share"
             words = f"{listed(first)} {every} first place: {_why_tied(first, own, nouns)}"
         if known.better is None:
-            words += f" (which way is better was not said: better, or --better {metric}=higher or lower)"
+            words += " (which way is better was not said: the setting better says it)"
         sentences.append(f"{metric}: {words}." if len(judged) > 1 else f"{words}.")
     return " ".join(sentences)
 

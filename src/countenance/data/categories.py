@@ -188,9 +188,9 @@ class Categories:
     wording: tuple[str, str, str] = (
         "of no person and no face",
         "of a person or a face",
-        "--categories says which categories are people or faces, such as face=1,person=18",
+        "categories= says which categories are people or faces, such as face=1,person=18",
     )
-    """What is left out, what is kept, and the option that chooses, in words."""
+    """What is left out, what is kept, and the argument that chooses, in words."""
 
     def kind(self, category: Any, place: str) -> Kind | None:
         """What an annotation of this category shows; None: it is left out (and counted)."""
@@ -224,7 +224,7 @@ class Categories:
 OF_MASKS = (
     "in no category that says mask or no mask",
     "in a category that says mask or no mask",
-    "--classes 1=mask,2=no_mask says which category is which",
+    'classes="1=mask,2=no_mask" says which category is which',
 )
 
 

@@ -43,7 +43,9 @@ def lines(gate: Gate, most: int = MOST_LINES, width: int | None = None) -> list[
     shown = open_rules if len(open_rules) <= room else open_rules[: room - 1]
     body = [f"{MARKS[rule.outcome]:8} {rule_line(rule)}" for rule in shown]
     if len(shown) < len(open_rules):
-        body.append(f"         and {len(open_rules) - len(shown)} more that did not pass: --json or --markdown has all")
+        body.append(
+            f"         and {len(open_rules) - len(shown)} more that did not pass; the JSON and the Markdown have all"
+        )
     return [cut(line, width) for line in [*head, *body, *last]][:most]
 
 

@@ -60,7 +60,7 @@ def template(run: Run) -> str:
     ]
     if metrics:
         lines += [
-            "  # Needs --baseline RUN: how much worse than it the run may be, on the same rows.",
+            "  # Needs a baseline: how much worse than that run this one may be, on the same rows.",
             f"  # - regression: {{metric: {_text(metrics[0])}, at_most: 0.01}}",
             "  #   insufficient: warn",
         ]

@@ -200,9 +200,9 @@ def reading_note(
     `total` is the number of true boxes of which the trials saw a sample, `where` says in which pictures they are.
 
     >>> scene = Scene(np.array([[40, 15, 60, 35.0]]), np.array([[0.5, 0.5, 0.2, 0.4]]), 100, 50)
-    >>> print(reading_note(try_readings([scene]), lambda trial: f"use --boxes {trial.predicted.form}"))
+    >>> print(reading_note(try_readings([scene]), lambda trial: f"use box_format={trial.predicted.form}"))
     0 of 1 face was localised; read as cxcywh, rel (cx, cy, w, h as shares of the picture), the same predictions
-    would localise 1 of 1: use --boxes cxcywh
+    would localise 1 of 1: use box_format=cxcywh
     """
     used, many = trials.used, nouns[0 if trials.used.of == 1 else 1]
     if not used.of or used.share >= WORTH_TRYING:

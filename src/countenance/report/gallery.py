@@ -76,9 +76,9 @@ def mode_for(choice: str, real_people: bool) -> str:
 def why_off(choice: str) -> str:
     """The reason why no picture is shown."""
     if choice != "auto":
-        return "No picture is shown, because of --gallery off."
+        return "No picture is shown: the gallery is off."
     return (
-        "The pictures show real people, so none is shown here. --gallery blurred or --gallery full shows them, and the "
+        'The pictures show real people, so none is shown here. gallery="blurred" or gallery="full" shows them, and the '
         "page then says so."
     )
 

@@ -16,7 +16,7 @@ RENDERED = (
 )
 _TOGETHER = re.compile(
     r"(?P<attribute>.+?) goes with (?P<conditions>.+) \(Cramér's V [\d.]+\), which predicts? .+: "
-    r"--by .+ --given (?P<given>.+) holds that equal"
+    r"by .+ given (?P<given>.+) holds that equal"
 )
 MEASURED = {
     "img.brightness": "brightness of the surroundings",
@@ -57,7 +57,7 @@ def together(notes: list[str]) -> list[Together]:
     """The notes of an audit on attributes that are associated with a condition, in words.
 
     >>> note = "gender goes with img.size_px and beard (Cramér's V 0.69), which predict recall@0.5: "
-    >>> note += "--by gender --given img.size_px,beard holds that equal"
+    >>> note += "by gender given img.size_px,beard holds that equal"
     >>> [pair.sentence for pair in together([note, "another note"])]
     ['Gender goes with size of the face and beard: a gap by gender may come from that.']
     """
@@ -96,14 +96,14 @@ def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> l
 
 
 def in_words(note: str, source: Audited) -> str:
-    """A note of an audit with a page's names for groups and metrics, and the command line's options."""
+    """A note of an audit with a page's names for groups and metrics."""
     named = {f"{e.attribute} = {e.group}": source.names.who(e.attribute, e.group) for e in source.audit.groups}
     for name in sorted((name for name in named if name in note), key=len, reverse=True):
         note = note.replace(name, named[name])
     for metric in source.metrics:
         noun = metric_words(source, metric.name)[1].noun
         note = re.sub(rf"(?<![\w@.])(?<![^,] ){re.escape(metric.name)}(?=$|[:;)])", noun.replace("\\", r"\\"), note)
-    return note.replace("(better= says otherwise)", "(--better says otherwise)").replace("(better=)", "(see --better)")
+    return note
 
 
 def _in_one_line(pairs: list[Together]) -> str:

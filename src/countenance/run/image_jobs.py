@@ -69,7 +69,7 @@ def check(how: How, *specs: ModelSpec) -> None:
         lost = next((card for card in how.gpus if card >= there), None)
         if lost is not None:
             have = "no graphics card" if there == 0 else "1 graphics card" if there == 1 else f"{there} graphics cards"
-            remedy = "leave gpus= out (in UCCS version 3: --gpu -1) to work on the processor"
+            remedy = "leave gpus= out (in UCCS version 3: gpu -1) to work on the processor"
             raise InputError(f"gpus={lost}: this machine has {have}; {remedy}")
     for spec in specs:
         spec.card()

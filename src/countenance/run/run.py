@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from countenance.tasks import Result, Task
 
 
-UNVERIFIED = "the files of this run were not compared with their hashes (--unverified): anybody may have edited them"
+UNVERIFIED = "the files of this run were not compared with their hashes (verified=False): anybody may have edited them"
 
 
 class Run:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from countenance.answers import Boxes
 from countenance.data import Sample, Subject
+from countenance.data.reading.box_readings import as_arguments
 from countenance.metrics.reading_trials import (
     WORTH_TRYING,
     Localises,
@@ -38,13 +39,12 @@ def person_box(subject: Subject) -> NDArray[np.float64] | None:
 
 
 def run_remedy(trial: Trial) -> str:
-    """The remedy in `countenance run` for boxes in another reading.
+    """The remedy for a model's boxes in another reading.
 
     >>> run_remedy(Trial(Reading("cxcywh", "rel"), CORNERS, 9, 10))
-    'use --boxes cxcywh --units rel, or let the model return x0, y0, x1, y1 in pixels'
+    'use box_format="cxcywh", units="rel", or let the model return x0, y0, x1, y1 in pixels'
     """
-    chosen = f"--boxes {trial.predicted.form} --units {trial.predicted.units}"
-    return f"use {chosen}, or let the model return x0, y0, x1, y1 in pixels"
+    return f"use {as_arguments(trial.predicted, truth=False)}, or let the model return x0, y0, x1, y1 in pixels"
 
 
 @dataclass(frozen=True)

@@ -299,7 +299,7 @@ def test_what_is_read_as_an_attribute_or_left_out_is_said(tmp_path: Path) -> Non
     assert set(dataset.attribute_names()) == {"label", "sex"}
     notes = "\n".join(dataset.notes)
     assert (
-        "label (car, dog) is read as an attribute; if it says what a box shows, choose: --categories face=car" in notes
+        'label (car, dog) is read as an attribute; if it says what a box shows, choose: categories="face=car"' in notes
     )
     assert "top_left holds lists of numbers ((3, 4)) and is left out" in notes
     assert "Sex: 'F' is 'f'" in notes and {s.subjects[0].attributes["sex"] for s in dataset} == {"f"}

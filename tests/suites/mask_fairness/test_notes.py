@@ -78,7 +78,7 @@ def test_every_form_in_every_reading_is_right_or_told_and_the_option_puts_it_rig
             note = run.notes[-1]
             assert note.startswith("0 of 66 faces were localised; ") or "of 66 faces were localised; " in note
             assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 66 of 66" in note
-            assert f"use --boxes {reading.form} --prediction-units {reading.units}" in note
+            assert f'use box_format="{reading.form}", prediction_units="{reading.units}"' in note
     model = predictions_of(file, data, box_format=reading.form, units=reading.units)
     run, assessment = assess(data, model, tmp_path / "right", by=["sex"])
     assert sum(run.scores()["m.localised"].to_pylist()) == 66 and run.notes == []

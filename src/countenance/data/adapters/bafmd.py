@@ -13,7 +13,7 @@ from countenance.data.categories import masked_word
 from countenance.data.image import LazyImage
 from countenance.data.paths import find_picture
 from countenance.data.reading import cells
-from countenance.data.reading.box_readings import as_options, checked_corners, fits_sentence
+from countenance.data.reading.box_readings import as_arguments, checked_corners, fits_sentence
 from countenance.data.reading.class_names import ClassNames
 from countenance.data.reading.options import OPTIONS, ReadingOptions, folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
@@ -23,7 +23,7 @@ from countenance.metrics.readings import fitting
 from countenance.person_columns import person_column
 
 ORDER = ClassNames(
-    {0: "no_mask", 1: "mask"}, "the order of BAFMD; a classes.txt beside the labels or --classes says otherwise"
+    {0: "no_mask", 1: "mask"}, "the order of BAFMD; a classes.txt beside the labels or classes= says otherwise"
 )
 COLUMNS = ("filename", "x", "y", "dx", "dy", "mask")
 SPLITS = {"train": "BAFMD_train_images.txt", "test": "BAFMD_test_images.txt"}
@@ -114,7 +114,7 @@ def read_annotated(source: Path, request: ReadingOptions) -> Dataset:
     fits = fitting(boxes, sizes)
     if len(fits) > 1:
         notes.append(
-            f"the pictures do not decide the reading; {fits_sentence(fits, partial(as_options, prefix='truth-'))}"
+            f"the pictures do not decide the reading; {fits_sentence(fits, partial(as_arguments, truth=True))}"
         )
     return Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
 

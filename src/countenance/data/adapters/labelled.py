@@ -139,7 +139,7 @@ def _order(
     """The class order of a folder of YOLO files: from the file that names classes, else the user, else the dataset."""
     beside = classes_beside(folder, root)
     if beside is None:
-        return otherwise if stated is None else ClassNames(stated, "--classes")
+        return otherwise if stated is None else ClassNames(stated, "classes=")
     beside.agree(stated or {})
     return beside
 

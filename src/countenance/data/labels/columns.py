@@ -257,7 +257,7 @@ def _class_column(reader: _RoleReader, columns: LabelColumns, chosen: bool) -> s
         shown = ", ".join(sorted(values)[:3])
         reader.table.notes.append(
             f"{reader.table.path.name}: {name} ({shown}{', …' if len(values) > 3 else ''}) is read as an attribute; if "
-            f"it says what a box shows, choose: --categories face={next(iter(sorted(values)), 'WORD')}"
+            f'it says what a box shows, choose: categories="face={next(iter(sorted(values)), "WORD")}"'
         )
     return None
 
@@ -341,7 +341,7 @@ def _set_attributes(reader: _RoleReader, columns: LabelColumns) -> None:
         if not is_attribute and own not in AGES and _is_lists_of_numbers(cells):
             table.notes.append(
                 f"{table.path.name}: {name} holds lists of numbers ({next(cell for cell in cells if cell)}) and is "
-                f"left out; of boxes it has to hold all four numbers: --columns box={name}"
+                f'left out; of boxes it has to hold all four numbers: columns="box={name}"'
             )
             continue
         typo = _typo(name, own)

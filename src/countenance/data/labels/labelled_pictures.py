@@ -167,7 +167,7 @@ def labelled_dataset(
     if any(box.kind is None for box in columns.boxes) and table.kind is None and columns.category is None:
         notes.append(
             f"{table.path.name}: nothing says whether boxes are of faces or of people: they serve as either "
-            "(--columns face_box=COLUMN or person_box=COLUMN decides)"
+            '(columns="face_box=COLUMN" or columns="person_box=COLUMN" decides)'
         )
     return dataset.of(ready, notes=notes)
 

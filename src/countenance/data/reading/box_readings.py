@@ -14,18 +14,8 @@ YOLO = Reading("cxcywh", "rel")
 """How YOLO files give boxes."""
 
 
-def as_options(reading: Reading, prefix: str = "") -> str:
-    """The options that choose a reading.
-
-    >>> as_options(YOLO), as_options(YOLO, "truth-"), as_options(YOLO, "prediction-")
-    ('--boxes cxcywh --units rel', '--truth-boxes cxcywh --truth-units rel', '--boxes cxcywh --prediction-units rel')
-    """
-    boxes = "--truth-boxes" if prefix == "truth-" else "--boxes"
-    return f"{boxes} {reading.form} --{prefix}units {reading.units}"
-
-
 def as_arguments(reading: Reading, *, truth: bool) -> str:
-    """The arguments that choose a reading of the dataset's boxes, or of a model's; errors name these.
+    """The arguments that choose a reading of the dataset's boxes, or of a model's; errors and notes name these.
 
     >>> as_arguments(YOLO, truth=True), as_arguments(YOLO, truth=False)
     ('truth_boxes="cxcywh", truth_units="rel"', 'box_format="cxcywh", units="rel"')
@@ -35,10 +25,10 @@ def as_arguments(reading: Reading, *, truth: bool) -> str:
 
 
 def fits_sentence(readings: Sequence[Reading], spelled: Callable[[Reading], str]) -> str:
-    """Every reading that fits, spelled as options or as arguments.
+    """Every reading that fits.
 
-    >>> fits_sentence([Reading("xywh", "px")], as_options)
-    'this reading fits: --boxes xywh --units px (x, y, w, h in pixels)'
+    >>> fits_sentence([Reading("xywh", "px")], partial(as_arguments, truth=False))
+    'this reading fits: box_format="xywh", units="px" (x, y, w, h in pixels)'
     """
     listed = " or ".join(f"{spelled(reading)} ({reading.numbers_are})" for reading in readings)
     return f"{'this reading fits' if len(readings) == 1 else 'these readings fit'}: {listed}"

@@ -370,7 +370,7 @@ def _notes(standings: Sequence[BoardEntry], rules: Rules) -> list[str]:
     notes = []
     timed = {s.name: (s.timing, s.claimed) for s in standings if s.timing is not None}
     if not timed:
-        notes.append("no entry was timed by this leaderboard, efficiency ×1 for all: --time measures them here")
+        notes.append("no entry was timed by this leaderboard, efficiency ×1 for all: time=True measures them here")
     elif len(timed) < 10:
         many = "1 timed entry" if len(timed) == 1 else f"{len(timed)} timed entries"
         notes.append(f"{many}: with fewer than 10 the top 10 % is empty by the literal rule, and no entry earns ×1.2")

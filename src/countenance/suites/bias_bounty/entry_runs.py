@@ -106,7 +106,7 @@ def counted_timings(runs: Mapping[str, EntryRun]) -> tuple[dict[str, Timing], li
         if (run.timing.machine, run.timing.cores) != (machine_name(), os.cpu_count()):
             wrong.append("it was made on another machine")
         if wrong:
-            notes.append(f"the timing of {name} is not used: {'; '.join(wrong)}; --time measures it again")
+            notes.append(f"the timing of {name} is not used: {'; '.join(wrong)}; time=True measures it again")
         else:
             timings[name] = run.timing
     return timings, notes

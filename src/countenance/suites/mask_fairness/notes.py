@@ -7,7 +7,7 @@ from countenance.answers import Boxes
 from countenance.answers.formats import Predictions
 from countenance.data import Sample
 from countenance.data.adapters.mask_fairness import BOXES, MaskData
-from countenance.data.reading.box_readings import as_options
+from countenance.data.reading.box_readings import as_arguments
 from countenance.metrics.reading_trials import Trial
 from countenance.metrics.readings import CORNERS, READINGS, Reading
 from countenance.tasks import Context, load_task
@@ -32,14 +32,15 @@ def assessment_notes(data: MaskData, model: Any) -> Any:
 
 
 def _readings(data: MaskData, predicted: Reading) -> Readings:
-    """How the boxes were given, and the options that choose another reading."""
+    """How the boxes were given, and the arguments that choose another reading."""
     truth = data.reading or CORNERS
     truths = tuple(other for other in READINGS if other.units == truth.units) if data.reading else ()
 
     def remedy(trial: Trial) -> str:
-        changes = [as_options(trial.truth, "truth-")] if trial.truth != truth else []
-        changes += [as_options(trial.predicted, "prediction-")] if trial.predicted != predicted else []
-        return f"use {' '.join(changes)}"
+        changes = [as_arguments(trial.truth, truth=True)] if trial.truth != truth else []
+        if trial.predicted != predicted:
+            changes.append(as_arguments(trial.predicted, truth=False).replace(" units=", " prediction_units="))
+        return f"use {', '.join(changes)}"
 
     return Readings(predicted, truth, truths, remedy)
 
@@ -71,7 +72,7 @@ def _inverted(data: MaskData, model: Any, samples: Sequence[Sample], answers: Ma
     remedy = "check the classes of the detector"
     if isinstance(model, Predictions) and model.classes:
         swapped = ",".join(f"{number}={OTHER[label]}" for number, label in model.classes.items())
-        remedy = f"use --classes {swapped} if the predictions count so"
+        remedy = f'use classes="{swapped}" if the predictions count so'
     if data.reading and data.dataset.categories:  # of YOLO files
         remedy += ", or put a classes.txt with the right order beside the label files"
     return [f"the classes look inverted: {shown}; with mask and no mask exchanged it would be {would}: {remedy}"]

@@ -46,7 +46,7 @@ def predictions_of(
     n = sum(map(len, predictions.by_id.values()))
     say(f"{path.name}: {n} box{'' if n == 1 else 'es'}, read as {reading} ({reading.numbers_are})")
     if predictions.classes:
-        source = "" if classes else "; --classes says otherwise"
+        source = "" if classes else "; classes= says otherwise"
         say(f"{path.name}: classes {classes_in_words(predictions.classes)}{source}")
     _refuse_negative(predictions, data, path)
     return predictions
