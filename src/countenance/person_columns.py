@@ -12,8 +12,14 @@ PERSON_COLUMNS = (
     "subject_id",
     "speaker",
     "patient",
+    "patient_id",
     "participant",
+    "participant_id",
     "user_id",
+    "customer",
+    "customer_id",
+    "client_id",
+    "applicant_id",
 )
 """Whole names, the preferred one first. `subject` is not among them: it is the number of a person in a picture."""
 

@@ -148,6 +148,28 @@ def test_classes_that_differ_in_capitals_are_the_same_class() -> None:
     assert animals.columns["accuracy"].tolist() == [1.0, 1.0, 0.0]
 
 
+def test_predictions_in_other_words_than_the_truth_are_refused() -> None:
+    truth = ["paid", "default", "paid", "default"]
+    for positive in ("paid", "default"):
+        with pytest.raises(InputError, match="no word is in both; write the same words in both columns"):
+            prediction_columns(truth, ["approve", "reject", "reject", "approve"], positive=positive)
+    with pytest.raises(InputError, match="no word is in both"):
+        prediction_columns(["cat", "dog", "owl"], ["Katze", "Hund", "Eule"])
+    with pytest.raises(InputError, match="no word is in both"):
+        prediction_columns([1, 0, 1], ["yes", "no", "no"], positive="0")
+
+
+def test_one_and_zero_yes_and_no_and_scores_need_no_word_of_the_truth() -> None:
+    truth = ["paid", "default", "paid", "default"]
+    for pred in ([1, 0, 0, 1], ["yes", "no", "no", "yes"], [0.9, 0.1, 0.2, 0.8], [True, False, False, True]):
+        rates = prediction_columns(truth, pred, positive="paid")
+        assert np.nanmean(rates.columns["true_positive_rate"]) == 0.5
+        assert np.nanmean(rates.columns["false_positive_rate"]) == 0.5
+    scored = prediction_columns(truth, None, [0.9, 0.1, 0.2, 0.1], positive="paid")
+    assert np.nanmean(scored.columns["true_positive_rate"]) == 0.5
+    assert np.nanmean(scored.columns["accuracy"]) == 0.75
+
+
 def test_a_stray_word_among_predictions_is_named_with_its_row() -> None:
     with pytest.raises(InputError, match=r"1 cell is none of the words of the others, Yes, No \(row 3: 'maybe'\)"):
         prediction_columns([1, 0, 1], ["Yes", "No", "maybe"])

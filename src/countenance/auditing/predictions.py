@@ -174,6 +174,7 @@ def _classification(
     if positive is not None and positive not in classes:
         raise InputError(f"positive {positive!r} is not a class of the truth; it has {', '.join(sorted(classes)[:10])}")
     true = _binary(true_words, "truth", positive)
+    _check_shared_words(pred_words, classes, positive)
     result = PredictionColumns({}, score=score)
     if true is None:
         if _are_rates(pred_words) and any(map(_is_rate, classes)) and not all(map(_is_coded, classes)):
@@ -184,6 +185,8 @@ def _classification(
         )
         return result
     real = [text for text in pred_words if text]
+    if classes.isdisjoint(real):  # yes and no, 0 and 1, or scores
+        positive = None
     if positive is None and all(map(is_number, real)) and not {number_of(text) for text in real} <= {0.0, 1.0}:
         values = _numbers(pred, "pred")
         _check_probabilities(values, threshold, "pred")
@@ -210,6 +213,24 @@ def _in_words_of(texts: Sequence[str], classes: Collection[str]) -> list[str]:
     plain = Counter(" ".join(word.casefold().split()) for word in classes)
     spelled = {folded: word for word in classes if plain[folded := " ".join(word.casefold().split())] == 1}
     return [text if text in classes else spelled.get(" ".join(text.casefold().split()), text) for text in texts]
+
+
+def _check_shared_words(predicted: Sequence[str], classes: Collection[str], positive: str | None) -> None:
+    """Refuse predictions in other words than the truth, unless they are scores, yes and no, or 1 and 0.
+
+    >>> _check_shared_words(["approve", "reject"], {"paid", "default"}, "paid")
+    Traceback (most recent call last):
+    countenance.errors.InputError: pred holds approve, reject, and truth holds default, paid: no word is in both; ...
+    """
+    words = sorted({text for text in predicted if text})
+    if not words or not classes or not set(words).isdisjoint(classes):
+        return
+    inverted = positive is not None and (yes_or_no([positive]).get(positive) == "no" or positive == "0")
+    if inverted or not any(map(_is_coded, words)):
+        raise InputError(
+            f"pred holds {', '.join(words[:MOST_CLASSES])}, and truth holds {', '.join(sorted(classes)[:MOST_CLASSES])}"
+            ": no word is in both; write the same words in both columns, or 1 and 0"
+        )
 
 
 def _is_rate(text: str) -> bool:

@@ -251,7 +251,7 @@ def _tables(root: Path, pictures: PictureFolder) -> list[Path]:
             continue
         columns = ([cell for cell in cells if cell][:SAMPLED] for cells in table.columns.values())
         named = any(known and sum(map(finder.names_picture, known)) >= ENOUGH * len(known) for known in columns)
-        if named or names_folders(table, pictures) is not None:
+        if named or names_folders(table, finder) is not None:
             usable.append(path)
     return usable
 
@@ -293,7 +293,7 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
         names = [path.name for path in tables]
         raise DataError(
             f"{root}: holds {len(names)} tables about its pictures ({', '.join(names[:MOST_NAMED])}"
-            f'{", …" if len(names) > MOST_NAMED else ""}); say which is meant: labels="{tables[0]}" (or several)'
+            f'{", …" if len(names) > MOST_NAMED else ""}); say which is meant: labels="{tables[0]}"; several may be named'
         )
     dataset = read_utk_names(pictures) or read_class_folders(pictures) or read_person_folders(pictures)
     if dataset is not None:

@@ -321,6 +321,30 @@ def test_participants_without_a_folder_are_counted(tmp_path: Path) -> None:
     assert "who.csv: 1 row names a folder without a picture and left out (P3)" in dataset.notes
 
 
+def test_a_table_of_participants_is_read_beside_another_table_and_beside_annotations(tmp_path: Path) -> None:
+    boxes, images = [["picture", "left", "top", "width", "height"]], []
+    for i, name in enumerate(("P1/a.jpg", "P1/b.jpg", "P2/a.jpg")):
+        picture(tmp_path / name, i)
+        boxes.append([name, 10, 10, 20, 20])
+        images.append({"id": 100 + i, "file_name": name, "width": 64, "height": 64})
+    write_csv(tmp_path / "boxes.csv", boxes)
+    write_csv(tmp_path / "who.csv", [["participant", "sex"], ["P1", "f"], ["P2", "m"]])
+    annotations = [{"id": i, "image_id": 100 + i, "category_id": 1, "bbox": [10, 10, 20, 20]} for i in range(3)]
+    kinds = [{"id": 1, "name": "face"}]
+    coco = tmp_path / "faces.json"
+    coco.write_text(json.dumps({"images": images, "annotations": annotations, "categories": kinds}))
+    tables = [tmp_path / "boxes.csv", tmp_path / "who.csv"]
+    for dataset in (
+        load_dataset(tmp_path, labels=tables),
+        load_dataset(tmp_path, labels=tables[::-1]),
+        load_dataset(coco, labels=tables[1]),
+    ):
+        people = [sample.subjects[0] for sample in dataset]
+        assert [person.identity for person in people] == ["P1", "P1", "P2"]
+        assert [person.attributes["sex"] for person in people] == ["f", "f", "m"]
+        assert "who.csv: participant names the folder of the pictures" in dataset.notes
+
+
 def test_the_number_of_a_picture_names_it_only_where_no_other_column_does(tmp_path: Path) -> None:
     root = pictures(tmp_path)
     for text in ("image_id,file_name,sex\n1,0.jpg,f\n0,1.jpg,m\n", "image_id,sex\n0.0,f\n1.0,m\n"):

@@ -9,7 +9,7 @@ import numpy as np
 from countenance.data.balance import shown_people
 from countenance.data.labels.files import read_label_file
 from countenance.data.labels.finder import PictureFinder
-from countenance.data.labels.labelled_pictures import understand_table
+from countenance.data.labels.labelled_pictures import by_folder, understand_table
 from countenance.data.labels.people import LabelledPerson, LabelOptions, people_of
 from countenance.data.labels.rows import LabelTable
 from countenance.data.reading import cells
@@ -24,7 +24,7 @@ SAME_BOX = 0.5
 def attach_labels(dataset: Dataset, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
     """The dataset with a table's values for its people; the dataset's own values are not overwritten."""
     finder = PictureFinder([sample.id for sample in dataset], dataset.aliases)
-    table = read_label_file(path, finder.names_picture)
+    table = by_folder(read_label_file(path, finder.names_picture), finder)
     columns = understand_table(table, finder, stated, options)
     sizes = {sample.id: (sample.width, sample.height) for sample in dataset}
     by_picture: dict[str, list[LabelledPerson]] = {}

@@ -1,6 +1,7 @@
 """The picture that a cell means: by path, by the end of a path, by the bare name, by its number."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
@@ -20,7 +21,8 @@ class PictureFinder:
 
     def __init__(self, ids: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
         self.ids = list(ids)
-        self.names = ImageNames(self.ids, aliases or {})
+        self._aliases = aliases or {}
+        self.names = ImageNames(self.ids, self._aliases)
         self._by_file: dict[str, list[str]] = {}
         numbers: dict[int, list[str]] = {}
         for name in self.ids:
@@ -48,6 +50,19 @@ class PictureFinder:
             return candidates[0]
         plain = cell.removesuffix(".0")
         return self._numbers.get(int(plain)) if plain.isdecimal() and len(plain) < 19 else None
+
+    @cached_property
+    def by_folder(self) -> dict[str, list[str]]:
+        """The pictures below each folder, by the folder's name in lower case.
+
+        >>> PictureFinder(["P1/a.jpg", "7"], {"P2/b.jpg": "7"}).by_folder
+        {'p1': ['P1/a.jpg'], 'p2': ['7']}
+        """
+        folders: dict[str, list[str]] = {}
+        for name, picture in (*zip(self.ids, self.ids, strict=True), *self._aliases.items()):
+            for folder in PurePosixPath(name).parts[:-1]:
+                folders.setdefault(folder.casefold(), []).append(picture)
+        return {folder: list(dict.fromkeys(pictures)) for folder, pictures in folders.items()}
 
     def candidates(self, cell: str) -> list[str]:
         """Every picture whose file has the name in a cell, except those of another split than the cell's."""

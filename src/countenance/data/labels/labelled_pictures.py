@@ -65,7 +65,7 @@ def read_pictures(
     samples: dict[str, Sample] = {}
     notes: list[str] = []
     for path in paths:
-        table = by_folder(read_label_file(path, finder.names_picture), pictures)
+        table = by_folder(read_label_file(path, finder.names_picture), finder)
         part = labelled_dataset(pictures, table, understand_table(table, finder, stated, options), options, finder)
         again = next((sample.id for sample in part if sample.id in samples), None)
         if again is not None:
@@ -79,18 +79,15 @@ def read_pictures(
     return Dataset(part.card, list(samples.values()), notes=notes)
 
 
-def by_folder(table: LabelTable, pictures: PictureFolder) -> LabelTable:
+def by_folder(table: LabelTable, finder: PictureFinder) -> LabelTable:
     """The table with a row for each picture, where no cell names one and the cells of a column name their folders.
 
     Studies often have a row for each participant, whose pictures lie in the folder of their number.
     """
-    column = names_folders(table, pictures)
+    column = names_folders(table, finder)
     if column is None:
         return table
-    in_folder: dict[str, list[str]] = {}
-    for name in pictures.ids:
-        for folder in PurePosixPath(name).parts[:-1]:
-            in_folder.setdefault(folder.casefold(), []).append(name)
+    in_folder = finder.by_folder
     shown = [in_folder.get(cell.casefold(), []) for cell in table.columns[column]]
     rows = [i for i, names in enumerate(shown) for _ in names]
     expanded = LabelTable(
@@ -110,19 +107,19 @@ def by_folder(table: LabelTable, pictures: PictureFolder) -> LabelTable:
     return expanded
 
 
-def names_folders(table: LabelTable, pictures: PictureFolder) -> str | None:
+def names_folders(table: LabelTable, finder: PictureFinder) -> str | None:
     """The column whose cells name folders of pictures, each once; None if there is none, or a column names pictures.
 
-    >>> pictures = PictureFolder(Path("set"), ("P1/a.jpg", "P1/b.jpg", "P2/a.jpg"))
-    >>> names_folders(LabelTable(Path("t.csv"), {"who": ["P1", "P2"], "sex": ["f", "m"]}, [2, 3]), pictures)
+    >>> finder = PictureFinder(["P1/a.jpg", "P1/b.jpg", "P2/a.jpg"])
+    >>> names_folders(LabelTable(Path("t.csv"), {"who": ["P1", "P2"], "sex": ["f", "m"]}, [2, 3]), finder)
     'who'
     """
-    if any(pictures.finder.names_picture(cell) for cells in table.columns.values() for cell in cells[:1]):
+    if any(finder.names_picture(cell) for cells in table.columns.values() for cell in cells[:1]):
         return None
-    folders = {part.casefold() for name in pictures.ids for part in PurePosixPath(name).parts[:-1]}
     for name, cells in table.columns.items():
         known = [cell.casefold() for cell in cells if cell]
-        if len(known) > 1 and len(set(known)) == len(known) and 2 * sum(cell in folders for cell in known) > len(known):
+        in_folders = sum(cell in finder.by_folder for cell in known)
+        if len(known) > 1 and len(set(known)) == len(known) and 2 * in_folders > len(known):
             return name
     return None
 
