@@ -78,11 +78,14 @@ def plan(
         say(study.reason)
         return
     from countenance.auditing import plan_for
+    from countenance.auditing.source import Source
+    from countenance.table_files import is_plain, table_columns
 
     table = source / "scores.parquet" if source.is_dir() else source
     if not table.exists():
         raise InputError(f"{table}: no such file; give a run directory or a table (.parquet, .csv)")
-    rows = plan_for(table, attributes_of(by), only_metric(metric), effect=effect, **audit_arguments(fields))
+    opened = Source(table if is_plain(table) else table_columns(table), label=str(table))
+    rows = plan_for(opened, attributes_of(by), only_metric(metric), effect=effect, **audit_arguments(fields))
     if not rows:
         say("no group can be tested: the table has no units of this metric")
     for row in rows:

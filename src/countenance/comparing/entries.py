@@ -17,6 +17,7 @@ from countenance.run.auditing import default_metrics, metrics_of, own_names
 from countenance.run.licences import of_manifest
 from countenance.run.manifest import DatasetRecord
 from countenance.run.suite import suite_of
+from countenance.table_files import is_plain, table_columns
 
 RUN_KEYS = ("sample", "subject")
 """What tells rows of a run, and of a table with these columns, apart."""
@@ -112,7 +113,7 @@ def _open(entry: Any) -> tuple[Source, Run | None]:
         if "://" not in str(entry) and not path.exists():
             raise InputError(f"{entry}: no such file or folder; give run directories or tables (.parquet, .csv)")
         if "://" not in str(entry) and not path.is_dir():
-            return Source(path), None
+            return Source(path if is_plain(path) else table_columns(path), label=str(path)), None
         entry = Run(entry)
     if isinstance(entry, Run):
         entry.require_complete()

@@ -291,9 +291,10 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
         return read_dir(root, replace(reading, labels=tuple(tables)))
     if len(tables) > 1:
         names = [path.name for path in tables]
+        listed = f"{', '.join(names[:MOST_NAMED])}{', …' if len(names) > MOST_NAMED else ''}"
         raise DataError(
-            f"{root}: holds {len(names)} tables about its pictures ({', '.join(names[:MOST_NAMED])}"
-            f'{", …" if len(names) > MOST_NAMED else ""}); say which is meant: labels="{tables[0]}"; several may be named'
+            f"{root}: holds {len(names)} tables about its pictures ({listed}); "
+            f'say which is meant: labels="{tables[0]}"; several may be named'
         )
     dataset = read_utk_names(pictures) or read_class_folders(pictures) or read_person_folders(pictures)
     if dataset is not None:
