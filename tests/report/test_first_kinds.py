@@ -123,7 +123,7 @@ def test_the_decision_has_no_code_names(run: Run) -> None:
 def test_what_goes_together_is_one_line_in_words() -> None:
     note = (
         "{} goes with beard and img.size_px (Cramér's V 0.69), which predict recall@0.5, average_recall: "
-        "by {} given beard,img.size_px holds that equal"
+        'by="{}", given="beard,img.size_px" holds that equal'
     )
     notes = [note.format("gender", "gender"), note.format("hair_colour", "hair_colour")]
     assert [pair.option for pair in together(notes)] == [

@@ -44,7 +44,7 @@ def test_the_command_prints_writes_and_draws_it(tmp_path):
     assert 'id="held-equal"' in page and 'class="fall held"' in page and "The strata behind it" in page
     assert page.count("gap explained by light") >= 1 and 'id="held-equal"' in page
     plain = CliRunner().invoke(app, [*words[:6], "-q"], catch_exceptions=False).stdout
-    assert "held equal:" not in plain and "by tone given light holds that equal" in plain
+    assert "held equal:" not in plain and "--by tone --given light holds that equal" in plain
 
 
 def test_the_waterfall_ends_where_the_gap_held_equal_is():

@@ -42,14 +42,14 @@ class GivenAs:
 
 @pytest.mark.parametrize("reading", [reading for reading in READINGS if reading != CORNERS], ids=str)
 def test_boxes_in_any_other_reading_are_told_by_name_and_the_option_puts_them_right(tmp_path, discs, reading):
-    told = f"--boxes {reading.form} --units {reading.units}"
+    remedy = f'box_format="{reading.form}", units="{reading.units}"'
     try:
         run = evaluate(GivenAs(reading), "face_localization", discs, out=tmp_path / "wrong")
         (note,) = run.notes
         assert run.results()[0].value < 0.5  # the reading in use was not changed
     except InputError as error:  # some readings turn every box round: the run stops and says the same
         note = str(error)
-    assert f"read as {reading} (" in note and told in note
+    assert f"read as {reading} (" in note and remedy in note
     right = evaluate(GivenAs(reading), "face_localization", discs, out=tmp_path / "right", **options(reading))
     assert right.notes == [] and set(right.scores()["m.recall@0.5"].drop_null().to_pylist()) == {1.0}
     assert right.manifest.boxes == {"form": reading.form, "units": reading.units}
@@ -98,7 +98,8 @@ def test_a_file_of_predictions_in_any_reading_is_told_and_put_right(tmp_path, di
     if reading == usual:
         assert notes == []
     else:
-        assert f"read as {reading} (" in notes[0] and f"--boxes {reading.form} --units {reading.units}" in notes[0]
+        assert f"read as {reading} (" in notes[0]
+        assert f'box_format="{reading.form}", units="{reading.units}"' in notes[0]
     right = evaluate(model, "face_localization", discs, out=tmp_path / "right", **options(reading))
     assert right.notes == [] and right.results()[0].value == 1.0
 

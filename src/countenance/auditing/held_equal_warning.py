@@ -116,7 +116,7 @@ def _note(
     verb = "predicts" if len(names) == 1 else "predict"
     return (
         f"{grouping.name} goes with {joined} (Cramér's V {there[0][0]:.2f}), which {verb} {', '.join(metrics[:3])}: "
-        f"by {grouping.name} given {','.join(names)} holds that equal"
+        f'by="{grouping.name}", given="{",".join(names)}" holds that equal'
     )
 
 

@@ -129,7 +129,7 @@ def audit(
         for line in lines_of(answer, width(), finished):
             say(line)
         for caution in finished.cautions if finished is not None else ():
-            say(f"note     {caution}")
+            say(f"note     {in_flags(caution)}")
         if json is not None:
             licences = {} if finished is None else {"licences": of_manifest(finished.manifest)}
             write_json(json, answer.to_dict(groups=True) | licences)

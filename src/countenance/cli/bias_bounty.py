@@ -15,6 +15,7 @@ from countenance.settings import EngineSettings
 
 CODE = "The code (a file, a folder, or its sha256): its hash is recorded."
 REPLACE = "Hand in again under the same name: the latest counts, the earlier ones are kept."
+CREW = "Who takes part (a bundle that names another crew is refused); of a crew the best on the public test is ranked."
 app = Commands("Run a bias bounty: entries label skin tone, age and gender; accuracy, disparity and speed are scored.")
 
 ENTRY = typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
@@ -173,7 +174,7 @@ def submit(
     ] = None,
     replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
     code: Annotated[str | None, typer.Option(help=CODE)] = None,
-    crew: Annotated[str, typer.Option(help="Who takes part; of a crew the best on the public test is ranked.")] = "",
+    crew: Annotated[str, typer.Option(help=CREW)] = "",
 ) -> None:
     """Check predictions and hand them in: a folder with submission.json is added to the board."""
     from countenance.suites.bias_bounty.submissions import BountySubmission, hand_in
@@ -223,7 +224,7 @@ def bundle(
     test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
     holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
     code: Annotated[str | None, typer.Option(help=CODE)] = None,
-    crew: Annotated[str, typer.Option(help="Who takes part; of a crew the best on the public test is ranked.")] = "",
+    crew: Annotated[str, typer.Option(help=CREW)] = "",
 ) -> None:
     """Pack an entry for the organiser: entry.json, networks, predictions and the hash of the code in one file."""
     from countenance.suites.bias_bounty.bundles import write_bundle
@@ -238,7 +239,7 @@ def submit_bundle(
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
     name: Annotated[str | None, NAME] = None,
     replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
-    crew: Annotated[str, typer.Option(help="Who sent it: a bundle that names another crew is refused.")] = "",
+    crew: Annotated[str, typer.Option(help=CREW)] = "",
 ) -> None:
     """Hand in what a participant packed with `bundle`."""
     from countenance.suites.bias_bounty.bundles import hand_in_bundle

@@ -7,6 +7,7 @@ import typer
 
 from countenance.cli.lines import PaintedLine, PaintedText, say, width
 from countenance.cli.places import RunPlace
+from countenance.cli.settings import in_flags
 from countenance.cli.shared_options import Json, Policy
 from countenance.cli.trust_options import Unverified
 from countenance.errors import GateFailed, InputError
@@ -72,7 +73,7 @@ def show(outcome: "Gate", junit: Path | None = None, json: Path | None = None, m
     from countenance.gating import output
 
     for line in output.lines(outcome, width=width()):
-        say(_painted(line))
+        say(_painted(in_flags(line) if line.startswith("note ") else line))
     if junit is not None:
         write_text(junit, output.junit(outcome))
     if json is not None:

@@ -16,7 +16,7 @@ RENDERED = (
 )
 _TOGETHER = re.compile(
     r"(?P<attribute>.+?) goes with (?P<conditions>.+) \(Cramér's V [\d.]+\), which predicts? .+: "
-    r"by .+ given (?P<given>.+) holds that equal"
+    r'by=".+", given="(?P<given>.+)" holds that equal'
 )
 MEASURED = {
     "img.brightness": "brightness of the surroundings",
@@ -57,7 +57,7 @@ def together(notes: list[str]) -> list[Together]:
     """The notes of an audit on attributes that are associated with a condition, in words.
 
     >>> note = "gender goes with img.size_px and beard (Cramér's V 0.69), which predict recall@0.5: "
-    >>> note += "by gender given img.size_px,beard holds that equal"
+    >>> note += 'by="gender", given="img.size_px,beard" holds that equal'
     >>> [pair.sentence for pair in together([note, "another note"])]
     ['Gender goes with size of the face and beard: a gap by gender may come from that.']
     """

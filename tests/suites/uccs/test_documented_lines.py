@@ -130,7 +130,7 @@ def test_a_bare_line_reads_the_configuration_in_its_place(command, monkeypatch):
     as_published(gpu=0)
     monkeypatch.setattr("countenance.run.image_jobs.graphics_cards", lambda: 0)
     code, _, err = command("baseline_detection.py")
-    assert code == 2 and "--gpu -1" in err
+    assert code == 2 and "gpu -1" in err
 
 
 @pytest.mark.parametrize(
