@@ -49,15 +49,17 @@ def decides(alpha: float) -> str:
 class VerdictQuestion:
     """What every conclusion of an audit needs besides the comparison: settings, what units are called, the smallest p.
 
-    `floor` is the smallest p that the adjustment can give; such a p is printed as "< floor".
+    `floor` is the smallest p that the adjustment can give; such a p is printed as "< floor". `row` is the noun for one
+    of several rows of a unit.
     """
 
     settings: AuditSettings
     nouns: tuple[str, str]
     floor: float = 0.0
+    row: str = "picture"
 
     def counted(self, n: int, units: int) -> str:
-        """The counts in words: rows where each person has one, else pictures of this many people.
+        """The counts in words: rows where each person has one, else pictures (or rows) of this many people.
 
         >>> VerdictQuestion(AuditSettings(), ("person", "people")).counted(200, 25)
         '200 pictures of 25 people'
@@ -66,8 +68,7 @@ class VerdictQuestion:
         """
         if n == units:
             return plural(n, "row", "rows")
-        rows = ("picture", "pictures") if self.nouns[1] == "people" else ("row", "rows")
-        return f"{plural(n, *rows)} of {plural(units, *self.nouns)}"
+        return f"{plural(n, self.row, f'{self.row}s')} of {plural(units, *self.nouns)}"
 
 
 def concluded(

@@ -17,7 +17,7 @@ from countenance.auditing.groups import SPLIT
 from countenance.auditing.headline import deltas_of
 from countenance.report import numbers, words
 from countenance.report.charts.scale import Scale
-from countenance.report.harms import TWINS, harms, metric_words, sides
+from countenance.report.harms import TWINS, harms, metric_words, shown_kind, sides
 from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.tasks import Metric
@@ -100,7 +100,8 @@ def _has_ends(f: Finding) -> bool:
 
 
 def _handle(source: Audited, metric: Metric, delta: float, findings: list[Finding]) -> Handle:
-    rate = findings[0].metric_kind == "rate"
+    kind = shown_kind(findings[0].metric_kind, metric_words(source, metric.name)[1])
+    rate = kind == "rate"
     rows = sorted((_Gap.of(f, metric) for f in findings), key=lambda gap: (gap.rank, -gap.value))
     tested = [gap for gap in rows if gap.rank < FEW] or rows
     low = min(0.0, *(gap.low for gap in tested))
@@ -155,6 +156,7 @@ class _Gap:
 
 def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) -> HandleRow:
     f = gap.finding
+    kind = "rate" if axis.kind == "points" else "mean"
     first, second = sides(f, metric, source)
     side = second if gap.turned else first
     state = state_of(f, gap.value)
@@ -177,7 +179,7 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
     return HandleRow(
         side.label,
         source.names.swatch(f.attribute, side.group),
-        numbers.change(gap.value, f.metric_kind),
+        numbers.change(gap.value, kind),
         left,
         round(max(right - left, 0.4), 2),
         axis.at(gap.value),
