@@ -160,7 +160,7 @@ def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choi
         return Choice(text, source.resolve(text, "attr.", "attribute"))
     match = _BINS.match(text)
     if not match:
-        column = source.resolve(text, "attr.", "attribute")  # answers with the near names
+        column = source.resolve(text, "attr.", "attribute")  # the error lists similar names
         return Choice(bare(column), column, asked_as=text)
     name, cuts = match["column"].strip(), match["cuts"].strip()
     column = source.resolve(name, "attr.", "attribute")
@@ -249,7 +249,7 @@ def quantile_cuts(values: Array, count: int, counts: Array | None = None) -> tup
     if counts is None:
         ordered = np.sort(values)
         places = np.ceil(np.arange(1, count) * len(values) / count).astype(np.int64)
-        cuts = ordered[np.minimum(places, len(ordered) - 1)]  # fewer values than groups
+        cuts = ordered[np.minimum(places, len(ordered) - 1)]  # there may be fewer values than groups
     else:
         order = np.argsort(values, kind="stable")
         ordered, ends = values[order], np.cumsum(counts[order])

@@ -275,7 +275,7 @@ def held(
 
     def seen(factor: float) -> Array:
         moved = pooled + factor * away
-        # Log odds vary by 1 / (n p (1 - p)): a rate of few errors varies less once it is moved towards the others.
+        # Log odds vary by 1 / (n p (1 - p)): a rate with few errors varies less after it is shrunk towards the others.
         scale = np.sqrt(_variance(odds) / _variance(moved)) if factor < 1 else 1.0
         return unfair(moved + noise * scale)
 

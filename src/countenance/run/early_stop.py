@@ -61,7 +61,7 @@ class Watch:
         self.answered += answered
         for row in failures:
             if self.answered and len(self.failed) >= REMEMBERED:
-                break  # not hopeless any more, whatever fails
+                break  # one image was answered, so further failures change nothing
             sample = row["sample"]
             if row["kind"] not in (UNREADABLE, DECLINED) and sample not in self.failed:
                 self.failed[sample] = row["reason"]

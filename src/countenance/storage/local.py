@@ -127,7 +127,7 @@ class LocalStorage:
 
     def delete(self, name: str) -> None:
         path = self.folder / checked_name(name, self.place)
-        if not path.is_symlink():  # a link itself can go, whatever it leads to
+        if not path.is_symlink():  # the link itself can be removed, whatever its target
             path = self.path(name)
         try:
             with folder_of(self.folder, name) as (parent, last):

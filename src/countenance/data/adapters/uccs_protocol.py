@@ -134,7 +134,7 @@ def _read_faces(path: Path, version: int, header: list[str], line: int, attribut
     box = np.ascontiguousarray(table.numbers[:, -4:])
     face_id = np.zeros(len(box), np.int64) if version == 2 else table.numbers[:, 0].astype(np.int64)
     empty = int(np.count_nonzero((box[:, 2:] <= 0).any(axis=1)))
-    # A participant cannot correct the published protocol: such a face stays in the count, and nobody finds it.
+    # A participant cannot correct the published protocol: such a face counts, though no detector can find it.
     warnings = (f"{path}: {empty} faces have no area; they count as missed",) if empty else ()
     words = dict(zip(further, table.words, strict=True))
     subject, nobody = table.numbers[:, -5].astype(np.int64), np.zeros(len(box), dtype=bool)

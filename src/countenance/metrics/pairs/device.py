@@ -52,7 +52,7 @@ def on_device(
     """
     torch = import_module("torch")
     exact = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False  # its rounding is far above the margin
+    torch.backends.cuda.matmul.allow_tf32 = False  # its rounding errors are far larger than the margin
     try:
         with torch.inference_mode():
             work = _DeviceWork(torch, vectors, ends, bins, device)

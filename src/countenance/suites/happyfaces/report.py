@@ -101,7 +101,7 @@ def _checked(table: Record) -> Record:
         if not all(isinstance(value, int | float) for value in (*values, *(v for v in open_ if v is not None))):
             raise ValueError("not a number")
     declined = {f"{row['mix_rate']:g}": n for row in table["mix_rates"] if (n := row["runs"] - row["answered"])}
-    return {"uses_batch": False, "declined": declined} | table  # tables of earlier versions do not say it
+    return {"uses_batch": False, "declined": declined} | table  # tables of earlier versions lack it
 
 
 def write_report(
