@@ -44,7 +44,7 @@ def to_finds(value: object, model: str) -> tuple[str, ...]:
 
 
 def in_words(finds: Sequence[str]) -> str:
-    """The kinds that are found, in a sentence.
+    """Kinds such as `face`, as words of a sentence.
 
     >>> in_words(("face", "mask"))
     'faces and masks'

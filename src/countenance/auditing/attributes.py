@@ -42,7 +42,7 @@ class Choice:
     cuts: tuple[float, ...] = ()
     quantiles: int = 0
     asked_as: str = field(default="", compare=False)
-    """The name that was used for it where that is another: `age` for groups of ages."""
+    """The name under which it was requested, if it differs: `age` for groups of ages."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choi
 
 
 def _told_apart(choices: list[Choice]) -> list[Choice]:
-    """Choices that cut one column in two ways, under names that differ."""
+    """Choices that cut one column in two ways, under different names."""
     names = [choice.name for choice in choices]
     return [
         replace(choice, name=written(choice))

@@ -150,7 +150,7 @@ class Batch:
     def _requests(
         self, columns: Sequence[Column | None], use: Array, number: Mapping[int, int]
     ) -> Iterator[tuple[ComparisonRequest, Array]]:
-        """The comparisons grouped by the column that serves their grouping, with their places in the batch."""
+        """The comparisons by the column of their grouping, with their positions in the batch."""
         place = np.array([number[id(self.groupings[self.place[i]])] for i in use], dtype=np.int64)
         own = np.array([id(columns[self.place[i]]) for i in use])
         for column in {id(own): own for own in columns if own is not None}.values():

@@ -69,7 +69,7 @@ def _excess(gained: Array, lost: Array, n: Array, change: Numbers, t: Numbers) -
 
 @dataclass(frozen=True)
 class GainAndLoss:
-    """Shares of (effective) rows that were gained and lost: intervals of their difference.
+    """Intervals of the difference between the shares of (effective) rows gained and lost.
 
     `far` is for limits with one further person, where people have several rows, see `FarEnds`.
     """

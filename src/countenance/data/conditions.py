@@ -48,7 +48,7 @@ SCALE = 128
 WIDER = 0.5
 """Where only a face's box is known, this much of it on each side, and everything below, is taken as the person."""
 FEWEST = 24
-"""Points of the surroundings that their light must be measured on."""
+"""Points outside the face that are needed to measure the light of the surroundings."""
 MIDDLE = 128
 """Pixels are counted from here, so that sums of squares keep their digits."""
 LUMINANCE, EDGES, WARMTH, GRAIN, SQUARES = range(5)

@@ -22,7 +22,7 @@ from countenance.scratch import temporary_file
 from countenance.storage import Storage, open_storage
 
 PICTURES = 100
-"""Samples in a row group that holds pictures: a group is read at once."""
+"""Samples in a row group that holds pictures; each group is read as a whole."""
 PARTITION = 50_000
 """Samples in a partition."""
 LARGEST = 512 * 2**20

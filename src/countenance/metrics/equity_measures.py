@@ -217,7 +217,7 @@ class GroupRates:
     """The most trials that each rate is worth."""
 
     def measured(self, measure: Measure, alpha: float) -> MeasuredEquity:
-        """The value and interval of one measure of the rates, which must be defined for them."""
+        """The value and interval of one measure, which must be defined for these rates."""
         observed = float(measure.unfair(measure.of(self.rates)))
         noise, worth = noise_of(self.rates, self.drawn, self.units, self.most)
         low, high = held(measure, self.rates, worth, noise * self.narrower, observed, alpha, self.parts)

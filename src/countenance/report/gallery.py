@@ -29,7 +29,7 @@ PER_IDENTITY = 2
 MOST_ROWS = 5000
 """The worst rows among which the gallery is chosen."""
 PLAIN = ("skin_tone", "age_group", "gender")
-"""Attributes whose values speak for themselves in a caption, where they come first."""
+"""Attributes whose values are clear without their name; in a caption they come first."""
 MOST_ABOUT = 4
 """The most attributes that a caption names; the rows and the viewer have all."""
 

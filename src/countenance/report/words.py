@@ -1,4 +1,4 @@
-"""Plain sentences on an audit's findings, for a reader with a minute."""
+"""Short sentences on an audit's findings."""
 
 import math
 import re

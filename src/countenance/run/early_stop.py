@@ -20,7 +20,7 @@ LOST = 3
 REMEMBERED = 1000
 """Failures whose reasons are kept once an image was answered; shards store them all."""
 UNREADABLE, DECLINED = "image", "declined"
-"""The kinds of failures that are the image's own, and that the model chose: it said that it cannot answer."""
+"""The kinds of failures that the image causes, and that the model chooses by declining to answer."""
 GO_ON = "max_failures=1 continues all the same"
 
 

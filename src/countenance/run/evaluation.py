@@ -295,7 +295,7 @@ class Evaluation:
         return manifest
 
     def _in_process(self) -> bool:
-        """Whether this process must do the work: for a model object, saved predictions, or a local task."""
+        """Whether this process must evaluate: a model object, saved predictions or a local task."""
         spec = self.model.spec
         return spec is None or not spec.needs_process or findable(self.plan.task) is None
 

@@ -192,7 +192,7 @@ def _shape(matrix: Matrix) -> Iterator[str]:
 
 
 def _means(numbers: Sequence[Number], rows: RowChecks) -> list[str]:
-    """Checks of numbers over everybody that are means of a column."""
+    """Results over everybody that should be the mean of a column and are not, as sentences."""
     by_name = {number.name: number for number in numbers if number.group is None and not number.bound}
     sentences = []
     for name, (metric, opposite) in MEANS.items():

@@ -20,7 +20,7 @@ LOCK = ".lock"
 TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(PART)}", re.DOTALL)
 """Names as `countenance.files` gives them to what is not finished; a `.notes.part` of a user is a file like others."""
 NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
-"""What opening says where there is no plain file: nothing, a file or a link on the way, a folder, a link, a socket."""
+"""Errors of opening what is not a plain file: missing, below a file or link, a folder, a link, a socket."""
 
 
 BY_NUMBER = "/dev/fd"

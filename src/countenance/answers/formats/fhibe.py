@@ -57,7 +57,7 @@ class EntryField(NamedTuple):
     name: str = "detections"
     kind: type[Any] = list
     null: Literal["answer", "missing", "wrong"] = "answer"
-    """What a field without a value is: an answer of nothing, no answer, or an error."""
+    """What an empty field means: an empty answer, no answer, or an error."""
 
     def read(self, entry: Any, place: str) -> Any:
         """The field's value; None where it is null and may be."""

@@ -28,7 +28,7 @@ EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "ide
 REGION: tuple[str, ...] = ("category_id", "bbox", "person_box", "face_box")
 """What counts of a region that shows a crowd: where it is."""
 TRIED = 100
-"""This many images are looked for where pictures may be: the first one may be missing."""
+"""How many images are searched for in each folder that may hold pictures, since the first may be missing."""
 
 
 def read_coco(

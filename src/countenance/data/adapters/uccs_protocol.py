@@ -55,7 +55,7 @@ def image_folder(data: Path, which: str, version: int) -> Path:
 
 
 def real_people(data: Path) -> bool:
-    """Whether the pictures of a data directory show people who exist: all do, but for those that `make-data` wrote."""
+    """Whether the pictures of a data directory show people who exist: all do, except those that `make-data` wrote."""
     try:
         return json.loads(regular_file(data / CARD).read_text("utf-8")).get("real_people") is not False
     except (OSError, ValueError, AttributeError, RecursionError):

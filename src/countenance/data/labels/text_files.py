@@ -25,7 +25,7 @@ LARGEST_TEXT = 2**31
 
 
 def decoded(path: Path) -> tuple[str, list[str]]:
-    """The text of a file and a note where it is no UTF-8."""
+    """The text of a file, and a note if it is not UTF-8."""
     try:
         content = regular_file(path).read_bytes()
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def _unpacked(content: bytes, path: Path) -> bytes:
 def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTable:
     """A table with its separator, header and number format recognised.
 
-    `names_picture` says whether a cell names a picture: a first row that does is no header.
+    `names_picture` says whether a cell names a picture: a first row that does is not a header.
     """
     text, notes = decoded(path)
     sign, listed = _records(text, path)

@@ -55,8 +55,8 @@ def gpu_decoder() -> str:
 class GpuDecoder:
     """A feed whose pictures are decoded and resized on the GPU that the model is on.
 
-    Files are read and checked by `readers` processes (0: by the threads that decode), since Python can do only one
-    thing at a time in the model's process.
+    Files are read and checked by `readers` processes (0: by the threads that decode), since only one thread at a time
+    runs Python in the model's process.
     """
 
     def __init__(self, spec: InputSpec, device: str, readers: int = 0) -> None:

@@ -35,7 +35,7 @@ STARTING = 600.0
 DEATHS = 2
 """Deaths on one shard after which it is searched for the image that causes them."""
 SEARCHED = 24
-"""Deaths that a search may cost."""
+"""The most workers that may die in a search."""
 DIED = "the worker process died"
 MOST_TROUBLE = 5
 """How often each worker may fail for reasons of its node (lost while it starts, a full disk) without a prediction."""

@@ -317,7 +317,7 @@ def _standing(
     notes: list[str],
     contest: Contest,
 ) -> BoardEntry:
-    """An entry with its score, from the answers that it gives here."""
+    """An entry with its score, computed from its answers on this machine."""
     handed, claimed = Handed.read(folder), None
     if why := contest.why_not(handed.crew or name, 0):
         raise InputError(f"{name}: {why}")

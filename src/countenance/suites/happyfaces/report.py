@@ -36,7 +36,7 @@ PUBLISHED: dict[str, dict[float, float]] = {
 CHANCE, MATCHED_ONLY = 0.5, 0.75
 """One head guesses; both are right on matched types and guess on cross types."""
 LOWEST = 0.4
-"""Where the axis of accuracies begins: guessing is .5."""
+"""Where the axis of accuracies begins (guessing has .5)."""
 ENLARGED = 0.9
 """Where the axis of the enlarged figure begins."""
 SAME_OF_RUNS: Record = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
