@@ -33,7 +33,9 @@ class Draws(Options):
     """The settings of resampling for intervals."""
 
     replicates: int = Field(2000, ge=100)
+    """How many resamples the intervals are computed from."""
     seed: int = Field(0, ge=0)
+    """The seed of the resamples."""
 
 
 @dataclass(frozen=True)
