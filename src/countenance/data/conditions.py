@@ -46,17 +46,17 @@ GRID = 24
 SCALE = 128
 """The Laplacian is that of the picture at this many pixels along the longer side."""
 WIDER = 0.5
-"""Where only a face's box is known, this much of it on each side, and everything below, is taken as the person."""
+"""If only a face's box is known, this share of it on each side, and everything below, counts as the person."""
 FEWEST = 24
 """Points outside the face that are needed to measure the light of the surroundings."""
 MIDDLE = 128
-"""Pixels are counted from here, so that sums of squares keep their digits."""
+"""This is subtracted from pixels, so that sums of squares keep their digits."""
 LUMINANCE, EDGES, WARMTH, GRAIN, SQUARES = range(5)
-"""Rows of what is added up; `SQUARES` begins the squares of the first two, and `POINTS` counts."""
+"""Rows of the sums; the squares of the first two begin at `SQUARES`, and `POINTS` counts points."""
 POINTS = SQUARES + 2
 SUMMED = POINTS + 1
 ROUNDING = 1e-9
-"""A variance below this is that of equal pixels."""
+"""A variance below this counts as zero (equal pixels)."""
 MIXED = np.array(
     [
         [0.299, 0.587, 0.114, 0, 0, 0, 0, 0, 0],
