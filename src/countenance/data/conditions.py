@@ -49,7 +49,7 @@ SCALE = 128
 WIDER = 0.5
 """Where only a face's box is known, this much of it on each side, and everything below, is taken as the person."""
 FEWEST = 24
-"""Points of the surroundings that their light must be measured on."""
+"""Points outside the face that are needed to measure the light of the surroundings."""
 LUMINANCE, EDGES, WARMTH, GRAIN, SQUARES = range(5)
 """Rows of what is added up; `SQUARES` begins the squares of the first two, and `POINTS` counts."""
 POINTS = SQUARES + 2
