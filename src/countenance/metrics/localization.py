@@ -77,7 +77,7 @@ def passed_share(probability: Array, thresholds: Array) -> Array:
 
 
 def part_recall(probability: Array, present: Bools, thresholds: Array) -> Array:
-    """Average recall of a part (AR_DET); NaN where the part is not there.
+    """Average recall of a part (AR_DET); NaN where the part is missing.
 
     >>> part_recall(np.array([0.9, 0.9]), np.array([True, False]), np.array([0.5]))
     array([ 1., nan])

@@ -78,7 +78,7 @@ class Handle:
 def handles(source: Audited) -> list[Handle]:
     """A handle for each metric that has a δ and a direction."""
     deltas = deltas_of(source.audit.settings)
-    ranges = [harm.finding for harm in harms(source) if harm.finding.kind == SPLIT]  # those that the first screen lists
+    ranges = [harm.finding for harm in harms(source) if harm.finding.kind == SPLIT]  # as on the first screen
     charts = []
     for metric in source.metrics:
         delta = deltas.get(metric.name)

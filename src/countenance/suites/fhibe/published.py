@@ -173,7 +173,7 @@ def _add_parsing(scored: PublishedScores, run: Run, dataset: FhibeDataset, colum
         for i in range(len(scored.table))
     ]
     scored.rows["F1"] = column("F1")
-    if scored.strict:  # published: an image without an answer has found nothing of what is there
+    if scored.strict:  # published: an image without an answer has a score of 0
         truth = {subject.id: subject.face_parts for sample in dataset for subject in sample.subjects}
         for i in np.flatnonzero(np.isnan(scored.rows["F1"])).tolist():
             parts = truth[str(scored.table.line[i])]
