@@ -151,10 +151,9 @@ class _Numbers:
         """A function that gives a draft what power and sizes of two rates need."""
         batch, tested = self.batch, self.batch.tested
         # Where nothing varies, pictures of a person may be as alike as any: each person is one trial.
-        n1, n2 = (
-            np.where(batch.still, np.minimum(size, side.effective), size)
-            for size, side in ((tested.n1, batch.first), (tested.n2, batch.second))
-        )
+        most1 = np.where(batch.still, np.asarray(batch.first.effective), math.inf)
+        most2 = np.where(batch.still, np.asarray(batch.second.effective), math.inf)
+        n1, n2 = np.minimum(tested.n1, most1), np.minimum(tested.n2, most2)
         with np.errstate(all="ignore"):
             unit = np.sqrt(tests.joint(1 / n1, 1 / n2, tested.rho))
             wrong = (self.n1 - batch.first.total) * batch.second.total
