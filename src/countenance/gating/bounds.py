@@ -99,11 +99,11 @@ class Measurement:
         """
         if any(math.isnan(x) for x in (self.value, self.low, self.high)):
             return INSUFFICIENT
-        if self._kept(limits):
+        if self._keeps(limits):
             return PASS if self.missing.keep(limits) else INSUFFICIENT
         return FAIL if limits.exclude(self.low_shared, self.high_shared) else INSUFFICIENT
 
-    def _kept(self, limits: Limits) -> bool:
+    def _keeps(self, limits: Limits) -> bool:
         """Whether the interval keeps the limits, missing scores aside."""
         return limits.hold(self.low, self.high)
 
@@ -111,7 +111,7 @@ class Measurement:
         """The number compared with its limits, in words; `words` replaces those for the limits."""
         evidence = self.evidence(limits)
         open_question = evidence == INSUFFICIENT and math.isfinite(self.value)
-        for_missing = open_question and self._kept(limits)  # more people would not bring these scores
+        for_missing = open_question and self._keeps(limits)  # more people would not bring these scores
         needed = self._needed(limits, alpha) if open_question and not for_missing else None
         required = words or limits.words()
         low, high, which = self._deciding(evidence)
