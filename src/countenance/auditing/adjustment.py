@@ -88,7 +88,7 @@ class Adjustment:
                 draft.tests[PEOPLE] = draft.tests[PEOPLE].with_p(p)
             start += len(batch.g)
         for draft in drafts:
-            if draft.untestable:  # no approximation serves few people
+            if draft.untestable:  # approximations are inaccurate with few people
                 draft.tests = {name: test for name, test in draft.tests.items() if name == PEOPLE}
             if draft.tests:
                 draft.decide(*draft.doubled)

@@ -66,7 +66,7 @@ class Evaluation:
                 f"{self.store.place}: a new run, from which nobody was withdrawn; withdrawn= is for one that resumes "
                 "on another machine. Take their pictures out of the dataset, or `countenance purge` after the run"
             )
-        if self.store.exists():  # the same run: what was withdrawn from it stays out
+        if self.store.exists():  # the same run: withdrawn people stay out
             withdrawn = withdrawn_from(self.store, self.plan, self.people)
             return replace(self, plan=replace(self.plan, withdrawn=withdrawn))._go_on()
         return self._try()
@@ -291,7 +291,7 @@ class Evaluation:
         return manifest
 
     def _in_process(self) -> bool:
-        """Whether this process must do the work: for a model object, saved predictions, or a local task."""
+        """Whether this process must evaluate: a model object, saved predictions or a local task."""
         spec = self.model.spec
         return spec is None or not spec.needs_process or findable(self.plan.task) is None
 

@@ -116,7 +116,7 @@ def purge(
     """
     ids, settings = list(dict.fromkeys(subjects)), PurgeSettings(again, trust_code, data or {})
     if not dry_run:
-        sweep()  # what killed processes left may show somebody too
+        sweep()  # files that killed processes left may show people too
     matched: set[str] = set()
     done: list[tuple[RunStore, Purged]] = []
     for store in stores_of(place):
@@ -192,11 +192,11 @@ def _resume(store: RunStore, settings: PurgeSettings) -> Purged | None:
 def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged:
     """Do every step; each leads to the same end when it is repeated."""
     gone = set(journal.samples)
-    ours = set(made_again_of(store))  # a journal that somebody else wrote names what it likes
+    ours = set(made_again_of(store))  # a journal that somebody else wrote may name any file
     computed = [*(name for name in journal.files if name in ours), AUDIT, FINDINGS, RESULTS, EVIDENCE]
     deleted = [name for name in dict.fromkeys(computed) if store.storage.has(name)]
     for name in computed:
-        store.storage.delete(name)  # computed from everybody, or shows somebody
+        store.storage.delete(name)  # computed from all people, or shows some
     _delete_thumbnails(store, gone)
     rewritten = _filter_shards(store, journal)
     for name in (*store.score_files(), FAILURES):

@@ -237,6 +237,6 @@ class Run:
         if not self.store.storage.has(AUDIT):
             self.audit()
 
-        # The report package reads runs; this one step to the right is for the user's convenience.
+        # The report package imports this one; this import in the other direction is for the user's convenience.
         write: Callable[..., Path] = import_module("countenance.report").write_report
         return write(self, None if out is None else Path(out), **options)

@@ -77,7 +77,7 @@ class RunStore(ShardStore):
         return place if is_marked(place.claims(manifest), place.mark) else Place()
 
     def _local(self) -> Place:
-        """The content of `local.json`, whoever wrote it."""
+        """The content of `local.json`, verified or not."""
         try:
             return Place.model_validate_json(self.storage.read(LOCAL))
         except (Missing, InputError, ValueError):

@@ -36,11 +36,17 @@ class CurveOptions(Options):
     version: Literal[2, 3] | None = None
     """Whose rules; default: the version of the data."""
     overlap: float = Field(0.5, gt=0, le=1)
+    """The overlap from which a box counts as a true face."""
     rank: int = Field(1, ge=1)
+    """A face counts as recognised when its identity is among the first `rank`."""
     log: bool = False
+    """Whether the horizontal axis is logarithmic."""
     only_present: bool = False
+    """Whether images without an entry in the score file are left out."""
     bootstrap: int = Field(0, ge=0)
+    """How often images are drawn again for the band; 0: no band."""
     seed: int = 0
+    """The seed of these draws."""
     false_alarms: float | None = Field(None, gt=0)
     """At how many false alarms over all images faces count as found; default: a tenth of all, at least one."""
 
