@@ -66,7 +66,7 @@ def first_line(error: BaseException) -> str:
     """
     try:
         text = (getattr(error, "strerror", None) or words_of(error)).strip()
-    except Exception:  # an exception of a library may fail even at this
+    except Exception:  # converting a library's exception to text may itself fail
         text = ""
     line = text.splitlines()[0][:300].rstrip(":") if text else ""
     if not line:

@@ -152,7 +152,7 @@ def which(
     """The comparisons to make: a cell, the other cell (-1: the rest), and how many comparisons it counts as."""
     count = len(grouping.cells)
     if settings.comparison == "rest":
-        if count == 2:  # one comparison, not two: the first in the order of values, against the other
+        if count == 2:  # two groups are one comparison: the first in the order of values, against the other
             yield 0, (1 if disjoint(sums) else -1), 1.0
         else:
             yield from ((g, -1, 1.0) for g in range(count))

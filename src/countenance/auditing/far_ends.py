@@ -55,7 +55,7 @@ class FarEnds:
         return low, high
 
     def widened(self, low: Numbers, high: Numbers, alpha: Numbers) -> tuple[Array, Array]:
-        """Limits that are no tighter than those with one further person."""
+        """Limits at least as wide as those with one further person."""
         lowest, highest = self.limits(alpha)
         return np.fmin(low, lowest), np.fmax(high, highest)
 

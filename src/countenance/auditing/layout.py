@@ -157,7 +157,7 @@ class Layout:
         if (cached is None or cached[0] is not column.values) and column.counts is not None:
             n, y, squares = (np.bincount(self.codes, self.arranged(part)) for part in column.sums())
             cached = self._sums[column.name] = (column.values, (n, y, squares))
-        if cached is None or cached[0] is not column.values:  # units that are kept see columns of other questions too
+        if cached is None or cached[0] is not column.values:  # cached sums may belong to a column of another question
             values = self.arranged(column.values)
             known = ~np.isnan(values)
             if known.all():

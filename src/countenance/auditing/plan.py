@@ -214,7 +214,7 @@ def _with_few_rows(n: float, standard: float, others: int, alpha: float, power: 
 
 
 def parse_effect(effect: str | float) -> tuple[str, float]:
-    """An effect as its kind and size.
+    """The kind and the size of an effect.
 
     >>> parse_effect("diff=.05"), parse_effect(0.2)
     (('diff', 0.05), ('h', 0.2))

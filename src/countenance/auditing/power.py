@@ -127,7 +127,7 @@ def growth(share: float, ratio: float) -> tuple[float, bool]:
     together = ratio**2
     if ratio <= 1:
         return together, False
-    left = 1 / ratio**2 - (1 - share)  # the variance that the group may keep, of all there is now
+    left = 1 / ratio**2 - (1 - share)  # the share of today's variance that may remain with the group
     if left > 0 and share / left <= 2 * together:
         return share / left, False
     return together, True

@@ -185,7 +185,7 @@ def _classification(
         )
         return result
     real = [text for text in pred_words if text]
-    if classes.isdisjoint(real):  # yes and no, 0 and 1, or scores
+    if classes.isdisjoint(real):  # answers are yes/no, 0/1 or scores
         positive = None
     if positive is None and all(map(is_number, real)) and not {number_of(text) for text in real} <= {0.0, 1.0}:
         values = _numbers(pred, "pred")

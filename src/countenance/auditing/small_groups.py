@@ -107,7 +107,7 @@ def permutation_p(away: Array, strata: Array, inside: Array, draws: int, seed: i
     >>> round(permutation_p(away, np.zeros(14, int), np.arange(14) < 5, 1000, 0) * math.comb(14, 5), 6)
     1.0
     """
-    order = np.lexsort((inside, away, strata))  # the order of the table must not matter
+    order = np.lexsort((inside, away, strata))  # the result must not depend on the table's order
     away, strata, inside = away[order], strata[order], inside[order]
     few = inside if inside.sum() * 2 <= len(inside) else ~inside
     total, count, everyone = float(away.sum()), int(few.sum()), len(away)
@@ -137,7 +137,7 @@ def _drawn(parts: list[tuple[Array, int]], draws: int, rng: np.random.Generator)
     for values, size in parts:
         if size == len(values):
             sums += values.sum()
-        elif size * size * 4 < len(values):  # two alike are rare: draw with replacement, and those again
+        elif size * size * 4 < len(values):  # duplicates are rare: draw with replacement and redraw those
             chosen = rng.integers(0, len(values), (draws, size))
             while (again := (np.diff(np.sort(chosen, axis=1), axis=1) == 0).any(axis=1)).any():
                 chosen[again] = rng.integers(0, len(values), (int(again.sum()), size))

@@ -208,7 +208,7 @@ def _is_parquet(path: Path) -> bool:
         raise InputError(f"{path}: no such file; expected a .parquet or .csv table of rows")
     if path.is_dir():
         return True
-    if not path.is_file():  # a pipe would wait for ever
+    if not path.is_file():  # reading a pipe would never end
         raise InputError(f"{path}: not a regular file; expected a .parquet or .csv table of rows")
     if path.suffix.lower() not in {*SUFFIXES, ".csv", ".txt"}:
         raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .parquet or .csv")

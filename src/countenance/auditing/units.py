@@ -215,7 +215,7 @@ def units(columns: Sequence[tuple[str, Any]], cluster: Any, detected: str = "") 
 
 
 def _unnamed(codes: Array, filled: Array, by: str) -> Unnamed | None:
-    """The rows of a column without a value, and how they were assigned; None where each has a value."""
+    """The rows of a column without a value, and how they were assigned; None if all have a value."""
     missing = codes < 0
     if not missing.any():
         return None

@@ -104,7 +104,7 @@ def _overall(change: Change, nouns: tuple[str, str]) -> str:
         if change.clusters_needed and change.clusters_needed > change.clusters:
             needed = f", and seeing {change.delta:g} takes about {change.clusters_needed - change.clusters:,} more"
         here = f"{plural(change.clusters, *nouns)}{needed}" if change.tested else change.reason
-        if change.tested and (change.low > 0 or change.high < 0):  # the interval is of one comparison
+        if change.tested and (change.low > 0 or change.high < 0):  # this interval is unadjusted
             here = f"adjusted p {change.p_adjusted:.2g}; {here}"
         return f"the evidence cannot tell whether {change.b} is better overall ({_interval(change)}; {here})"
     wide = change.delta is not None and max(-change.low, change.high) >= change.delta
@@ -157,8 +157,8 @@ def _gaps(gaps: Sequence[Gap], *, contrast: bool = False) -> list[str]:
         return []
     changed = sorted((g for g in gaps if g.verdict == DISPARITY), key=lambda g: (g.depth, -abs(g.difference)))
     if changed:
-        # Where one group falls behind, all others move ahead of the rest, and where one catches up, all others lose a
-        # part of their lead; they are not news.
+        # Where a group falls behind, all others move ahead of their rest, and vice versa; only the group itself is
+        # reported.
         largest = max(abs(g.difference) for g in changed)
         news = [g for g in changed if g.versus != REST or g.direction != _mirrored(g) or abs(g.difference) == largest]
         sentences: list[str] = []

@@ -70,7 +70,7 @@ def leaderboard(
     if against_first:
         first, grouped_too = question.several([(0, i) for i in range(1, len(names))])
         if grouped_too:
-            # One family for all models: each by itself would let the tenth look worse by luck.
+            # One family for all models: adjusted separately, one of ten models would look worse by chance.
             details["groups"] = by_group(first)
             details["gaps"], audit = gaps(first)
             details["absent"] = question.absent(first)

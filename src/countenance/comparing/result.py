@@ -232,7 +232,7 @@ class Comparison(_Result):
 
     def _repr_html_(self) -> str:
         """The first screen of the comparison's page, for a notebook."""
-        pages = importlib.import_module("countenance.report.comparison")  # pages know comparisons, not the reverse
+        pages = importlib.import_module("countenance.report.comparison")  # imported here: pages import comparisons
         return str(pages.comparison_html(self))
 
     def change(self, metric: str, attribute: str = "", group: str = "") -> Change:

@@ -124,7 +124,7 @@ class Sides:
             filled=filled,
         )
         work = work_of(Source(table, label=place), by, list(named), own)
-        work.derived = []  # groups alone: how models differ for them is the question
+        work.derived = []  # no derived groupings: only groups are compared between models
         order = work.rows.order
         arranged = {name: contrast.reordered(order) for name, contrast in named.items()}
         return cls(work, arranged, ends)
@@ -187,7 +187,7 @@ def _by_column(families: Any, named: dict[str, Contrast]) -> Any:
     listed = [families] if isinstance(families, str) else list(families or ())
     if listed == ["metric"]:
         return columns
-    return [name for name in listed if name != "metric"] or None  # one family for all metrics: never too small
+    return [name for name in listed if name != "metric"] or None  # without families: one family for all metrics
 
 
 def is_bounded(values: Array) -> bool:

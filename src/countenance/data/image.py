@@ -1,4 +1,4 @@
-"""Images, decoded on access, the same way everywhere: RGB, 8 bits, upright."""
+"""Images, decoded on access and always in the same way: RGB, 8 bits, upright."""
 
 import io
 import math

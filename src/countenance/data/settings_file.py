@@ -31,7 +31,7 @@ class SettingsFile:
     notices: Sequence[str] = ()
     defaults: ClassVar[Mapping[str, Any]] = {}
     least: ClassVar[Mapping[str, int]] = {}
-    """Whole numbers are at least 0, but for these."""
+    """Whole numbers are at least 0, except these."""
     choices: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Words that must be one of some."""
 

@@ -27,7 +27,7 @@ def column_of(discovered: Discovered, number: int, rows: int) -> list[str | None
 
 
 def check_name(name: str, columns: Sequence[str]) -> None:
-    """Refuse a name that a table's columns have already, or that is no name.
+    """Raise if a name is invalid or already a column of the table.
 
     >>> check_name("hard", ["attr.hard"])
     Traceback (most recent call last):

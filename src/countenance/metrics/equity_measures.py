@@ -69,7 +69,8 @@ def _least_impact(rates: Array) -> Array:
 
 
 def _log(values: Array) -> Array:
-    return np.asarray(np.log(values))
+    with np.errstate(divide="ignore"):  # a rate of 0 is infinitely far from the others
+        return np.asarray(np.log(values))
 
 
 SINGLE = (
@@ -101,7 +102,7 @@ SINGLE = (
         "impact_ratio",
         "smallest rate over the highest; below 0.8 is the four-fifths line",
         _least_impact,
-        lambda v: -np.log(v),
+        lambda v: -_log(v),
         lambda u: math.exp(-u),
         equity.impact_ratio,
     ),
@@ -217,7 +218,7 @@ class GroupRates:
     """The most trials that each rate is worth."""
 
     def measured(self, measure: Measure, alpha: float) -> MeasuredEquity:
-        """The value and interval of one measure of the rates, which must be defined for them."""
+        """The value and interval of one measure, which must be defined for these rates."""
         observed = float(measure.unfair(measure.of(self.rates)))
         noise, worth = noise_of(self.rates, self.drawn, self.units, self.most)
         low, high = held(measure, self.rates, worth, noise * self.narrower, observed, alpha, self.parts)
@@ -275,7 +276,7 @@ def held(
 
     def seen(factor: float) -> Array:
         moved = pooled + factor * away
-        # Log odds vary by 1 / (n p (1 - p)): a rate of few errors varies less once it is moved towards the others.
+        # Log odds vary by 1 / (n p (1 - p)): a rate with few errors varies less after it is shrunk towards the others.
         scale = np.sqrt(_variance(odds) / _variance(moved)) if factor < 1 else 1.0
         return unfair(moved + noise * scale)
 

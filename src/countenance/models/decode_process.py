@@ -61,7 +61,7 @@ def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
     message: dict[str, Any] = {"digest": digest, "shape": shape, "conditions": conditions}
     if spec is not None:
         pixels, message["scale"], message["offset"] = resized(pixels, spec)
-    if pixels.size > len(room):  # larger than the dataset says: the parent decodes it for itself
+    if pixels.size > len(room):  # larger than the dataset says: the parent process decodes it
         return {"large": True}
     room[: pixels.size] = np.ascontiguousarray(pixels).reshape(-1)
     return message

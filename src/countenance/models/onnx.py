@@ -172,7 +172,7 @@ class OnnxModel:
 
     def _yolo(self, output: Any, scale: Any, offset: Any, shape: Sequence[int]) -> Boxes:
         out = self.spec.output
-        words = out.model_fields_set  # ultralytics' limits are others than those of our own declarations
+        words = out.model_fields_set  # ultralytics uses other limits than our declarations
         limits = out.min_score if "min_score" in words else yolo.MIN_SCORE, out.nms if "nms" in words else yolo.OVERLAP
         detections = yolo.yolo_boxes(output, out.names, out.head, *limits)
         if self.input.resize == "letterbox":  # ultralytics counts with the rounded size of the picture in its frame

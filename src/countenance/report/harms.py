@@ -175,9 +175,9 @@ def harms(source: Audited) -> list[Harm]:
     for harm in sorted((h for f in source.audit.findings if (h := harm_of(f, source))), key=size_key):
         group = harm.finding.attribute, harm.losing.group
         if _is_split(harm.finding, source) and splits.setdefault(harm.finding.attribute, group) != group:
-            continue  # of the splits of an ordered attribute the widest speaks for all
+            continue  # the widest split of an ordered attribute represents the others
         if harm.finding.kind == TWINS and (harm.finding.attribute, TWINS) in best:
-            continue  # so does the largest change of one thing
+            continue  # the largest change of one thing represents its other changes
         best.setdefault((harm.finding.attribute, TWINS) if harm.finding.kind == TWINS else group, harm)
     return sorted(best.values(), key=size_key)
 

@@ -90,7 +90,7 @@ def audit_run(
     try:
         return audit_source(run, Source(scores, label=run.place), by, measured, where, **settings)
     except NothingToCompare:
-        # Nobody asked for a comparison, and the run is worth a page without one: a single group with its numbers.
+        # No comparison was requested: the page shows a single group with its numbers.
         source = Source(with_everyone(scores), label=run.place)
         return audit_source(run, source, [WHOLE], measured, where, **settings)
 
@@ -110,7 +110,7 @@ def _measured(
     measured = own_names(run, metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in columns if name.startswith("m.")]
     known += list(dict.fromkeys(groups.metric for groups in computed_of(run)))
-    if metrics is None:  # what only groups have is not there without people to compare
+    if metrics is None:  # metrics of groups alone need people to compare
         measured = [name for name in measured if name in known]
     if not measured:
         raise InputError(f"{run.place}: the run does not say its metrics; name some with metrics= ({', '.join(known)})")
@@ -159,7 +159,7 @@ def work_of_run(
     settings["better"] = ({} if "" in stated else {metric.name: metric.better for metric in known}) | stated
     common, named = parse_delta(settings.get("delta"))
     own = {metric.name: metric.delta for metric in known if metric.delta}
-    if common is not None:  # the user's number for shares goes before what the task says of one, not of years
+    if common is not None:  # the user's number replaces the task's default for shares, but not a default in years
         own = {"": common} | {name: delta for name, delta in own.items() if delta >= 1}
     settings["delta"] = own | named
     with complete_rows(run, source, columns) as (rows, answered):
@@ -410,11 +410,11 @@ def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
     if " else " in str(known_settings.get("cluster")):  # the text of an audit of an older edition
         known_settings["cluster"] = "auto"
     known_settings["adjust"] = settings.get("adjust_asked", known_settings.get("adjust", "minp"))
-    if isinstance(known_settings.get("delta"), Mapping):  # a metric that nothing was known of has none
+    if isinstance(known_settings.get("delta"), Mapping):  # an unknown metric has no declaration
         known_settings["delta"] = {
             metric: value for metric, value in known_settings["delta"].items() if value is not None
         }
-    for name in ("answered", "ordered", "roles", "paired_by"):  # the run and its card say them again
+    for name in ("answered", "ordered", "roles", "paired_by"):  # the run and its card supply these
         known_settings.pop(name, None)
     return audit_run(
         run, None if by == [WHOLE] else by, metrics, known_settings.pop("where", None) or None, **known_settings

@@ -119,7 +119,7 @@ def _entered(path: Path, parent: int | None) -> int | None:
 def _clear(path: Path, parent: int | None, expected: Callable[[int], bool]) -> None:
     """Move anything aside that is not of the kind expected; links and empty folders are removed."""
     name = within(path, parent)
-    with suppress(FileNotFoundError):  # nothing there, or another process was faster
+    with suppress(FileNotFoundError):  # nothing is there, or another process removed it first
         mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
         if stat.S_ISLNK(mode):
             os.unlink(name, dir_fd=parent)

@@ -54,7 +54,7 @@ def corners_of(
     doubts = len(table.problems.whole)
     form, rows = (columns.form, _of_four(table, columns)) if len(columns.names) == 4 else _of_cells(table, columns)
     if len(table.problems.whole) > doubts:
-        return [[] for _ in rows]  # what the numbers are is not known, so neither is where they lie
+        return [[] for _ in rows]  # an unknown box format has no known position
     places = [(i, box) for i, boxes in enumerate(rows) if sizes[i] is not None for box in boxes]
     corners: list[list[Floats]] = [[] for _ in rows]
     if not places:

@@ -137,7 +137,7 @@ def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable 
     at = lines.first[:, None] if not layout.exact else np.empty((0, 1), np.int64)
     listed = np.full(len(lines.fields), layout.pairs is not None)
     listed[at + np.arange(layout.least)] = False
-    if layout.exact:  # all lines are alike, which is faster where there are a thousand similarities
+    if layout.exact:  # faster: all lines have the same fields (there may be a thousand)
         expected = np.tile(np.isin(np.arange(layout.least), places), n)
     else:
         expected = listed.copy()

@@ -131,7 +131,7 @@ def compiled(torch: Any) -> Any:
     """The kernel, or None where this torch or this GPU does not support it."""
     try:
         return torch.cuda._compile_kernel(KERNEL, "count_pairs")
-    except Exception:  # an older torch, another make of GPU, no compiler: torch's own functions count
+    except Exception:  # without a recent torch, this kind of GPU or a compiler, torch's own functions count
         return None
 
 

@@ -80,7 +80,7 @@ class _Cell:
 
     @property
     def spread(self) -> float:
-        """The variance that comes from people rather than from pairs of people; negative by chance."""
+        """The variance that comes from people rather than from pairs of people; chance can make it negative."""
         used = 2 if self.place[0] == self.place[1] else 1
         factor = self.people / (self.people - used) if self.people > used else 1.0
         return (factor * float((self.residual**2).sum()) - 2 * self.dyads) / self.pairs**2

@@ -55,7 +55,7 @@ def hand_in_bundle(
 ) -> tuple[str, Score]:
     """Submit a bundle under its entry's name or another; returns that name and the score.
 
-    `crew` is who sent it: a bundle that names another crew is refused.
+    `crew` is the sender; a bundle that names another crew is refused.
     """
     with temporary_folder("bundle") as folder, _named(file, folder):
         _unpack(file, folder)
