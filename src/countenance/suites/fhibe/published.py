@@ -141,7 +141,9 @@ def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column:
     people = [_in_order(chances.get(str(line), {}), order) for line in table.line]
     # Published: the parts are those of the first row. By default: those of the first row that has any.
     names = list(people[0] if scored.strict else next((person for person in people if person), {}))
-    values = np.array([[person.get(name, math.nan) for name in names] for person in people]).reshape(len(people), len(names))
+    values = np.array([[person.get(name, math.nan) for name in names] for person in people]).reshape(
+        len(people), len(names)
+    )
     there = np.array([[name in present[str(line)] for name in names] for line in table.line], dtype=bool)
     for metric in (name for name in FORMULAS if name in scored.settings.metrics):
         each = part_scores(metric, values, there.reshape(values.shape), options)

@@ -114,8 +114,8 @@ def _number(face: Subject) -> int:
     return int(face.identity) if face.identity is not None and face.identity.isdigit() else -1
 
 
-def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> UccsEvaluation:
-    """The evaluation of a run by the challenge's rules."""
+def submission_of(state: State, rules: CurveOptions, *, recognition: bool) -> Submission:
+    """The faces and detections of a run as those of a submission."""
     version, count = rules.version or int(state["version"][0]), state["count"]
     faces = np.arange(len(state["face_image"]))
     protocol = Protocol(
@@ -141,7 +141,7 @@ def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Uc
         state["score"],
         labels,
     )
-    return evaluated(Submission("", protocol, scores, state["image"], rules.settings(), recognition=recognition))
+    return Submission("", protocol, scores, state["image"], rules.settings(), recognition=recognition)
 
 
 def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:
@@ -150,13 +150,13 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
             raise InputError("no image of this run has a face, so there is nothing to find")
         if recognition and not state["count"].any():
             raise InputError("detections only: recognition needs identities with similarities for each detection")
-        evaluation = evaluation_of(state, rules, recognition=recognition)
+        evaluation = evaluated(submission_of(state, rules, recognition=recognition))
         allowed = rules.false_alarms or middle(evaluation)
         people = state["face_person"]
         point = operating_points(evaluation, (), [allowed / evaluation.scale], people)[0]
         columns = _columns(evaluation, point.threshold, recognition, state)
         results, notes = _results(evaluation, point, allowed, people), _twice(evaluation, recognition)
-        return Reduced(results, columns, notes, evidence=evaluation)
+        return Reduced(results, columns, notes, evidence={"samples": state["images"], **evaluation.to_state()})
 
     return finish
 
