@@ -76,7 +76,11 @@ class Adjustment:
             if name:
                 draft.decide(name, float(p))
                 draft.raw_level = float(level)
-        return adjusted.p, adjusted.levels, 1 / (adjusted.permutations + 1)
+        levels = adjusted.levels
+        for family in families:  # a comparison that does not vary has no test, but would have one if it did
+            tested = int((~np.isnan(adjusted.p[family])).sum())
+            levels[family] = np.where(np.isnan(levels[family]), self.settings.alpha / (tested + 1), levels[family])
+        return adjusted.p, levels, 1 / (adjusted.permutations + 1)
 
     def _decide(self, batches: Sequence[Batch], drafts: Sequence[Draft]) -> None:
         """Decide comparisons whose labels are not shuffled: the p is the smallest of all tests, times their number."""

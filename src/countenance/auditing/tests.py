@@ -150,7 +150,7 @@ def rates(side1: Side, side2: Side, cross: Cross, least: Numbers = SMALLEST_EXPE
         variance = joint(null1, null2, rho)
         z = (rate1 - rate2) / np.sqrt(variance)
         solo = np.asarray(side1.alone) & np.asarray(side2.alone) & (np.asarray(cross.shared) == 0)
-        df = np.where(solo, np.inf, freedom(null1, null2, side1, side2, cross))
+        df = np.where(solo, np.inf, freedom(1 / m1, 1 / m2, side1, side2, cross))
         p = np.asarray(both(z, df))
         # Sides that share clusters carry more information than two independent samples of their size.
         worth = variance / (null1 + null2)

@@ -42,6 +42,8 @@ class RuleCheck(BaseModel):
     unit: str = "rows"
     needed: int | None = None
     """With insufficient evidence: how many units it takes to decide, if the number is as it looks now."""
+    left_open: str = ""
+    """Why no number of units is named: the number lies on its limit, or missing scores decide."""
 
 
 class RuleOutcome(BaseModel):

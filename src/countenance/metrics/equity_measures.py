@@ -69,7 +69,8 @@ def _least_impact(rates: Array) -> Array:
 
 
 def _log(values: Array) -> Array:
-    return np.asarray(np.log(values))
+    with np.errstate(divide="ignore"):  # a rate of 0 is infinitely far from the others
+        return np.asarray(np.log(values))
 
 
 SINGLE = (
@@ -101,7 +102,7 @@ SINGLE = (
         "impact_ratio",
         "smallest rate over the highest; below 0.8 is the four-fifths line",
         _least_impact,
-        lambda v: -np.log(v),
+        lambda v: -_log(v),
         lambda u: math.exp(-u),
         equity.impact_ratio,
     ),
