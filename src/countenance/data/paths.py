@@ -3,7 +3,6 @@
 import shutil
 import tarfile
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -60,10 +59,10 @@ def inside(root: Path, name: str, place: str) -> Path:
 PICTURE_FOLDERS = ("", "images", "val", "test", "train", "test_set", "train_set", "annotations")
 
 
-def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PICTURE_FOLDERS) -> Path:
+def find_picture(root: Path, name: str, place: str) -> Path:
     """The picture of that name (with or without its ending) in the dataset's folder or a usual folder in it."""
     tried = []
-    for folder in folders:
+    for folder in PICTURE_FOLDERS:
         path = inside(root / folder if folder else root, name, place)
         tried.append(path)
         if path.suffix.lower() not in IMAGE_SUFFIXES:
