@@ -366,7 +366,7 @@ def computed_groups(
     return numbers
 
 
-class Number(NamedTuple):
+class RatedGroup(NamedTuple):
     """A group's value: standard error, rows and people, and the people who could change a value of 1."""
 
     value: float
@@ -376,7 +376,7 @@ class Number(NamedTuple):
     trials: int
 
     @classmethod
-    def of(cls, value: float, error: float, n: int, people: int, trials: int) -> Number:
+    def of(cls, value: float, error: float, n: int, people: int, trials: int) -> RatedGroup:
         """A value with its error; where nothing varies, that of one further person at the far end."""
         further = max(value, 1 - value) / (trials + 1) if trials else math.nan
         return cls(value, error if error > 0 else further, n, people, trials)
@@ -390,7 +390,12 @@ class Number(NamedTuple):
 
 
 def _computed(
-    metric: str, attribute: str, groups: Sequence[str], numbers: Sequence[Number], better: str | None, largest: float
+    metric: str,
+    attribute: str,
+    groups: Sequence[str],
+    numbers: Sequence[RatedGroup],
+    better: str | None,
+    largest: float,
 ) -> list[ComputedGroups]:
     """The groups with a number as a metric of an attribute; none where fewer than two have one."""
     total = sum(number.n for number in numbers)
@@ -438,28 +443,28 @@ def _clustered(parts: Array, codes: NDArray[np.int64], scale: float) -> tuple[fl
     return float(np.sqrt(people / (people - 1) * (sums**2).sum())) * scale, people
 
 
-def _rate(chosen: Array, codes: NDArray[np.int64]) -> Number:
+def _rate(chosen: Array, codes: NDArray[np.int64]) -> RatedGroup:
     """The share of ones with a standard error over people."""
     known = ~np.isnan(chosen)
     n = int(known.sum())
     if not n:
-        return Number.of(math.nan, math.nan, 0, 0, 0)
+        return RatedGroup.of(math.nan, math.nan, 0, 0, 0)
     rate = float(chosen[known].mean())
     error, people = _clustered(chosen[known] - rate, codes[known], 1 / n)
-    return Number.of(rate, error, n, people, people)
+    return RatedGroup.of(rate, error, n, people, people)
 
 
-def _auc(true: Array, score: Array, codes: NDArray[np.int64]) -> Number:
+def _auc(true: Array, score: Array, codes: NDArray[np.int64]) -> RatedGroup:
     """The area under the ROC curve with DeLong's standard error over people; NaN where a class is missing."""
     known = ~np.isnan(true) & ~np.isnan(score)
     labels, values, who = true[known] == 1, score[known], codes[known]
     ones, zeros = np.sort(values[labels]), np.sort(values[~labels])
     if not (len(ones) and len(zeros)):
-        return Number.of(math.nan, math.nan, int(known.sum()), 0, 0)
+        return RatedGroup.of(math.nan, math.nan, int(known.sum()), 0, 0)
     below = (np.searchsorted(zeros, values, "left") + np.searchsorted(zeros, values, "right")) / 2 / len(zeros)
     above = 1 - (np.searchsorted(ones, values, "left") + np.searchsorted(ones, values, "right")) / 2 / len(ones)
     area = float(below[labels].mean())
     parts = np.where(labels, (below - area) / len(ones), (above - area) / len(zeros))
     error, people = _clustered(parts, who, 1.0)
     scarcer = min(len(np.unique(who[labels])), len(np.unique(who[~labels])))
-    return Number.of(area, error, int(known.sum()), people, scarcer)
+    return RatedGroup.of(area, error, int(known.sum()), people, scarcer)
