@@ -1,11 +1,14 @@
 """The documentation as a site: it builds without a warning, and its generated pages say what the code has."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.browser import CHROMIUM
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,6 +42,33 @@ def test_every_command_and_task_has_its_place(site: Path) -> None:
     names = [name for name, command in typer.main.get_command(app).commands.items() if not command.hidden]
     assert [name for name in names if f'id="{name}"' not in text] == []
     assert [name for name in task_names() if not (site / "tasks" / f"{name}.html").exists()] == []
+
+
+def test_the_page_of_a_task_has_each_option_and_what_it_means(site: Path) -> None:
+    from countenance.tasks import load_task, task_names
+
+    listed = {name: task.options for name in task_names() if (task := load_task(name)).options is not None}
+    assert len(listed) > 5
+    for name, options in listed.items():
+        text = (site / "tasks" / f"{name}.html").read_text(encoding="utf-8")
+        rows = re.findall(r"<tr>\s*<td><code>(\w+)</code></td>\s*<td>.*?</td>\s*<td>(.*?)</td>", text)
+        meanings = dict(rows)
+        assert [option for option in type(options).model_fields if len(meanings[option].split()) < 3] == [], name
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not here: apt-get install chromium")
+def test_the_copy_button_takes_commands_without_prompts_and_output(site: Path, chromium: Any) -> None:
+    page = chromium.new_page()
+    page.goto((site / "how-to" / "compare-versions.html").as_uri())
+    # The theme sets this attribute, reads the text, and removes it.
+    copied = page.evaluate("""() => {
+        const block = document.querySelector(".highlight code")
+        block.setAttribute("data-md-copying", "")
+        return block.innerText
+    }""")
+    commands = [line for line in copied.splitlines() if line.strip()]
+    assert len(commands) == 3 and all(line.startswith("countenance ") for line in commands), copied
 
 
 def test_every_fence_is_a_block_of_code(site: Path) -> None:

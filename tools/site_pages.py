@@ -4,7 +4,10 @@ The reference of the Python names, the commands and the settings, and a page for
 hand, so that they cannot differ from what the package does.
 """
 
+import ast
 import inspect
+import itertools
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,7 +20,7 @@ from countenance.auditing.settings import AuditSettings
 from countenance.cli.app import app
 from countenance.cli.help import EXAMPLES
 from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
-from countenance.tasks import Task, load_task, task_names
+from countenance.tasks import Options, Task, load_task, task_names
 
 KINDS = {
     "Functions": inspect.isfunction,
@@ -74,15 +77,14 @@ def settings_page() -> str:
 
 
 def task_page(task: Task) -> str:
-    """A task: its question, what a model answers, the files that are read, its metrics."""
+    """A task: its question, what a model answers, the files that are read, its options, its metrics."""
     formats = [item for item in map(load_format, format_names()) if task.answer in item.kinds]
     text = [
         f"# {task.name}",
         "",
         task.question,
         "",
-        f"A model answers with `ct.{task.answer.__name__}` for each picture. Truth that the dataset needs: "
-        f"{', '.join(task.needs) or 'none'}.",
+        f"A model answers with `ct.{task.answer.__name__}` for each picture.",
         "",
         "```console",
         f"$ countenance run {task.name} --model my_module:Mine --data my_folder --out runs/mine",
@@ -94,6 +96,16 @@ def task_page(task: Task) -> str:
             "Saved predictions (`--model predictions:FILE`, [examples of each file](../answers.md)):",
             "",
             *(f"- `{item.name}`: {item.meaning}" for item in formats),
+            "",
+        ]
+    options = [] if task.options is None else task_options(type(task.options))
+    if options:
+        text += [
+            'Options (`--option name=value`, `options={"name": value}`):',
+            "",
+            "| option | default | meaning |",
+            "|---|---|---|",
+            *options,
             "",
         ]
     text += ["| metric | better | meaning |", "|---|---|---|"]
@@ -182,6 +194,20 @@ def _option_row(parameter: Any) -> str:
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     default = "" if callable(parameter.default) else parameter.default
     return f"| {names} | {_code(default)} | {_cell(getattr(parameter, 'help', '') or '')} |"
+
+
+def task_options(options: type[Options]) -> list[str]:
+    """A row for each option of a task, with the string below its field as its meaning."""
+    meanings: dict[str, str] = {}
+    for parent in reversed(options.__mro__[: options.__mro__.index(Options)]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0].body
+        for field, below in itertools.pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
+                meanings[field.target.id] = ast.literal_eval(below.value)
+    return [
+        f"| `{name}` | {_code(field.get_default(call_default_factory=True))} | {_cell(meanings[name])} |"
+        for name, field in options.model_fields.items()
+    ]
 
 
 def _code(value: Any) -> str:

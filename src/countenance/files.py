@@ -154,7 +154,7 @@ def _link(part: Path, target: Path, parent: int | None) -> None:
 
 def _sync(path: Path, parent: int | None) -> None:
     """Flush a file to disk."""
-    flags = os.O_RDWR if os.name == "nt" else os.O_RDONLY  # Windows flushes what can be written to
+    flags = os.O_RDWR if os.name == "nt" else os.O_RDONLY  # Windows flushes only files that are open for writing
     handle = os.open(within(path, parent), flags | _NO_LINK, dir_fd=parent)
     try:
         os.fsync(handle)
@@ -190,7 +190,7 @@ def sync_folder(folder: Path, handle: int | None = None) -> None:
         return
     opened = os.open(folder, os.O_RDONLY) if handle is None else handle
     try:
-        with contextlib.suppress(OSError):  # some network file systems refuse
+        with contextlib.suppress(OSError):  # some network file systems do not support it
             os.fsync(opened)
     finally:
         if handle is None:
@@ -222,7 +222,7 @@ def staged(out: Path, *, replace: bool = False) -> Iterator[Path]:
             if out.exists():
                 out.rename(holder / "old")
             (holder / "made").rename(out)
-        except OSError as error:  # a full disk says no name, and a name in the holder is known to nobody
+        except OSError as error:  # name the target instead of a temporary file, or if no file is named
             if isinstance(error.filename, str) and not Path(error.filename).is_relative_to(holder):
                 raise
             inside = Path(error.filename or holder).relative_to(holder).parts[1:]

@@ -77,7 +77,7 @@ def load_code(kind: str, name: str, *, here: bool = True, folder: str | None = N
     """
     module_name, _, attribute = name.rpartition(":")
     if here and "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a user's own file beside them is what module:attr is for
+        sys.path.insert(0, str(Path.cwd()))  # this makes module:attr work for a file in the current folder
     try:
         if module_name.endswith(".py"):
             module = _module_of_file(Path(folder or ".") / module_name)

@@ -78,7 +78,7 @@ def prediction_table(
     if clash is not None:
         columns = {(f"{name}_column" if name in rates.columns else name): cells for name, cells in columns.items()}
     own = [name for name in rates.metrics if named is None or name in named]
-    if not own:  # ratios and the AUC are compared beside a measure of rows
+    if not own:  # ratios and the AUC need a measure of rows beside them
         own = rates.metrics[:1]
     among = {name: column for name, column in rates.denominators.items() if name in own}
     chosen["denominators"] = among | dict(chosen.get("denominators") or {})

@@ -99,7 +99,7 @@ def named_file(suffix: str = "") -> Iterator[BinaryIO]:
 def unfinished(path: Path) -> Iterator[None]:
     """Record a file or folder as unfinished while the context lasts, so that it is removed if the process is killed."""
     note = None
-    with contextlib.suppress(OSError):  # a full temporary folder keeps nobody from writing elsewhere
+    with contextlib.suppress(OSError):  # a full temporary folder must not prevent writing elsewhere
         notes = _process_folder() / UNFINISHED
         notes.mkdir(exist_ok=True)
         note = notes / secrets.token_hex(8)
@@ -170,13 +170,13 @@ def _make() -> _Private:
     place = root()
     with contextlib.suppress(OSError):
         place.mkdir(mode=0o700)
-    if not is_private(place):  # somebody else made it: what is temporary here must not be theirs to read
+    if not is_private(place):  # another user owns the folder and could read our temporary files
         place = Path(tempfile.mkdtemp(prefix="countenance-"))
     while True:
         name = f"{os.getpid()}-{secrets.token_hex(4)}"
         lock = place / f"{name}{LOCK}"
         handle = open_lock(lock)
-        if _taken(handle) and lock.exists():  # a sweep may have come between
+        if _taken(handle) and lock.exists():  # another process may have swept it meanwhile
             (place / name).mkdir(mode=0o700)
             return _Private(os.getpid(), place / name, handle)
         os.close(handle)

@@ -121,7 +121,7 @@ def words_of(error: BaseException) -> str:
     'bad magic'
     """
     try:
-        return str.__getitem__(str(error), slice(LONGEST_WORDS))  # plain text, whatever class of text it was
+        return str.__getitem__(str(error), slice(LONGEST_WORDS))  # plain str, also of a subclass
     except BaseException:
         return kind_of(error)
 

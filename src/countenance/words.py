@@ -47,7 +47,7 @@ NOT_KNOWN = frozenset(
         "none",
     }
 )
-"""Words that say so as well; in a column of words they are a group, in a column of numbers they are no number."""
+"""Further words for a missing value; in a column of words they are a group, in a column of numbers they are missing."""
 YES = frozenset({"yes", "y", "true", "t", "ja", "j", "wahr", "oui", "vrai", "si", "sí", "verdadero"})
 NO = frozenset({"no", "n", "false", "f", "nein", "falsch", "non", "faux", "falso"})
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")

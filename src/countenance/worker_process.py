@@ -116,10 +116,10 @@ def _serve(target: str, job: Any, commands: IO[bytes], replies: IO[str]) -> None
         except OSError as error:
             send(event="refused", reason=explained(error))
         except (RecursionError, MemoryError):
-            os._exit(1)  # nothing is left to go on with; another process finds out on which image
+            os._exit(1)  # this process cannot continue; another determines on which image
         except Exception:
             send(event="broken", reason=traceback.format_exc())
-        except BaseException as error:  # a model that raises such things raises them anywhere
+        except BaseException as error:  # such an exception would be raised in any process
             print(f"{kind_of(error)} ends the process", file=sys.stderr)
             os._exit(1)
         return False, None

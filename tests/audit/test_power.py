@@ -104,3 +104,20 @@ def test_the_printed_effect_is_seen_as_often_as_promised(kind: str, sizes: tuple
         angle = 2 * math.asin(math.sqrt(0.96)) - printed
         hits += only(make(math.sin(angle / 2) ** 2, sizes)).p_adjusted < 0.05
     assert 0.75 - 0.061 <= hits / tables <= 0.85 + 0.051
+
+
+@pytest.mark.parametrize(("adjust", "each"), [("minp", 1), ("minp", 3), ("holm", 3)])
+def test_where_nobody_fails_the_smallest_visible_gap_is_that_of_people(adjust: str, each: int) -> None:
+    """A perfect metric has no test, beside one that varies; what would be seen is still known from its people."""
+    person = np.repeat(np.arange(100), each)
+    rows = {
+        "identity": person,
+        "g": np.where(person < 50, "a", "b"),
+        "correct": np.ones(len(person)),
+        "other": (person % 3 > 0).astype(float),
+    }
+    perfect, _ = audit(rows, ["g"], ["correct", "other"], adjust=adjust).findings
+    assert math.isnan(perfect.p)
+    # Fisher's test of so few failures among 50 people is the judge, at the level of two comparisons or of one.
+    assert 0.1 < perfect.mde_difference < 0.2
+    assert 0 < perfect.clusters_needed - 50 < 250

@@ -101,7 +101,7 @@ def slow_conditions(pixels, person, face):
             red, own, blue = (float(value) for value in pixels[y, x])
             edge = green[y - reach, x] + green[y + reach, x] + green[y, x - reach] + green[y, x + reach] - 4 * own
             grain = abs(green[y, x - 1] + green[y, x + 1] - 2 * own)
-            point = (0.299 * red + 0.587 * own + 0.114 * blue, red - blue, edge, grain)
+            point = ((306 * red + 601 * own + 117 * blue) / 1024, red - blue, edge, grain)
             if not (person[0] <= x <= person[2] and person[1] <= y <= person[3]):
                 outside.append(point)
             if face[0] <= x <= face[2] and face[1] <= y <= face[3]:
@@ -113,7 +113,7 @@ def slow_conditions(pixels, person, face):
         "img.contrast": light.std(),
         "img.cast": warm.mean() / light.mean(),
         "img.sharpness": edges.var(),
-        "img.noise": np.sort(grain)[len(grain) // 2],
+        "img.noise": grain.mean(),
         "img.face.brightness": own_light.mean(),
         "img.face.contrast": own_light.std(),
         "img.face.sharpness": own_edges.var(),

@@ -1,5 +1,6 @@
 """What must not pass a gate: few people who happen to be perfect, and people for whom there is no answer."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 from PIL import Image
 
 import countenance as ct
+from countenance.gating.bounds import Limits, Measurement
+from countenance.gating.output import rule_line
 
 Made = Callable[..., ct.Run]
 ESTIMATE = {"estimate": {"metric": "correct", "by": "g", "at_least": 0.95}}
@@ -100,3 +103,15 @@ def test_the_interval_that_counts_missing_scores_as_wrong_is_printed_and_stored(
     rule = {"equity": {"measure": "impact_ratio", "metric": "recall@0.5", "by": "g", "at_least": 0.9}}
     (check,) = outcome(unanswered, rule).checks
     assert check.low < 0.8 and "with 25 missing scores as wrong" in check.reason
+
+
+def test_where_missing_scores_decide_no_number_of_people_is_named(unanswered: ct.Run) -> None:
+    rule = {"gap": {"metric": "recall@0.5", "by": "g", "at_most": 0.2}}
+    decided = outcome(unanswered, rule)
+    assert decided.worst.needed is None and decided.worst.reason.endswith("it would pass without the missing scores")
+    assert rule_line(decided).endswith("it would pass without the missing scores")
+
+
+def test_a_group_without_any_number_is_not_called_almost_decided() -> None:
+    nothing = Measurement("found of g = a", *[math.nan] * 5).check(Limits(at_least=0.9), 0.05)
+    assert (nothing.evidence, nothing.reason) == ("insufficient", "no number: 0 rows; wanted at least 0.9")

@@ -13,7 +13,7 @@ import countenance as ct
 from countenance.auditing import audit
 from countenance.report.album import Album
 from countenance.report.first_screen import first_screen, terminal_words
-from countenance.report.handle import handles, limit
+from countenance.report.handle import UNKNOWN, decides, handles, limit
 from countenance.report.harms import harms
 from countenance.report.ladder import ladders
 from countenance.report.members import GroupRows
@@ -87,7 +87,7 @@ def test_counts_are_of_pictures_where_a_person_has_several(run: Run) -> None:
         values = members.values(harm.finding.metric)
         rows = members.of(harm.finding.attribute, harm.losing.group) & np.isfinite(values)
         assert harm.losing.failed == int((values[rows] == 0).sum()) and harm.losing.n == int(rows.sum())
-        assert "pictures" in harm.losing.failed_people()
+        assert "pictures" in harm.losing.failed_people
 
 
 def test_each_miss_has_a_hit_and_both_are_what_they_are_called(run: Run) -> None:
@@ -205,6 +205,25 @@ def test_the_handle_stands_at_the_audits_delta_and_knows_where_a_verdict_turns(s
             assert data["out"] is None or data["out"] >= handle.delta
     cleared = [f for f in source.audit.findings if f.verdict.startswith("none")]
     assert all(limit(f) < 0.05 for f in cleared)
+
+
+def test_a_number_of_people_that_is_not_known_is_not_taken_for_none(source: AuditSource) -> None:
+    finding = source.audit.findings[0].model_copy(update={"clusters_needed": None})
+    assert decides(finding, UNKNOWN, source) == "not enough people to tell"
+    enough = finding.model_copy(update={"clusters_needed": finding.clusters})
+    assert decides(enough, UNKNOWN, source) == "almost on the limit"
+
+
+def test_without_a_better_direction_the_first_groups_are_those_that_differ_most() -> None:
+    near = [0.001 * place for place in range(40)]
+    means = {"a": 0.0, "b": -0.1, "c": 0.1, "d": 2.0, "e": 0.2, "f": -1.5, "g": 1.0}
+    rows = {
+        "group": [name for name in means for _ in near],
+        "depth": [mean + value for mean in means.values() for value in near],
+    }
+    first = first_screen(AuditSource(audit(rows, by=["group"], metrics=["depth"]), None), "m")
+    assert first.forest is not None and first.forest.better is None
+    assert [row.label for row in first.forest.blocks[0].rows] == ["group d", "group f", "group g", "everyone"]
 
 
 def test_rows_that_name_nobody_are_no_people_of_the_headline(tmp_path: Path) -> None:

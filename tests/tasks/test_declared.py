@@ -78,7 +78,7 @@ def test_meanings_name_the_thresholds_in_force():
     meanings = {name: [metric.meaning for metric in load_task(name).metrics] for name in METRICS}
     assert "0.5 to 0.95" in meanings["face_localization"][1] and "0.5 to 0.95" in meanings["person_localization"][0]
     assert "0.5 to 0.95" in meanings["person_parsing"][0] and "0.5 to 0.95" in meanings["body_parts_detection"][0]
-    assert "told right at 0.5," in meanings["body_parts_detection"][1]
+    assert "is right at a probability of 0.5," in meanings["body_parts_detection"][1]
     assert meanings["keypoint_estimation"][0].endswith("thresholds 0.1 to 0.9")
     assert "0.5 to 0.95" in meanings["keypoint_estimation"][1]
     task = load_task("keypoint_estimation").configured({"thresholds": {"PCK": [0.25, 0.5], "AR_OKS": [0.5, 0.75, 0.8]}})

@@ -30,7 +30,7 @@ def to_finds(value: object, model: str) -> tuple[str, ...]:
     Traceback (most recent call last):
     countenance.errors.ModelError: model 'mine': finds 'faces' (did you mean face or face_parts?); there are face, ...
     """
-    if value is None or callable(value):  # a method of that name is something else
+    if value is None or callable(value):  # a method of that name is not the field
         return ()
     words: Sequence[object] = [value] if isinstance(value, str) else list(value) if isinstance(value, Sequence) else []
     if not words:
@@ -44,7 +44,7 @@ def to_finds(value: object, model: str) -> tuple[str, ...]:
 
 
 def in_words(finds: Sequence[str]) -> str:
-    """The kinds that are found, in a sentence.
+    """Kinds such as `face`, as words of a sentence.
 
     >>> in_words(("face", "mask"))
     'faces and masks'

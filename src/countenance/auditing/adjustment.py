@@ -76,7 +76,11 @@ class Adjustment:
             if name:
                 draft.decide(name, float(p))
                 draft.raw_level = float(level)
-        return adjusted.p, adjusted.levels, 1 / (adjusted.permutations + 1)
+        levels = adjusted.levels
+        for family in families:  # a comparison that does not vary has no test, but would have one if it did
+            tested = int((~np.isnan(adjusted.p[family])).sum())
+            levels[family] = np.where(np.isnan(levels[family]), self.settings.alpha / (tested + 1), levels[family])
+        return adjusted.p, levels, 1 / (adjusted.permutations + 1)
 
     def _decide(self, batches: Sequence[Batch], drafts: Sequence[Draft]) -> None:
         """Decide comparisons whose labels are not shuffled: the p is the smallest of all tests, times their number."""
@@ -88,7 +92,7 @@ class Adjustment:
                 draft.tests[PEOPLE] = draft.tests[PEOPLE].with_p(p)
             start += len(batch.g)
         for draft in drafts:
-            if draft.untestable:  # no approximation serves few people
+            if draft.untestable:  # approximations are inaccurate with few people
                 draft.tests = {name: test for name, test in draft.tests.items() if name == PEOPLE}
             if draft.tests:
                 draft.decide(*draft.doubled)

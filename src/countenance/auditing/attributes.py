@@ -42,7 +42,7 @@ class Choice:
     cuts: tuple[float, ...] = ()
     quantiles: int = 0
     asked_as: str = field(default="", compare=False)
-    """The name that was used for it where that is another: `age` for groups of ages."""
+    """The name under which it was requested, if it differs: `age` for groups of ages."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choi
         return Choice(text, source.resolve(text, "attr.", "attribute"))
     match = _BINS.match(text)
     if not match:
-        column = source.resolve(text, "attr.", "attribute")  # answers with the near names
+        column = source.resolve(text, "attr.", "attribute")  # the error lists similar names
         return Choice(bare(column), column, asked_as=text)
     name, cuts = match["column"].strip(), match["cuts"].strip()
     column = source.resolve(name, "attr.", "attribute")
@@ -181,7 +181,7 @@ def _choice(text: str, source: Source, option: str, most_quantiles: int) -> Choi
 
 
 def _told_apart(choices: list[Choice]) -> list[Choice]:
-    """Choices that cut one column in two ways, under names that differ."""
+    """Choices that cut one column in two ways, under different names."""
     names = [choice.name for choice in choices]
     return [
         replace(choice, name=written(choice))
@@ -249,7 +249,7 @@ def quantile_cuts(values: Array, count: int, counts: Array | None = None) -> tup
     if counts is None:
         ordered = np.sort(values)
         places = np.ceil(np.arange(1, count) * len(values) / count).astype(np.int64)
-        cuts = ordered[np.minimum(places, len(ordered) - 1)]  # fewer values than groups
+        cuts = ordered[np.minimum(places, len(ordered) - 1)]  # there may be fewer values than groups
     else:
         order = np.argsort(values, kind="stable")
         ordered, ends = values[order], np.cumsum(counts[order])

@@ -146,7 +146,7 @@ def _add_twins(work: Computation, source: Source, twins: Twins, metrics: list[st
 
 
 def _left_out(finding: Finding, min_n: int) -> dict[str, Any]:
-    """The entry of the side that is too small: the other side if it has a name and is the only small one."""
+    """The entry of the side that is too small: the other side if it has a name and only it is small."""
     other = finding.clusters >= min_n > finding.clusters_versus and finding.versus != "rest"
     group = finding.versus if other else finding.group
     counts = (finding.n_versus, finding.clusters_versus) if other else (finding.n, finding.clusters)

@@ -42,7 +42,7 @@ class BatchSides:
         """Cells g against cells h, or against their rests."""
         if rest:
             cross = sums.against_rest.take(g) if sums.against_rest.ways else Cross()
-            only_two = (h >= 0).all()  # then the rest is the other cell, with the very same numbers
+            only_two = (h >= 0).all()  # with two cells, the rest of each is the other
             return cls(sums.cells.take(g), sums.cells.take(h) if only_two else sums.rests.take(g), cross)
         return cls(sums.cells.take(g), sums.cells.take(h), sums.between(g, h))
 
@@ -132,7 +132,7 @@ class Batch:
             self.ranked: Array = np.concatenate(counts)
             """For each comparison, how many were ranked."""
 
-    # ---- what shuffled labels give
+    # ---- values of shuffled labels
 
     def statistics(self, first: int, number: Mapping[int, int]) -> Iterator[Statistic]:
         """The statistics of the comparisons; `first`: the place of this batch among all, `number`: of groupings."""
@@ -150,7 +150,7 @@ class Batch:
     def _requests(
         self, columns: Sequence[Column | None], use: Array, number: Mapping[int, int]
     ) -> Iterator[tuple[ComparisonRequest, Array]]:
-        """The comparisons grouped by the column that serves their grouping, with their places in the batch."""
+        """The comparisons by the column of their grouping, with their positions in the batch."""
         place = np.array([number[id(self.groupings[self.place[i]])] for i in use], dtype=np.int64)
         own = np.array([id(columns[self.place[i]]) for i in use])
         for column in {id(own): own for own in columns if own is not None}.values():

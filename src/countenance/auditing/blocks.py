@@ -14,7 +14,7 @@ from countenance.auditing.table import Array
 CHUNK = 100_000
 """Rows that are summed at once."""
 SPARSE = 3
-"""Up to this many possible blocks for a row, blocks are a grid; beyond, only those that occur are looked at."""
+"""Up to this many possible blocks per row the blocks form a grid; beyond that, only those that occur are used."""
 
 
 def split_sums(layout: Layout, members: Members, columns: Sequence[Column], size: int, pairs: bool) -> list[GroupSums]:
@@ -154,8 +154,8 @@ class _Blocks:
         self.size, self.centre, self.cubes = size, centre, cubes
         count = 9 if cubes else 6
         self.cell, self.whole = np.zeros((count, size)), np.zeros(count)
-        self.beside = np.zeros((4, size))  # with whole clusters: Σy·Y, Σy·N, Σn·Y, Σn·N
-        self.full = np.zeros(size)  # clusters that are in a cell as a whole
+        self.beside = np.zeros((4, size))  # products with sums of the whole cluster: Σy·Y, Σy·N, Σn·Y, Σn·N
+        self.full = np.zeros(size)  # clusters of which every row is in the cell
         self.rest_cubes = np.zeros((3, size))
         self.means, self.rest_means, self.all_means = np.zeros((2, size)), np.zeros((2, size)), np.zeros(2)
         self.squares, self.all_squares = np.zeros(size), 0.0

@@ -34,7 +34,7 @@ def tango_limits(gained: Numbers, lost: Numbers, n: Numbers, t: Numbers) -> tupl
     (0.012, 0.278)
     """
     gained, lost, n, t = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (gained, lost, n, t)))
-    below, above = _upper(np.stack([lost, gained]), np.stack([gained, lost]), n, t)  # one search for both
+    below, above = _upper(np.stack([lost, gained]), np.stack([gained, lost]), n, t)  # both ends in one search
     return np.asarray(-below), np.asarray(above)
 
 
@@ -50,7 +50,7 @@ def _upper(gained: Array, lost: Array, n: Array, t: Array) -> Array:
             guess = np.where(step > 0, (low * -under + high * over) / step, high)
             excess = _excess(gained, lost, n, guess, t)
             inside = excess > 0
-            # Where one end stays for a second time, its value is halved, or the other would creep.
+            # Illinois rule: where an end stays twice, its value is halved; otherwise the search converges slowly.
             under = np.where(inside, np.where(was_inside, under / 2, under), excess)
             over = np.where(inside, excess, np.where(was_outside, over / 2, over))
             low, high = np.where(inside, guess, low), np.where(inside, high, guess)
@@ -69,7 +69,7 @@ def _excess(gained: Array, lost: Array, n: Array, change: Numbers, t: Numbers) -
 
 @dataclass(frozen=True)
 class GainAndLoss:
-    """Shares of (effective) rows that were gained and lost: intervals of their difference.
+    """Intervals of the difference between the shares of (effective) rows gained and lost.
 
     `far` is for limits with one further person, where people have several rows, see `FarEnds`.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from countenance.auditing.table import Array
 
 ROUNDING = 1e-9
-"""Numbers that are whole but for this much are taken as whole."""
+"""Numbers that differ from a whole number by at most this are rounded to it."""
 
 
 def size_of(codes: Array) -> int:

@@ -1,7 +1,7 @@
 """Numbers of groups that rows do not give: computed elsewhere, with their errors, and compared as ratios.
 
-The false match rate of a group is a share of its pairs of people, not a mean over rows, and .001 against .01 is no
-small difference. The code that computes such numbers (a task, from all pairs) gives for each group the value, the
+The false match rate of a group is a share of its pairs of people, not a mean over rows, and .001 against .01 is a large
+difference. The code that computes such numbers (a task, from all pairs) gives for each group the value, the
 standard error of its logarithm and how many people it rests on; groups are compared on the logarithmic scale.
 """
 

@@ -99,7 +99,7 @@ class _Making(LargeColumns):
         ways, counts = self._ways()
         alone = all(count == total for count in counts)
         if alone and self.settings.comparison == "spread":
-            raise CannotCondense  # few enough rows may be shuffled
+            raise CannotCondense  # shuffling the labels of rows needs the rows
         self.units = [] if alone else ways
         names = tuple(self.grouped[way] for way in ways)
         needed = self._rank_tables(columns, coded_attributes, rows.unknown)

@@ -150,16 +150,20 @@ class _Numbers:
     def _rates(self) -> Callable[[Draft, int], None]:
         """A function that gives a draft what power and sizes of two rates need."""
         batch, tested = self.batch, self.batch.tested
+        # Where nothing varies, pictures of a person may be as alike as any: each person is one trial.
+        most1 = np.where(batch.still, np.asarray(batch.first.effective), math.inf)
+        most2 = np.where(batch.still, np.asarray(batch.second.effective), math.inf)
+        n1, n2 = np.minimum(tested.n1, most1), np.minimum(tested.n2, most2)
         with np.errstate(all="ignore"):
-            unit = np.sqrt(tests.joint(1 / tested.n1, 1 / tested.n2, tested.rho))
+            unit = np.sqrt(tests.joint(1 / n1, 1 / n2, tested.rho))
             wrong = (self.n1 - batch.first.total) * batch.second.total
             self.odds = batch.first.total * (self.n2 - batch.second.total) / wrong
             share = tested.v1 / (tested.v1 + tested.v2)
-            worth = tests.joint(1 / tested.n1, 1 / tested.n2, tested.rho) / (1 / tested.n1 + 1 / tested.n2)
+            worth = unit**2 / (1 / n1 + 1 / n2)
 
         def evidence(draft: Draft, i: int) -> None:
             draft.unit, draft.share, draft.df = float(unit[i]), float(share[i]), float(tested.df[i])
-            draft.sizes = float(tested.n1[i] / worth[i]), float(tested.n2[i] / worth[i])
+            draft.sizes = float(n1[i] / worth[i]), float(n2[i] / worth[i])
             draft.se = draft.values["se"] = float(np.asarray(tested.se)[i])
 
         return evidence

@@ -216,7 +216,7 @@ def equivalence(gap: EffectGap, delta: Numbers, alpha: float) -> tuple[Array, Ar
             inside = within(np.exp(middle))
             low, high = np.where(inside, low, middle), np.where(inside, middle, high)
         p = np.where(within(0.4999), np.exp(high), 1.0)
-    # The search is not exact; the verdict is.
+    # The search only approximates the end, so it follows the verdict, which is exact.
     p = np.where(shown, np.minimum(p, np.nextafter(alpha, 0)), np.maximum(p, alpha))
     return shown, np.where(np.isnan(delta), np.nan, p)
 

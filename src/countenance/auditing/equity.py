@@ -132,7 +132,7 @@ class _Attribute:
             for draws in (self._resampled, self._fair)
         )
         units = np.concatenate([self.units[i][cells] for i, _ in parts])
-        # A false match takes two people, so that one further person says little about it.
+        # A false match involves two people, so one further person adds little information.
         alone = len(parts) == 1 and metric not in ("FMR", "FNMR")
         most = np.concatenate([self.most[i][cells] if alone else np.full(len(cells), np.inf) for i, _ in parts])
         measurement = GroupRates(rates, drawn, fair, units, len(parts), most=most).measured(

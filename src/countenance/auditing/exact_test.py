@@ -41,7 +41,7 @@ def fisher(right1: Array, wrong1: Array, right2: Array, wrong2: Array) -> Array:
     for width_level in np.unique(level):
         alike = np.flatnonzero(level == width_level)
         for here in np.array_split(alike, (len(alike) << int(width_level)) // BLOCK + 1):
-            if len(here):  # a block may be smaller than one table
+            if len(here):  # a single table may be larger than a block
                 p[here] = _block(tables[:, here], low[here], width[here])
     return p[place]
 

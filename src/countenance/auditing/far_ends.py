@@ -33,7 +33,7 @@ class FarEnds:
     side: Side
     ends: Ends
     of_trials: bool = False
-    """Whether rows are 0 or 1 (or the change of such), so that limits for independent trials serve rows alone."""
+    """Whether rows are 0 or 1 (or a change of such rows), so that single rows are treated as independent trials."""
 
     def limits(self, alpha: Numbers) -> tuple[Array, Array]:
         """The limits of people's means with one further person at the lower end, and at the upper end.
@@ -55,7 +55,7 @@ class FarEnds:
         return low, high
 
     def widened(self, low: Numbers, high: Numbers, alpha: Numbers) -> tuple[Array, Array]:
-        """Limits that are no tighter than those with one further person."""
+        """Limits at least as wide as those with one further person."""
         lowest, highest = self.limits(alpha)
         return np.fmin(low, lowest), np.fmax(high, highest)
 

@@ -18,7 +18,7 @@ REMAINS, EXPLAINED, HIDDEN = "gap remains", "gap explained by", "gap hidden by"
 NO_OVERLAP = "untestable (no overlap)"
 PART_OF_GAP = "may be part of the gap itself"
 ON_THE_FACE = "img.face."
-"""Conditions measured on the face: holding them equal can explain away what the person looks like."""
+"""Conditions measured on the face: holding them equal can remove the effect of what the person looks like."""
 
 
 class Explained(BaseModel):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_COVARIATES = 6
 BINS = 4
-"""Quantile bins of a number for which no cut points are named, and the most that can be asked for."""
+"""Quantile bins of a number without named cut points, and the most bins that can be requested."""
 FEW_VALUES = 6
 """A column with at most this many different numbers is taken as categories."""
 FEWEST = 5
@@ -129,7 +129,7 @@ def covariate(choice: Choice, column: Any, units: Array, max_groups: int) -> Cov
     """
     values = numbers_to_cut(choice, column) if choice.cuts or choice.quantiles else numbers_of(column)
     if values is not None:
-        values = np.where(np.isfinite(values), values, np.nan)  # a number without end has no slope: it is not recorded
+        values = np.where(np.isfinite(values), values, np.nan)  # an infinite number has no slope; treat it as missing
     numeric = values is not None and len(np.unique(values[~np.isnan(values)])) > FEW_VALUES
     if values is None or not (numeric or choice.cuts or choice.quantiles):
         attribute = coded(choice, column, max_groups)

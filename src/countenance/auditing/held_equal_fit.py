@@ -27,7 +27,7 @@ class ComparableRows:
     count: int
     """How many groups there are."""
     units: tuple[Array, ...]
-    """What is independent: one code a row, or two that cross."""
+    """The independent units: one code per row, or two that cross."""
     strata: Strata
     numbers: Array
     numeric: tuple[int, ...]
@@ -141,7 +141,7 @@ class Fit:
         factor = np.sqrt(people / np.maximum(people - 1, 1))
         other = cells ^ 1
         alone, both = people[cells] <= 1, n[other] > 0
-        # One person has no spread of their own: their distance from the other side, less what that side's mean varies.
+        # One person has no spread: use the distance from the other side, reduced by the variance of that side's mean.
         distance = (values - mean[other]) * np.sqrt(people / (people + 1))[other]
         residual = np.where(alone & both, distance, (values - mean[cells]) * factor[cells])
         return np.asarray(self.indicator(group) * residual / self.weight[group])

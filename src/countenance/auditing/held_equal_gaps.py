@@ -154,7 +154,7 @@ class _HeldAttribute:
         fit, name, alpha = self.fits[metric], self.work.rows.metrics[metric], self.settings.alpha
         gap, propensity = self.gaps[metric, group]
         testable = not math.isnan(tested[1])
-        if not testable:  # what few people on one side seem to show is no estimate
+        if not testable:  # with too few people on one side the value is no estimate
             gap = HeldGap(math.nan, math.nan, math.nan, gap.effective)
         inside = fit.rows.groups == group
         people = [len(np.unique(fit.rows.people[side])) for side in (inside, ~inside)]

@@ -30,9 +30,9 @@ MOST_ROW_STEPS = 300_000_000
 MOST_VALUES = 200_000_000
 NEAR = 1 + 1e-9
 TYPICAL = 4
-"""How many shuffled tables the average statistic of a family adds to what a statistic's own say of its level."""
+"""Weight, in shuffled tables, of the family's average statistic in the estimate of one statistic's level."""
 COARSE = 1.5
-"""This many times the level may tie at the bound before a p at the bound says nothing about the level."""
+"""If more than this many times the level tie at the bound, a p at the bound is no estimate of the level."""
 NOT_FOR = "min-p is for comparisons with the rest or with a named group, not for {}"
 
 
@@ -81,7 +81,7 @@ def permutations_needed(alpha: float, metrics: int) -> int:
 
 
 def why_not(settings: AuditSettings, sums: RowSums, groupings: Sequence[Grouping], scene: str) -> str:
-    """Why labels cannot be shuffled here, whatever it would cost; empty where they can."""
+    """Why labels cannot be shuffled here at any cost; empty if they can."""
     if settings.comparison != "rest" and not (settings.comparison == "reference" and _named(settings, groupings)):
         what = settings.comparison if settings.comparison != "reference" else "a reference that is chosen by looking"
         return NOT_FOR.format(what)
@@ -242,7 +242,7 @@ def balanced(p: Array, values: Array, block: Array) -> tuple[Array, Array]:
 
 
 def step_down(own: Array, shuffled: Array) -> Array:
-    """Step-down adjusted p: each against the smallest of those that are no smaller than it, never falling.
+    """Step-down adjusted p: each is compared with the smallest p that is at least as large; the result never falls.
 
     >>> step_down(np.array([0.01, 0.3]), np.array([[0.5, 0.2], [0.005, 0.9], [0.4, 0.6]])).tolist()
     [0.5, 0.5]

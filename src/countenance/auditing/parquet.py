@@ -114,7 +114,7 @@ def fetched(place: Path | str) -> Iterator[Path]:
                 raise InputError(f"{parent}/{file}: no such table there; name a .parquet file or a prefix") from None
         try:
             yield links[0] if single else folder
-        except InputError as error:  # names the copy, which nobody knows of
+        except InputError as error:  # the message names the copy, which the user does not know
             message = str(error)
             for link, file in zip(links, names, strict=True):
                 message = message.replace(str(link), f"{parent}/{file}")

@@ -27,7 +27,7 @@ from countenance.auditing.table import Array
 CELLS = 1_000_000
 """How many numbers a batch of permutations may hold at once, about."""
 MANY = 20_000
-"""Clusters from which on all columns of a metric are added up in one pass over the labels."""
+"""With at least this many clusters, all columns of a metric are summed in one pass over the labels."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class _WholeLabels:
         keys = (codes + (np.arange(size, dtype=np.int64) * self.patterns)[:, None]).ravel()
         added = []
         for column in bases.columns:
-            if (column == column[0]).all():  # labels move, how many there are of each stays
+            if (column == column[0]).all():  # shuffling keeps the number of each label
                 added.append(column[0] * np.bincount(self.codes, minlength=self.patterns)[None])
                 continue
             tiled = np.broadcast_to(column, (size, count)).ravel()
@@ -255,7 +255,7 @@ class _Bases:
     def __init__(self, n: Array, y: Array, squares: Array, column: Column, cubes: bool) -> None:
         self.centre, self.rate = column.centre, column.kind == "rate"
         self.thirds = column.kind == "mean"
-        self.each: float | None = None  # rows in every cluster, where all have as many
+        self.each: float | None = None  # rows per cluster, if equal in all
         if ((n == 0) | (n == n[0])).all():
             self.each = float(n[0]) or 1.0
             self.columns = [(n > 0).astype(float), y]

@@ -12,7 +12,7 @@ from countenance.auditing.sums import Cross, Side
 from countenance.auditing.table import Array
 
 FEW_CASES = 12
-"""Where fewer rare cases than this are expected, power is added up from single outcomes, not from a normal curve."""
+"""With fewer expected rare cases than this, power is summed over single outcomes instead of a normal curve."""
 
 
 def reach(alpha: float, power: float, df: float = math.inf) -> float:
@@ -127,7 +127,7 @@ def growth(share: float, ratio: float) -> tuple[float, bool]:
     together = ratio**2
     if ratio <= 1:
         return together, False
-    left = 1 / ratio**2 - (1 - share)  # the variance that the group may keep, of all there is now
+    left = 1 / ratio**2 - (1 - share)  # the share of today's variance that may remain with the group
     if left > 0 and share / left <= 2 * together:
         return share / left, False
     return together, True

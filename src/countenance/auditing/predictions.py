@@ -185,7 +185,7 @@ def _classification(
         )
         return result
     real = [text for text in pred_words if text]
-    if classes.isdisjoint(real):  # yes and no, 0 and 1, or scores
+    if classes.isdisjoint(real):  # answers are yes/no, 0/1 or scores
         positive = None
     if positive is None and all(map(is_number, real)) and not {number_of(text) for text in real} <= {0.0, 1.0}:
         values = _numbers(pred, "pred")
@@ -252,7 +252,7 @@ def _check_probabilities(values: Array, threshold: float, name: str) -> None:
     known = values[~np.isnan(values)]
     if len(known) and (known.min() < 0 or known.max() > 1):
         raise InputError(
-            f"{name} holds numbers from {known.min():g} to {known.max():g}, which are no probabilities, so "
+            f"{name} holds numbers from {known.min():g} to {known.max():g}, which are not probabilities, so "
             f"{threshold:g} does not say which are positive; name a column of decisions (pred=), or write scores "
             "from 0 to 1 (85 % is .85)"
         )

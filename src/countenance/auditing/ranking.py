@@ -165,7 +165,7 @@ def ranked(
         pairs.append(Pair(names[i], names[j], difference, low, high, p, float(corrected), decided))
     known = int(np.isfinite(values).sum())
     beaten |= {i: known for i in order if not math.isfinite(values[i])}
-    order.sort(key=lambda i: beaten[i])  # stable: estimates decide within a rank
+    order.sort(key=lambda i: beaten[i])  # a stable sort, so that estimates decide within a rank
     return Ranking(
         tuple(names[i] for i in order),
         tuple(float(values[i]) for i in order),

@@ -109,7 +109,7 @@ def _whole(layout: Layout, members: Members, column: Column, size: int) -> Group
         home = members.rows
         if not layout.alone:
             first = layout.starts[:-1] if layout.order is None else layout.order[layout.starts[:-1]]
-            place = np.full(layout.total, -1, dtype=np.int64)  # the first row of a cluster speaks for it
+            place = np.full(layout.total, -1, dtype=np.int64)  # the first row of a cluster represents it
             place[first] = np.arange(layout.count)
             home = place[members.rows]
         cell, home = members.cells[home >= 0], home[home >= 0]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from countenance.auditing.twins import Twins
 
 MOST_ORDERED = 500_000
-"""Rows that are units by themselves are put into an order of their own up to this many; more are not shuffled."""
+"""Up to this many rows that are their own units are sorted; more are not shuffled."""
 
 
 class QuestionColumns:
@@ -111,7 +111,7 @@ class Rows:
     unknown: frozenset[int] = frozenset()
     """Where elements stand for many rows: the attributes with unknown values."""
     column_notes: Mapping[str, str]
-    """By column of an attribute, a note of whoever made it: a slice that was searched for is known for some people."""
+    """By column of an attribute, a note from its origin: a discovered slice is known for only some people."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Rows:
             mask = twins.apart if mask is None else mask & twins.apart
         mask_column = None if mask is None else pa.array(mask)
         self.source, self._mask = source, mask_column
-        # A source that is kept and used again need not be coded again.
+        # The codes of a source that is used again are cached.
         keep = source.keep if table is source and mask_column is None else lambda key, make: make()
         candidates = question.candidates(source, settings)
         texts = [*attributes, *pairs, *grouped, *candidates]
@@ -261,7 +261,7 @@ def depth_of(settings: AuditSettings, by: Sequence[str] | None, chosen: Chosen) 
     if settings.comparison == "paired":
         return 1
     if settings.depth is None and (by is None or chosen.crosses):
-        return 1  # nobody asked for intersections, or those that matter were named
+        return 1  # no intersections by default, nor where `by` names some
     return 2 if settings.depth is None else settings.depth
 
 

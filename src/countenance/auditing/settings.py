@@ -128,7 +128,7 @@ def _word(value: Any) -> str:
 def parse_delta(delta: Any) -> tuple[float | None, dict[str, float]]:
     """The difference that matters for rates and bounded metrics (None: the default), and those of single metrics.
 
-    In a mapping, the empty name stands for the first.
+    In a mapping, the empty name has the value of the metrics that are not named.
 
     >>> parse_delta(".02,latency_ms=5"), parse_delta({"latency_ms": 5}), parse_delta(0.1)
     ((0.02, {'latency_ms': 5.0}), (None, {'latency_ms': 5.0}), (0.1, {}))

@@ -18,9 +18,9 @@ from countenance.auditing.sums import Side, cluster_means
 from countenance.auditing.table import Array
 
 IN_STRATUM = 20
-"""People with alike numbers of pictures are put together until there are this many of them."""
+"""A stratum takes people with similar numbers of pictures until it has this many."""
 MOST_ARRANGEMENTS = 20_000
-"""Up to this many arrangements are all counted; of more, some are drawn."""
+"""Up to this many arrangements are all counted; if there are more, some are drawn."""
 AT_ONCE = 2_000_000
 
 
@@ -47,7 +47,7 @@ class PeopleMeans:
     away: Array
     strata: Array
     spread: Array
-    """The variance of such means among the people of the stratum that each person is in."""
+    """For each person, the variance of people's means in that person's stratum."""
 
     @classmethod
     def of(cls, layout: Layout, column: Column) -> PeopleMeans:
@@ -107,7 +107,7 @@ def permutation_p(away: Array, strata: Array, inside: Array, draws: int, seed: i
     >>> round(permutation_p(away, np.zeros(14, int), np.arange(14) < 5, 1000, 0) * math.comb(14, 5), 6)
     1.0
     """
-    order = np.lexsort((inside, away, strata))  # the order of the table must not matter
+    order = np.lexsort((inside, away, strata))  # the result must not depend on the table's order
     away, strata, inside = away[order], strata[order], inside[order]
     few = inside if inside.sum() * 2 <= len(inside) else ~inside
     total, count, everyone = float(away.sum()), int(few.sum()), len(away)
@@ -137,7 +137,7 @@ def _drawn(parts: list[tuple[Array, int]], draws: int, rng: np.random.Generator)
     for values, size in parts:
         if size == len(values):
             sums += values.sum()
-        elif size * size * 4 < len(values):  # two alike are rare: draw with replacement, and those again
+        elif size * size * 4 < len(values):  # duplicates are rare: draw with replacement and redraw those
             chosen = rng.integers(0, len(values), (draws, size))
             while (again := (np.diff(np.sort(chosen, axis=1), axis=1) == 0).any(axis=1)).any():
                 chosen[again] = rng.integers(0, len(values), (int(again.sum()), size))

@@ -21,6 +21,8 @@ from countenance.errors import InputError
 from countenance.person_columns import GROUPS_OF
 
 ATTRIBUTE = "attr."
+NOTE = b"countenance.note"
+"""Where a column's maker stores a note on it, in its metadata."""
 
 
 class Source:
@@ -99,7 +101,7 @@ class Source:
         schema = self.parquet.schema if self.parquet is not None else getattr(self._table, "schema", None)
         if not isinstance(schema, pa.Schema) or name not in schema.names:
             return ""
-        return ((schema.field(name).metadata or {}).get(b"countenance.note") or b"").decode("utf-8", "replace")
+        return ((schema.field(name).metadata or {}).get(NOTE) or b"").decode("utf-8", "replace")
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """The result of `make()`, computed once for each key."""
@@ -208,7 +210,7 @@ def _is_parquet(path: Path) -> bool:
         raise InputError(f"{path}: no such file; expected a .parquet or .csv table of rows")
     if path.is_dir():
         return True
-    if not path.is_file():  # a pipe would wait for ever
+    if not path.is_file():  # reading a pipe would never end
         raise InputError(f"{path}: not a regular file; expected a .parquet or .csv table of rows")
     if path.suffix.lower() not in {*SUFFIXES, ".csv", ".txt"}:
         raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .parquet or .csv")

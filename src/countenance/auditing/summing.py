@@ -44,7 +44,7 @@ class Summing:
         columns = [column for metric in measured for column in _columns_of(metric)]
         rank_columns = [self._rank_columns(metric.column, grouping, members) for metric in ranked]
         columns += [column for both in rank_columns for column in both]
-        # Every two groups are compared, or the largest difference between two of three is looked for.
+        # All pairs of groups are needed to compare each two, or to find the largest difference among three or more.
         pairs = self.settings.comparison != "rest" or (grouping.named and len(grouping.cells) > 2)
         each = iter(self.sums.of_each(grouping, members, columns, pairs=pairs and grouping.kind == GROUP))
         parts = [[next(each) for _ in _columns_of(metric)] for metric in measured]
@@ -124,7 +124,7 @@ class Summing:
         units = np.concatenate([np.atleast_1d(side.units) for side in (sums.cells, sums.rests)])
         if not ((units >= FEWEST) & (units < self.settings.min_n)).any() or self.sums.splits(grouping):
             return None
-        if column.counts is not None and self.layout.alone:  # the rows are not there; those of a rate need not be
+        if column.counts is not None and self.layout.alone:  # the table has no single rows; a rate does not need them
             nobody = np.zeros(0)
             return FewPeople(column, sums, sums, nobody, nobody, []) if column.kind == "rate" else None
         key = id(column)

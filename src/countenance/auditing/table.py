@@ -150,7 +150,7 @@ def flat(column: Any) -> Any:
     import pyarrow as pa
 
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(column, pa.ChunkedArray):  # very large columns may stay chunked
+    if isinstance(column, pa.ChunkedArray):  # very large columns cannot be combined into one chunk
         column = pa.concat_arrays(column.chunks)
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 

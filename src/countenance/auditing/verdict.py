@@ -22,7 +22,7 @@ UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient e
 SMALLER = "a real difference, smaller than"
 DECIDES = "% interval decides that"
 RARELY = "failures are rare"
-"""In a reason: the interval that is shown reaches δ, the one that decides does not."""
+"""Part of a reason: the interval that is shown reaches δ, but the deciding one does not."""
 MOST_NAMED = 4
 
 
@@ -232,11 +232,11 @@ class Needed:
         self.both = False
         ratio = math.nan if target is None else seen / target
         if target is not None and draft.tail > 0:
-            # a smaller difference has less of a tail
+            # the tail correction shrinks with the difference
             ratio *= math.sqrt((draft.se**2 + draft.tail * target) / (draft.se**2 + draft.tail * seen))
         values = draft.values
         if target is not None and values["effect_name"] == "h":
-            # on the scale on which the smallest visible effect is worked out
+            # the smallest visible effect is computed on h's scale
             away = h_of_gap(values["estimate_versus"], target)
             ratio = mde / away if away > 0 else math.nan
         if math.isfinite(ratio):

@@ -100,7 +100,7 @@ def _parse(path: str, leaf: Any, parse: Any, context: Any, arguments: list[str])
         arguments = in_flags_of_today(path, arguments)
         values, _, order = leaf.make_parser(context).parse_args(list(arguments))
         for option in leaf.params:
-            countless = ("multiple", "is_flag", "count")  # -vv is -v twice, and meant so
+            countless = ("multiple", "is_flag", "count")  # -vv counts as -v twice
             single = not any(getattr(option, name, name != "count") for name in countless)
             if "--out" in option.opts and values.get(option.name) == "":
                 raise InputError("--out is empty; expected the name of a file or a folder")
@@ -130,7 +130,7 @@ def run(arguments: list[str]) -> int:
             refuse_credentials(word)
         command = with_help(refuse_repeats(typer.main.get_command(app)))
         result = command.main(arguments, prog_name="countenance", standalone_mode=False)
-        if result == STOPPED:  # typer's own word for Ctrl-C
+        if result == STOPPED:  # typer raises this for Ctrl-C
             say(RESUMES, err=True)
         return result if isinstance(result, int) else 0
     except typer.Exit as stop:
@@ -149,7 +149,7 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         say(RESUMES, err=True)
         return STOPPED
-    except SystemExit as stop:  # click's own answer to a reader who is gone, which would be the code of a failed gate
+    except SystemExit as stop:  # click exits with 1 when the pipe is closed; 1 is our code of a failed gate
         if not isinstance(stop.__context__, BrokenPipeError):
             raise
         mute(sys.stdout)

@@ -175,7 +175,7 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
     with ExitStack() as stack:
 
         def step(done: int, total: int) -> None:
-            if state["total"] != total:  # the stream of permutations has begun, or goes on
+            if state["total"] != total:  # the permutations begin, or more of them follow
                 stack.close()
                 state["step"] = stack.enter_context(progress("permutations", total, quiet=quiet))
                 state["total"], state["done"] = total, 0

@@ -92,7 +92,7 @@ def export(
         finished = Run(run, **how)
         finished.require_complete()
         write_coco_results(out, finished.store.answers())
-        # The format is a bare list, so what every artefact carries goes into a file beside it.
+        # The format is a plain list, so provenance goes into a file beside it.
         write_json(out.with_name(f"{out.name}.licences.json"), of_manifest(finished.manifest))
     else:
         endings = {".md": "md", ".tex": "latex", ".csv": "csv"}

@@ -86,7 +86,7 @@ def compare(
                 page = write_leaderboard(comparison, report)
             lines.append(f"report   {page.resolve()}")
         lines += _pdf_lines(comparison, pdf)
-    for line in lines:  # last: a reader of the first lines may close the pipe
+    for line in lines:  # printed last, because a reader of the first lines may close the pipe
         say(line)
 
 

@@ -37,7 +37,7 @@ def list_() -> None:
     for name in dataset_names():
         try:
             dataset = load_dataset(name)
-        except InputError as error:  # one that lies in a folder of the user's: the message says how to name it
+        except InputError as error:  # the user's own folder is needed: the message says how to name it
             say(f"{name:16} {str(error).removeprefix(f'{name}: ')}")
             continue
         say(f"{name:16} {len(dataset):6} images   {dataset.card.licence}")
@@ -103,7 +103,7 @@ def export(
 
     dataset = _load(name, reading)
     with staged(out) as folder:
-        folder.rmdir()  # the writers make it themselves
+        folder.rmdir()  # the writers create the folder
         (write_coco if layout is DatasetLayout.coco else write_folder)(dataset, folder)
     say(f"{len(dataset)} images in {out}")
 

@@ -125,6 +125,6 @@ def flushed() -> None:
 
 def note(line: object) -> None:
     """Print a line to the standard error: notes beside the result of a command, with flags for arguments."""
-    from countenance.cli.settings import in_flags  # settings print notes, too
+    from countenance.cli.settings import in_flags  # imported here because settings import this module
 
     say(in_flags(str(line)), err=True)

@@ -53,7 +53,7 @@ def _plain_lines(what: str, total: int) -> Callable[..., None]:
         if done == total or now - last >= 10:
             last = now
             seconds = now - start
-            if seconds < SHORTEST:  # nothing was left to do: a rate would be millions in a second
+            if seconds < SHORTEST:  # nothing was left to do, so a rate would mislead
                 note(f"{what}: {done}/{total}")
                 return
             note(f"{what}: {done}/{total}, {done / seconds:.1f}/s, {(total - done) * seconds / done:.0f} s left")

@@ -232,13 +232,13 @@ FLAGS = {
     "version": "--protocol-version",
     "directory": "--data-directory",
 }
-"""Arguments that are no settings and whose flags are called otherwise."""
+"""Arguments outside the settings whose flags have other names."""
 PLAIN_ARGUMENTS = (
     *("by", "truth", "pred", "score", "positive", "classes", "baseline", "out", "site", "trust_code", "save_attribute"),
     *("features", "people", "result_files", "overlap_threshold", "rank", "debug", "parallel", "gpus"),
     *("code", "board", "replace", "kind", "prediction_units", "time"),
 )
-"""Arguments that are no settings and whose flags have their names."""
+"""Arguments outside the settings whose flags have the same names."""
 
 
 def in_flags(message: InputError | str) -> str:

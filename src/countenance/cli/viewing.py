@@ -98,7 +98,7 @@ def _record(library: "Library", privacy: "Privacy") -> None:
         try:
             run = Run(storage, **library.how)
         except InputError:
-            continue  # a damaged run shows nobody
+            continue  # a damaged run shows no pictures
         if record := privacy.record(run):
             say(f"recorded {record}", err=True)
 

@@ -16,7 +16,7 @@ from countenance.auditing.settings import Judged
 from countenance.auditing.units import plural
 from countenance.comparing.changes import by_group, overall
 from countenance.comparing.comparison import ComparisonQuestion
-from countenance.comparing.decision import decided, in_points, listed, number
+from countenance.comparing.decision import decided, in_points, listed, margin, number
 from countenance.comparing.entries import entries_of
 from countenance.comparing.gaps import gaps
 from countenance.comparing.result import Change, GroupScore, Leaderboard, Standing
@@ -70,7 +70,7 @@ def leaderboard(
     if against_first:
         first, grouped_too = question.several([(0, i) for i in range(1, len(names))])
         if grouped_too:
-            # One family for all models: each by itself would let the tenth look worse by luck.
+            # One family for all models: adjusted separately, one of ten models would look worse by chance.
             details["groups"] = by_group(first)
             details["gaps"], audit = gaps(first)
             details["absent"] = question.absent(first)
@@ -193,5 +193,5 @@ def _decision(
 def _why_tied(first: Sequence[str], pairs: Sequence[Change], nouns: tuple[str, str]) -> str:
     tied = [pair for pair in pairs if pair.a in first and pair.b in first]
     if all(pair.small for pair in tied):
-        return f"they do not differ by {tied[0].delta:g} or more"
+        return f"they do not differ by {margin(tied[0])} or more"
     return f"{plural(pairs[0].clusters, *nouns)} cannot tell them apart"

@@ -38,11 +38,11 @@ class Paired:
     missing: dict[str, Array] = field(default_factory=dict)
     """By metric, where an entry has no score although it should, a column for each entry."""
     every: dict[str, Array] = field(default_factory=dict)
-    """Where `scores` has only what all entries have: the scores with what only some have."""
+    """If `scores` has only rows that all entries have: the scores including rows of some entries."""
     unpaired: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     alone: list[Array] = field(default_factory=list)
-    """For each entry, its rows that have no partner and are asked for."""
+    """For each entry, its requested rows that have no partner."""
 
     @property
     def rows(self) -> int:
@@ -107,7 +107,7 @@ def pair_entries(
     table, notes = _agreed(table, entries, places, by, named, columns_of(cluster, table.column_names, _resolver(table)))
     mask = kept_rows(Source(table, label=entries[0].source.label), where)
     about = np.logical_or.reduce([(~np.isnan(scores[name]) | missing[name]).any(axis=1) for name in measured])
-    mask = about if mask is None else mask & about  # rows about other metrics are not part of this
+    mask = about if mask is None else mask & about  # leave out rows that have no value of these metrics
     if not mask.all():
         table = table.filter(pa.array(mask))
         scores = {name: values[mask] for name, values in scores.items()}
@@ -184,7 +184,7 @@ def _alone(source: Source, codes: Array, shared: Array, where: dict[str, list[st
     if where and alone.any():
         try:
             mask = kept_rows(source, where)
-        except InputError:  # this entry alone has no such rows, or not the column
+        except InputError:  # this entry lacks the column or such rows
             return np.zeros(0, dtype=np.int64)
         alone = alone if mask is None else alone & mask
     return np.flatnonzero(alone)
@@ -360,7 +360,7 @@ def _agreed(
             if name not in entry.source.names:
                 continue
             texts = [name] if entries[0].source.kind(name) == "text" or is_named else []
-            here = np.flatnonzero(place >= 0)  # where the entry failed there is nothing to differ
+            here = np.flatnonzero(place >= 0)  # failed rows have no value that could differ
             theirs = entry.source.read(texts, [] if texts else [name])[name].take(pa.array(place[here]))
             differ = _differ(mine.take(pa.array(here)), theirs)
             if not differ:

@@ -20,7 +20,7 @@ from countenance.auditing.table import UNKNOWN, Array
 
 POINTS, BOUNDED = "points", "0 to 1"
 FILLED = "filled."
-"""How the columns begin in which missing scores count as wrong."""
+"""Prefix of the columns in which missing scores count as wrong."""
 
 
 class Lacks(NamedTuple):
@@ -80,7 +80,7 @@ class Sides:
 
     work: Computation
     contrasts: dict[str, Contrast]
-    """By the column that holds their differences."""
+    """The contrasts by the column that holds their differences."""
     ends: dict[str, Ends | None]
 
     @classmethod
@@ -124,7 +124,7 @@ class Sides:
             filled=filled,
         )
         work = work_of(Source(table, label=place), by, list(named), own)
-        work.derived = []  # groups alone: how models differ for them is the question
+        work.derived = []  # no derived groupings: only groups are compared between models
         order = work.rows.order
         arranged = {name: contrast.reordered(order) for name, contrast in named.items()}
         return cls(work, arranged, ends)
@@ -187,7 +187,7 @@ def _by_column(families: Any, named: dict[str, Contrast]) -> Any:
     listed = [families] if isinstance(families, str) else list(families or ())
     if listed == ["metric"]:
         return columns
-    return [name for name in listed if name != "metric"] or None  # one family for all metrics: never too small
+    return [name for name in listed if name != "metric"] or None  # without families: one family for all metrics
 
 
 def is_bounded(values: Array) -> bool:

@@ -108,7 +108,7 @@ def with_attributes(
 
 
 def _only_person(sample: Sample, people: Mapping[Who, tuple[str, str]]) -> str | None:
-    """The identity that a row without a box gives the only person of an image; refused for several people."""
+    """The identity of the only person of an image, from a row without a box; raises for several people."""
     if (sample.id, None) not in people:
         return None
     place, person = people[sample.id, None]

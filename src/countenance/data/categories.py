@@ -190,7 +190,7 @@ class Categories:
         "of a person or a face",
         "categories= says which categories are people or faces, such as face=1,person=18",
     )
-    """What is left out, what is kept, and the argument that chooses, in words."""
+    """Words for what is left out, what is kept, and the argument that chooses."""
 
     def kind(self, category: Any, place: str) -> Kind | None:
         """What an annotation of this category shows; None: it is left out (and counted)."""
@@ -249,7 +249,7 @@ def choose(
         kinds: dict[Any, Kind] = {key: kind for key, name in names.items() if (kind := kind_of(name)) is not None}
         bare = [key for key, word in masked.items() if word == "no" and kind_of(names[key]) is None]
         named = any("mask" in names[key].lower() for key in masked)  # "0", "none" or "no" alone could be anything
-        if bare and named:  # a file of masked and unmasked faces: "mask" alone could be an object
+        if bare and named:  # masked and unmasked faces: "mask" alone could be an object
             kinds |= dict.fromkeys(masked, "face")
             return Categories(kinds, names, masked)
         return Categories(kinds, names)

@@ -7,6 +7,7 @@ picture's longer side, so that it costs little beside decoding.
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,7 +25,7 @@ OF_PICTURE = {
     "img.contrast": "standard deviation of the luminance of the surroundings",
     "img.cast": "colour cast of the surroundings: red less blue, over the luminance (0: neutral, above: warm)",
     "img.sharpness": "variance of the Laplacian of the surroundings, the picture taken at a fixed size of 128 pixels",
-    "img.noise": "how much neighbouring pixels of the surroundings differ, typically (median second difference)",
+    "img.noise": "how much neighbouring pixels of the surroundings differ (mean second difference)",
     "img.jpeg_quality": "quality setting that the file's quantisation table stands for, 1 to 100; null for other files",
     "img.people": "people in the picture, as the truth has them",
 }
@@ -46,26 +47,26 @@ GRID = 24
 SCALE = 128
 """The Laplacian is that of the picture at this many pixels along the longer side."""
 WIDER = 0.5
-"""Where only a face's box is known, this much of it on each side, and everything below, is taken as the person."""
+"""If only a face's box is known, this share of it on each side, and everything below, counts as the person."""
 FEWEST = 24
-"""Points of the surroundings that their light must be measured on."""
-MIDDLE = 128
-"""Pixels are counted from here, so that sums of squares keep their digits."""
+"""Points outside the face that are needed to measure the light of the surroundings."""
 LUMINANCE, EDGES, WARMTH, GRAIN, SQUARES = range(5)
-"""Rows of what is added up; `SQUARES` begins the squares of the first two, and `POINTS` counts."""
+"""Rows of the sums; the squares of the first two begin at `SQUARES`, and `POINTS` counts points."""
 POINTS = SQUARES + 2
 SUMMED = POINTS + 1
-ROUNDING = 1e-9
-"""A variance below this is that of equal pixels."""
 MIXED = np.array(
     [
-        [0.299, 0.587, 0.114, 0, 0, 0, 0, 0, 0],
+        [306 / 1024, 601 / 1024, 117 / 1024, 0, 0, 0, 0, 0, 0],
         [0, -4, 0, 1, 1, 1, 1, 0, 0],
         [1, 0, -1, 0, 0, 0, 0, 0, 0],
         [0, -2, 0, 0, 0, 0, 0, 1, 1],
     ]
 )
-"""From the pixels of a point (`_Grid.taps`) to its luminance, Laplacian, red less blue and second difference."""
+"""From the pixels of a point (`_Grid.taps`) to its luminance, Laplacian, red less blue and second difference.
+
+The weights of the luminance are .299, .587 and .114 as fractions of 1024, so that all sums are exact: they are the same
+on every machine, in whatever order a library adds.
+"""
 STANDARD_SUM = 3688
 """Sum of the luminance table of the JPEG standard, which stands for quality 50."""
 
@@ -128,34 +129,33 @@ def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), conten
     height, width = pixels.shape[:2]
     picture: dict[str, float | None] = {
         "img.jpeg_quality": jpeg_quality(content),
-        "img.people": float(len([subject for subject in subjects if not subject.ignored])),
+        "img.people": float(sum([not subject.ignored for subject in subjects])),
     }
     grid = _grid(height, width)
     if grid is None:
         return Conditions(picture)
-    values = _values(pixels, grid)
-    parts = np.zeros((1 + len(subjects), grid.rows, grid.columns))
-    parts[0] = 1
-    for part, subject in zip(parts[1:], subjects, strict=True):
-        _mark(grid, subject, parts[0], part)
-    flat = parts.reshape(len(parts), -1)
-    surroundings, *faces = np.dot(flat, values.T).tolist()
+    parts = np.zeros((1 + len(subjects), len(grid.rows), len(grid.columns)))
+    outside = parts[0]
+    outside[:] = 1
+    people = [
+        _placed(grid, (height, width), subject, outside, face)
+        for subject, face in zip(subjects, parts[1:], strict=True)
+    ]
+    surroundings, *faces = np.dot(_values(pixels, grid), parts.reshape(len(parts), -1).T).T.tolist()
     picture |= _surroundings(surroundings)
-    if picture["img.brightness"] is not None:
-        picture["img.noise"] = _middle(np.abs(values[GRAIN][flat[0] > 0]))
-    people = {
-        subject.id: _person(subject, (height, width), sums) for subject, sums in zip(subjects, faces, strict=True)
-    }
-    return Conditions(picture, people)
+    for person, sums in zip(people, faces, strict=True):
+        if sums[POINTS]:
+            person["img.face.brightness"], person["img.face.contrast"], person["img.face.sharpness"] = _light(sums)
+    return Conditions(picture, {subject.id: person for subject, person in zip(subjects, people, strict=True)})
 
 
 def _values(pixels: NDArray[np.uint8], grid: "_Grid") -> Floats:
     """The terms that are summed over the points of a part of the picture: `SUMMED` rows, a column for each point."""
     values = np.empty((SUMMED, grid.taps.shape[1]))
+    np.dot(MIXED, pixels.reshape(-1).take(grid.taps).astype(np.float64), out=values[:SQUARES])
+    np.multiply(values[:2], values[:2], out=values[SQUARES:POINTS])
+    np.abs(values[GRAIN], out=values[GRAIN])
     values[POINTS] = 1
-    np.matmul(MIXED, pixels.reshape(-1).take(grid.taps).astype(np.float64), out=values[:4])
-    values[LUMINANCE] -= MIDDLE
-    np.multiply(values[:2], values[:2], out=values[SQUARES : SQUARES + 2])
     return values
 
 
@@ -163,25 +163,21 @@ def _values(pixels: NDArray[np.uint8], grid: "_Grid") -> Floats:
 class _Grid:
     """The points of a picture of one size that are measured."""
 
-    step: int
-    reach: int
-    rows: int
-    columns: int
+    rows: list[int]
+    """The y of each row of points."""
+    columns: list[int]
+    """The x of each column of points."""
     taps: NDArray[np.intp]
     """Where the pixels of each point lie in the flat picture: red, green and blue of the point, green of its four
     neighbours at the Laplacian's distance, green of the two pixels beside it."""
-    bottom: int
-    right: int
-    """Where the last row and the last column of points are."""
 
     def between(self, x0: float, y0: float, x1: float, y1: float) -> tuple[slice, slice]:
         """The rows and columns of points within a box."""
-        step, reach = self.step, self.reach
-        top = -int((reach - y0) // step) if y0 > reach else 0
-        left = -int((reach - x0) // step) if x0 > reach else 0
-        bottom = int((y1 - reach) // step) + 1 if reach <= y1 < self.bottom else 0 if y1 < reach else self.rows
-        right = int((x1 - reach) // step) + 1 if reach <= x1 < self.right else 0 if x1 < reach else self.columns
-        return slice(top, bottom), slice(left, right)
+        rows, columns = self.rows, self.columns
+        return (
+            slice(bisect_left(rows, y0), bisect_right(rows, y1)),
+            slice(bisect_left(columns, x0), bisect_right(columns, x1)),
+        )
 
 
 @lru_cache(maxsize=64)
@@ -195,65 +191,51 @@ def _grid(height: int, width: int) -> _Grid | None:
     red = 3 * (rows[:, None] * width + columns).reshape(-1)
     up, left = 3 * width * reach, 3 * reach
     offsets = np.array([0, 1, 2, 1 - up, 1 + up, 1 - left, 1 + left, 1 - 3, 1 + 3])
-    return _Grid(
-        step, reach, len(rows), len(columns), red + offsets[:, None], bottom=int(rows[-1]), right=int(columns[-1])
-    )
+    return _Grid(rows.tolist(), columns.tolist(), red + offsets[:, None])
 
 
-def _mark(grid: _Grid, subject: Subject, outside: Any, face: Any) -> None:
-    """Remove the points of a person from the surroundings, and mark those of the face."""
-    box = subject.person_box
-    if subject.face_box is not None:
-        x0, y0, x1, y1 = subject.face_box.tolist()
+def _placed(grid: _Grid, size: tuple[int, int], subject: Subject, outside: Any, face: Any) -> dict[str, float | None]:
+    """Where a person is; their points are removed from those of the surroundings, and those of the face are marked."""
+    box, own = subject.person_box, subject.face_box
+    if box is not None:
+        x0, y0, x1, y1 = box.tolist()
+        outside[grid.between(x0, y0, x1, y1)] = 0
+    if own is not None:
+        x0, y0, x1, y1 = own.tolist()
         face[grid.between(x0, y0, x1, y1)] = 1
         if box is None:
             wide, high = WIDER * (x1 - x0), WIDER * (y1 - y0)
             outside[grid.between(x0 - wide, y0 - high, x1 + wide, math.inf)] = 0
-    if box is not None:
-        outside[grid.between(*box.tolist())] = 0
-
-
-def _middle(values: Any) -> float:
-    half = len(values) // 2
-    return float(np.partition(values, half)[half])
-
-
-def _surroundings(sums: Sequence[float]) -> dict[str, float | None]:
-    if sums[POINTS] < FEWEST:
-        return dict.fromkeys(("img.brightness", "img.contrast", "img.cast", "img.sharpness", "img.noise"))
-    brightness = MIDDLE + sums[LUMINANCE] / sums[POINTS]
-    return {
-        "img.brightness": brightness,
-        "img.contrast": math.sqrt(_variance(LUMINANCE, sums)),
-        "img.cast": sums[WARMTH] / sums[POINTS] / max(brightness, 1.0),
-        "img.sharpness": _variance(EDGES, sums),
-    }
-
-
-def _variance(value: int, sums: Sequence[float]) -> float:
-    mean = sums[value] / sums[POINTS]
-    variance = sums[SQUARES + value] / sums[POINTS] - mean * mean
-    return variance if variance > ROUNDING else 0.0
-
-
-def _person(subject: Subject, size: tuple[int, int], sums: Sequence[float]) -> dict[str, float | None]:
-    box = subject.face_box if subject.face_box is not None else subject.person_box
-    if box is None:
+    elif box is None:
         return {}
-    x0, y0, x1, y1 = box.tolist()
     height, width = size
-    columns: dict[str, float | None] = {
+    return {
         "img.size_px": y1 - y0,
         "img.size_share": (y1 - y0) / height,
         "img.x": abs((x0 + x1) / 2 / width - 0.5),
         "img.y": (y0 + y1) / 2 / height,
         "img.turn": turn_of(subject),
     }
-    if sums[POINTS]:
-        columns["img.face.brightness"] = MIDDLE + sums[LUMINANCE] / sums[POINTS]
-        columns["img.face.contrast"] = math.sqrt(_variance(LUMINANCE, sums))
-        columns["img.face.sharpness"] = _variance(EDGES, sums)
-    return columns
+
+
+def _surroundings(sums: Sequence[float]) -> dict[str, float | None]:
+    if sums[POINTS] < FEWEST:
+        return dict.fromkeys(("img.brightness", "img.contrast", "img.cast", "img.sharpness", "img.noise"))
+    brightness, contrast, sharpness = _light(sums)
+    return {
+        "img.brightness": brightness,
+        "img.contrast": contrast,
+        "img.cast": sums[WARMTH] / sums[POINTS] / max(brightness, 1.0),
+        "img.sharpness": sharpness,
+        "img.noise": sums[GRAIN] / sums[POINTS],
+    }
+
+
+def _light(sums: Sequence[float]) -> tuple[float, float, float]:
+    """Brightness, contrast and sharpness. n Σ x² − (Σ x)² of equal pixels is exactly 0, and never below."""
+    light, edges, _, _, light_squared, edges_squared, points = sums
+    contrast = math.sqrt(points * light_squared - light * light) / points
+    return light / points, contrast, (points * edges_squared - edges * edges) / (points * points)
 
 
 def turn_of(subject: Subject) -> float | None:

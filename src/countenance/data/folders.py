@@ -42,13 +42,13 @@ NO_TABLES = frozenset(
 """Files beside pictures that are not tables of labels."""
 SAMPLED = 200
 SMALL = 2**20
-"""Bytes up to which a JSON file may be about one picture."""
+"""The largest JSON file, in bytes, that may describe one picture."""
 ENOUGH = 0.5
 MOST_NAMED = 4
 MOST_NESTED = 4
-"""This many folders inside each other are searched for a table."""
+"""How deep folders are searched for a table."""
 MOST_TRIED = 8
-"""This many files of such a folder are opened."""
+"""How many files of such a folder are opened."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def _tables(root: Path, pictures: PictureFolder) -> list[Path]:
 def _inner_tables(root: Path, pictures: PictureFolder) -> list[Path]:
     """The only table in the subfolders of a folder without a table, as in unpacked archives; else an empty list.
 
-    Many files with the endings of tables are something else (a text beside each picture) and are not opened.
+    Many files with endings of tables are not tables (a text beside each picture) and are not opened.
     """
     folder = root
     for _ in range(MOST_NESTED):

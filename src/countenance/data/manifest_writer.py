@@ -22,7 +22,7 @@ from countenance.scratch import temporary_file
 from countenance.storage import Storage, open_storage
 
 PICTURES = 100
-"""Samples in a row group that holds pictures: a group is read at once."""
+"""Samples in a row group that holds pictures; each group is read as a whole."""
 PARTITION = 50_000
 """Samples in a partition."""
 LARGEST = 512 * 2**20
@@ -148,7 +148,7 @@ def _row(sample: Sample, embed: bool = False) -> dict[str, Any]:
     about, image = truth(sample), sample.image
     content, sha256 = None, sample.sha256
     if isinstance(image, ArrayImage):
-        content, sha256 = encode_png(image.pixels), None  # the known hash is not that of the PNG
+        content, sha256 = encode_png(image.pixels), None  # the sample's hash is not that of the PNG
     elif embed or not isinstance(image, LazyImage | UrlImage):
         content = _readable(sample)
     lies = image if content is None and isinstance(image, LazyImage | UrlImage) else None

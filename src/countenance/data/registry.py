@@ -206,7 +206,7 @@ def _from_code(name: str) -> Dataset:
             loaded = loaded()
         except InputError:
             raise
-        except Exception as error:  # the user's own code
+        except Exception as error:  # anything that the user's function raises
             raise DataError(f"dataset {name!r}: the function failed ({kind_and_words(error)})") from error
     if not isinstance(loaded, Dataset):
         raise DataError(f"dataset {name!r}: that is a {type(loaded).__name__}, expected a Dataset or a function of one")

@@ -50,7 +50,7 @@ def read_masks(values: Sequence[Any], places: Sequence[str], size: tuple[int, in
     counts = [value["counts"] for value in values]
     runs: list[Ints] = []
     if all(isinstance(text, str) for text in counts):
-        with suppress(ValueError):  # then one by one, so that the message names the mask
+        with suppress(ValueError):  # read one by one, so that the message names the mask
             runs = many_run_lengths(counts)
     if len(runs) != len(counts):
         runs = [read_counts(text, place) for text, place in zip(counts, places, strict=True)]

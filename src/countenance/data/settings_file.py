@@ -11,7 +11,7 @@ from countenance.data.yaml_text import parse_yaml, read_yaml
 from countenance.errors import InputError
 
 MOST_ROUNDS = 10
-"""A `{key}` may lead to another this many times."""
+"""How many `{key}` may refer to one another in a chain."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SettingsFile:
     notices: Sequence[str] = ()
     defaults: ClassVar[Mapping[str, Any]] = {}
     least: ClassVar[Mapping[str, int]] = {}
-    """Whole numbers are at least 0, but for these."""
+    """Whole numbers are at least 0, except these."""
     choices: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Words that must be one of some."""
 

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from countenance.auditing.source import Source
+from countenance.auditing.source import NOTE, Source
 from countenance.discovering.discovery import Discovered
 from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.file_names import SCORES
-
-NOTE = b"countenance.note"
 
 
 def column_of(discovered: Discovered, number: int, rows: int) -> list[str | None]:
@@ -27,7 +25,7 @@ def column_of(discovered: Discovered, number: int, rows: int) -> list[str | None
 
 
 def check_name(name: str, columns: Sequence[str]) -> None:
-    """Refuse a name that a table's columns have already, or that is no name.
+    """Raise if a name is invalid or already a column of the table.
 
     >>> check_name("hard", ["attr.hard"])
     Traceback (most recent call last):

@@ -16,6 +16,8 @@ from countenance.gating.sample_sizes import (
     units_with_one_further,
 )
 
+MISSING_DECIDE = "it would pass without the missing scores"
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -37,6 +39,23 @@ class Limits:
         """
         below = -math.inf if self.at_least is None else self.at_least - value
         return max(below, -math.inf if self.at_most is None else value - self.at_most)
+
+    def hold(self, low: float, high: float) -> bool:
+        """Whether a whole interval lies within the limits.
+
+        >>> Limits(at_least=0.9).hold(0.92, 1.0), Limits(at_least=0.9).hold(0.88, 1.0)
+        (True, False)
+        """
+        return max(self.beyond(low), self.beyond(high)) <= 0
+
+    def exclude(self, low: float, high: float) -> bool:
+        """Whether a whole interval lies beyond one of the limits.
+
+        >>> Limits(at_least=0.9).exclude(0.8, 0.88), Limits(at_least=0.9).exclude(0.8, 0.92)
+        (True, False)
+        """
+        below = self.at_least is not None and high < self.at_least
+        return below or (self.at_most is not None and low > self.at_most)
 
     def nearest(self, value: float) -> float:
         """The limit that a number is nearest to."""
@@ -80,16 +99,20 @@ class Measurement:
         """
         if any(math.isnan(x) for x in (self.value, self.low, self.high)):
             return INSUFFICIENT
-        least = -math.inf if limits.at_least is None else limits.at_least
-        most = math.inf if limits.at_most is None else limits.at_most
-        if self.low >= least and self.high <= most:
-            return PASS if self.missing.keep(least, most) else INSUFFICIENT
-        return FAIL if self.high_shared < least or self.low_shared > most else INSUFFICIENT
+        if self._keeps(limits):
+            return PASS if self.missing.keep(limits) else INSUFFICIENT
+        return FAIL if limits.exclude(self.low_shared, self.high_shared) else INSUFFICIENT
+
+    def _keeps(self, limits: Limits) -> bool:
+        """Whether the interval keeps the limits, missing scores aside."""
+        return limits.hold(self.low, self.high)
 
     def check(self, limits: Limits, alpha: float, words: str | None = None) -> RuleCheck:
         """The number compared with its limits, in words; `words` replaces those for the limits."""
         evidence = self.evidence(limits)
-        needed = self._needed(limits, alpha) if evidence == INSUFFICIENT else None
+        open_question = evidence == INSUFFICIENT and math.isfinite(self.value)
+        for_missing = open_question and self._keeps(limits)  # more people would not bring these scores
+        needed = self._needed(limits, alpha) if open_question and not for_missing else None
         required = words or limits.words()
         low, high, which = self._deciding(evidence)
         if math.isnan(self.value):
@@ -100,8 +123,10 @@ class Measurement:
             reason = f"{shown(self.value)} ({shown(low)} to {_end(high)}{which}); wanted {required}"
         if self.missing.too_many and evidence != FAIL:
             reason += f"; {self.missing.words()}"
-        if evidence == INSUFFICIENT:
-            reason += f"; {undecided(self.units, needed, self.nouns)}"
+        left_open = ""
+        if open_question:
+            left_open = MISSING_DECIDE if for_missing else undecided(self.units, needed, self.nouns)
+            reason += f"; {left_open}"
         return RuleCheck(
             about=self.about,
             attribute=self.attribute,
@@ -117,6 +142,7 @@ class Measurement:
             units=self.units,
             unit=self.nouns[1],
             needed=needed,
+            left_open=left_open if needed is None else "",
         )
 
     def _deciding(self, evidence: str) -> tuple[float, float, str]:
@@ -149,13 +175,13 @@ class Lacking:
     low: float = math.nan
     high: float = math.nan
     too_many: bool = False
-    """More than can be passed over are missing from a metric that has no worst score."""
+    """Too many scores are missing from a metric that has no worst value."""
 
-    def keep(self, least: float, most: float) -> bool:
+    def keep(self, limits: Limits) -> bool:
         """Whether the limits hold with every missing score as wrong."""
         if self.too_many:
             return False
-        return math.isnan(self.low) or (self.low >= least and self.high <= most)
+        return math.isnan(self.low) or limits.hold(self.low, self.high)
 
     def words(self) -> str:
         """The missing scores, in words for a reason.

@@ -247,7 +247,7 @@ class RunEvidence:
         stored = read_audit(self.run)
         settings = stored.settings
         same = settings.get("alpha", 0.05) == self.alpha and (settings.get("where") or {}) == self.policy.where
-        if by is not None or metrics is not None:  # a rule that names something means it with the usual settings
+        if by is not None or metrics is not None:  # a rule that names groups or metrics uses the usual settings
             same = same and (by is None or list(by) == settings["by"]) and self._is_usual(settings)
             same = same and (metrics is None or own_names(self.run, metrics) == settings["metrics"])
         return stored if same else None

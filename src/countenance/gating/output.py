@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 from countenance.auditing.verdict import shown
 from countenance.files import write_text
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Gate, RuleCheck, RuleOutcome
-from countenance.gating.sample_sizes import TOO_MANY, needed_words
+from countenance.gating.sample_sizes import needed_words
 from countenance.report import words
 from countenance.report.cards.tables import cell
 from countenance.report.fragments import fragment
@@ -91,8 +91,10 @@ def check_line(check: RuleCheck) -> str:
     if versus:
         number += f" against {versus}"
     if check.evidence == INSUFFICIENT and check.units:
-        needed = TOO_MANY if check.needed is None else needed_words(check.needed, check.unit)
-        number += f"; needs {needed} (has {check.units:,})"
+        if check.needed is not None:
+            number += f"; needs {needed_words(check.needed, check.unit)} (has {check.units:,})"
+        elif check.left_open:
+            number += f"; {check.left_open}"
     return f"{who} {number}" if who else number
 
 

@@ -43,7 +43,7 @@ class PairedRuns:
             where=evidence.policy.where,
             adjust="holm",
         )
-        question.one_sided(0, 1)  # refuses runs of which no row has a score in both
+        question.one_sided(0, 1)  # raises if no row has a score in both runs
         return cls(question, *question.sides(0, 1))
 
     def changes(self, metric: str, by: str | None, alpha: float) -> list[Change]:
@@ -75,7 +75,7 @@ def paired_changes(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: 
     checks = [_check(rule, evidence, *pair, nouns) for pair in zip(alone, shared, strict=True)]
     if checks:
         checks[0] = checks[0].model_copy(update={"reason": f"{checks[0].reason}{paired.left_out()}"})
-    for group in paired.absent():  # a run that fails on a whole group has not kept its level
+    for group in paired.absent():  # a group that only one of the runs has is a failure
         about = f"{rule.metric} of {group.attribute} = {group.group}"
         rows = plural(group.rows, "row", "rows")
         checks.append(missing(about, f"only {_the(group.model)} has it ({rows})"))

@@ -300,9 +300,9 @@ def latency(rule: kinds.LatencyRule, evidence: RunEvidence) -> list[RuleCheck]:
     bounds = float(times[max(low - 1, 0)]), float(times[high]) if high < n else math.inf
     evidence_found = PASS if bounds[1] <= rule.at_most else FAIL if bounds[0] > rule.at_most else INSUFFICIENT
     failed, images = int(evidence.run.manifest["failed"]), int(evidence.run.manifest["dataset"]["images"])
-    without = failed > TOLERATED * images  # an image without an answer has no time at all
+    without = failed > TOLERATED * images  # failed images have no time
     needed = None
-    if evidence_found == INSUFFICIENT:  # the share within the limit must be told from the quantile
+    if evidence_found == INSUFFICIENT:  # how many images until the share within the limit differs from the quantile
         inside = float((times <= rule.at_most).mean())
         error = math.sqrt(rule.quantile * (1 - rule.quantile) / n)
         needed = units_for_distance(n, -1.96 * error, 1.96 * error, inside - rule.quantile, evidence.alpha)

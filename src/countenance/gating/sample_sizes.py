@@ -11,7 +11,7 @@ from countenance.auditing.power import reach
 MOST = 100_000_000
 POWER = 0.8
 COLLECTABLE = 10_000
-"""Units that a study can collect; a larger number is not worth naming."""
+"""Units that a study can collect; a larger number is not printed."""
 TOO_MANY = "more than a study can collect"
 
 

@@ -108,7 +108,7 @@ def random_window(
         turn[0, 2] += side
     border = (cv2.BORDER_CONSTANT, cv2.BORDER_REFLECT_101, cv2.BORDER_REPLICATE)[int(random.integers(3))]
     if border == cv2.BORDER_REFLECT_101 and len(boxes):
-        border = cv2.BORDER_REPLICATE  # a mirrored face would be an unmarked one
+        border = cv2.BORDER_REPLICATE  # mirroring would add a face without a box
     method = cv2.INTER_AREA if scale < 0.8 else cv2.INTER_LINEAR
     fill = tuple(int(v) for v in random.integers(0, 256, 3))
     out = cv2.warpAffine(pixels, turn, (side, side), flags=method, borderMode=border, borderValue=fill)
@@ -117,7 +117,7 @@ def random_window(
         out[here == 0] = _window(scenes[int(random.integers(len(scenes)))], side, side, random)[here == 0]
     if not len(boxes):
         return out, boxes, np.zeros(0, dtype=np.intp)
-    # Of a turned box the box of an inscribed ellipse fits a head better than that of its corners.
+    # The box around the turned inscribed ellipse fits a head better than the box around the turned corners.
     theta = np.linspace(0, 2 * np.pi, 16, endpoint=False)
     middle, half = (boxes[:, :2] + boxes[:, 2:]) / 2, (boxes[:, 2:] - boxes[:, :2]) / 2
     rim = middle[:, None] + half[:, None] * np.stack([np.cos(theta), np.sin(theta)], axis=1)[None]

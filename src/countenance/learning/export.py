@@ -22,7 +22,7 @@ class Exported:
     outputs: Sequence[str]
     input: str = "images"
     highest: float = 255.0
-    """Values of the input are 0 to this."""
+    """The largest value of the input; the smallest is 0."""
     any_side: bool = False
     """One picture of any height and width that the network can take, instead of any number of pictures of one size."""
 
@@ -50,7 +50,7 @@ def export_onnx(network: Any, path: Path, form: Exported) -> None:
     before = log.level
     log.setLevel(logging.ERROR)
     try:
-        # The exporter talks about its own insides; what matters is checked below.
+        # The exporter prints internal details; the exported network is checked below.
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             names = {"input_names": [form.input], "output_names": list(form.outputs)}
@@ -63,7 +63,7 @@ def export_onnx(network: Any, path: Path, form: Exported) -> None:
     outputs = open_session(path, threads=1).run(list(form.outputs), {form.input: probe.numpy()})
     each = expected if isinstance(expected, tuple) else (expected,)
     for name, ours, theirs in zip(form.outputs, outputs, each, strict=True):
-        # Rounding differs between the two; a class changed by it would need a tie this close.
+        # The two round differently, which changes the class only if scores are as close as this.
         if not np.allclose(ours, theirs.numpy(), rtol=1e-2, atol=1e-2):
             gap = np.abs(ours - theirs.numpy()).max()
             raise RuntimeError(f"{path}: output {name!r} differs from torch's by {gap:g}")

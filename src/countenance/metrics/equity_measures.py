@@ -20,7 +20,7 @@ from countenance.metrics.intervals import LEVEL, student
 
 Array = NDArray[np.float64]
 WEIGHT = 0.5
-"""Of FMR, where a measure weighs FMR and FNMR."""
+"""The weight of FMR in measures that combine FMR and FNMR."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ def _least_impact(rates: Array) -> Array:
 
 
 def _log(values: Array) -> Array:
-    return np.asarray(np.log(values))
+    with np.errstate(divide="ignore"):  # a rate of 0 is infinitely far from the others
+        return np.asarray(np.log(values))
 
 
 SINGLE = (
@@ -101,12 +102,12 @@ SINGLE = (
         "impact_ratio",
         "smallest rate over the highest; below 0.8 is the four-fifths line",
         _least_impact,
-        lambda v: -np.log(v),
+        lambda v: -_log(v),
         lambda u: math.exp(-u),
         equity.impact_ratio,
     ),
 )
-"""Of the rate at which a group is served well."""
+"""Measures of the rate at which a group is served well."""
 ERRORS = (
     Measure(
         "max_min_ratio", "largest over smallest rate; 1 is even", equity.ratios, _log, math.exp, equity.max_min_ratio
@@ -120,7 +121,7 @@ ERRORS = (
         equity.max_geomean_ratio,
     ),
 )
-"""Of FMR, and of FNMR."""
+"""Measures of FMR and of FNMR."""
 BOTH = (
     Measure(
         "fairness_discrepancy_rate",
@@ -196,7 +197,7 @@ class MeasuredEquity(NamedTuple):
     fair: float
     """The mean."""
     fair_limit: float
-    """19 of 20 fair systems are within it."""
+    """The limit that 19 of 20 fair systems do not exceed."""
     p: float
 
 
@@ -212,12 +213,12 @@ class GroupRates:
     """How many people, or other units, each rate rests on."""
     parts: int = 1
     narrower: Array | float = 1.0
-    """By how much each rate varies less than its draws do."""
+    """The ratio of each rate's spread to the spread of its draws."""
     most: Array | float = np.inf
-    """The most trials that each rate is worth."""
+    """The largest effective number of trials of each rate."""
 
     def measured(self, measure: Measure, alpha: float) -> MeasuredEquity:
-        """The value and interval of one measure of the rates, which must be defined for them."""
+        """The value and interval of one measure, which must be defined for these rates."""
         observed = float(measure.unfair(measure.of(self.rates)))
         noise, worth = noise_of(self.rates, self.drawn, self.units, self.most)
         low, high = held(measure, self.rates, worth, noise * self.narrower, observed, alpha, self.parts)
@@ -275,7 +276,7 @@ def held(
 
     def seen(factor: float) -> Array:
         moved = pooled + factor * away
-        # Log odds vary by 1 / (n p (1 - p)): a rate of few errors varies less once it is moved towards the others.
+        # Log odds vary by 1 / (n p (1 - p)): a rate with few errors varies less after it is shrunk towards the others.
         scale = np.sqrt(_variance(odds) / _variance(moved)) if factor < 1 else 1.0
         return unfair(moved + noise * scale)
 

@@ -121,7 +121,7 @@ def open_set_curve(
         known_weights, unknown_weights = (_weights(random, codes) for codes in (known, unknown))
         below = np.append(0.0, np.cumsum(known_weights[ordered]))
         reach = np.cumsum(unknown_weights[falling])
-        place = np.searchsorted(reach, fpir * reach[-1] + 1e-9, side="right")  # the first score that is refused
+        place = np.searchsorted(reach, fpir * reach[-1] + 1e-9, side="right")  # the highest score that is refused
         last = np.minimum(place, len(alarms) - 1)
         refused = np.where(place < len(alarms), alarms[falling][last], -np.inf)
         drawn[k] = below[np.searchsorted(hits[ordered], refused, side="right")] / below[-1]

@@ -126,7 +126,8 @@ def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: floa
     alone = p * (1 - p) / total
     implied = alone * (1 + (float((n**2).sum()) / total - 1) * icc)
     variance = max(clusters / (clusters - 1) * float((residual**2).sum()) / total**2, alone, implied)
-    # No error, or nothing but errors: the clusters say nothing about themselves; each is then worth one trial.
+    # With no errors, or only errors, the correlation within clusters cannot be estimated; each cluster counts as one
+    # trial.
     size = p * (1 - p) / variance if variance > 0 else effective
     low, high = wilson(p, size, student(freedom(residual, effective), level))
     return IntervalEstimate(p, float(low), float(high), round(total), clusters)

@@ -77,7 +77,7 @@ def passed_share(probability: Array, thresholds: Array) -> Array:
 
 
 def part_recall(probability: Array, present: Bools, thresholds: Array) -> Array:
-    """Average recall of a part (AR_DET); NaN where the part is not there.
+    """Average recall of a part (AR_DET); NaN where the part is missing.
 
     >>> part_recall(np.array([0.9, 0.9]), np.array([True, False]), np.array([0.5]))
     array([ 1., nan])
@@ -88,8 +88,10 @@ def part_recall(probability: Array, present: Bools, thresholds: Array) -> Array:
 def part_accuracy(probability: Array, present: Bools, thresholds: Array) -> Array:
     """Accuracy of a part (ACC_DET): the share of thresholds at which presence or absence is predicted right.
 
-    >>> part_accuracy(np.array([0.9, 0.9]), np.array([True, False]), np.array([0.5]))
-    array([1., 0.])
+    A part without a probability (NaN) is never right, also if it is not there.
+
+    >>> part_accuracy(np.array([0.9, 0.9, np.nan]), np.array([True, False, False]), np.array([0.5]))
+    array([1., 0., 0.])
     """
     passed = passed_share(probability, thresholds)
-    return np.where(present, passed, 1.0 - passed)
+    return np.where(present | np.isnan(probability), passed, 1.0 - passed)

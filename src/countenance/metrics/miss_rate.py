@@ -117,7 +117,7 @@ def _curves(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[A
     right = np.zeros((len(weights), len(FALSE_POSITIVES), kinds))
     alarms = np.zeros(len(weights))
     for image, kind in detections.ranked():
-        if (alarms > limits[:, -1]).all():  # what comes after this many false positives is on no curve
+        if (alarms > limits[:, -1]).all():  # predictions after this many false positives are on no curve
             break
         hit = kind >= 0
         for r, weight in enumerate(weights if len(image) else ()):

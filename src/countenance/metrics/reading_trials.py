@@ -72,7 +72,7 @@ class Trial:
 def clearly_more(share: float, used: float) -> bool:
     """Whether a reading finds so many more boxes than the one in use that it must be right.
 
-    It finds a noticeable share, and either twice as many, or misses at most a quarter as many.
+    It finds a noticeable share, and either finds at least twice as many or misses at most a quarter as many.
 
     >>> clearly_more(0.4, 0.1), clearly_more(0.95, 0.6), clearly_more(0.8, 0.6), clearly_more(0.1, 0.0)
     (True, True, False, False)
@@ -87,7 +87,7 @@ class Trials:
     used: Trial
     better: tuple[Trial, ...]
     best_other: int
-    """The most that any other reading finds, whether it is worth naming or not."""
+    """The most that any other reading finds, named or not."""
 
 
 def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, localises: Localises) -> Trial:

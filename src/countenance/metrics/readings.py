@@ -60,7 +60,7 @@ class Reading:
         array([[40., 15., 60., 35.]])
         """
         a, b, c, d = numbers.reshape(numbers.size // 4, 4).T
-        with np.errstate(over="ignore", invalid="ignore"):  # numbers that are no box may be as large as they like
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not a box may have any size
             if self.form == "xyxy":
                 corners = np.stack([a, b, c, d], axis=1)
             elif self.form == "xywh":

@@ -25,7 +25,7 @@ class ScoringRate:
     impact_ratio: float
     """NaN for a category that is too small, or where nobody is above the median."""
     small: bool = False
-    """Whether it has less than two per cent of the people."""
+    """Whether the group has less than two per cent of the people."""
 
 
 @dataclass(frozen=True)

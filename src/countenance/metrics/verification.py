@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 BINS = 16_384
 BLOCK = 512
 SPARE = 64
-"""More pairs than asked for that are compared in double precision: single precision may swap neighbours."""
+"""Extra pairs that are compared in double precision, since single precision may swap neighbours."""
 CELLS = 4_000_000
 """Numbers of a bootstrap that are in memory at once."""
 PAIRS_PER_ALLOWED, EXTRA, FURTHER = 2, 256, 4
@@ -82,7 +82,7 @@ def pair_similarities(embeddings: Array, identity: Ints, keep: int) -> Tail:
     for a in range(0, n, BLOCK):
         b = min(a + BLOCK, n)
         block = coarse[a:b] @ coarse[a:].T
-        near = int(ends[b - 1]) - a  # columns in which same pairs can stand
+        near = int(ends[b - 1]) - a  # columns that can hold genuine pairs
         column, row = np.arange(near)[None, :], np.arange(b - a)[:, None]
         upper, same_person = column > row, column < (ends[a:b] - a)[:, None]
         i, j = np.nonzero(upper & same_person)
@@ -171,7 +171,7 @@ def validation_rate(
     roc_far, roc_val = _roc(tail)
     return Verification(
         rate,
-        min(low, rate),  # folds have thresholds of their own: of few people, no replicate may accept as many pairs
+        min(low, rate),  # each fold has its own threshold; with few people no replicate may accept as many pairs
         max(high, rate),
         overall,
         float((tail.different > overall).sum() / different),
@@ -222,7 +222,7 @@ def _fold_thresholds(tail: Tail, sizes: Array, fold: Ints, folds: int, far: floa
     out = np.empty(folds)
     for f in range(folds):
         others = fold != f
-        if not others.any():  # one fold only: nothing is left to train on
+        if not others.any():  # one fold: nothing is left to train on
             others = np.ones_like(others)
         train = others[tail.first] & others[tail.second]
         total = _different(sizes[others])
@@ -248,7 +248,7 @@ def _bootstrap(tail: Tail, sizes: Array, far: float, replicates: int, seed: int)
         allowed = np.floor(far * total + 1e-9)
         pairs = weight.take(tail.first, axis=1) * weight.take(tail.second, axis=1)
         impostors = np.cumsum(pairs, axis=1, dtype=np.int32)
-        # The replicate's threshold is the first impostor beyond the allowance, or the last one kept.
+        # The replicate's threshold is the first impostor beyond the allowance, or the last stored impostor.
         at = (impostors <= allowed[:, None]).sum(axis=1)
         threshold = tail.different[np.minimum(at, len(tail.different) - 1)]
         reach = np.searchsorted(-same, -threshold, side="left")

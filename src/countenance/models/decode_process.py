@@ -19,7 +19,7 @@ from countenance.models.inputs import InputSpec, resized
 from countenance.worker_process import die_with_parent
 
 NICE = 3
-"""The model's process goes first where cores are scarce: what it waits for, all wait for."""
+"""Lower priority than the model's process, because everything waits for the model."""
 
 
 def receive(stream: IO[bytes]) -> Any:
@@ -61,7 +61,7 @@ def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
     message: dict[str, Any] = {"digest": digest, "shape": shape, "conditions": conditions}
     if spec is not None:
         pixels, message["scale"], message["offset"] = resized(pixels, spec)
-    if pixels.size > len(room):  # larger than the dataset says: the parent decodes it for itself
+    if pixels.size > len(room):  # larger than the dataset says: the parent process decodes it
         return {"large": True}
     room[: pixels.size] = np.ascontiguousarray(pixels).reshape(-1)
     return message

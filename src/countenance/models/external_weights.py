@@ -7,7 +7,7 @@ hash of the network does not cover such files.
 from collections.abc import Iterator
 
 MOST_NESTED = 100
-"""Subgraphs and attributes within each other; ONNX files nest as little as protocol buffers allow."""
+"""The deepest nesting of subgraphs and attributes that is read; protocol buffers allow no deeper."""
 _MESSAGES = {
     "model": {7: "graph", 20: "training", 25: "function"},
     "training": {1: "graph", 2: "graph"},
@@ -24,7 +24,7 @@ _KEY, _VALUE, _LOCATION = 1, 2, b"location"
 
 
 def external_weights(content: bytes) -> list[str]:
-    """The files that hold weights of an ONNX network; ValueError where the bytes are no ONNX network.
+    """The files that hold weights of an ONNX network; ValueError if the bytes are not an ONNX network.
 
     >>> entry = bytes([10, 8]) + b"location" + bytes([18, 5]) + b"w.bin"
     >>> tensor = bytes([0x6A, len(entry)]) + entry

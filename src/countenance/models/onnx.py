@@ -63,7 +63,7 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
 def _close_sessions() -> None:
     """End the threads of every session while the interpreter is still whole.
 
-    Threads that are left to the end of the process may abort it, and the exit code would not be the result's.
+    Threads that still run when the process ends may abort it and so change its exit code.
     """
     for session in list(_OPEN):
         vars(session).clear()
@@ -172,7 +172,7 @@ class OnnxModel:
 
     def _yolo(self, output: Any, scale: Any, offset: Any, shape: Sequence[int]) -> Boxes:
         out = self.spec.output
-        words = out.model_fields_set  # ultralytics' limits are others than those of our own declarations
+        words = out.model_fields_set  # ultralytics uses other limits than our declarations
         limits = out.min_score if "min_score" in words else yolo.MIN_SCORE, out.nms if "nms" in words else yolo.OVERLAP
         detections = yolo.yolo_boxes(output, out.names, out.head, *limits)
         if self.input.resize == "letterbox":  # ultralytics counts with the rounded size of the picture in its frame

@@ -179,7 +179,7 @@ def _card(spec: ModelSpec) -> ModelCard:
     target = load_code("model", name) if ":" in name else _plugin(name)
     if spec.request is not None and (adapted := adapt(target, spec.request)) is not None:
         return adapted.card
-    return _code_card(target, Path(name).name, parts, settings)  # no folder of path.py:attr is published
+    return _code_card(target, Path(name).name, parts, settings)  # the folder of path.py:attr is not published
 
 
 def _code_card(target: Any, name: str, parts: list[str], settings: dict[str, Any]) -> ModelCard:

@@ -73,7 +73,7 @@ class TorchModel:
             outputs = _to_host(self.module(self._normalised(batch.pixels)))
         done = None
         if self.device.startswith("cuda"):
-            done = self.torch.cuda.Event(blocking=True)  # waiting for it must not keep a core busy
+            done = self.torch.cuda.Event(blocking=True)  # block while waiting, so that no core is busy
             done.record()
         return outputs, batch, done
 
@@ -92,7 +92,7 @@ class TorchModel:
         small = small.to(self.device, non_blocking=True)
         if self.input.colour == "BGR":
             small = small.flip(-1)
-        values = torch.sub(small, self.mean)  # 8 bits minus 32 bits are 32 bits
+        values = torch.sub(small, self.mean)  # uint8 minus float32 is float32
         if self.input.scale != 1:
             values.mul_(self.scale)
         n, height, width, colours = values.shape

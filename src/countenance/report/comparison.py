@@ -79,7 +79,7 @@ def comparison_html(comparison: Comparison) -> str:
     """The first screen of a comparison, for a notebook; of runs with the people of whom the models differ."""
     context = first_screen(comparison, shown=NOTEBOOK)
     if comparison.compared is not None:
-        with contextlib.suppress(InputError, OSError):  # a run that was moved or changed since has no faces to show
+        with contextlib.suppress(InputError, OSError):  # a run that was moved or changed has no pictures to show
             context["galleries"] = changes.faces_of(comparison, comparison.compared)
     return fragment("comparison_first.html.j2", tables=True, notebook=True, **context)
 

@@ -190,4 +190,4 @@ def csv_link(text: str) -> Markup:
     Markup('data:text/csv;charset=utf-8,%EF%BB%BFa,b%0D%0A')
     """
     content = quote("\ufeff" + text, safe=",;:/()[]=+-@!*$~")
-    return Markup(f"data:text/csv;charset=utf-8,{content}")  # noqa: S704 - nothing that ends an attribute
+    return Markup(f"data:text/csv;charset=utf-8,{content}")  # noqa: S704 - nothing that closes an attribute

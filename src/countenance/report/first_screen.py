@@ -98,7 +98,7 @@ def first_screen(
     ordered = harms(source)
     members = GroupRows(source)
     rungs = ladders(source, album)
-    lead, second = _lead(source, model, ordered, rungs, too_many_failed)
+    lead, second = _lead(source, model, ordered, rungs, too_many_failed=too_many_failed)
     who, when = [h for h in ordered if h.is_person], [h for h in ordered if not h.is_person]
     who_differ, when_differ = _differing_lines(source)
     return FirstScreen(
@@ -118,12 +118,12 @@ def first_screen(
     )
 
 
-def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False) -> str:
+def terminal_words(source: Audited, model: str) -> str:
     """The first words of the first screen as a terminal prints them: sentences of at most three numbers."""
     ordered = harms(source)
     rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
-    lead, _ = _lead(source, model, ordered, rungs, too_many_failed)
-    whole = sentence(source, model, ordered, too_many_failed=too_many_failed)
+    lead, _ = _lead(source, model, ordered, rungs, too_many_failed=False)
+    whole = sentence(source, model, ordered)
     differing = sum(f.verdict == words.DISPARITY for f in source.audit.findings)
     led = bool(ordered) and not rungs and whole.endswith(harm_sentence(model, ordered[0]))
     if led:
@@ -136,7 +136,7 @@ def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False
 
 
 def _lead(
-    source: Audited, model: str, ordered: Sequence[Harm], rungs: Sequence[Ladder], too_many_failed: bool
+    source: Audited, model: str, ordered: Sequence[Harm], rungs: Sequence[Ladder], *, too_many_failed: bool
 ) -> tuple[str, str]:
     """The leading sentence, and the sentence below it."""
     first = sentence(source, model, ordered, too_many_failed=too_many_failed)
@@ -273,7 +273,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     kind = "rate" if metric_words(source, metric.name)[1].share and kind == "mean" else kind
     chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
-        chosen = [(side, None) for side in _lowest(source, metric)]
+        chosen = [(side, None) for side in _foremost(source, metric, whole)]
     rows = [_row(side, harm, kind, metric, source) for side, harm in chosen]
     if whole:
         rows.append(_row(whole, None, kind, metric, source))
@@ -306,8 +306,11 @@ def _missing_forest(source: Audited, ordered: Sequence[Harm]) -> Forest:
     return Forest(metric, metric, scale, (ForestBlock("", tuple(rows)),), better="lower", noun=first.words.noun)
 
 
-def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
-    """The tested groups with the worst numbers, for a first screen without a confirmed harm."""
+def _foremost(source: Audited, metric: Metric, whole: HarmSide | None) -> list[HarmSide]:
+    """The tested groups with the worst numbers, for a first screen without a confirmed harm.
+
+    Where it is not known which way is better, those that are confirmed to differ, then those furthest from everyone.
+    """
     tested = {
         (f.attribute, g) for f in source.audit.findings if f.verdict != words.UNTESTABLE for g in (f.group, f.versus)
     }
@@ -317,14 +320,17 @@ def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
         if e.metric == metric.name and e.depth == 1 and e.n and (e.attribute, e.group) in tested
     ]
     sign = -1.0 if metric.better == "lower" else 1.0
-    worst = sorted(groups, key=lambda e: sign * e.estimate)[:WORST]
     rate = metric.better is not None
-    lowest = []
-    for e in worst:
+    groups.sort(key=lambda e: sign * e.estimate)
+    if not rate and whole is not None:
+        differ = {(f.attribute, g) for f in _differing(source) if f.metric == metric.name for g in (f.group, f.versus)}
+        groups.sort(key=lambda e: ((e.attribute, e.group) not in differ, -abs(e.estimate - whole.estimate)))
+    foremost = []
+    for e in groups[:WORST]:
         share = e.estimate if metric.better == "lower" else 1 - e.estimate
         failed = round(share * e.n) if rate and e.metric_kind == "rate" else None
         label = source.names.who(e.attribute, e.group)
-        lowest.append(
+        foremost.append(
             HarmSide(
                 e.attribute,
                 e.group,
@@ -339,7 +345,7 @@ def _lowest(source: Audited, metric: Metric) -> list[HarmSide]:
                 unit_of(e.n, e.clusters, source.audit.settings, source.overall.get(metric.name)),
             )
         )
-    return lowest
+    return foremost
 
 
 def _row(side: HarmSide, harm: Harm | None, kind: str, metric: Metric, source: Audited) -> ForestRow:

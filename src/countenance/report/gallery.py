@@ -29,7 +29,7 @@ PER_IDENTITY = 2
 MOST_ROWS = 5000
 """The worst rows among which the gallery is chosen."""
 PLAIN = ("skin_tone", "age_group", "gender")
-"""Attributes whose values speak for themselves in a caption, where they come first."""
+"""Attributes whose values are clear without their name; in a caption they come first."""
 MOST_ABOUT = 4
 """The most attributes that a caption names; the rows and the viewer have all."""
 
@@ -104,7 +104,7 @@ def gallery(source: ReportSource, album: "Album") -> Gallery:
         try:
             failures.append(failure(row, sample, answers.get(sample.id), source, blurred=mode == "blurred"))
         except InputError:
-            continue  # an unreadable picture is in the list of failures of the run already
+            continue  # the run's list of failures already has unreadable pictures
     if not failures:
         return Gallery(mode, "The pictures of the failures cannot be read again.", metric=metric, total=total)
     return Gallery(mode, "", failures, metric, total)
@@ -210,7 +210,7 @@ def failure(
     before: Answer | None = None,
 ) -> Failure:
     """One picture with truth and answer drawn, and the other model's answer `before` in a comparison."""
-    pixels = sample.load()  # datasets whose predictions were saved elsewhere need not know the size
+    pixels = sample.load()  # a dataset of saved predictions may not know the size
     shown = window_of(row, sample, pixels.shape[1], pixels.shape[0], task=source.task)
     size = max(shown.width, shown.height)
     drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size)

@@ -78,7 +78,7 @@ class Handle:
 def handles(source: Audited) -> list[Handle]:
     """A handle for each metric that has a δ and a direction."""
     deltas = deltas_of(source.audit.settings)
-    ranges = [harm.finding for harm in harms(source) if harm.finding.kind == SPLIT]  # those that the first screen lists
+    ranges = [harm.finding for harm in harms(source) if harm.finding.kind == SPLIT]  # as on the first screen
     charts = []
     for metric in source.metrics:
         delta = deltas.get(metric.name)
@@ -219,11 +219,11 @@ def state_of(f: Finding, gap: float) -> str:
 
 
 def decides(f: Finding, state: str, source: Audited) -> str:
-    """The words beside a comparison's interval: its state, or how many more people would decide it."""
-    if state == UNKNOWN:
-        more = (f.clusters_needed or 0) - f.clusters
+    """The words beside a comparison's interval: its state, or how many more people would decide it if that is known."""
+    if state == UNKNOWN and f.clusters_needed is not None:
+        more = f.clusters_needed - f.clusters
         noun, nouns = words.cluster_noun(source.audit.settings)
-        if f.clusters_needed and 0 < more <= words.MOST_TO_COLLECT:
+        if 0 < more <= words.MOST_TO_COLLECT:
             return numbers.plural(more, f"more {noun}", f"more {nouns}")
         return "more people than a study can collect" if more > words.MOST_TO_COLLECT else "almost on the limit"
     return WORDS[state]

@@ -58,13 +58,13 @@ class HarmSide:
             return ""
         return f"{numbers.count(self.failed) if self.failed else 'none'} of {numbers.count(self.n)}"
 
-    def failed_people(self, *, alone: bool = True) -> str:
+    @property
+    def failed_people(self) -> str:
         """The failures with their people: "7 of 50 masked people", "36 of 80 pictures of 20 women"."""
         if self.group == EVERYONE and self.unit == "row" and not self.clusters:
             return f"{self.counts} rows"
         if self.group == REST and not self.attribute:
-            whom = "others" if alone else "everyone else"
-            return f"{self.counts} {whom}" if not self.unit else f"{self.counts} {self.unit}s of {whom}"
+            return f"{self.counts} {self.unit}s of others" if self.unit else f"{self.counts} others"
         if not self.unit:
             return f"{self.counts} {self.people}"
         return f"{self.counts} {self.unit}s of {self._many}{self.people}"
@@ -175,9 +175,9 @@ def harms(source: Audited) -> list[Harm]:
     for harm in sorted((h for f in source.audit.findings if (h := harm_of(f, source))), key=size_key):
         group = harm.finding.attribute, harm.losing.group
         if _is_split(harm.finding, source) and splits.setdefault(harm.finding.attribute, group) != group:
-            continue  # of the splits of an ordered attribute the widest speaks for all
+            continue  # the widest split of an ordered attribute represents the others
         if harm.finding.kind == TWINS and (harm.finding.attribute, TWINS) in best:
-            continue  # so does the largest change of one thing
+            continue  # the largest change of one thing represents its other changes
         best.setdefault((harm.finding.attribute, TWINS) if harm.finding.kind == TWINS else group, harm)
     return sorted(best.values(), key=size_key)
 

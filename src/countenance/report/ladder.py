@@ -65,10 +65,10 @@ class Ladder:
     decided: int
     people: int
     shown: Finding | None
-    """The confirmed finding of the ladder's own measure that speaks for it: the largest loss."""
+    """The confirmed finding of the ladder's own measure that represents it: the one with the largest loss."""
     role: str
     not_shown: str
-    """What is not confirmed, and of which measure; then the other measures in which it differs."""
+    """What is not confirmed for which measure, then the other measures that differ."""
 
     @property
     def confirmed(self) -> bool:

@@ -115,7 +115,7 @@ def commands(manifest: Mapping[str, Any], settings: Mapping[str, Any], gallery: 
     if typed.startswith("countenance "):
         lines.append(typed)
         folder = _folder(typed) or folder
-    elif source is not None and manifest.get("engine", {}).get("workers"):  # no workers: the model lives in a program
+    elif source is not None and manifest.get("engine", {}).get("workers"):  # no workers: an external program
         task = manifest.get("task_source") or manifest["task"]
         run = ["countenance", "run", task, "--model", manifest["model"]["name"], "--data", source]
         run += ["--out", folder, "--batch", manifest.get("batch", 8), "--seed", manifest.get("seed", 0)]

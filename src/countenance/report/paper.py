@@ -70,7 +70,7 @@ class Paper:
         import matplotlib
         from fpdf import FPDF
 
-        logging.getLogger("fpdf").setLevel(logging.ERROR)  # it reports every sign that the font lacks
+        logging.getLogger("fpdf").setLevel(logging.ERROR)  # fpdf2 logs every character that the font lacks
         logging.getLogger("fontTools").setLevel(logging.ERROR)
         foot_text = clean(foot)
 
@@ -95,7 +95,7 @@ class Paper:
             ("mono", "", "DejaVuSansMono.ttf"),
         ):
             self.pdf.add_font(family, style, fonts / file)
-        # fpdf2 leaves the files of fonts open, also when no document comes of it.
+        # fpdf2 leaves font files open, also when writing fails.
         weakref.finalize(self, _close, list(self.pdf.fonts.values()))
         self.pdf.set_margins(MARGIN, MARGIN, MARGIN)
         self.pdf.set_auto_page_break(True, FOOT)

@@ -110,7 +110,7 @@ _CODED_TONE = re.compile(r"(\d+)\.\s*\[\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,
 _MONK = re.compile(r"monk[_ ]?(\d+)", re.IGNORECASE)
 _YEARS = re.compile(r"(\d+)[_–-](\d+)")
 _AGE_BIN = re.compile(r"\[(\d+), (?:(\d+)\)|\+\])")
-"""Ages from the first number up to, but not including, the second; + is no end."""
+"""Ages from the first number up to, but not including, the second; a trailing + means no upper end."""
 _ITA = ((55, "very light"), (41, "light"), (28, "medium"), (10, "tan"), (-30, "brown"), (-math.inf, "dark"))
 
 

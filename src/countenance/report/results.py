@@ -95,7 +95,7 @@ class VerificationResults:
         return replace(
             chart_of(self.det),
             axes=("false match rate", "false non-match rate"),
-            marks=(),  # the point lies at the same rate
+            marks=(),  # the point is at the same rate
             title="DET curve with the threshold in use",
             description=f"False non-match rate at every false match rate. The threshold in use: {here}.",
             points=[(fmr.value, fnmr.value, here)] if fmr.value > 0 and fnmr.value > 0 else [],

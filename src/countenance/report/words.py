@@ -1,4 +1,4 @@
-"""Plain sentences on an audit's findings, for a reader with a minute."""
+"""Short sentences on an audit's findings."""
 
 import math
 import re
@@ -155,7 +155,7 @@ def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
     elif difference > 0 and finding.direction in (WORSE, BETTER):
         word += ", which is worse"
     near, far = sorted((abs(low), abs(high)))
-    if low * high > 0:  # all on one side: said without signs, the word before says which
+    if low * high > 0:  # all on one side: written without signs, since the word before gives the direction
         bounds = f"{numbers.change(near, kind, sign=False).removesuffix(' points')} to "
         bounds += numbers.change(far, kind, sign=False).removesuffix(" points")
     else:
@@ -415,5 +415,5 @@ def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:
     """
     if "ways" in settings:
         return stored_nouns(settings)
-    cluster = settings.get("cluster")  # an audit that was stored before units had their own entry
+    cluster = settings.get("cluster")  # older stored audits have no entry for units
     return nouns([str(cluster).partition(" else ")[0]] if cluster and cluster != "auto" else [])

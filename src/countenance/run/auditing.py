@@ -18,7 +18,7 @@ from countenance.auditing.computation import Computation
 from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
-from countenance.auditing.source import Source
+from countenance.auditing.source import NOTE, Source
 from countenance.auditing.table import flat
 from countenance.data.conditions import PREFIX
 from countenance.data.tables import near
@@ -90,7 +90,7 @@ def audit_run(
     try:
         return audit_source(run, Source(scores, label=run.place), by, measured, where, **settings)
     except NothingToCompare:
-        # Nobody asked for a comparison, and the run is worth a page without one: a single group with its numbers.
+        # No comparison was requested: the page shows a single group with its numbers.
         source = Source(with_everyone(scores), label=run.place)
         return audit_source(run, source, [WHOLE], measured, where, **settings)
 
@@ -110,7 +110,7 @@ def _measured(
     measured = own_names(run, metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in columns if name.startswith("m.")]
     known += list(dict.fromkeys(groups.metric for groups in computed_of(run)))
-    if metrics is None:  # what only groups have is not there without people to compare
+    if metrics is None:  # metrics of groups alone need people to compare
         measured = [name for name in measured if name in known]
     if not measured:
         raise InputError(f"{run.place}: the run does not say its metrics; name some with metrics= ({', '.join(known)})")
@@ -159,7 +159,7 @@ def work_of_run(
     settings["better"] = ({} if "" in stated else {metric.name: metric.better for metric in known}) | stated
     common, named = parse_delta(settings.get("delta"))
     own = {metric.name: metric.delta for metric in known if metric.delta}
-    if common is not None:  # the user's number for shares goes before what the task says of one, not of years
+    if common is not None:  # the user's number replaces the task's default for shares, but not a default in years
         own = {"": common} | {name: delta for name, delta in own.items() if delta >= 1}
     settings["delta"] = own | named
     with complete_rows(run, source, columns) as (rows, answered):
@@ -234,9 +234,8 @@ def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[
         return
     rows = rows_about(source, about)
     if missing.rows is not None:
-        table = pa.table({name: flat(column) for name, column in rows.read([], rows.names).items()})
-        failed = _of_everyone(missing.rows)
-        rows = Source(pa.concat_tables([table, failed], promote_options="default"), label=source.label)
+        parts = [_whole_table(rows), _of_everyone(missing.rows)]
+        rows = Source(pa.concat_tables(parts, promote_options="default"), label=source.label)
     yield rows, missing.answered
 
 
@@ -293,10 +292,15 @@ def rows_about(source: Source, columns: Sequence[str]) -> Source:
         keep = pc.or_(keep, pc.is_valid(source.read([], [name])[name]))
     if pc.all(keep).as_py() is not False:
         return source
-    table = pa.table(
-        {name: flat(column) for name, column in source.read([], list(dict.fromkeys(source.names))).items()}
-    )
-    return Source(table.filter(keep), label=source.label)
+    return Source(_whole_table(source).filter(keep), label=source.label)
+
+
+def _whole_table(source: Source) -> pa.Table:
+    """Every column of a source, with the notes that were stored with them."""
+    columns = {name: flat(column) for name, column in source.read([], list(dict.fromkeys(source.names))).items()}
+    notes = {name: {NOTE: note} if (note := source.note_of(name)) else None for name in columns}
+    fields = [pa.field(name, column.type, metadata=notes[name]) for name, column in columns.items()]
+    return pa.table(list(columns.values()), schema=pa.schema(fields))
 
 
 def _with_pairs(audit: Audit, run: Run) -> Audit:
@@ -410,11 +414,11 @@ def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
     if " else " in str(known_settings.get("cluster")):  # the text of an audit of an older edition
         known_settings["cluster"] = "auto"
     known_settings["adjust"] = settings.get("adjust_asked", known_settings.get("adjust", "minp"))
-    if isinstance(known_settings.get("delta"), Mapping):  # a metric that nothing was known of has none
+    if isinstance(known_settings.get("delta"), Mapping):  # an unknown metric has no declaration
         known_settings["delta"] = {
             metric: value for metric, value in known_settings["delta"].items() if value is not None
         }
-    for name in ("answered", "ordered", "roles", "paired_by"):  # the run and its card say them again
+    for name in ("answered", "ordered", "roles", "paired_by"):  # the run and its card supply these
         known_settings.pop(name, None)
     return audit_run(
         run, None if by == [WHOLE] else by, metrics, known_settings.pop("where", None) or None, **known_settings

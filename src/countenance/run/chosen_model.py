@@ -67,7 +67,7 @@ def _choose_model(model: Any, settings: ModelSettings, task: Task, data: Dataset
         sentences = [note for note in (*answers.notes, answers.absent) if note]
         notes = tuple(note.replace(answers.place, Path(answers.place).name) for note in sentences)  # they are published
         model = SavedAnswers.of_file(answers)
-        card = settings.card or card_of_predictions(answers)  # the latter reads their file again
+        card = settings.card or card_of_predictions(answers)  # that one reads the file again
         return ChosenModel(card, target=model, notes=notes, reading=answers.reading)
     if isinstance(model, str | Path):
         if Path(model).suffix.lower() in SAVED:

@@ -20,7 +20,7 @@ LOST = 3
 REMEMBERED = 1000
 """Failures whose reasons are kept once an image was answered; shards store them all."""
 UNREADABLE, DECLINED = "image", "declined"
-"""The kinds of failures that are the image's own, and that the model chose: it said that it cannot answer."""
+"""The kinds of failures that the image causes, and that the model chooses by declining to answer."""
 GO_ON = "max_failures=1 continues all the same"
 
 
@@ -61,7 +61,7 @@ class Watch:
         self.answered += answered
         for row in failures:
             if self.answered and len(self.failed) >= REMEMBERED:
-                break  # not hopeless any more, whatever fails
+                break  # one image was answered, so further failures change nothing
             sample = row["sample"]
             if row["kind"] not in (UNREADABLE, DECLINED) and sample not in self.failed:
                 self.failed[sample] = row["reason"]

@@ -66,7 +66,7 @@ class Evaluation:
                 f"{self.store.place}: a new run, from which nobody was withdrawn; withdrawn= is for one that resumes "
                 "on another machine. Take their pictures out of the dataset, or `countenance purge` after the run"
             )
-        if self.store.exists():  # the same run: what was withdrawn from it stays out
+        if self.store.exists():  # the same run: withdrawn people stay out
             withdrawn = withdrawn_from(self.store, self.plan, self.people)
             return replace(self, plan=replace(self.plan, withdrawn=withdrawn))._go_on()
         return self._try()
@@ -113,11 +113,8 @@ class Evaluation:
             seconds, evaluated = time.perf_counter() - started, sum(piece.images for piece in missing)
             speed = round(evaluated / seconds, 2) if evaluated else None
             manifest = manifest.model_copy(update={"seconds": round(seconds, 3), "images_per_second": speed})
-            evidence = self._finish(markers, manifest, engine)
-        run = Run(place)
-        if evidence is not None:
-            run.evidence(lambda: evidence)
-        return run
+            self._finish(markers, manifest, engine)
+        return Run(place)
 
     def _say_cost(self, missing: list[Piece], engine: "_Lazy") -> None:
         """Print, before a long run, the number of images, the speed on a few of them, and the expected time."""
@@ -144,8 +141,8 @@ class Evaluation:
             "the network, then run the same command again"
         )
 
-    def _finish(self, markers: Mapping[int, Marker], manifest: Manifest, engine: "_Lazy") -> Any:
-        """Put the run together; returns what its results were made from."""
+    def _finish(self, markers: Mapping[int, Marker], manifest: Manifest, engine: "_Lazy") -> None:
+        """Put the run together."""
         watch = self._watch() if engine.engine is None else engine.engine.watch
         if watch.differed:
             numbers = ", ".join(str(number) for number in sorted(watch.differed)[:5])
@@ -154,10 +151,9 @@ class Evaluation:
             manifest = manifest.model_copy(update={"notes": [*manifest.notes, note]})
         self.store.sweep(markers)
         try:
-            reduced = finish(
+            finish(
                 self.plan, self.store, markers, manifest, watch=watch, notes=self.notes, progress=self.settings.progress
             )
-            return reduced.evidence
         except AllFailed:
             for number in markers:  # the same command tries again once the cause is removed
                 self.store.forget_shard(number)
@@ -295,7 +291,7 @@ class Evaluation:
         return manifest
 
     def _in_process(self) -> bool:
-        """Whether this process must do the work: for a model object, saved predictions, or a local task."""
+        """Whether this process must evaluate: a model object, saved predictions or a local task."""
         spec = self.model.spec
         return spec is None or not spec.needs_process or findable(self.plan.task) is None
 

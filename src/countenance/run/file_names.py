@@ -6,6 +6,8 @@ from countenance.run.hashes import FILES, digest
 
 MANIFEST, LOCAL = "run.json", "local.json"
 SCORES, FAILURES, RESULTS = "scores.parquet", "failures.parquet", "results.json"
+EVIDENCE = "evidence.state"
+"""The arrays that the results were made from, where a reducer hands them over."""
 FINDINGS, AUDIT = "findings.parquet", "audit.json"
 REPORT, PAGES = "report.html", "pages.json"
 JOURNAL = "purge.json"
@@ -25,7 +27,7 @@ QUESTIONS = "questions.json"
 """Which different questions the run's scores were asked."""
 UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS, QUESTIONS)
 """Files that have no hash: they differ from machine to machine, hold the hashes, or are there for a moment."""
-COMPLETED = (SCORES, FAILURES, RESULTS, FINDINGS, AUDIT)
+COMPLETED = (SCORES, FAILURES, RESULTS, EVIDENCE, FINDINGS, AUDIT)
 """Files that only a finished run has; its list of hashes is written after them."""
 OWN_FILES = (
     MANIFEST,
@@ -34,6 +36,7 @@ OWN_FILES = (
     SCORES,
     FAILURES,
     RESULTS,
+    EVIDENCE,
     FINDINGS,
     AUDIT,
     REPORT,

@@ -144,7 +144,7 @@ def _ranks(numbers: Sequence[Number], curves: Sequence[Curve]) -> list[str]:
         if more.value < fewer.value - TOLERANCE
     ]
     for line in (line for curve in curves if curve.name == "CMC" for line in curve.lines if not line.label):
-        for rank, share in zip(line.x, line.y, strict=False):  # lengths are checked by themselves
+        for rank, share in zip(line.x, line.y, strict=False):  # lengths have their own check
             number = ranks.get(int(rank))
             if number is not None and abs(number.value - share) > TOLERANCE:
                 sentences.append(f"{number.name} is {number.value:.4f} and the CMC at rank {int(rank)} is {share:.4f}")
@@ -177,7 +177,7 @@ def _opposite(curves: Sequence[Curve]) -> list[str]:
         roc = by_name.get("ROC", {}).get(label)
         if roc is None or det.x != roc.x:
             continue
-        # where nobody was refused, the DET curve is drawn at its bound
+        # a rate of 0 is drawn at the DET curve's bound
         distance = np.abs(np.asarray(det.y) + np.asarray(roc.y) - 1)[np.asarray(roc.y) < 1]
         if distance.size and distance.max() > TOLERANCE:
             sentences.append(f"ROC and DET{f' ({label})' if label else ''} do not add up to 1")
@@ -192,7 +192,7 @@ def _shape(matrix: Matrix) -> Iterator[str]:
 
 
 def _means(numbers: Sequence[Number], rows: RowChecks) -> list[str]:
-    """Checks of numbers over everybody that are means of a column."""
+    """Results over everybody that should be the mean of a column and are not, as sentences."""
     by_name = {number.name: number for number in numbers if number.group is None and not number.bound}
     sentences = []
     for name, (metric, opposite) in MEANS.items():

@@ -79,7 +79,7 @@ class Manifest(Part):
     answer: str = ""
     """The kind of the task's answers, such as Boxes: a page draws them without the task's code."""
     curve_of: str | None = None
-    """The metric that tells rows of one value apart."""
+    """The metric that says which of several metrics a row's single value belongs to."""
     metrics: list[MetricRecord] | None = None
     model: ModelCard
     dataset: DatasetRecord

@@ -56,7 +56,7 @@ def task_with_code(run: "Run") -> Task:
     """The task of a run with its options and its code; InputError if that code is not trusted."""
     manifest = run.manifest
     options = manifest.options
-    if not run.made_here:  # an option that ends so names another run, whose value is stored beside it
+    if not run.made_here:  # an option with this ending names another run; its value is stored beside it
         options = {name: value for name, value in options.items() if not name.endswith("_from")}
     if manifest.task_source is None:
         if manifest.task not in task_names():

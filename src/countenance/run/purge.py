@@ -18,6 +18,7 @@ from countenance.run.auditing import audit_again, store_audit
 from countenance.run.file_names import (
     ANSWERS,
     AUDIT,
+    EVIDENCE,
     FAILURES,
     FINDINGS,
     JOURNAL,
@@ -54,6 +55,7 @@ from countenance.run.whole_run import stored
 from countenance.run.withdrawals import hashed_id, new_salt
 from countenance.scratch import sweep
 from countenance.storage import Missing
+from countenance.tasks import Reduced
 
 Again = Callable[[Run, dict[str, Any]], list[str]]
 """Makes the files again that were in the run beside its own (reports, tables of a suite) and names them."""
@@ -114,7 +116,7 @@ def purge(
     """
     ids, settings = list(dict.fromkeys(subjects)), PurgeSettings(again, trust_code, data or {})
     if not dry_run:
-        sweep()  # what killed processes left may show somebody too
+        sweep()  # files that killed processes left may show people too
     matched: set[str] = set()
     done: list[tuple[RunStore, Purged]] = []
     for store in stores_of(place):
@@ -190,11 +192,11 @@ def _resume(store: RunStore, settings: PurgeSettings) -> Purged | None:
 def _go_on(store: RunStore, journal: Journal, settings: PurgeSettings) -> Purged:
     """Do every step; each leads to the same end when it is repeated."""
     gone = set(journal.samples)
-    ours = set(made_again_of(store))  # a journal that somebody else wrote names what it likes
-    computed = [*(name for name in journal.files if name in ours), AUDIT, FINDINGS, RESULTS]
+    ours = set(made_again_of(store))  # a journal that somebody else wrote may name any file
+    computed = [*(name for name in journal.files if name in ours), AUDIT, FINDINGS, RESULTS, EVIDENCE]
     deleted = [name for name in dict.fromkeys(computed) if store.storage.has(name)]
     for name in computed:
-        store.storage.delete(name)  # computed from everybody, or shows somebody
+        store.storage.delete(name)  # computed from all people, or shows some
     _delete_thumbnails(store, gone)
     rewritten = _filter_shards(store, journal)
     for name in (*store.score_files(), FAILURES):
@@ -319,18 +321,18 @@ def reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
     try:
         task = run.code_task()
         if task.reduce is None:
-            run.store.write_results([])
+            run.store.write_results(Reduced())
             return []
         reduced = reduce(task, stored(run.store, run.dataset(), run.manifest))
     except (InputError, OSError) as error:
         return without_results(run, error)
     table = write_scores(run.store, run.scores(), reduced)
-    run.store.write_results(reduced.results)
+    run.store.write_results(reduced)
     checks = RowChecks()
     checks.add(table)
     for note in notes_on_contradictions(reduced.results, checks):
         _note(run, note)
-    return [RESULTS]
+    return [RESULTS, *([EVIDENCE] if reduced.evidence else [])]
 
 
 def without_results(run: Run, error: Exception) -> list[str]:

@@ -78,7 +78,7 @@ def stores_of(place: Path | str) -> list[RunStore]:
         )  # the latest run's files stay
     below = [entry.name for entry in store.storage.entries() if entry.name.endswith(f"/{MANIFEST}")]
     if not below:
-        store.manifest()  # says that no run is here
+        store.manifest()  # raises if no run is here
     return [RunStore(f"{store.place}/{name.removesuffix(f'/{MANIFEST}')}") for name in below]
 
 
@@ -96,7 +96,7 @@ def held_in(store: RunStore, ids: set[str]) -> HeldPeople:
     people: set[str] = set()
     rows = 0
     tables = []
-    finished = store.manifest().status == "complete"  # then its score table must be there, or nobody would be found
+    finished = store.manifest().status == "complete"  # its score table is needed to find the people
     scores = [name for name in store.score_files() if finished or store.storage.has(name)]
     for name in [*scores, *work_files(store, ".parquet")]:
         table = store.score_table(name)
@@ -104,7 +104,7 @@ def held_in(store: RunStore, ids: set[str]) -> HeldPeople:
         tables.append(table.select(columns).to_pylist())
     for row in (row for table in tables for row in table):
         names = {row.get("identity"), row.get("subject")} & ids
-        if row.get("identity") is None:  # nobody said who it is: an image stands for its people
+        if row.get("identity") is None:  # without identities an image stands for its people
             names |= {row["sample"]} & ids
         if names:
             samples.add(row["sample"])

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from countenance.answers import Answer
     from countenance.auditing import Audit
     from countenance.data import Dataset
+    from countenance.run.shard_store import Parsed
     from countenance.run.suite import Suite
     from countenance.storage import Storage
-    from countenance.tasks import Result, Task
+    from countenance.tasks import Result, State, Task
 
 
 UNVERIFIED = "the files of this run were not compared with their hashes (verified=False): anybody may have edited them"
@@ -140,10 +141,10 @@ class Run:
         """Numbers, curves, matrices and tables of the whole run."""
         return self.store.results()
 
-    def evidence(self, make: Callable[[], Any]) -> Any:
-        """What the results were made from: that of the reducer in the process that made the run, otherwise from `make`.
+    def evidence(self, make: "Callable[[State], Parsed]") -> "Parsed":
+        """What `make` makes of the arrays that the results were made from (`Reduced.evidence`); of none, if none.
 
-        It is kept as long as the results are the same, so that several pages and tables make it once.
+        It is kept as long as these are the same, so that several pages and tables make it once.
         """
         return self.store.evidence(make)
 
@@ -236,6 +237,6 @@ class Run:
         if not self.store.storage.has(AUDIT):
             self.audit()
 
-        # The report package reads runs; this one step to the right is for the user's convenience.
+        # The report package imports this one; this import in the other direction is for the user's convenience.
         write: Callable[..., Path] = import_module("countenance.report").write_report
         return write(self, None if out is None else Path(out), **options)

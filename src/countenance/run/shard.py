@@ -169,7 +169,7 @@ class FailedImage:
 
     @classmethod
     def of(cls, error: BaseException) -> "FailedImage":
-        if issubclass(type(error), CannotAnswer):  # isinstance asks the exception itself, which is foreign
+        if issubclass(type(error), CannotAnswer):  # isinstance runs code of the exception, which is foreign
             return cls(DECLINED, words_of(error))
         if issubclass(type(error), InputError):
             return cls("answer", words_of(error))
@@ -233,7 +233,7 @@ def valid(task: Task, sample: Sample, raw: Any, context: Context = CONTEXT) -> A
         return raw
     try:
         return task.check(raw, sample, context)
-    except BaseException as error:  # a prediction is foreign: whatever it does when it is looked at, it is not valid
+    except BaseException as error:  # a prediction is foreign: if reading it fails, it is invalid
         refuse_interrupt(error)
         answer = cast(Refused, error).answer if issubclass(type(error), Refused) else None
         boxes = answer.xyxy.tolist() if isinstance(answer, Boxes) and _usual(answer.xyxy) else None
@@ -269,11 +269,10 @@ def score_one(
     sample: Sample,
     raw: Any,
     result: ShardResult,
-    context: Context = CONTEXT,
-    conditions: Conditions | None = None,
+    conditions: Conditions | None,
 ) -> None:
     """Validate and score one prediction; one that is not valid is a failure of its image."""
-    score_valid(task, sample, valid(task, sample, raw, context), result, conditions=conditions)
+    score_valid(task, sample, valid(task, sample, raw), result, conditions=conditions)
 
 
 def score_valid(
@@ -367,5 +366,5 @@ def takes_ids(model: Any) -> bool:
     """
     try:
         return "ids" in inspect.signature(model).parameters
-    except Exception:  # it has no signature, or fails to say it
+    except Exception:  # it has no signature, or reading it fails
         return False

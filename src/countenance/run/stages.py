@@ -98,8 +98,8 @@ def finish(
     watch: Watch,
     notes: Notes,
     progress: Progress | None = None,
-) -> Reduced:
-    """Combine the shards, reduce them, record that the run is complete, and return the reduced result.
+) -> None:
+    """Combine the shards, reduce them, and record that the run is complete.
 
     Raises AllFailed if no image has a valid prediction and `watch` does not allow that.
     """
@@ -113,7 +113,7 @@ def finish(
     checks = RowChecks()
     stream_scores(store, numbers, reduced.columns, checks)
     stream_failures(store, [number for number in numbers if markers[number].failed], plan.samples.attributes)
-    store.write_results(reduced.results)
+    store.write_results(reduced)
     skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
     dataset = manifest.dataset.model_copy(
         update={
@@ -142,7 +142,6 @@ def finish(
     for entry in store.storage.entries(WORK):
         if is_own(entry.name):
             store.storage.delete(entry.name)
-    return reduced
 
 
 def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns, checks: RowChecks) -> None:

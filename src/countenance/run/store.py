@@ -18,6 +18,7 @@ from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.run.file_names import (
     ANSWERS,
+    EVIDENCE,
     FAILURES,
     FIT,
     LOCAL,
@@ -37,7 +38,9 @@ from countenance.run.shard_store import Parsed, ShardStore
 from countenance.run.trust import is_marked, mark_of
 from countenance.scratch import temporary_folder
 from countenance.storage import Missing
+from countenance.tasks.reduce import Reduced
 from countenance.tasks.results import Result, results_from_json, results_to_json
+from countenance.tasks.states import State, state_from_bytes, state_to_bytes
 
 MOST_ROWS = 10_000_000
 """Above this many rows the score table is a folder of files with the same columns."""
@@ -74,7 +77,7 @@ class RunStore(ShardStore):
         return place if is_marked(place.claims(manifest), place.mark) else Place()
 
     def _local(self) -> Place:
-        """The content of `local.json`, whoever wrote it."""
+        """The content of `local.json`, verified or not."""
         try:
             return Place.model_validate_json(self.storage.read(LOCAL))
         except (Missing, InputError, ValueError):
@@ -212,9 +215,17 @@ class RunStore(ShardStore):
         """The results; empty if the task has no reducer."""
         return list(self._once(RESULTS, self._result_list))
 
-    def evidence(self, make: Callable[[], Parsed]) -> Parsed:
-        """What the results were made from; made again only if the results have changed."""
-        return self._once(RESULTS, make, "evidence")
+    def evidence(self, make: Callable[[State], Parsed]) -> Parsed:
+        """What `make` makes of the arrays behind the results; made again only if they have changed."""
+        return self._once(EVIDENCE, lambda: make(self._evidence_arrays()))
+
+    def _evidence_arrays(self) -> State:
+        try:
+            return state_from_bytes(self.read(EVIDENCE))
+        except Missing:
+            return {}
+        except (ValueError, TypeError) as error:
+            raise RunError(f"{self.place}/{EVIDENCE}: damaged ({first_line(error)}); {remedy_of(EVIDENCE)}") from None
 
     def _result_list(self) -> list[Result]:
         try:
@@ -226,8 +237,13 @@ class RunStore(ShardStore):
         except (ValueError, RecursionError) as error:
             raise RunError(f"{self.place}/{RESULTS}: damaged ({first_line(error)}); {remedy_of(RESULTS)}") from None
 
-    def write_results(self, results: Iterable[Result]) -> None:
-        self.storage.write(RESULTS, results_to_json(results).encode())
+    def write_results(self, reduced: Reduced) -> None:
+        """Store the results, and the arrays that they were made from, of which an earlier file goes."""
+        self.storage.write(RESULTS, results_to_json(reduced.results).encode())
+        if reduced.evidence:
+            self.storage.write(EVIDENCE, state_to_bytes(reduced.evidence))
+        else:
+            self.storage.delete(EVIDENCE)
 
     def fit_notes(self) -> dict[str, Any]:
         """The notes of the model's fit; empty for a model that was not fitted."""

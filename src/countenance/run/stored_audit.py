@@ -78,7 +78,7 @@ def checked_settings(settings: Any) -> dict[str, Any]:
     ['gender']
     """
     checked = StoredSettings.model_validate(settings).model_dump(exclude_unset=True)
-    return {name: checked[name] for name in [*settings, *checked] if name in checked}  # in the order of the file
+    return {name: checked[name] for name in [*settings, *checked] if name in checked}  # in file order
 
 
 def checked_excluded(excluded: Any) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from countenance.tasks import Task, load_task
 Section = tuple[str, str, str]
 """A section of a report: its id, its title, its markup."""
 AUDIT = ("metrics", *(name for name in AuditFields.names() if name != "seed"))
-"""Options of a suite's run that go to its audit; `by` goes to the run as well."""
+"""Options of a suite's run that go to its audit; `by` is also passed to the run."""
 EVALUATION = tuple(
     name for group in (ModelSettings, DataSettings, RunSettings, EngineSettings) for name in group.names()
 )
@@ -106,7 +106,7 @@ class Suite:
     rescore: Callable[[Run, Sequence[str]], list[str]] | None = None
     """Makes scores and results again once images (their ids) were removed; None: the task's reducer does."""
     related: Callable[[Run], Sequence[str]] = lambda run: ()
-    """Other runs that rest on the same predictions: whoever leaves one leaves them all."""
+    """Other runs of the same predictions: people who are removed from one are removed from all."""
 
     def rights(self) -> dict[str, str]:
         """Citation, licence and consent, for lists, cards and reports.

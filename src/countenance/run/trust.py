@@ -29,7 +29,7 @@ def state_folder() -> Path:
     """The folder of this user's secret: $COUNTENANCE_STATE, or the system's usual place."""
     if named := os.environ.get(STATE):
         return Path(named)
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises if there is no home folder
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "countenance"
     if os.name == "nt":

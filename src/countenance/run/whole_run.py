@@ -160,7 +160,7 @@ class WholeRun:
         kinds: dict[str, str] = {}
         for rows in self.parts.tables():
             kinds |= {field.name.removeprefix("attr."): str(field.type) for field in rows.schema}
-            if self.by is not None:  # numbers cut into bins and intersections are the audit's
+            if self.by is not None:  # the audit makes bins of numbers and intersections
                 return tuple(name for name in self.by if kinds.get(name, "double") != "double")
             for column in rows.column_names:
                 name = column.removeprefix("attr.")

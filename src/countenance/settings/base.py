@@ -103,7 +103,7 @@ def option_error(error: ValidationError, values: Mapping[str, Any], known: Itera
     first = error.errors()[0]
     name = str(first["loc"][0]) if first["loc"] else ""
     problem = str(first["msg"]).removeprefix("Value error, ")
-    if first["type"] == "value_error":  # a validator of ours: its words are whole
+    if first["type"] == "value_error":  # our validators raise complete messages
         stated = first.get("ctx", {}).get("error")
         if isinstance(stated, OptionError):
             return stated

@@ -38,7 +38,7 @@ class EngineSettings(SettingsModel):
         le=1,
     )
     progress: ProgressMaker | None = setting(None, "Makes the progress bar.", python_only=True)
-    say: Say = setting(silent, "Called with each line that is worth knowing.", python_only=True)
+    say: Say = setting(silent, "Called with each line of information.", python_only=True)
     engine: Literal["local", "ray"] = setting("local", "Processes of this machine, or actors of a Ray cluster.")
     address: str | None = setting(None, "Ray: the cluster, as host:port or auto (default: one on this machine).")
     gpus_per_worker: float = setting(0.0, "Ray: GPUs of each worker; .5 puts two workers on one.", ge=0)

@@ -71,7 +71,7 @@ class Lease:
         self.version = self.storage.replace_version(LOCK, self._content(), None)
         while self.version is None:
             lock = self.storage.read_version(LOCK)
-            if lock is None:  # given back in between
+            if lock is None:  # released in between
                 self.version = self.storage.replace_version(LOCK, self._content(), None)
                 continue
             content, version = lock
@@ -97,7 +97,7 @@ class Lease:
         while not over.wait(self.renewed):
             try:
                 version = self.storage.replace_version(LOCK, self._content(), self.version)
-            except InputError:  # the store is away; commits are safe without the lock, so the work goes on
+            except InputError:  # the store cannot be reached; commits are safe without the lock, so the run continues
                 continue
             if version is None and self._mine():
                 continue
@@ -118,7 +118,7 @@ class Lease:
 def machine() -> str:
     """A name of this machine that changes when it is started again."""
     try:
-        with open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123 - a file of the kernel
+        with open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123 - a kernel file
             boot = file.read().strip()
     except OSError:
         boot = ""

@@ -20,7 +20,7 @@ LOCK = ".lock"
 TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(PART)}", re.DOTALL)
 """Names as `countenance.files` gives them to what is not finished; a `.notes.part` of a user is a file like others."""
 NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
-"""What opening says where there is no plain file: nothing, a file or a link on the way, a folder, a link, a socket."""
+"""Errors of opening what is not a plain file: missing, below a file or link, a folder, a link, a socket."""
 
 
 BY_NUMBER = "/dev/fd"
@@ -127,7 +127,7 @@ class LocalStorage:
 
     def delete(self, name: str) -> None:
         path = self.folder / checked_name(name, self.place)
-        if not path.is_symlink():  # a link itself can go, whatever it leads to
+        if not path.is_symlink():  # the link itself can be removed, whatever its target
             path = self.path(name)
         try:
             with folder_of(self.folder, name) as (parent, last):

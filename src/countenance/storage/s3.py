@@ -349,7 +349,7 @@ def explain(place: str, bucket: str, text: str) -> str:
     first = " ".join(text.split())
     where = address() or "the store"
     unreachable = f"{place}: {where} cannot be reached; check AWS_ENDPOINT_URL and the network, then repeat the command"
-    # Before any status: the text of a lost connection has durations, whose digits may look like one.
+    # Checked before the status: the text of a lost connection contains durations whose digits may look like a status.
     lost = any(word in first for word in ("error sending request", "onnection refused", "dns error"))
     if lost and "169.254.169.254" not in first:
         return unreachable

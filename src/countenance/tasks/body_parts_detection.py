@@ -118,14 +118,14 @@ def make(options: ThresholdOptions) -> Task:
         metrics=(
             Metric(
                 "AR_DET",
-                f"share of the thresholds {levels_in_words(recall)} that the probability of a part that is there "
-                "passes, mean over parts",
+                f"how surely visible parts are detected, 0 to 1 (passed probability thresholds "
+                f"{levels_in_words(recall)}), mean over parts",
                 better="higher",
                 headline=True,
             ),
             Metric(
                 "ACC_DET",
-                f"presence and absence told right at {levels_in_words(right)}, mean over parts",
+                f"whether presence or absence is right at a probability of {levels_in_words(right)}, mean over parts",
                 better="higher",
                 headline=True,
             ),

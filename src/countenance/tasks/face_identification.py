@@ -34,6 +34,7 @@ class IdentificationOptions(Options):
     gallery: str | None = None
     """Instead of both: an attribute of the gallery's pictures (role=gallery); all other pictures are probes."""
     similarity: Literal["cosine", "euclidean"] = "cosine"
+    """How two embeddings are compared: by the cosine of their angle or by their distance."""
 
     @model_validator(mode="after")
     def _one_way(self) -> "IdentificationOptions":

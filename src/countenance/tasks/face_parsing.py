@@ -27,6 +27,7 @@ class ParsingOptions(Options):
     """The treatment of the ears that a model draws."""
 
     map_ears_to_skin: bool = False
+    """Whether ears that the model draws count as skin."""
 
 
 def to_label_map(raw: Any) -> LabelMap:

@@ -44,6 +44,7 @@ class VerificationOptions(Options):
     """On whom the threshold is found, apart from those it is measured on: a share of the people (0.3), drawn by the
     seed, or an attribute of theirs (split=validation)."""
     similarity: Literal["cosine", "euclidean"] = "cosine"
+    """How two embeddings are compared: by the cosine of their angle or by their distance."""
     validation_rate: bool | Literal["dot"] = adding_results(False)
     """Whether FHIBE's validation rate at a false acceptance rate of 0.001 is among the results; dot: of the vectors as
     they are, as FHIBE compares them, not brought to length 1."""

@@ -202,11 +202,11 @@ def score(sample: Sample, answer: Keypoints, options: KeypointOptions) -> list[R
     rows, levels = [], options.levels("PCK")
     for i, subject in enumerate(subjects):
         row = subject_row(sample, subject)
-        if truth[i, :, 2].any():  # nobody visible: nothing was to be found
+        if truth[i, :, 2].any():  # nothing visible: there is nothing to find
             row["m.PCK"] = float(shares[i].mean())
             row |= {f"m.{at_threshold(level)}": float(share) for level, share in zip(levels, shares[i], strict=True)}
             row["m.OKS"] = None if np.isnan(best[i]) else float(best[i])
-        if options.strict or truth[i, :, 2].any():  # published: nobody visible is a miss
+        if options.strict or truth[i, :, 2].any():  # published: nothing visible counts as a miss
             row["m.AR_OKS"] = float(recalls[i])
         rows.append(row)
     return rows

@@ -86,7 +86,7 @@ def sorted_by_score(rows: DiskColumn, into: DiskColumn, run: int, block: int) ->
         for start in starts:
             part = rows.read(start, start + run)
             part = part[np.argsort(-part["score"], kind="stable")]
-            drawn.append(part["score"][::step].copy())  # a view would keep the whole part
+            drawn.append(part["score"][::step].copy())  # a view would keep the whole array in memory
             parts.add(part)
         at, chosen = list(starts), np.sort(np.concatenate(drawn))[:: len(starts)]
         for score in [*np.unique(chosen)[::-1].tolist(), -np.inf]:
@@ -127,7 +127,7 @@ class Kinds:
 
     def of(self, rows: Any) -> NDArray[np.int32]:
         """The kind of each row of a score table."""
-        if not rows.num_rows:  # a table without rows may have no columns either
+        if not rows.num_rows:  # a table without rows may lack columns too
             return np.zeros(0, np.int32)
         codes = np.zeros((rows.num_rows, len(self.attributes)), np.int64)
         for k, attribute in enumerate(self.attributes):

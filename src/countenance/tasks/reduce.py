@@ -83,8 +83,8 @@ class Reduced:
     """Further metrics, one value for each row of the score table, in its order; NaN: not in the denominator."""
     notes: list[str] = field(default_factory=list)
     """What a reader of the numbers should know."""
-    evidence: Any = None
-    """What the results were made from, for those who show them in the same process (`Run.evidence`); not stored."""
+    evidence: State = field(default_factory=dict)
+    """Arrays that the results were made from, for those who show more than the results (`Run.evidence`)."""
 
 
 def joined(first: State, second: State) -> State:

@@ -150,7 +150,7 @@ class Task:
     needs: tuple[str, ...] = ()
     """What a model must find for this question (`face`, `person`, `embedding`, …), any of these; empty: not said."""
     refuse: Callable[[Any, Sample, Context], str | None] = lambda answer, sample, context: None
-    """Why an answer that is valid by itself is no answer in this run, or None."""
+    """Why a valid answer cannot be used in this run, or None."""
     notes: Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]] = no_notes
     """Sentences about answers that look like a mistake (boxes in another reading, a misspelt word)."""
     options: Options | None = None

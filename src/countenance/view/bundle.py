@@ -128,7 +128,7 @@ def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> in
         pages.append((who, f"failures-{number}.html"))
     context = tests_context(site, opened, question)
     del context["title"]
-    for name in ("rows_link", "unanswered_link"):  # a bundle has no rows beyond those shown
+    for name in ("rows_link", "unanswered_link"):  # a bundle holds only the rows that it shows
         del context[name]
     context["findings_csv"] = "findings.csv"
     context["worst"] = pages

@@ -38,7 +38,7 @@ class Columns(Source):
         self._read: dict[str, Any] = {}
         self._narrowed: dict[Any, Columns] = {}
         self._latest: dict[Any, Any] = {}
-        self._lock = threading.RLock()  # requests come in threads
+        self._lock = threading.RLock()  # each request runs in a thread
 
     @property
     def attributes(self) -> list[str]:

@@ -44,7 +44,7 @@ class Several:
         runs = [site.library.open(key) for key in ids]
         parts = [pair for pair in parameters if pair[0] != "run"]
         if not any(name == "depth" for name, _ in parts):
-            parts.append(("depth", "1"))  # intersections of changes are looked at when they are asked for
+            parts.append(("depth", "1"))  # intersections of changes are computed on request
         return cls(runs, runs[0].question(parts) if runs else Question())
 
     def query(self, **further: Any) -> str:

@@ -48,7 +48,7 @@ class Closed:
                 401,
                 "The token is missing or wrong. Open the address that `countenance view` printed at its start.",
             )
-        # What comes after never sees the token, so no page or link can carry it on.
+        # Later handlers never see the token, so no page or link can contain it.
         rest = [(name, value) for name, value in pairs if name != PARAMETER]
         inner = dict(scope) | {"query_string": urlencode(rest).encode("ascii")}
         started = False

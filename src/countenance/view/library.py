@@ -154,7 +154,7 @@ def _summarized(key: str, store: RunStore, name: str, stamp: tuple[Any, int]) ->
         return Summary(key, name, store.place, changed=changed, problem=str(error))
     verdict, reason, problem = _verdict(store, manifest)
     images = manifest.dataset.images
-    if not changed and manifest.finished:  # an object store's versions say no time
+    if not changed and manifest.finished:  # an object store's versions have no time
         with contextlib.suppress(ValueError):
             changed = datetime.fromisoformat(manifest.finished).timestamp()
     done = images if manifest.status == "complete" else min(stamp[1] * (manifest.shard or 0), images)

@@ -34,7 +34,7 @@ class Saved:
         self._lock = threading.Lock()
 
     def views(self) -> list[View]:
-        """Every saved view; addresses outside this viewer are left out, whoever wrote the file."""
+        """Every saved view; addresses outside this viewer are left out."""
         if not self.storage.has(VIEWS):
             return []
         try:

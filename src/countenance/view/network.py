@@ -78,7 +78,7 @@ class Address:
             return False
         if name in LOCAL or name == self.host.lower():
             return True
-        # A literal address cannot be the name of another site that was pointed here.
+        # A literal address cannot be a site's name that was made to resolve to this machine.
         return not self.local and _is(name, "is_private", "is_global")
 
 

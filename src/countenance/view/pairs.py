@@ -57,7 +57,7 @@ def _vectors(gallery: RunGallery) -> tuple[Any, Any, Any, Any]:
         (i, str(s), str(p), gallery.embedding(str(s))) for i, (s, p) in enumerate(zip(samples, people, strict=True))
     ]
     known = [pair for pair in scored if pair[3] is not None]
-    if not known:  # a run that does not keep its predictions
+    if not known:  # a run without stored predictions
         return np.array([]), np.array([]), np.array([]), np.empty((0, 0))
     vectors = np.array([pair[3] for pair in known], dtype=np.float64).reshape(len(known), -1)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)

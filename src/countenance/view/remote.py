@@ -38,7 +38,7 @@ class Fetched(ScopedStorage):
 
     def path(self, name: str) -> Path:
         """The file of a blob on this machine, fetched if the store has another version."""
-        path = super().path(name)  # refuses a name that leads out of the folder
+        path = super().path(name)  # raises if the name leads out of the folder
         with self._lock:
             entry = self._listed.get(name)
             if entry is not None and self._fetched.get(name) != entry:

@@ -108,7 +108,7 @@ class Selection:
         return places
 
     def _places(self) -> tuple[Array, int]:
-        # A metric of other rows (false alarms of an image, say) is looked at by its own rows.
+        # A metric of other rows (such as false alarms of an image) is shown by its own rows.
         about = self.opened.of_rows(self.question.about) if self.metric in self.question.about else [self.metric]
         rows = self.opened.columns.about(about).where(dict(self.question.where))
         values = rows.numbers(self.metric)

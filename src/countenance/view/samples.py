@@ -109,7 +109,7 @@ class RunGallery:
             self.problem = f"the dataset cannot be loaded again ({error})"
         except OSError as error:
             self.problem = f"the dataset cannot be read again ({error.strerror or error})"
-        except Exception as error:  # a reader of a third party; the page goes on without pictures
+        except Exception as error:  # a third party's reader failed; the page is shown without pictures
             self.problem = f"the dataset cannot be loaded again ({type(error).__name__})"
         finally:
             self._ready.set()
@@ -131,7 +131,7 @@ class RunGallery:
 
     def items(self, rows: Sequence[dict[str, Any]], by: Sequence[str], metrics: Sequence[str]) -> list[Item]:
         """Rows of the score table in the form that a page shows."""
-        self.some(str(row.get("sample")) for row in rows)  # a manifest is asked once for all of them
+        self.some(str(row.get("sample")) for row in rows)  # one query of the manifest for all of them
         return [self.item(row, by, metrics) for row in rows]
 
     def item(self, row: dict[str, Any], by: Sequence[str], metrics: Sequence[str], *, whole: bool = False) -> Item:
@@ -140,7 +140,7 @@ class RunGallery:
         sample = self.sample(name)
         try:
             answer = self.answer(name)
-        except InputError:  # a damaged file of answers costs the drawing
+        except InputError:  # with a damaged file of answers the drawing is left out
             answer = None
         window, overlay, true = None, Markup(""), ""
         about = about_row(row, [name for name in by if f"attr.{name}" in row])
@@ -201,7 +201,7 @@ class RunGallery:
                 return self.opened.storage.read(name)
         content = self._jpeg(sample, window, THUMBNAIL)
         if keep:
-            with contextlib.suppress(OSError):  # a run that cannot be written to is looked at all the same
+            with contextlib.suppress(OSError):  # a read-only run is shown without a cache
                 self.opened.storage.keep(name, content)
         return content
 

@@ -18,7 +18,7 @@ def bind(host: str, port: int | None, usual: int = 8722) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     ports = [port] if port is not None else list(range(usual, usual + TRIED))
     for number in ports:
-        # With the protocol named asyncio switches off the waiting for more bytes, 40 ms for every answer.
+        # If the protocol is named, asyncio disables Nagle's algorithm, which delays each answer by 40 ms.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -70,7 +70,7 @@ def serve(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None
     """Answer requests until Ctrl-C; `ready` is called when requests can come."""
     server = make_server(app)
     threading.Thread(target=ready, daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how one stops looking
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C ends the viewer
         server.run(sockets=[listening])
 
 

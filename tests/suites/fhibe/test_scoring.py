@@ -149,6 +149,19 @@ def test_parts_pair_with_people_by_rows_or_by_order(tmp_path):
     assert published(three, "body_part_detections.json") == [item, two, two, item]
 
 
+@pytest.mark.parametrize("compat", ["default", "strict"])
+def test_a_person_without_an_answer_is_right_about_no_part(tmp_path, compat):
+    first, second = (row["filepath"] for row in small.body(tmp_path, people=2))
+    entries = {first: parts({"Face": 0.9, "Hand": 0.2}), second: {"detections": None}}  # no hand is there
+    finished = scored(tmp_path, "body_parts_detection", entries, compat=compat)
+    answered, unanswered = published(finished, "intersectional_results_ACC_DET.json")["['pronoun']"].values()
+    if answered["Face"]["scores"] == [0]:
+        answered, unanswered = unanswered, answered
+    assert [answered[part]["scores"] for part in ("Face", "Hand")] == [[1], [1]]
+    assert all(entry == {"scores": [0], "ACC_DET": 0, "Class_Size": 1} for entry in unanswered.values())
+    assert [row["sample"] for row in finished.failures().to_pylist()] == [second]
+
+
 def test_keypoints_of_people_whom_nobody_sees_have_no_score(tmp_path):
     rows = small.body(tmp_path, people=3, keypoints=lambda i: {"0. Nose": [10, 12, int(i < 2)]})
     places = [[10.0, 12.0]] + [[0.0, 0.0]] * 16

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,11 @@ from countenance.cli.app import run as countenance
 from countenance.data.adapters import uccs as adapter
 from countenance.data.adapters.uccs import load
 from countenance.errors import InputError
-from countenance.metrics.curves.open_set import RULES
+from countenance.metrics.curves.open_set import RULES, Outcomes
 from countenance.models import saved_predictions
 from countenance.run import Run
 from countenance.suites.uccs import rules, score_curves
-from countenance.suites.uccs.run import places
+from countenance.suites.uccs.run import evaluation_again, places
 
 FIXTURES = Path(__file__).parent / "fixtures" / "ties"
 SHARED = Path(__file__).parents[4] / "shared" / "vectors" / "uccs" / "plain"
@@ -145,7 +146,8 @@ def counts(monkeypatch):
     return counts
 
 
-ONCE = {"read_protocol": 1, "read_scores": 1, "outcomes": 1, "dir_curve": 1, "resampled_rates": 1}
+READ = {"read_protocol": 1, "read_scores": 1}
+ONCE = {**READ, "outcomes": 1, "dir_curve": 1, "resampled_rates": 1}
 
 
 @pytest.mark.parametrize(
@@ -172,10 +174,11 @@ def test_each_file_is_read_once_and_each_curve_computed_once(command, small, min
         20,
         *options,
     )
-    for _ in range(2):  # a new run, and a run that is there already
-        counts.clear()
-        assert command(*line)[0] == 0
-        assert counts == ONCE
+    assert command(*line)[0] == 0
+    assert counts == ONCE
+    counts.clear()
+    assert command(*line)[0] == 0  # a run that is there already holds its outcomes and curves
+    assert counts == (READ if "--out" in options else ONCE)
 
 
 @pytest.mark.parametrize("extra", [(), ("--only-present",), ("-p",), ("--log-x", "--bootstrap", "20")], ids=str)
@@ -216,3 +219,31 @@ def test_what_is_wrong_is_said_before_a_run_is_written(command, small, tmp_path,
     protocol.write_text(protocol.read_text().replace(",5,", ",-1,"))  # b.jpg has nobody whom the challenge knows
     code, _, err = command("evaluate-recognizer", "-d", small, "-r", tmp_path / "none.txt", *options, "--out", "run")
     assert code == 2 and f"error: {protocol}: no " in err and not Path("run").exists()
+
+
+def test_a_report_of_a_run_computes_no_outcome(command, small, mine, counts):
+    assert command("evaluate-recognizer", "-d", small, "-r", mine, "--protocol-version", 2, "--out", "run")[0] == 0
+    counts.clear()
+    assert countenance(["report", "run", "--out", "page.html"]) == 0
+    assert "Operating points" in Path("page.html").read_text()
+    assert set(counts) <= {"read_protocol"}  # the truth, of the dataset
+    content = Path("run/evidence.state").read_bytes()
+    Path("run/evidence.state").write_bytes(content[:-8] + bytes(8))
+    with pytest.raises(InputError, match=r"run/evidence\.state: .*the same `countenance run` command"):
+        evaluation_again(Run("run"))
+
+
+def test_after_a_purge_the_outcomes_are_those_of_the_people_left(command, small, mine):
+    line = ("evaluate-recognizer", "-d", small, "-r", mine, "--protocol-version", 2, "--bootstrap", 9, "--out", "run")
+    assert command(*line)[0] == 0
+    Path("who.txt").write_text("5\n")  # the person of b.jpg
+    assert countenance(["purge", "run", "--subjects", "who.txt"]) == 0
+    run = Run("run")
+    after, _ = evaluation_again(run)
+    assert after.protocol.images == ("a.jpg",) and "b.jpg" not in str(run.evidence(lambda arrays: arrays))
+    run.store.storage.delete("evidence.state")  # made again from the predictions, as in a run of an earlier version
+    again, _ = evaluation_again(Run("run", verified=False))
+    for part in fields(Outcomes):
+        np.testing.assert_array_equal(getattr(after, part.name), getattr(again, part.name))
+    np.testing.assert_array_equal(after.curve.y, again.curve.y)
+    np.testing.assert_array_equal(after.band.low, again.band.low)

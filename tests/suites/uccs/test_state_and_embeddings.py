@@ -16,9 +16,10 @@ from countenance.suites.uccs.baseline import Baseline
 from countenance.suites.uccs.baseline.embeddings import GALLERY, PROBES, read_embeddings, write_embeddings
 from countenance.suites.uccs.baseline.recognition import _from_file
 from countenance.suites.uccs.comparison import compare
+from countenance.suites.uccs.rules import evaluated
 from countenance.suites.uccs.run import write_runs
 from countenance.suites.uccs.sections import evaluation_again, sections
-from countenance.suites.uccs.task import CurveOptions, _finish, evaluation_of, partial
+from countenance.suites.uccs.task import CurveOptions, _finish, partial, submission_of
 from countenance.tasks import Shard
 
 FACE, AWAY = (0.0, 0.0, 10.0, 10.0), (80.0, 80.0, 9.0, 9.0)
@@ -35,9 +36,9 @@ def state(tmp_path, version=2, faces=(("a.jpg", 1, FACE),), alarms=16, names=Fal
 
 def test_one_face_says_of_which_version_the_data_are(tmp_path):
     for version in (2, 3):
-        found = evaluation_of(state(tmp_path, version), CurveOptions(), recognition=False)
+        found = evaluated(submission_of(state(tmp_path, version), CurveOptions(), recognition=False))
         assert (found.version, found.total, found.hits, len(found.negatives)) == (version, 1, 1, 16)
-    assert evaluation_of(state(tmp_path, 2), CurveOptions(version=3), recognition=False).version == 3
+    assert submission_of(state(tmp_path, 2), CurveOptions(version=3), recognition=False).version == 3
 
 
 @pytest.mark.parametrize(("wanted", "threshold"), [(None, 0.44), (8.0, 0.38), (16.0, 0.3)])

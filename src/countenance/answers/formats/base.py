@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PredictionRequest:
-    """What a caller asks the reader of a prediction file for.
+    """What the reader of a prediction file should return.
 
     >>> request = PredictionRequest(Boxes, ImageNames(["images/s1.png", "images/s2.png"]))
     >>> request.names.find("s1"), request.names.find("s3")
@@ -53,7 +53,7 @@ def units_of(answers: Iterable[Any]) -> Units:
 
 @dataclass(frozen=True)
 class TableRows:
-    """The rows of a table, whatever it came from, each with its number."""
+    """The rows of a table of any format, each with its number."""
 
     place: str
     header: Sequence[str]
@@ -82,7 +82,7 @@ class Predictions:
     reading: Reading = CORNERS
     """What the four numbers of its boxes are; they are kept as the file has them."""
     classes: Mapping[int, str] = field(default_factory=dict)
-    """What its class numbers were taken for; empty where it names its classes."""
+    """How its class numbers were read; empty if it names its classes."""
     files: tuple[Path, ...] = ()
     """Further files that its predictions are in, such as pictures."""
 
@@ -112,7 +112,7 @@ def by_image(
 
 
 def absence(answers: Mapping[str, Any], request: PredictionRequest, place: str, means: str) -> str | None:
-    """A sentence on images without an entry, for kinds that have an empty prediction; `means` says how they count."""
+    """A sentence on images without an entry, for kinds that have an empty prediction; `means` is how they count."""
     left, total = len(request.names.ids) - len(answers), len(request.names.ids)
     return f"{place}: {left} of {total} images have {means}" if left and request.kind in EMPTY else None
 

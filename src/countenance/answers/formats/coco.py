@@ -78,7 +78,7 @@ def _of_people(
         listed = ", ".join(f"{n:,} of {name}" for name, n in ids.most_common(MOST_NAMED))
         note = f"results of {len(ids)} categories ({listed}) count alike: the dataset names no categories"
         return remaining, (f"{path}: {note}",)
-    if not others or others.total() == len(remaining):  # a detector of one class may number it as it likes
+    if not others or others.total() == len(remaining):  # with one class, its number does not matter
         return remaining, ()
     named = ", ".join(f"{n:,} {name}" for name, n in others.most_common(MOST_NAMED))
     results = "1 result is" if others.total() == 1 else f"{others.total():,} results are"

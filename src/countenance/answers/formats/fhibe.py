@@ -39,11 +39,11 @@ from countenance.metrics.parsing import painted
 from countenance.metrics.readings import CORNERS
 
 CLASSES = 19
-"""Of a label map."""
+"""The classes of a label map."""
 NOT_THERE = -999.0
 """The coordinates of a keypoint that is not in the picture."""
 MOST_TURNED = 0.05
-"""More boxes than this share with their corners the wrong way round are not boxes in this reading."""
+"""If more than this share of boxes have their corners the wrong way round, the reading is wrong."""
 MISSING = "run the model first (reuse_model_outputs=False) or put its outputs there"
 _HEAD = re.compile(
     rb'(\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(null|\{\s*(\}|"(detections|detections_rle|scores|rows|super_res_filename|img_filepath)"))'
@@ -57,7 +57,7 @@ class EntryField(NamedTuple):
     name: str = "detections"
     kind: type[Any] = list
     null: Literal["answer", "missing", "wrong"] = "answer"
-    """What a field without a value is: an answer of nothing, no answer, or an error."""
+    """What an empty field means: an empty answer, no answer, or an error."""
 
     def read(self, entry: Any, place: str) -> Any:
         """The field's value; None where it is null and may be."""
@@ -247,7 +247,7 @@ class Reader:
         named = [str(row) for row in rows] if isinstance(rows, list) else []
         if len(named) == answers and all(person in named for person in orders[0]):
             return named
-        if surplus and answers >= len(everyone):  # published: the i-th answer for the i-th person, whatever follows
+        if surplus and answers >= len(everyone):  # published: answer i is for person i; later answers are ignored
             return everyone
         if rows is not None and not surplus:
             numbers = [int(person) if person.isdecimal() else person for person in orders[0]]
@@ -429,7 +429,7 @@ def read_pictures(folder: Path, request: PredictionRequest) -> Predictions:
     if not files:
         first = next(iter(request.names.ids), "")
         raise ModelError(f"{folder}: no picture of an image of the dataset; expected names such as {Path(first).name}")
-    request.names.by_file_name.clear()  # that folders differ is the rule here
+    request.names.by_file_name.clear()  # outputs and pictures usually lie in different folders
     pictures = {name: partial(_picture_at, path) for name, path in files.items()}
     return Predictions(str(folder), "pictures", Lazy(pictures), files=tuple(files.values()))
 

@@ -152,7 +152,7 @@ def _classes(form: MaskForm, request: PredictionRequest, folder: Path | None) ->
         if not beside.labels():
             raise ModelError(f'{beside.source}: names no class mask or no_mask; say classes="0=no_mask,1=mask"')
         return beside.labels()
-    from_zero = request.categories.get(0) in LABELS.values()  # a YOLO dataset's own order
+    from_zero = request.categories.get(0) in LABELS.values()  # only a YOLO dataset numbers its classes from 0
     return {n: word for n, word in request.categories.items() if word in LABELS.values()} if from_zero else ORDER.words
 
 

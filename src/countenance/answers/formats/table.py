@@ -114,7 +114,7 @@ def rows_of_columns(source: Any) -> TableRows:
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise ModelError(f"predictions: column {twice!r} occurs twice")
-    named = ({str(name): value for name, value in row.items()} for row in rows)  # columns may be numbers
+    named = ({str(name): value for name, value in row.items()} for row in rows)  # column names may be numbers
     return TableRows("predictions", header, list(enumerate(named, 1)))
 
 
@@ -203,7 +203,7 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
     for number, row in rows:
         cells, here = [row[lower[name]] for name in result], f"{place} {number}"
         if all(map(missing, cells)):
-            continue  # looked at, nothing found
+            continue  # the model saw the image and predicted nothing
         boxes.append([finite_number(cell, name, here) for cell, name in zip(cells, result, strict=True)])
         scores.append(1.0 if score is None or missing(row[score]) else finite_number(row[score], score, here))
         labels += [] if label is None or missing(row[label]) else [str(row[label]).strip()]

@@ -22,7 +22,7 @@ def read_yolo_texts(folder: Path, request: PredictionRequest) -> Predictions:
     for name, lists in files.items():
         boxes = [entry for entries in lists for entry in entries]
         answers[name] = Boxes([box for box, _ in boxes], [score for _, score in boxes])
-    request.names.by_file_name.clear()  # that folders differ is the rule here
+    request.names.by_file_name.clear()  # outputs and pictures usually lie in different folders
     notes = (unknown,) if unknown else ()
     absent = absence(answers, request, str(folder), "no file and count as images without boxes")
     reading = Reading("cxcywh", request.units or "rel")

@@ -66,7 +66,7 @@ def show_if_possible(folder: Path) -> bool:
         return False
     opener = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
     try:
-        subprocess.Popen([opener, str(folder)])  # noqa: S603 - a fixed program and a folder of our own
+        subprocess.Popen([opener, str(folder)])  # noqa: S603 - a fixed program and our own folder
     except OSError:
         return False
     return True

@@ -93,7 +93,7 @@ def read_annotated(source: Path, request: ReadingOptions) -> Dataset:
     for line, row in rows:
         place = f"{table} line {line}"
         picture = find_picture(table.parent, row["filename"], place)
-        name = names.setdefault(picture, row["filename"])  # with or without its ending: one picture
+        name = names.setdefault(picture, row["filename"])  # names with and without ending are the same picture
         if name not in pictures:
             image = LazyImage(picture)
             pictures[name] = (image, *image.size())

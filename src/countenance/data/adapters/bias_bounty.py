@@ -95,7 +95,7 @@ def read_truth(
 def _sample(labels: Path, name: str, subjects: tuple[Subject, ...], attributes: dict[str, str], sizes: bool) -> Sample:
     image = LazyImage(inside(labels.parent, name, f"{labels}: {name}"))
     width, height = image.size() if sizes else (0, 0)
-    unread = None if sizes else hashlib.sha256(name.encode()).hexdigest()  # stands for a file that nobody opens
+    unread = None if sizes else hashlib.sha256(name.encode()).hexdigest()  # the file is never opened
     return Sample(name, image, width, height, subjects, attributes, sha256=unread)
 
 

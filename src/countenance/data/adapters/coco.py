@@ -24,11 +24,11 @@ from countenance.files import write_text
 from countenance.person_columns import person_column
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
-"""What COCO has no field for; written beside its own fields and read back when present."""
+"""Fields that COCO lacks; they are written beside its own fields and read if present."""
 REGION: tuple[str, ...] = ("category_id", "bbox", "person_box", "face_box")
-"""What counts of a region that shows a crowd: where it is."""
+"""The fields that are read of a region that shows a crowd."""
 TRIED = 100
-"""This many images are looked for where pictures may be: the first one may be missing."""
+"""How many images are searched for in each folder that may hold pictures, since the first may be missing."""
 
 
 def read_coco(
@@ -80,7 +80,7 @@ def read_coco(
         image_id = _key(image.get("id"), f"{place}: id")
         if image_id in known:
             raise DataError(f"{place}: id {image_id!r} occurs twice; every image has its own")
-        if below is not None and isinstance(image.get("file_name"), str):  # the pictures are in a folder named apart
+        if below is not None and isinstance(image.get("file_name"), str):  # a separate folder holds the pictures
             image = image | {"file_name": below.find(image["file_name"]) or image["file_name"]}
         sample = _sample(image, people.get(image_id, []), root, known_categories, place, annotations)
         ignored = _regions(sample, regions.get(image_id, []), known_categories, annotations)
@@ -136,7 +136,7 @@ def _persons(
 def _kind(annotation: dict[str, Any], categories: Categories, place: str) -> str | None:
     """What an annotation shows: a person, a face, or None (left out)."""
     if "category_id" not in annotation and (annotation.get("person_box") or annotation.get("face_box")):
-        return "person"  # the box itself says what it is of
+        return "person"  # the box's key names its class
     return categories.kind(annotation.get("category_id"), place)
 
 
@@ -189,7 +189,7 @@ def _sample(
         raise DataError(f"{place}: file_name is {file!r}, expected text")
     bare = PureWindowsPath(file).name
     if (file.startswith("/") or PureWindowsPath(file).drive) and bare and (root / bare).is_file():
-        file = bare  # a path of another machine, and the picture is here
+        file = bare  # an absolute path of another machine; the picture lies here
     picture = LazyImage(inside(root, file, place))
     try:
         width, height = int(image["width"]), int(image["height"])

@@ -32,7 +32,7 @@ MEANINGS = {
     "agree": "whether both features say the same, as they do in every labelled photo",
 }
 SET_OF = {"validation": "validation", "not_drawn": "unlabelled", "held_back": "held_back"}
-"""The set that the photos of each part are of; it begins their ids."""
+"""The set that each part's photos belong to; their ids begin with it."""
 
 
 def identity_of(name: str) -> str:

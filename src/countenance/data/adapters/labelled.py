@@ -79,7 +79,7 @@ def labelled_pictures(
     keys = {name: key for key, name in known.names.items()}
     samples = [replace(sample, subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in result.pictures]
     refuse_without_people(known, sum(len(boxes) for _, boxes in result.pictures), str(root))
-    name, notes = root.resolve().name, result.notes  # notes are published: no path
+    name, notes = root.resolve().name, result.notes  # notes are published, so they contain no path
     orders = {(classes_in_words(o.words if masks is None else o.labels()), o.source): None for o in result.named}
     notes += [f"{name}: classes of the label files: {it} ({at.replace(str(root), name)})" for it, at in orders]
     shown = known.shown()
@@ -93,7 +93,7 @@ class LabelFiles:
 
     pictures: list[tuple[Sample, NamedBoxes]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What the folder has besides."""
+    """Notes on other files of the folder."""
     orders: dict[Path, ClassNames | None] = field(default_factory=dict)
     """The classes of each folder of YOLO files; None where nothing names them."""
 
@@ -171,7 +171,7 @@ def _categories(result: LabelFiles, root: Path, chosen: str | None, masks: bool)
     known = choose(rows, chosen, str(root), {} if masks else None)
     if not masks:
         return known
-    nameless: dict[str, Kind] = {row["id"]: "face" for row in rows if not row["name"]}  # what they wear is not known
+    nameless: dict[str, Kind] = {row["id"]: "face" for row in rows if not row["name"]}  # mask unknown
     return replace(known, kinds={**known.kinds, **nameless}, wording=OF_CLASSES)
 
 

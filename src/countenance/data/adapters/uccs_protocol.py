@@ -55,7 +55,7 @@ def image_folder(data: Path, which: str, version: int) -> Path:
 
 
 def real_people(data: Path) -> bool:
-    """Whether the pictures of a data directory show people who exist: all do, but for those that `make-data` wrote."""
+    """Whether the pictures of a data directory show people who exist: all do, except those that `make-data` wrote."""
     try:
         return json.loads(regular_file(data / CARD).read_text("utf-8")).get("real_people") is not False
     except (OSError, ValueError, AttributeError, RecursionError):
@@ -134,7 +134,7 @@ def _read_faces(path: Path, version: int, header: list[str], line: int, attribut
     box = np.ascontiguousarray(table.numbers[:, -4:])
     face_id = np.zeros(len(box), np.int64) if version == 2 else table.numbers[:, 0].astype(np.int64)
     empty = int(np.count_nonzero((box[:, 2:] <= 0).any(axis=1)))
-    # A participant cannot correct the published protocol: such a face stays in the count, and nobody finds it.
+    # A participant cannot correct the published protocol: such a face counts, though no detector can find it.
     warnings = (f"{path}: {empty} faces have no area; they count as missed",) if empty else ()
     words = dict(zip(further, table.words, strict=True))
     subject, nobody = table.numbers[:, -5].astype(np.int64), np.zeros(len(box), dtype=bool)

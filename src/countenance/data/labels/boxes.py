@@ -31,7 +31,7 @@ KEYS: tuple[tuple[Form, tuple[str, ...]], ...] = (
 OWN = ("face_box", "person_box")
 """Columns of `labels.csv`, whose boxes are x0, y0, x1, y1."""
 LEAST_PERCENT = 5
-"""The fewest boxes that are asked whether they are per cent."""
+"""The fewest boxes that are tested for being in per cent."""
 USUAL: tuple[Form, ...] = ("xyxy", "xywh")
 
 
@@ -54,7 +54,7 @@ def corners_of(
     doubts = len(table.problems.whole)
     form, rows = (columns.form, _of_four(table, columns)) if len(columns.names) == 4 else _of_cells(table, columns)
     if len(table.problems.whole) > doubts:
-        return [[] for _ in rows]  # what the numbers are is not known, so neither is where they lie
+        return [[] for _ in rows]  # an unknown box format has no known position
     places = [(i, box) for i, boxes in enumerate(rows) if sizes[i] is not None for box in boxes]
     corners: list[list[Floats]] = [[] for _ in rows]
     if not places:

@@ -308,7 +308,7 @@ def read_person_folders(pictures: PictureFolder) -> Dataset | None:
     if not paths or named < NEARLY_ALL * len(paths):
         return None
     if not all(_is_individual(path.parent.name) for path in paths if len(path.parts) > 1):
-        return None  # asian/asian_1.jpg, 20-29/20-29_1.jpg: groups, or nobody knows
+        return None  # asian/asian_1.jpg, 20-29/20-29_1.jpg: probably groups
     dataset = read_names(pictures, {"person": "folder"}, {})
     return dataset.of(dataset.samples, notes=[f"{dataset.name}: a folder is a person, as its files' names say"])
 

@@ -21,11 +21,11 @@ WORKBOOK = b"PK\x03\x04"
 GZIP = b"\x1f\x8b"
 LARGEST_CELL = 16 * 2**20
 LARGEST_TEXT = 2**31
-"""Bytes that a compressed table may have unpacked."""
+"""The largest size of a decompressed table, in bytes."""
 
 
 def decoded(path: Path) -> tuple[str, list[str]]:
-    """The text of a file and a note where it is no UTF-8."""
+    """The text of a file, and a note if it is not UTF-8."""
     try:
         content = regular_file(path).read_bytes()
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def decoded(path: Path) -> tuple[str, list[str]]:
             return content.decode("utf-16"), []
         except UnicodeDecodeError:
             raise DataError(f"{path}: damaged UTF-16 text; save it as UTF-8") from None
-    if content.count(b"\x00") * 2 >= len(content) - content.count(b"\x00") > 0:  # Latin letters without a mark
+    if content.count(b"\x00") * 2 >= len(content) - content.count(b"\x00") > 0:  # without a byte order mark
         try:
             order = "be" if content[:1] == b"\x00" else "le"
             return content.decode(f"utf-16-{order}"), []
@@ -74,7 +74,7 @@ def _unpacked(content: bytes, path: Path) -> bytes:
 def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTable:
     """A table with its separator, header and number format recognised.
 
-    `names_picture` says whether a cell names a picture: a first row that does is no header.
+    `names_picture` says whether a cell names a picture: a first row that does is not a header.
     """
     text, notes = decoded(path)
     sign, listed = _records(text, path)
@@ -90,7 +90,7 @@ def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
         header, body = [str(i + 1) for i in range(len(header))], listed
     widths = Counter(len(cells) for _, cells in body)
     if body and widths.most_common(1)[0][0] == len(header) + 1 and sign is None:
-        header = ["file", *header]  # CelebA's header leaves the column of files out
+        header = ["file", *header]  # CelebA's header has no name for the column of files
     table = _columns(path, header, body)
     table.decimal_comma, table.headless = sign == ";", headless
     table.notes += notes
@@ -100,7 +100,7 @@ def read_text_table(path: Path, names_picture: Callable[[str], bool]) -> LabelTa
 def _records(text: str, path: Path) -> tuple[str | None, list[tuple[int, list[str]]]]:
     """The separator (None: spaces) and every line that is not empty as cells."""
     stated = re.match(r"sep=(.)\r?\n", text)
-    if stated:  # Excel's own first line
+    if stated:  # Excel's `sep=` line
         sign = stated[1]
         return sign, [(line + 1, cells) for line, cells in _split(text[stated.end() :], sign, path)]
     head = "\n".join(text.splitlines()[:SAMPLE_LINES])

@@ -54,7 +54,7 @@ def attribute_values(table: LabelTable, attribute: str, name: str) -> tuple[str,
     share = sum(is_number(cell) for cell in numeric) / max(len(numeric), 1)
     if attribute in NUMERIC and share >= MOSTLY:
         return attribute, list(numbers_in(table, name))
-    if attribute == "age":  # groups of ages are no ages
+    if attribute == "age":  # age groups are not ages
         table.notes.append(
             f"{table.path.name}: {name} holds groups ({', '.join(sorted(set(known))[:3])}, …): age_group"
         )

@@ -176,7 +176,7 @@ def touched(change: str, base: Row, twin: Row, width: int, height: int) -> Array
         return _grow(persons, 3)
     face = _box_mask(base["face_box"], width, height, 0.12) | _box_mask(twin["face_box"], width, height, 0.12)
     worn = [part for row in (base, twin) for part in row["face_parts"] if part["label"] in ("face_mask", "beard")]
-    if change == "mask":  # it stands off the chin and shades the throat
+    if change == "mask":  # it does not touch the chin, and it shades the throat
         x0, _, x1, y1 = base["face_box"]
         face |= _box_mask((x0, y1, x1, y1 + 0.6 * (x1 - x0)), width, height, 0.12)
     for part in worn:

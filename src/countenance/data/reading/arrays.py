@@ -39,7 +39,7 @@ class Cache:
 
     folder: Path
     force: bool = False
-    """Find nothing, so that everything is made again."""
+    """Ignore what is cached, so that everything is computed again."""
 
     def path(self, kind: str, key: str) -> Path:
         """Where the arrays of a kind are kept under a key."""
@@ -108,7 +108,7 @@ def read_tensors(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]
     try:
         with torch.serialization.safe_globals(plain):
             result = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises what it likes on foreign bytes
+    except Exception as error:  # torch raises many kinds of errors for foreign bytes
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path}: not a .pth file of tensors ({first[:120]}); {REMEDY}") from None
     if not isinstance(result, dict):

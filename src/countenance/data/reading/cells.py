@@ -63,7 +63,7 @@ def rles(masks: Mapping[str, Any], width: int, height: int, place: str) -> dict[
     """
     texts = list(masks.values())
     if all(isinstance(text, str) for text in texts):
-        with suppress(ValueError):  # then one by one, so that the message names the mask
+        with suppress(ValueError):  # read one by one, so that the message names the mask
             if all(int(lengths.sum()) == width * height for lengths in many_run_lengths(texts)):
                 return {str(name): Rle(height, width, counts) for name, counts in masks.items()}
     return {str(name): rle(counts, width, height, f"{place} {name}") for name, counts in masks.items()}

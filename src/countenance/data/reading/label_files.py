@@ -69,7 +69,7 @@ def read_yolo(
         return []
     array, sizes = np.array(boxes), np.tile([float(width), float(height)], (len(boxes), 1))
     if reading.units == "rel" and float(array.max()) > LARGEST_NORMALISED:
-        checked_corners(array, sizes, reading, str(path))  # one file in pixels among many would go unnoticed
+        checked_corners(array, sizes, reading, str(path))  # otherwise a single file in pixels would not be noticed
     return [NamedBox(*pair) for pair in zip(reading.corners(array, sizes), words, strict=True)]
 
 

@@ -31,7 +31,7 @@ from countenance.metrics.curves.rates import (
     thresholds_at,
 )
 
-Curve, Labels = RateCurve, ListedIdentities  # their names before there were curves and labels of other kinds
+Curve, Labels = RateCurve, ListedIdentities  # former names, which stay importable
 
 __all__ = [
     "MISSED",

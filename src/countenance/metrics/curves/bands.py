@@ -72,7 +72,7 @@ def resampled_rates(
     distinct = negatives[ends]
     order = np.argsort(-hits.score, kind="stable")
     units, unit_image = hits.score[order], hits.image[order]
-    # How many units reach each distinct threshold; with nothing to fear, all found ones.
+    # How many units reach each distinct threshold; without a threshold, all that were detected.
     reach = np.searchsorted(-units, -distinct, side="right")
     detected = int(np.count_nonzero(units > -np.inf))
     strictest = 0 if strict else int(np.count_nonzero(units > distinct[0])) if distinct.size else detected

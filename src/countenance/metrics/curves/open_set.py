@@ -69,10 +69,9 @@ class Outcomes:
     negative_row: Ints
     """The detection behind each false alarm."""
     total: int
-    """What the rates are shares of."""
+    """The number that rates are shares of."""
     stranger: Floats | None = None
-    """Recognition: of each face the score under which it, unknown, passes as somebody; minus infinity: never, or it is
-    known."""
+    """Recognition: the highest similarity of each unknown face; minus infinity: it has none, or it is known."""
 
 
 def froc_v2(scores: OpenSet) -> Outcomes:
@@ -120,8 +119,8 @@ def oroc_v3(scores: OpenSet) -> Outcomes:
     face_of[row[matched]] = matched
     excluded = (face_of >= 0) & scores.excluded[face_of]
     subject = np.where(face_of >= 0, scores.subject[face_of], -1)
-    # As in version 2, an equal score of somebody else stands before one's own: the own score must be among the
-    # first `rank`, and the score after them must be smaller.
+    # As in version 2, another identity with an equal score ranks first: the probe's own score must be among the first
+    # `rank`, and the score after these must be smaller.
     top, who = _falling(scores.labels)
     own = (who == subject[:, None]) & (subject > 0)[:, None]
     own_score = np.where(own, top, MISSED).max(axis=1, initial=MISSED)

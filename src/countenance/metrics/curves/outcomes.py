@@ -25,7 +25,7 @@ NOBODY = -1
 PIECE = 131_072
 """Pairs whose overlaps are made at once."""
 ROUNDS = 16
-"""This many times all pairs are looked at together before those that are left are taken one by one."""
+"""Passes over all pairs at once; pairs that are left after them are matched one by one."""
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,13 @@ def match_one_to_one(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: In
     g, d, o = g[enough], d[enough], o[enough]
     matched = np.full(len(faces), NOBODY, dtype=np.int64)
     taken = np.zeros(len(boxes), dtype=bool)
-    # Pairs that nobody else has a claim on need no order, and most are such.
+    # Most pairs share no box with another pair; their order does not matter.
     alone = (np.bincount(g, minlength=len(faces))[g] == 1) & (np.bincount(d, minlength=len(boxes))[d] == 1)
     matched[g[alone]] = d[alone]
     g, d, o = g[~alone], d[~alone], o[~alone]
     order = np.lexsort((d, g, -o))
     g, d = g[order], d[order]
-    for _ in range(ROUNDS):  # a pair that is first for both its sides is what the greedy walk would take
+    for _ in range(ROUNDS):  # a pair that is first for both its sides is what greedy matching takes
         if not g.size:
             return matched
         rank = np.arange(len(g))
@@ -153,7 +153,7 @@ def match_one_to_one(faces: Boxes, face_image: Ints, boxes: Boxes, box_image: In
         taken[d[take]] = True
         left = (matched[g] == NOBODY) & ~taken[d]
         g, d = g[left], d[left]
-    for face, detection in zip(g.tolist(), d.tolist(), strict=True):  # a long chain of ties: walk it
+    for face, detection in zip(g.tolist(), d.tolist(), strict=True):  # a long chain of ties is matched pair by pair
         if matched[face] == NOBODY and not taken[detection]:
             matched[face], taken[detection] = detection, True
     return matched

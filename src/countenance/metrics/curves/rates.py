@@ -123,6 +123,6 @@ def _hits(units: Floats) -> Floats:
 def _rate(counts: NDArray[np.int64], total: int, numbers: bool) -> Floats:
     if numbers:
         return counts.astype(np.float64)
-    if total <= 0:  # nothing could be found: not a rate, and neither 0 nor 1
+    if total <= 0:  # nothing to find: the rate is undefined, neither 0 nor 1
         return np.full(counts.shape, np.nan)
     return np.asarray(counts / total, dtype=np.float64)

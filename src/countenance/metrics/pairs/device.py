@@ -1,7 +1,7 @@
 """Blocks of pairs on a GPU, through torch, where there is one and the work is large enough to be worth the transfer.
 
 Scores have the rounding of single precision, as on the processor, so counts at a threshold stay exact: pairs near it
-are decided in double precision. Cosines come from half-precision products that the tensor cores do: each vector is
+are decided in double precision. Cosines come from half-precision products on tensor cores: each vector is
 written as a sum of two halves, x = high + low, and high·high + high·low + low·high is added up in single precision.
 What is left out is below 2⁻²⁰, and `Vectors.margin` allows for it (`vectors.HALVES`).
 """
@@ -20,7 +20,7 @@ from countenance.metrics.pairs.vectors import Index, Ints, Singles, Vectors
 
 ROWS, COLUMNS = 8192, 16384
 WORTH = 10**9
-"""Pairs below which a GPU is not asked for: torch takes seconds to start."""
+"""With fewer pairs no GPU is used, since torch takes seconds to start."""
 
 Take = Callable[[Ints, list[Any]], None]
 
@@ -52,7 +52,7 @@ def on_device(
     """
     torch = import_module("torch")
     exact = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False  # its rounding is far above the margin
+    torch.backends.cuda.matmul.allow_tf32 = False  # its rounding errors are far larger than the margin
     try:
         with torch.inference_mode():
             work = _DeviceWork(torch, vectors, ends, bins, device)

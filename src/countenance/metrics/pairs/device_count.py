@@ -14,7 +14,7 @@ import numpy as np
 from countenance.metrics.pairs.vectors import Ints
 
 EXACT_COUNT = 16_777_216
-"""From this many on, ones that are added in single precision may be lost."""
+"""Single precision counts exactly only up to this number."""
 ROOM = 16_777_216
 """Pairs that the kernel can keep of one block of rows."""
 MOST_BINS = 8192
@@ -131,7 +131,7 @@ def compiled(torch: Any) -> Any:
     """The kernel, or None where this torch or this GPU does not support it."""
     try:
         return torch.cuda._compile_kernel(KERNEL, "count_pairs")
-    except Exception:  # an older torch, another make of GPU, no compiler: torch's own functions count
+    except Exception:  # without a recent torch, this kind of GPU or a compiler, torch's own functions count
         return None
 
 

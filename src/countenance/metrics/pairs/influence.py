@@ -39,12 +39,12 @@ class Influence:
     pairs: tuple[int, int]
     """Genuine and impostor pairs."""
     effective: float
-    """People, less where some have many more pictures than others."""
+    """The effective number of people: fewer if some have many more pictures than others."""
     share: float = 1.0
     """The people here among all people that the rate is about."""
 
     def scaled(self, share: float) -> "Influence":
-        """The same contributions as those of a subset with this share of all people, whose variance they estimate."""
+        """These contributions as a sample of this share of all people, to estimate the variance for all."""
         return replace(self, share=share)
 
     @classmethod
@@ -81,7 +81,7 @@ class Influence:
             alone = genuine**2 * self.fnmr * (1 - self.fnmr) / self.pairs[0] if self.pairs[0] else 0.0
             alone = alone + (impostor**2 * self.fmr * (1 - self.fmr) / self.pairs[1] if self.pairs[1] else 0.0)
             variance = np.maximum(np.maximum(variance, dyads), alone) * self.share
-            certain = (value <= 0) | (value >= 1) | (variance <= 0)  # nothing varies: each person is worth one trial
+            certain = (value <= 0) | (value >= 1) | (variance <= 0)  # nothing varies: each person counts as one trial
             size = np.where(certain, people, value * (1 - value) / variance)
         return RateBand(value, *wilson(value, size, student(freedom(own.T, people, 2), level)))
 

@@ -70,9 +70,9 @@ class _Cell:
     people: float
     """Effective people of the scarcer side."""
     weight: float
-    """By how much people's unlikeness weighs: 4/P within a group, 1/P + 1/Q between two."""
+    """The weight of differences between people: 4/P within a group, 1/P + 1/Q between two."""
     persons: float
-    """Pairs of people."""
+    """The number of pairs of people."""
 
     @property
     def rate(self) -> float:
@@ -80,7 +80,7 @@ class _Cell:
 
     @property
     def spread(self) -> float:
-        """The variance that comes from people rather than from pairs of people; negative by chance."""
+        """The variance that comes from people rather than from pairs of people; chance can make it negative."""
         used = 2 if self.place[0] == self.place[1] else 1
         factor = self.people / (self.people - used) if self.people > used else 1.0
         return (factor * float((self.residual**2).sum()) - 2 * self.dyads) / self.pairs**2

@@ -150,7 +150,7 @@ class _Rising:
             self.cut = max(self.cut, sure_cut(self.histogram, self.edges, self.keep))
             self.blocks += [_narrow(block) for block in blocks]
             self.held += sum(len(score) for _, _, score in blocks)
-            if self.held > 3 * self.keep:  # seldom: looking at every block took a third of the time with a GPU
+            if self.held > 3 * self.keep:  # rarely: checking every block took a third of the time on a GPU
                 first, second, score = _above(_joined(self.blocks), self.cut)
                 self.blocks, self.held = [(first, second, score)], len(score)
 

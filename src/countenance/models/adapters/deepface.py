@@ -44,7 +44,7 @@ def _boxes(faces: Sequence[Any]) -> Boxes:
 
 
 def _largest(faces: Any) -> Any:
-    """The largest of the faces that were really found, or None."""
+    """The largest detected face, or None; deepface may return the whole picture instead of a face."""
 
     def area(face: Any) -> float:
         box = face.get("facial_area") or face["region"]

@@ -75,7 +75,7 @@ class CountenanceMask:
         height, width = image.shape[:2]
         looks = [self._look(image, side) for side in sides(width, height)]
         boxes, scores, masks = (np.concatenate(parts) for parts in zip(*looks, strict=True))
-        remaining = suppress(boxes, scores, self.nms, "smaller")  # one face seen at two sizes is a box in a box
+        remaining = suppress(boxes, scores, self.nms, "smaller")  # a face detected at two sizes
         clipped = np.clip(boxes[remaining], 0, [width, height, width, height])
         return Boxes(clipped, scores[remaining], ["mask" if share >= 0.5 else "no_mask" for share in masks[remaining]])
 

@@ -60,7 +60,7 @@ class ChartAxis:
         (((0.0, '0'), (0.1, '0.1'), (0.2, '0.2'), (0.3, '0.3')), ((1.0, '1'),))
         """
         if high <= low and not log:
-            around = 0.5 * max(1.0, abs(low))  # a large number plus 1 may be the number itself
+            around = 0.5 * max(1.0, abs(low))  # adding 1 to a large float may not change it
             return cls(label, low - around, low + around, log, ((low, numbers.tick(low)),))
         high = high if high > low else low * 10
         return cls(label, low, high, log, tuple((tick, numbers.tick(tick)) for tick in ticks(low, high, log=log)))

@@ -55,7 +55,7 @@ class ForestRow:
     clusters: int = 0
     difference: str = ""
     against: str = ""
-    """Whom the difference is from, where that is not everyone else."""
+    """The group that the difference is measured from, if not everyone else."""
     note: str = ""
     colours: tuple[str, ...] = ()
     """Of the skin tones of a group."""

@@ -30,7 +30,8 @@
   function decides(row, state, delta, nouns) {
     if (state !== "unknown") return WORDS[state];
     var more = Math.ceil(row.n * times(row, delta)) - row.n;
-    if (!(more > 0)) return "almost on the limit";
+    if (isNaN(more)) return WORDS.unknown;
+    if (more <= 0) return "almost on the limit";
     if (more > 10000) return "more people than a study can collect";
     return GROUPED.format(more) + " more " + (more === 1 ? nouns[0] : nouns[1]);
   }

@@ -46,7 +46,7 @@ class Arena:
         if not self.used:
             return 0 if size <= self.size else None
         first, last = self.used[0][0], self.used[-1][1]
-        if last > first:  # in use is one range: behind it, else before it
+        if last > first:  # the used part is one range: allocate behind it, otherwise before it
             return last if last + size <= self.size else 0 if size < first else None
         return last if last + size < first else None
 
@@ -70,5 +70,5 @@ class Arena:
 def _anonymous() -> int:
     if hasattr(os, "memfd_create"):
         return os.memfd_create("countenance-pictures", 0)
-    with temporary_file() as file:  # no name, so nothing is left behind
+    with temporary_file() as file:  # unlinked at once, so that no file remains
         return os.dup(file.fileno())

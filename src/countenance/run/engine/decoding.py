@@ -343,7 +343,7 @@ class Decoders:
         try:
             os.write(self._bell, b"!")
         except BlockingIOError:
-            return  # it has not heard the last ones either
+            return  # the process has not received the last requests either
 
     def close(self) -> None:
         """End the processes."""

@@ -189,7 +189,7 @@ class _Shards:
     def heard(self, order: Order, message: Mapping[str, Any]) -> None:
         work = self.under_way[message["shard"]]
         if work.suspect is not None:
-            return  # only whether it is answered at all matters
+            return  # only whether it answers matters
         work.begun = True
         if "asking" in message:
             work.asking = message["asking"]

@@ -55,8 +55,8 @@ def gpu_decoder() -> str:
 class GpuDecoder:
     """A feed whose pictures are decoded and resized on the GPU that the model is on.
 
-    Files are read and checked by `readers` processes (0: by the threads that decode), since Python can do only one
-    thing at a time in the model's process.
+    Files are read and checked by `readers` processes (0: by the threads that decode), since only one thread at a time
+    runs Python in the model's process.
     """
 
     def __init__(self, spec: InputSpec, device: str, readers: int = 0) -> None:
@@ -116,7 +116,7 @@ class GpuDecoder:
         self.decoding.synchronize()
         try:
             there = self.io.decode_jpeg(data, mode=self.io.ImageReadMode.RGB, device=self.device) if data else []
-        except RuntimeError:  # one of them; the processor says which and why
+        except RuntimeError:  # one of them is damaged; decoding on the CPU shows which
             there = [None] * len(fit)
         self.decoding.synchronize()
         for i, tensor in zip(fit, there, strict=True):
@@ -154,7 +154,7 @@ class GpuDecoder:
         scaled = self.torch.nn.functional.interpolate(
             pictures.to(self.torch.float16), size, mode="bilinear", align_corners=False
         )
-        return scaled.round_()  # 0 to 255, as it was
+        return scaled.round_()  # back to 0 to 255
 
     def _where(self, height: int, width: int) -> tuple[Any, Any]:
         target_h, target_w, _ = self.spec.shape()

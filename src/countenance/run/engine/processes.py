@@ -261,7 +261,7 @@ class _Worker:
         *lines, self.buffer = self.buffer.split(b"\n")
         try:
             return [loads(line) for line in lines], ended
-        except ValueError:  # something in the worker wrote into its connection
+        except ValueError:  # the worker's model wrote into the connection
             self.unreadable = True
             return [], True
 

@@ -35,7 +35,7 @@ STARTING = 600.0
 DEATHS = 2
 """Deaths on one shard after which it is searched for the image that causes them."""
 SEARCHED = 24
-"""Deaths that a search may cost."""
+"""The most workers that may die in a search."""
 DIED = "the worker process died"
 MOST_TROUBLE = 5
 """How often each worker may fail for reasons of its node (lost while it starts, a full disk) without a prediction."""
@@ -121,9 +121,9 @@ class RayEngine:
         for piece in pieces:
             if piece.number in chosen:
                 order = {"piece": asdict(piece), "probe": list(chosen[piece.number])}
-                tries = (self._once(order) for _ in range(PROBE_TRIES))  # a node may be lost for its own reasons
+                tries = (self._once(order) for _ in range(PROBE_TRIES))  # a node may be lost by chance
                 result = next((attempt for attempt in tries if attempt is not None), None)
-                if result is None:  # a model that dies on what it predicted before is another one
+                if result is None:  # the model predicted this image before and now dies: it changed
                     return Difference(chosen[piece.number][0], repeatable=True)
                 if result["difference"]:
                     return Difference(**result["difference"])
@@ -215,7 +215,7 @@ class _RayShards:
 
     def _give(self) -> None:
         ready = [actor for actor in self.actors if actor.ready]
-        for room in range(1, IN_FLIGHT + 1):  # everybody gets a first shard before anybody gets a second
+        for room in range(1, IN_FLIGHT + 1):  # every worker gets a first shard before any gets a second
             for actor in ready:
                 if self.waiting and len(actor.flying) < room:
                     self._order(actor, self.waiting.popleft())
@@ -283,7 +283,7 @@ class _RayShards:
             work.good = max(good, work.good)
 
     def _done(self, actor: _Actor, work: _RayWork, receipt: dict[str, Any]) -> None:
-        if "trouble" in receipt:  # the node's own: a full disk, say
+        if "trouble" in receipt:  # a failure of the node, such as a full disk
             self.waiting.appendleft(work)
             self._retire(actor, receipt["trouble"])
             return
@@ -346,7 +346,7 @@ class _RayShards:
         work.deaths += 1
         if work.search is not None:
             self._searched(work, harmful=True, reason=reason)
-        elif reason != DIED:  # it hung: image by image its state names the image
+        elif reason != DIED:  # it hung: predicting image by image shows which image
             work.careful = True
         elif work.deaths >= DEATHS:
             work.careful, work.search = True, Bisection(work.piece.images)

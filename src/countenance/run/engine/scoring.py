@@ -156,7 +156,7 @@ class ScoringProcess:
         try:
             while data:
                 data = data[os.write(self.orders, data) :]
-        except BrokenPipeError:  # it ended: why is said where its replies are read
+        except BrokenPipeError:  # it ended; the reason is raised where its replies are read
             self.ended.wait()
             self._raise()
 
@@ -216,9 +216,9 @@ def main() -> None:
             scores.finish()
             tell("finished")
     except (RecursionError, MemoryError):
-        os._exit(1)  # nothing is left to go on with; another worker finds out on which image
+        os._exit(1)  # this worker cannot continue; another determines on which image
     except InputError as error:
-        tell("error", InputError(str(error)))  # without what a subclass may hold
+        tell("error", InputError(str(error)))  # without attributes of a subclass
     except OSError as error:
         tell("error", OSError(error.errno, error.strerror or str(error), error.filename))
     except Stop as stop:

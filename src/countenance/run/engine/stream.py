@@ -82,7 +82,7 @@ class Stream:
 
     @cached_property
     def _leaves_input(self) -> bool:
-        """Whether the model declares that it does not write on its input, which is reused when a batch fails."""
+        """Whether the model declares that it does not change its input, which is reused when a batch fails."""
         return bool(attribute_of(self.model, "leaves_input", False))
 
     def _waited(self, prepared: Prepared, begun: Any) -> list[Any]:

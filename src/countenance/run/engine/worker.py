@@ -49,7 +49,7 @@ def serve(job: Job) -> Handler:
     if job.decode == "gpu":  # read when the GPU is first used
         os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", CONNECTIONS)
     shards = Shards.of(job)
-    scoring = ScoringProcess(replace(job, fit=None)) if job.decoders else None  # it starts while the model is made
+    scoring = ScoringProcess(replace(job, fit=None)) if job.decoders else None  # started while the model is created
     worker = Worker(job, shards, loaded_model(job), scoring)
     sys.setswitchinterval(SWITCH)
     return worker.handle

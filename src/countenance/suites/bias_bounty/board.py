@@ -204,7 +204,7 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_
     }
     if "public" not in splits:
         raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; data= is the challenge's folder")
-    private = f"{board}/", ""  # where the organiser keeps the board is not for publication
+    private = f"{board}/", ""  # the organiser's path is not published
     folders, rejected = _counting(board, contest, notes)
     entries = {name: place / ENTRY for name, place in folders.items() if (place / ENTRY).is_dir()}
     there = [SPLITS[which] for which in splits]
@@ -217,7 +217,7 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_
         try:
             standings.append(_standing(name, place, board / name, known, rules, own, notes, contest))
         except InputError as error:
-            rejected[name] = str(error).replace(*private)
+            rejected[name] = str(error).replace(*private).removeprefix(f"{name}: ")
     standings = _with_copies(standings)
     timings, stale = counted_timings({s.name: runs["holdout"][s.name] for s in standings if s.verified})
     ranked = _with_efficiency(standings, timings, rules.strict_rubric)
@@ -317,7 +317,7 @@ def _standing(
     notes: list[str],
     contest: Contest,
 ) -> BoardEntry:
-    """An entry with its score, from the answers that it gives here."""
+    """An entry with its score, computed from its answers on this machine."""
     handed, claimed = Handed.read(folder), None
     if why := contest.why_not(handed.crew or name, 0):
         raise InputError(f"{name}: {why}")
@@ -325,7 +325,7 @@ def _standing(
     for which, truth in known.items():
         table = counted_answers(name, folder / f"{SPLITS[which]}.csv", truth, runs.get(which))
         answers |= {} if table is None else {which: table}
-    # Randomness is scored on the holdout alone: the challenge does not tell the non-faces of the test.
+    # Randomness is scored on the holdout alone: the challenge does not publish the non-faces of the test.
     truths = {which: truth if which == "private" else replace(truth, nonfaces=()) for which, truth in known.items()}
     scores = {which: score_tables(truths[which], table, rules.draws) for which, table in answers.items()}
     if (folder / TIMING).exists():

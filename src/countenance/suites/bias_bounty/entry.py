@@ -167,7 +167,7 @@ class BountyEntry:
                 pixels = network_input(images[i : i + BATCH], network.size).astype(number)
                 try:
                     parts = session.run(list(network.outputs), {INPUT: pixels})
-                except Exception as error:  # those of onnxruntime have no class in common
+                except Exception as error:  # onnxruntime's errors have no common class
                     reason = " ".join(str(error).split())
                     raise InputError(f"{self.name}: {network.file} fails on {pixels.shape}: {reason:.300}") from None
                 for name, part in zip(network.outputs, parts, strict=True):

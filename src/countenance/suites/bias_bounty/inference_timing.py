@@ -163,7 +163,7 @@ def _limit_memory(gigabytes: float | None) -> None:
 
 
 def _measured(order: dict[str, Any]) -> dict[str, Any]:
-    import resource  # not there on Windows
+    import resource  # missing on Windows
 
     start = time.perf_counter()
     model = ModelSpec(**order["spec"]).load()

@@ -73,7 +73,7 @@ def _nonfaces(people: Dataset, split: str, count: int, rng: np.random.Generator)
             break
         scene = scenes[int(rng.integers(len(scenes)))]
         left, top = (GRID * int(rng.integers((side - SIDE) // GRID + 1)) for side in (scene.width, scene.height))
-        # Two cuttings of one scene share less than half of their width or height.
+        # Two crops of a scene share less than half of their width or height.
         near = [
             other
             for other in cuttings
@@ -90,7 +90,7 @@ def _nonfaces(people: Dataset, split: str, count: int, rng: np.random.Generator)
 def _touches(left: int, top: int, box: NDArray[np.float64] | None) -> bool:
     if box is None:
         return False
-    margin = 0.25 * float(box[3] - box[1])  # hair and chin are more of a head than the face's box
+    margin = 0.25 * float(box[3] - box[1])  # with hair and chin a head is larger than the face's box
     across = left < box[2] + margin and left + SIDE > box[0] - margin
     return bool(across and top < box[3] + margin and top + SIDE > box[1] - margin)
 
@@ -118,7 +118,7 @@ def _identities(pictures: Sequence[ChallengePicture], rng: np.random.Generator) 
     order, number = [others[i] for i in rng.permutation(len(others))], 0
     while order:
         size = min(len(order), sizes[int(rng.integers(len(sizes)))])
-        if len(order) - size < min(sizes):  # too few would be left for another identity
+        if len(order) - size < min(sizes):  # too few would remain for another identity
             size = len(order)
         for i in order[:size]:
             identities[i] = f"nobody {number}"

@@ -120,6 +120,6 @@ def _failures(truth: Truth, answers: ClassTable, pictures: Path | None) -> dict[
 def _picture(folder: Path, name: str) -> Any:
     try:
         pixels = LazyImage(inside(folder, name, str(folder / "labels.csv"))).load()
-    except InputError:  # the page is about answers; a picture that is not here any more leaves its caption
+    except InputError:  # a missing picture leaves its caption; the page shows answers
         return ""
     return embedded(pixels, window(pixels.shape[1], pixels.shape[0]), longest=200)

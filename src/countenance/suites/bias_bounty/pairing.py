@@ -42,7 +42,7 @@ def rank_predictions(
 
 
 COPIED = 1e-6
-"""Below this probability agreement with random labels is no chance."""
+"""Below this probability, agreement with random labels is not explained by chance."""
 
 
 def copied_labels(truth: Truth, predictions: ClassTable) -> str:

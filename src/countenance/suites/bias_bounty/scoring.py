@@ -33,7 +33,9 @@ class Draws(Options):
     """The settings of resampling for intervals."""
 
     replicates: int = Field(2000, ge=100)
+    """How many resamples the intervals are computed from."""
     seed: int = Field(0, ge=0)
+    """The seed of the resamples."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ def score_tables(truth: Truth, predictions: ClassTable, draws: Draws = Draws()) 
         predictions.rows(truth.nonfaces),
     )
     sums = rules.class_sums(codes, predicted, truth.clusters)
-    sums = sums[sums.any(axis=1)]  # a picture without any label tells nothing
+    sums = sums[sums.any(axis=1)]  # a picture without labels gives no score
     *spreads, (low, high) = score_intervals(sums, draws)
     attributes = {}
     for name, spread in zip(ATTRIBUTES, spreads, strict=True):
@@ -300,7 +302,7 @@ def score_intervals(sums: NDArray[np.float64], draws: Draws) -> list[Interval]:
     )
     half = quantile(1 - ALPHA / 2, df) * np.ascontiguousarray(drawn.T).std(axis=1, ddof=1)
     most = np.array([1.0, 1.0, 1.0, rules.MAXIMUM])
-    # A bound of what is not measured stays NaN: numpy's maximum and minimum pass it on.
+    # Bounds of unmeasured values stay NaN: numpy's maximum and minimum keep NaN.
     return list(zip(np.maximum(0.0, values - half).tolist(), np.minimum(most, values + half).tolist(), strict=True))
 
 

@@ -202,7 +202,7 @@ def placed(run: Run, settings: FhibeSettings, facts: dict[str, Any], version: st
     paths = {"data": settings.data, "results": settings.results, "outputs": settings.outputs}
     return amended(
         run,
-        {name: os.path.abspath(path) for name, path in paths.items()},  # noqa: PTH100 - links stay as they are
+        {name: os.path.abspath(path) for name, path in paths.items()},  # noqa: PTH100 - links are not resolved
         version,
         **facts,
     )
@@ -219,7 +219,7 @@ def amended(run: Run, paths: dict[str, str] | None = None, version: str | None =
     if changed != manifest:
         with run.store.replacing(MANIFEST):
             run.store.write_manifest(changed)
-    if here.mark and (changed != manifest or local != here):  # the mark is over these facts too
+    if here.mark and (changed != manifest or local != here):  # the mark also covers these facts
         run.store.write_local(local, changed)
     return Run(run.place, data=run.data, trust_code=run.trust_code)
 

@@ -122,7 +122,7 @@ def task_of(settings: FhibeSettings) -> tuple[Task, dict[str, str]]:
         if source is None:
             skipped["CURRICULAR_FACE"] = NO_EMBEDDING
         else:
-            load_embedding(source)  # a name that is wrong is said before anything is read
+            load_embedding(source)  # a wrong name is reported before anything is read
             networks["face_embedding"] = source if callable(source) else str(source)
     if not networks:
         return settings.scoring_task, skipped

@@ -128,7 +128,7 @@ def _add_keypoints(scored: PublishedScores, run: Run, dataset: FhibeDataset, col
 
 
 def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column: Column) -> None:
-    """AR_DET and ACC_DET of each part, from the stored probabilities, which are 0 for people without an answer."""
+    """AR_DET and ACC_DET of each part, from the stored probabilities; a person without an answer is right nowhere."""
     chances: dict[str, Mapping[str, float]] = {}
     present: dict[str, tuple[str, ...]] = {}
     answers: Mapping[str, Any] = run.answers()
@@ -141,7 +141,9 @@ def _add_parts(scored: PublishedScores, run: Run, dataset: FhibeDataset, column:
     people = [_in_order(chances.get(str(line), {}), order) for line in table.line]
     # Published: the parts are those of the first row. By default: those of the first row that has any.
     names = list(people[0] if scored.strict else next((person for person in people if person), {}))
-    values = np.array([[person.get(name, 0.0) for name in names] for person in people]).reshape(len(people), len(names))
+    values = np.array([[person.get(name, math.nan) for name in names] for person in people]).reshape(
+        len(people), len(names)
+    )
     there = np.array([[name in present[str(line)] for name in names] for line in table.line], dtype=bool)
     for metric in (name for name in FORMULAS if name in scored.settings.metrics):
         each = part_scores(metric, values, there.reshape(values.shape), options)
@@ -171,7 +173,7 @@ def _add_parsing(scored: PublishedScores, run: Run, dataset: FhibeDataset, colum
         for i in range(len(scored.table))
     ]
     scored.rows["F1"] = column("F1")
-    if scored.strict:  # published: an image without an answer has found nothing of what is there
+    if scored.strict:  # published: an image without an answer has a score of 0
         truth = {subject.id: subject.face_parts for sample in dataset for subject in sample.subjects}
         for i in np.flatnonzero(np.isnan(scored.rows["F1"])).tolist():
             parts = truth[str(scored.table.line[i])]

@@ -224,7 +224,7 @@ def _evaluated(run: Run) -> str:
 
 def _attribute(name: str, card: Any, names: Names) -> dict[str, Any]:
     """An attribute with its meaning, who assigned it, and its values in this run; skin tones with their colours."""
-    known = card.attributes.get(name)  # it may say another meaning than FHIBE's (rendered people)
+    known = card.attributes.get(name)  # a dataset's own meaning may differ from FHIBE's (rendered people)
     meaning = known.meaning if known is not None and known.meaning else MEANINGS.get(name, "")
     colours = {label: colour for colour, label in FITZPATRICK.items()}
     here = [value_label(name, value) for value in names.levels.get(name, ())]

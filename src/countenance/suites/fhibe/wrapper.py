@@ -99,7 +99,7 @@ class FhibeWrapper:
 
     def _keypoints(self, answer: Any, path: str) -> Keypoints:
         (people,) = raw.fields(answer, ("keypoints",), path)
-        where = f"{path}: scores"  # they are stored, no metric uses them
+        where = f"{path}: scores"  # stored, but no metric uses them
         scores = [raw.numbers(s, where, "a list of numbers").ravel() for s in raw.items(answer.get("scores"), where)]
         points = placed_points([raw.points(points, path) for points in people], self.custom_keypoints, path)
         if len(scores) == len(points) and all(len(keypoint_scores) == 17 for keypoint_scores in scores):

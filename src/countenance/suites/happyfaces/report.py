@@ -36,7 +36,7 @@ PUBLISHED: dict[str, dict[float, float]] = {
 CHANCE, MATCHED_ONLY = 0.5, 0.75
 """One head guesses; both are right on matched types and guess on cross types."""
 LOWEST = 0.4
-"""Where the axis of accuracies begins: guessing is .5."""
+"""Where the axis of accuracies begins (guessing has .5)."""
 ENLARGED = 0.9
 """Where the axis of the enlarged figure begins."""
 SAME_OF_RUNS: Record = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
@@ -101,7 +101,7 @@ def _checked(table: Record) -> Record:
         if not all(isinstance(value, int | float) for value in (*values, *(v for v in open_ if v is not None))):
             raise ValueError("not a number")
     declined = {f"{row['mix_rate']:g}": n for row in table["mix_rates"] if (n := row["runs"] - row["answered"])}
-    return {"uses_batch": False, "declined": declined} | table  # tables of earlier versions do not say it
+    return {"uses_batch": False, "declined": declined} | table  # tables of earlier versions lack it
 
 
 def write_report(

@@ -35,11 +35,13 @@ class HappyFacesOptions(Options):
     """The options of the task: a method at a mix rate with a seed."""
 
     method: str = "spatial"
+    """The method that is fitted: a name of the package, module:attr or path.py:attr."""
     mix_rate: float | None = Field(0.1, ge=0, le=1)
     """Share of cross types among the photos that are drawn; None: nothing is drawn (predictions of a file)."""
     seed: int = Field(0, ge=0)
     """Seed of the draw and of the method."""
     method_options: dict[str, Any] = Field(default_factory=dict)
+    """Arguments of the method."""
     features: tuple[str, str] = ("face", "writing")
     """What the two features are called."""
 

@@ -24,7 +24,7 @@ def assessment_notes(data: MaskData, model: Any) -> Any:
 
     def notes(samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
         sentences = _inverted(data, model, samples, answers)
-        if data.task == BOXES:  # without true boxes any box will do
+        if data.task == BOXES:  # without true boxes the place of a box does not matter
             sentences += LOCALISED_FACES.notes_on(samples, answers, _readings(data, context.reading))
         return sentences
 

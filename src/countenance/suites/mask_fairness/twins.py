@@ -35,7 +35,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of one change: a paired finding under a question."""
+    """The effect of one change, as a paired finding with its question."""
 
     question: str
     finding: Finding

@@ -9,7 +9,7 @@ from countenance.suites.uccs.evaluation import CurveSettings, UccsEvaluation
 from countenance.suites.uccs.score_curves import evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.submission_problems import Check, check_file
 
-Evaluation, Settings = UccsEvaluation, CurveSettings  # their names before other suites had the like
+Evaluation, Settings = UccsEvaluation, CurveSettings  # former names, which stay importable
 
 __all__ = [
     "Check",

@@ -1,6 +1,6 @@
 """An evaluation: one score file against the truth, its curve, and the outcome of every face behind it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from countenance.data.adapters.uccs_protocol import Protocol
 from countenance.data.reading.lines import Bools, Ints
 from countenance.metrics.curves import MISSED, Band, RateCurve
 from countenance.metrics.curves.open_set import Outcomes
+from countenance.tasks.states import State
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,23 @@ class UccsEvaluation(Outcomes, Submission):
         """Which units are found at a threshold."""
         return (self.units >= threshold) & (self.units > MISSED)
 
+    def to_state(self) -> State:
+        """The outcomes, the curve and its band as arrays, without the submission."""
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in OUTCOMES}
+        arrays |= {f"curve.{name}": values for name, values in vars(self.curve).items()}
+        if self.band is not None:
+            arrays |= {f"band.{name}": values for name, values in vars(self.band).items()}
+        return {name: np.asarray(values) for name, values in arrays.items() if values is not None}
+
+    @classmethod
+    def from_state(cls, submission: Submission, state: State) -> "UccsEvaluation":
+        """The evaluation of a submission whose outcomes were stored."""
+        outcomes: dict[str, Any] = {name: state[name] for name in OUTCOMES if name in state}
+        outcomes |= {name: outcomes[name].item() for name in PLAIN}
+        curve = RateCurve(*(state[f"curve.{part.name}"] for part in fields(RateCurve)))
+        band = Band(*(state[f"band.{part.name}"] for part in fields(Band))) if "band.x" in state else None
+        return cls(**vars(submission), **outcomes, curve=curve, band=band)
+
     def to_dict(self) -> dict[str, Any]:
         """The curve as plain numbers: label, x, y, and its band if requested."""
         curve: dict[str, Any] = {"label": self.label, "x": self.curve.x.tolist(), "y": self.curve.y.tolist()}
@@ -108,3 +126,8 @@ class UccsEvaluation(Outcomes, Submission):
             "detections": len(self.scores) + self.strange,
             "warnings": list(self.warnings),
         }
+
+
+OUTCOMES = (*(part.name for part in fields(Outcomes)), "images")
+PLAIN = ("kind", "total", "images")
+"""Of the outcomes those that are no arrays."""

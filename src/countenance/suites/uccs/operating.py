@@ -172,7 +172,7 @@ def shares(
         numbers = evaluation.protocol.subject
         people = np.where(numbers > 0, numbers.astype(str), "")
     compared = {EVERYBODY: np.full(len(evaluation.units), EVERYBODY)} | dict(groups or {})
-    keys = [f"g{i}" for i in range(len(compared))]  # a name of the protocol's could be read as bins
+    keys = [f"g{i}" for i in range(len(compared))]  # a name of the protocol could be read as bins
     columns = dict(zip(keys, compared.values(), strict=True))
     table: dict[str, Any] = {f"attr.{key}": [value or None for value in columns[key].tolist()] for key in keys}
     table |= {f"m.{i}": outcome.astype(np.float64) for i, outcome in enumerate(outcomes)}

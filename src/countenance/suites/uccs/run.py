@@ -17,8 +17,9 @@ from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
 from countenance.run.whole_run import stored
 from countenance.suites.uccs.evaluation import Submission, UccsEvaluation
-from countenance.suites.uccs.rules import in_numbers, refuse_without_known
-from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions, evaluation_of, merge, partial
+from countenance.suites.uccs.rules import evaluated, in_numbers, refuse_without_known
+from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions, merge, partial, submission_of
+from countenance.tasks import State
 from countenance.tasks.states import merged
 
 
@@ -103,9 +104,9 @@ def evaluation_in(run: Run, submission: Submission) -> UccsEvaluation:
 
 
 def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
-    """The evaluation behind a run, and the dataset; in another process it is made again from the predictions stored."""
+    """The evaluation that a run holds, and the dataset: outcomes as stored, of the predictions that are stored."""
     dataset = run.dataset()
-    evaluation = run.evidence(lambda: _evaluation_of_stored(run, dataset))
+    evaluation = run.evidence(lambda outcomes: _evaluation_of_stored(run, dataset, outcomes))
     faces = {sample.id: sample.subjects for sample in dataset}
     attributes_of_faces = [face.attributes for name in evaluation.protocol.images for face in faces[name]]
     names = dict.fromkeys(name for values in attributes_of_faces for name in values)
@@ -115,10 +116,13 @@ def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
     ), dataset
 
 
-def _evaluation_of_stored(run: Run, dataset: Dataset) -> UccsEvaluation:
+def _evaluation_of_stored(run: Run, dataset: Dataset, outcomes: State) -> UccsEvaluation:
     shards = stored(run.store, dataset, run.manifest).shards()
     state = merged((partial(shard) for shard in shards), merge)
     if state is None:
         raise InputError(f"{run.place}: the run has no stored predictions")
     recognition = run.manifest.task == RECOGNITION.name
-    return evaluation_of(state, CurveOptions(**run.manifest.options), recognition=recognition)
+    submission = submission_of(state, CurveOptions(**run.manifest.options), recognition=recognition)
+    # A run of an earlier version has no outcomes; those of other images, or in another order, are not of these.
+    same = np.array_equal(outcomes.get("samples", ()), state["images"])
+    return UccsEvaluation.from_state(submission, outcomes) if same else evaluated(submission)

@@ -1,9 +1,11 @@
 """Score files against a protocol: the curves of version 2 (FROC, DIR) and version 3 (FROC, O-ROC)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
+from inspect import signature
 from pathlib import Path
+from typing import ParamSpec
 
 from countenance.answers.formats.uccs_scores import file_version, on_protocol, read_scores
 from countenance.data.adapters.uccs_protocol import detect_version, protocol_path, read_protocol
@@ -11,6 +13,8 @@ from countenance.errors import InputError, OptionError
 from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
 from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.rules import evaluated
+
+Arguments = ParamSpec("Arguments")
 
 
 def shown_name(path: Path) -> str:
@@ -20,37 +24,6 @@ def shown_name(path: Path) -> str:
     'mine.txt'
     """
     return path.name.removesuffix(".gz")
-
-
-def evaluate(
-    data: Path,
-    result_files: Sequence[Path],
-    *,
-    recognition: bool,
-    labels: Sequence[str] | None = None,
-    which: str = "validation",
-    version: int | None = None,
-    settings: CurveSettings | None = None,
-    attributes: bool = False,
-) -> list[UccsEvaluation]:
-    """The curve of every result file: FROC, or for recognition DIR (version 2) and O-ROC (version 3).
-
-    The version is recognised from the files unless `version` is given; `attributes` reads the further columns of the
-    protocol, to group by.
-    """
-    return [
-        evaluated(submission)
-        for submission in read_submissions(
-            data,
-            result_files,
-            recognition=recognition,
-            labels=labels,
-            which=which,
-            version=version,
-            settings=settings,
-            attributes=attributes,
-        )
-    ]
 
 
 def read_submissions(
@@ -64,7 +37,11 @@ def read_submissions(
     settings: CurveSettings | None = None,
     attributes: bool = False,
 ) -> list[Submission]:
-    """What `evaluate` compares: the protocol and every result file, each read once and checked."""
+    """The protocol and every result file, each read once and checked.
+
+    The version is recognised from the files unless `version` is set; `attributes` reads the further columns of the
+    protocol, to group by.
+    """
     files, settings = result_files, settings or CurveSettings()
     if not files:
         raise InputError("no result file given; name at least one with result_files=")
@@ -110,8 +87,20 @@ def read_submissions(
     return submissions
 
 
-evaluate_detector = partial(evaluate, recognition=False)
-evaluate_recognizer = partial(evaluate, recognition=True)
+def _curves(read: Callable[Arguments, list[Submission]]) -> Callable[Arguments, list[UccsEvaluation]]:
+    """The curve of every result file that `read` returns: FROC, or for recognition DIR (version 2) and O-ROC."""
+
+    @wraps(read)
+    def evaluations(*arguments: Arguments.args, **options: Arguments.kwargs) -> list[UccsEvaluation]:
+        return [evaluated(submission) for submission in read(*arguments, **options)]
+
+    own = signature(read).replace(return_annotation=list[UccsEvaluation])
+    evaluations.__signature__ = own  # type: ignore[attr-defined]
+    return evaluations
+
+
+evaluate_detector = partial(_curves(read_submissions), recognition=False)
+evaluate_recognizer = partial(_curves(read_submissions), recognition=True)
 
 
 def _common_version(files: Sequence[Path]) -> int:

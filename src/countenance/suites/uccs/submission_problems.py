@@ -64,7 +64,7 @@ def _problems(path: Path, version: int) -> list[str]:
                     problems.append(str(error))
                 if len(problems) > MOST_PROBLEMS:
                     return problems
-    except InputError as error:  # the file cannot be read on from here
+    except InputError as error:  # the file cannot be read any further
         problems.append(str(error))
     return problems
 

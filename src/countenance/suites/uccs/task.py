@@ -36,11 +36,17 @@ class CurveOptions(Options):
     version: Literal[2, 3] | None = None
     """Whose rules; default: the version of the data."""
     overlap: float = Field(0.5, gt=0, le=1)
+    """The overlap from which a box counts as a true face."""
     rank: int = Field(1, ge=1)
+    """A face counts as recognised when its identity is among the first `rank`."""
     log: bool = False
+    """Whether the horizontal axis is logarithmic."""
     only_present: bool = False
+    """Whether images without an entry in the score file are left out."""
     bootstrap: int = Field(0, ge=0)
+    """How often images are drawn again for the band; 0: no band."""
     seed: int = 0
+    """The seed of these draws."""
     false_alarms: float | None = Field(None, gt=0)
     """At how many false alarms over all images faces count as found; default: a tenth of all, at least one."""
 
@@ -108,8 +114,8 @@ def _number(face: Subject) -> int:
     return int(face.identity) if face.identity is not None and face.identity.isdigit() else -1
 
 
-def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> UccsEvaluation:
-    """The evaluation of a run by the challenge's rules."""
+def submission_of(state: State, rules: CurveOptions, *, recognition: bool) -> Submission:
+    """The faces and detections of a run as those of a submission."""
     version, count = rules.version or int(state["version"][0]), state["count"]
     faces = np.arange(len(state["face_image"]))
     protocol = Protocol(
@@ -135,7 +141,7 @@ def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Uc
         state["score"],
         labels,
     )
-    return evaluated(Submission("", protocol, scores, state["image"], rules.settings(), recognition=recognition))
+    return Submission("", protocol, scores, state["image"], rules.settings(), recognition=recognition)
 
 
 def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:
@@ -144,13 +150,13 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
             raise InputError("no image of this run has a face, so there is nothing to find")
         if recognition and not state["count"].any():
             raise InputError("detections only: recognition needs identities with similarities for each detection")
-        evaluation = evaluation_of(state, rules, recognition=recognition)
+        evaluation = evaluated(submission_of(state, rules, recognition=recognition))
         allowed = rules.false_alarms or middle(evaluation)
         people = state["face_person"]
         point = operating_points(evaluation, (), [allowed / evaluation.scale], people)[0]
         columns = _columns(evaluation, point.threshold, recognition, state)
         results, notes = _results(evaluation, point, allowed, people), _twice(evaluation, recognition)
-        return Reduced(results, columns, notes, evidence=evaluation)
+        return Reduced(results, columns, notes, evidence={"samples": state["images"], **evaluation.to_state()})
 
     return finish
 

@@ -61,7 +61,7 @@ class FhibeDataset(Dataset):
         self.images: list[str] = []
         """The names of all images of the table, also of those that were not drawn: outputs may name them."""
         self.read: dict[str, Any] = {}
-        """What was asked of the reader, by the names of the source's query."""
+        """What the reader was called with, by the names of the source's query."""
 
     def fingerprint(self) -> str:
         """A hash of the annotation table, of the part that was read if not all, and of the label maps."""
@@ -185,7 +185,7 @@ def _samples(
     for name, rows in rows_of.items():
         image = LazyImage(people.file(rows[0], "filepath"))
         height, width = sizes[rows[0]] if sizes is not None else _size(image)
-        # Published: people are in the order drawn. By default: in that of the table, whoever was drawn.
+        # Published: people are in the order drawn. By default: in the table's order, whichever people were drawn.
         order = rows if compat == "strict" else sorted(rows, key=people.line.__getitem__)
         subjects = [
             Subject(
@@ -205,7 +205,7 @@ def _size(image: LazyImage) -> tuple[int, int]:
     try:
         width, height = image.size()
     except InputError:
-        return 1, 1  # a picture that is not here: box tasks on stored outputs never open it
+        return 1, 1  # the picture is missing, but box tasks on stored outputs never open it
     return height, width
 
 
@@ -248,7 +248,7 @@ def _hashes_of_masks(table: FhibeTable, rows: Iterable[int]) -> dict[int, str]:
     """The hashes of the label maps of rows that are left out, so that the truth's hash stays the same without them."""
     hashes = {}
     for row in rows:
-        with suppress(InputError):  # it may be gone with the person
+        with suppress(InputError):  # the map may be removed with the person
             hashes[table.line[row]] = hashlib.sha256(true.mask_bytes(table, row)).hexdigest()
     return hashes
 

@@ -52,7 +52,7 @@ def curve_figure(chart: CurveChart, height: float = HEIGHT) -> Any:
 def _draw(axes: Any, line: GroupLine, index: int, chart: CurveChart) -> None:
     x, y, low, high = (np.asarray(values, dtype=np.float64) for values in (line.x, line.y, line.low, line.high))
     if chart.across.log:
-        x = np.maximum(x, chart.across.low)  # what is 0 lies on the edge, as on the page
+        x = np.maximum(x, chart.across.low)  # zeros lie on the edge, as on the page
     if chart.up.log:
         y, low, high = (np.maximum(values, chart.up.low) for values in (y, low, high))
     colour, known = colour_of(line.colour), np.isfinite(x) & np.isfinite(y)

@@ -18,7 +18,7 @@ def efficiency(seconds: Sequence[float], *, strict_rubric: bool = False) -> list
     multipliers = []
     for own in seconds:
         rank = 1 + sum(other < own for other in seconds)
-        percent_of_n = 100 * rank  # compared with multiples of N: whole numbers, no rounding at the edges
+        percent_of_n = 100 * rank  # comparing with multiples of N avoids rounding
         if percent_of_n <= 10 * count:
             multipliers.append(1.2)
         elif percent_of_n <= 25 * count and not (strict_rubric and percent_of_n < 15 * count):

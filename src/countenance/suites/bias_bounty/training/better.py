@@ -1,6 +1,6 @@
 """Better: one shared backbone, a loss that weights classes by rarity and by error, and a face score.
 
-About a fifth of the pictures are no faces and have random labels. `meant_labels` recognises them by that randomness:
+About a fifth of the pictures are not faces and have random labels. `meant_labels` recognises them by that randomness:
 each picture has a probability of being a face, which weights its labels while training, and which the face head learns
 from the pixels. A picture that the face head finds more likely not to be a face gets uniform random classes.
 """

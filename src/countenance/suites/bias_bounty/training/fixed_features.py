@@ -57,7 +57,7 @@ class Colours(nn.Module):  # type: ignore[misc]
 
         skin = [mean(warm), mean(yellow), mean(light)]
         spread = torch.sqrt(mean((light - skin[2][:, None, None]) ** 2) + 1e-4)
-        # Ratios of high moments lean to the brightest part: of the skin, and of everything near the face.
+        # Ratios of high moments weight the brightest pixels most: those of the skin, and of everything near the face.
         bright = torch.log(mean(grey**4) / (mean(grey**3) + 1e-9) + 0.01)
         lamp = torch.log(mean(grey**6, self.middle) / (mean(grey**5, self.middle) + 1e-9) + 0.01)
         around = [(self.places * values[:, None]).sum(dim=(2, 3)) for values in (warm, yellow, light)]
@@ -78,7 +78,7 @@ class Features(nn.Module):  # type: ignore[misc]
         self.register_buffer("down", across.reshape(1, 1, 3, 1))
         angles = torch.arange(8) * torch.pi / 8
         self.register_buffer("directions", torch.stack([torch.cos(angles), torch.sin(angles)], 1).reshape(8, 2, 1, 1))
-        # Chroma tells tones apart, brightness mostly tells the light.
+        # Chroma separates skin tones; brightness mostly depends on the light.
         self.register_buffer("skin_scale", torch.tensor([2.0, 2.0, 1.0, 1.0, 0.5, 0.0]))
         self.register_buffer("around_scale", torch.tensor([1.0, 1.0, 0.7]).repeat(AROUND // 3))
 
@@ -121,7 +121,7 @@ def trimmed_whitening(values: Tensor, share: float, rounds: int = 20) -> tuple[T
     """Mean and whitening matrix of the `share` of rows that lie closest together (concentration steps)."""
     rows = values.double()
     off = (rows - rows.median(dim=0).values).abs()
-    away = (off / (off.median(dim=0).values + 1e-6)).norm(dim=1)  # a start that a group of outliers does not move
+    away = (off / (off.median(dim=0).values + 1e-6)).norm(dim=1)  # a start that outliers do not move
     central = away <= torch.quantile(away, share)
     for _ in range(rounds):
         centre = rows[central].mean(dim=0)

@@ -94,12 +94,12 @@ class Shared(nn.Module):  # type: ignore[misc]
         early = self.early(stem)
         middle = self.middle(early)
         deep = self.deep(middle)
-        # Coarse features say what a place is, fine ones where its edge lies: an eye's white is a few pixels wide.
+        # Coarse features classify a region and fine features locate its edge: the white of an eye is a few pixels wide.
         where = self.where[0](stem)
         for conv, features in zip(self.where[1:], (early, middle, deep), strict=True):
             where = where + F.interpolate(conv(features), size=where.shape[-2:], mode="nearest")
         seen = self.seen(torch.cat([deep.mean(dim=(2, 3)), middle.amax(dim=(2, 3))], dim=1))
-        linear = F.avg_pool2d(images / 255, 2) ** 2.2  # over four pixels the order hardly matters
+        linear = F.avg_pool2d(images / 255, 2) ** 2.2  # among four pixels the order hardly matters
         colours = self.colours(torch.cat([self.read_colours(linear, where).flatten(1), *self.fixed(linear)], dim=1))
         both = torch.cat([seen, colours], dim=1)
         return (*(self.heads[name](both) for name in ATTRIBUTES), self.face(seen))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack  # not when first used: limits on threads reach only libraries that are loaded
+from scipy.linalg import lapack  # imported early: limits on threads apply only to loaded libraries
 from scipy.special import expit
 
 Floats = NDArray[np.float64]

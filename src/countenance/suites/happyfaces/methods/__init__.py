@@ -84,7 +84,7 @@ class _Foreign:
 
         def predict(photos: Pictures) -> Floats:
             with _blamed(self.name):
-                answers = heads.predict(photos.copy())  # the photos are those of every other evaluation
+                answers = heads.predict(photos.copy())  # the photos are the same as in every other evaluation
             return checked(answers, len(photos), f"method {self.name!r}: predict returned")
 
         return Heads(predict, dict(notes) if isinstance(notes, Mapping) else {})

@@ -30,7 +30,7 @@ class DBat(NetworkMethod):
         """Heads of many runs at once: the first trained as in ERM, the second against it."""
         first_head = train_heads(known, labels, others, None, settings, seeds)
         certain = first_head.logits(others)[:, None, :, :1].sigmoid()
-        others_seeds = [seed + 10_000 for seed in seeds]  # other starts than the first head's
+        others_seeds = [seed + 10_000 for seed in seeds]  # start values that differ from the first head's
         two = train_heads(known, labels, others, lambda logits, *_: dbat_loss(certain, logits), settings, others_seeds)
         weights = need_torch().stack([first_head.weights[:, 0], two.weights[:, 0]], 1)
         biases = need_torch().stack([first_head.biases[:, 0], two.biases[:, 0]], 1)

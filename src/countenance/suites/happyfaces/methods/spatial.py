@@ -82,7 +82,7 @@ def _discover(
         from countenance.suites.happyfaces.spatial.landmarks import mouths_of, with_landmarks
 
         both = (first, second.region), (second, first.region)
-        first, second = (  # a region that pretrained features do not help shows no face
+        first, second = (  # if pretrained features do not help, the region shows no face
             with_landmarks(head, mouths_of(landmarks, head.region, other), pictures, fine, labels)
             if head.design.deep
             else head

@@ -16,7 +16,8 @@ TOUCHING, MOST_OVERLAP = 0.3, 0.5
 """Windows at the edges of two neighbouring places overlap; more than the second is one place."""
 MOST_LOG_LOSS = 0.5
 """A head that leaves more of the label open than this (a guess leaves .69) has found nothing to be asked about."""
-# The bounds were set on divisions 0 to 12 of the rendered people; docs/suites/happyfaces.md: how they did on others.
+# The bounds were set on divisions 0 to 12 of the rendered people; docs/suites/happyfaces.md has their results on
+# others.
 ASSUMED = ": two features at two places, which spatial discovery assumes, cannot be told apart here"
 
 

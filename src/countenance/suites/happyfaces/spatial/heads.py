@@ -108,8 +108,8 @@ def designs(between: Floats, median: float, labels: Labels, widths: Sequence[flo
     for width, ridge in itertools.product(widths, RIDGES):
         left_out = fit_ridge(np.exp(-width / median * between), target, ridge).left_out
         platt = fit_platt(left_out, soft)
-        # Left-out scores of a kernel that sees nothing are the mean of the others: wrong every time, and perfectly
-        # calibrated by a falling line. Such a line is no evidence.
+        # The leave-one-out scores of an uninformative kernel are the mean of the others: always wrong, yet a falling
+        # line calibrates them perfectly. Such a line is no evidence.
         loss = platt.loss if platt.slope > 0 else float(np.log(2))
         accuracy = float(((left_out > 0) == (target > 0)).mean())
         yield {"width": width, "ridge": ridge, "log_loss": loss, "accuracy": accuracy}

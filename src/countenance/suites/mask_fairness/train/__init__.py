@@ -113,7 +113,7 @@ def train(
                 say(f"step {step + 1}/{steps}, {reported - start:.0f} s: loss {float(total.detach()):.3f} ({shown})")
         for future in coming:
             future.cancel()
-    # An average of weights has other activations than the weights it is the average of: measure them again.
+    # Averaged weights have other activations than the weights they average, so measure the activations again.
     fresh = np.random.SeedSequence([seed, 1]).spawn(min(steps, 30))
     batches = (torch.from_numpy(_batch(pictures, scenes, batch, own)[0]).to(device) for own in fresh)
     torch.optim.swa_utils.update_bn(batches, average.module, device=device)

@@ -54,7 +54,7 @@ def draw_mask(pixels: Pixels, box: Floats, landmarks: Floats, random: Random) ->
     top = eyes + down * random.uniform(0.28, 0.62)  # how high it is worn over the nose
     wide = across * random.uniform(0.8, 1.05)
     chin = mouth + down * random.uniform(0.42, 0.75)
-    shift = (nose - (eyes + down * 0.55)) * 0.8  # turned faces carry their nose to one side
+    shift = (nose - (eyes + down * 0.55)) * 0.8  # the nose of a turned face is off centre
     points = np.array(
         [
             top - wide * 0.9 + down * 0.08,

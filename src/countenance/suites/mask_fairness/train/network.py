@@ -46,7 +46,7 @@ def make_network() -> Any:
             self.side8 = nn.Conv2d(64, 96, 1)
             self.merge8 = nn.Sequential(separable(96, 96, 1, 5), separable(96, 96, 1, 5))
             self.head = nn.Conv2d(96, OUTPUTS, 1)
-            with torch.no_grad():  # start by believing that nearly every cell is empty
+            with torch.no_grad():  # at first nearly every cell is predicted empty
                 self.head.bias.zero_()
                 self.head.bias[0] = -4.0
                 self.head.bias[2:] = 1.2

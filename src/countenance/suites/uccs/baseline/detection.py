@@ -154,7 +154,7 @@ def show(baseline: Baseline, detections: Detections) -> None:
         try:
             pixels = LazyImage(detections.path(name)).load()
         except InputError:
-            continue  # it was told when it was to be detected
+            continue  # it was reported when it was to be detected
         boxes = [(box, GREEN, f"{score:.2f}") for box, score in zip(faces["box"], faces["score"], strict=True)]
         boxes += [(box, RED, "") for box in protocol.box[protocol.image == k]]
         path = inside(baseline.display, f"{name.rsplit('.', 1)[0]}.png", "FILE")
