@@ -199,7 +199,7 @@ def test_a_stray_word_among_predictions_is_named_with_its_row() -> None:
 def test_scores_that_no_probability_is_are_not_cut_at_a_half() -> None:
     for score in ([31.0, 85.5, 2.0], [-2.5, 3.1, 0.2]):
         with pytest.raises(
-            InputError, match=r"score holds numbers from .*, which are no probabilities, so 0\.5 does not"
+            InputError, match=r"score holds numbers from .*, which are not probabilities, so 0\.5 does not"
         ):
             prediction_columns([1, 0, 1], None, score)
         with pytest.raises(InputError, match=r"pred holds numbers from .*; name a column of decisions \(pred=\)"):

@@ -87,7 +87,7 @@ def test_counts_are_of_pictures_where_a_person_has_several(run: Run) -> None:
         values = members.values(harm.finding.metric)
         rows = members.of(harm.finding.attribute, harm.losing.group) & np.isfinite(values)
         assert harm.losing.failed == int((values[rows] == 0).sum()) and harm.losing.n == int(rows.sum())
-        assert "pictures" in harm.losing.failed_people()
+        assert "pictures" in harm.losing.failed_people
 
 
 def test_each_miss_has_a_hit_and_both_are_what_they_are_called(run: Run) -> None:

@@ -255,7 +255,7 @@ def _check_probabilities(values: Array, threshold: float, name: str) -> None:
     known = values[~np.isnan(values)]
     if len(known) and (known.min() < 0 or known.max() > 1):
         raise InputError(
-            f"{name} holds numbers from {known.min():g} to {known.max():g}, which are no probabilities, so "
+            f"{name} holds numbers from {known.min():g} to {known.max():g}, which are not probabilities, so "
             f"{threshold:g} does not say which are positive; name a column of decisions (pred=), or write scores "
             "from 0 to 1 (85 % is .85)"
         )

@@ -16,7 +16,7 @@ from countenance.person_columns import person_column
 AUTO = "auto"
 IMAGE = "sample"
 NO_PERSON = {"yes", "no", "true", "false", "0", "1", "none"}
-"""Values that say whether there is a person, not who."""
+"""Values that say that there is a person, but not who."""
 NOUNS = {
     name: (name, f"{name}s") for name in ("image", "photo", "picture", "scene", "speaker", "patient", "participant")
 } | {IMAGE: ("image", "images"), "user_id": ("user", "users")}
@@ -29,7 +29,7 @@ class Unnamed:
     rows: int
     known: int
     by: str = ""
-    """The column that stands for them, such as that of images; empty: each is alone."""
+    """The column that is used instead, such as that of images; empty: each row is its own unit."""
     joined: int = 0
     """Those of the rows that are counted with the only person of their image."""
 
@@ -52,9 +52,9 @@ class Units:
     cluster: Any = AUTO
     detected: str = ""
     unnamed: tuple[Unnamed | None, ...] = ()
-    """For each way, the rows that say nothing of it; None where all do."""
+    """For each way of clustering, the rows without a value; None if all rows have one."""
     layouts: list[Any] = field(default_factory=list)
-    """The orders of rows that sums over these units need, once they were made."""
+    """The orders of rows that sums over these units need, cached."""
 
     @property
     def nouns(self) -> tuple[str, str]:

@@ -22,7 +22,7 @@ UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient e
 SMALLER = "a real difference, smaller than"
 DECIDES = "% interval decides that"
 RARELY = "failures are rare"
-"""In a reason: the interval that is shown reaches δ, the one that decides does not."""
+"""Part of a reason: the interval that is shown reaches δ, but the deciding one does not."""
 MOST_NAMED = 4
 
 

@@ -8,7 +8,7 @@ import typer
 
 from countenance.cli.audit_options import Quiet
 from countenance.cli.lines import note, say
-from countenance.cli.settings import Commands, single
+from countenance.cli.settings import Commands, in_flags, single
 from countenance.cli.shared_options import Device, Json, Labels, Seed, Threads
 from countenance.errors import InputError
 from countenance.settings import EngineSettings
@@ -21,7 +21,7 @@ app = Commands("Run a bias bounty: entries label skin tone, age and gender; accu
 ENTRY = typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
 Entry = Annotated[str, ENTRY]
 DATA = typer.Option(help="A folder in the challenge's layout: train, test and holdout with their labels.")
-NAME = typer.Option(help="The entry's name on the leaderboard (default: its own).")
+NAME = typer.Option(help="The entry's name on the leaderboard.")
 Replicates = Annotated[int, typer.Option(min=100, help="Bootstrap replicates.")]
 
 
@@ -237,7 +237,9 @@ def submit_bundle(
     file: Annotated[Path, typer.Argument(help="What `bundle` wrote.", metavar="FILE")],
     data: Annotated[Path, DATA],
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
-    name: Annotated[str | None, NAME] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The entry's name on the leaderboard (default: that of its entry.json).")
+    ] = None,
     replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
     crew: Annotated[str, typer.Option(help=CREW)] = "",
 ) -> None:
@@ -307,7 +309,7 @@ def leaderboard(
     with progress("entries", len(submission_folders(board)), quiet=quiet) as step:
         ranking = rank(board, data, rules, step)
     for line in table_lines(ranking):
-        say(line)
+        say(in_flags(line))
     if json is not None:
         write_json(json, ranking.to_json())
     if out is not None:

@@ -1,10 +1,7 @@
 """A leaderboard as a folder of static pages: sorted by score, with the evidence; JSON and an Atom feed; no server."""
 
-import uuid
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import countenance
 from countenance.auditing.directions import LOWER as LOWER_IS_BETTER
@@ -13,19 +10,16 @@ from countenance.comparing.result import BETTER, HIGHER, LOWER, WORSE
 from countenance.errors import InputError
 from countenance.files import staged, write_json
 from countenance.report import numbers, render
+from countenance.report.atom import FEED, INDEX, FeedEntry, atom_feed, moment
 from countenance.report.charts.forest import ForestBlock
 from countenance.report.comparison import change_forest, change_row, label_of, scale_of
 from countenance.report.comparison_words import kind_of
 from countenance.report.leaderboard import board_badge, write_leaderboard
 from countenance.report.metric_words import noun_in
-from countenance.report.names import clean
 from countenance.run.licences import in_words
 from countenance.run.suite import Suite, load_suite, suite_names
 
-INDEX, DATA, FEED, EVIDENCE = "index.html", "board.json", "feed.xml", "evidence.html"
-ATOM = "http://www.w3.org/2005/Atom"
-NO_DATE = "1970-01-01T00:00:00+00:00"
-"""Of a table that is not a file: Atom wants a date, and the same board gives the same bytes."""
+DATA, EVIDENCE = "board.json", "evidence.html"
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, HIGHER: LOWER, LOWER: HIGHER}
 
 
@@ -70,7 +64,7 @@ def check_site(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: a file, expected a folder for the site")
     if folder.is_dir() and any(folder.iterdir()) and not all((folder / name).is_file() for name in (INDEX, DATA, FEED)):
-        raise InputError(f"{folder}: not empty and no board site; name a new folder, or one that site= wrote")
+        raise InputError(f"{folder}: not empty and no board site; name a new folder, or one with an earlier site")
 
 
 def board_json(board: Leaderboard) -> dict[str, Any]:
@@ -140,43 +134,23 @@ def addresses(board: Leaderboard) -> dict[str, str]:
 
 def feed(board: Leaderboard) -> bytes:
     """An Atom feed: an entry for each model, the latest first; a run that is repeated is a new entry."""
-    suite = _suite(board)
-    title = _title(board, suite)
-    identity = uuid.uuid5(uuid.NAMESPACE_OID, f"countenance board {title}")
-    dates = {model: _date(board, model) or NO_DATE for model in board.models}
-    latest = sorted(board.models, key=lambda model: (_moment(dates[model]), model), reverse=True)
-    root = ElementTree.Element("feed", xmlns=ATOM)
-    _add(root, "id", identity.urn)
-    _add(root, "title", title)
-    _add(root, "updated", dates[latest[0]])
-    _add(ElementTree.SubElement(root, "author"), "name", "countenance")
-    ElementTree.SubElement(root, "link", rel="self", href=FEED)
-    ElementTree.SubElement(root, "link", rel="alternate", type="text/html", href=INDEX)
     pages = addresses(board)
-    for model in latest:
-        entry = ElementTree.SubElement(root, "entry")
-        _add(entry, "id", uuid.uuid5(identity, f"{model} {dates[model]}").urn)
-        _add(entry, "title", model)
-        _add(entry, "updated", dates[model])
-        ElementTree.SubElement(entry, "link", rel="alternate", type="text/html", href=pages[model])
-        _add(entry, "summary", " ".join(_sentence(board, metric, model) for metric in board.settings["metrics"]))
-    ElementTree.indent(root)
-    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
-
-
-def _add(parent: ElementTree.Element, name: str, text: str) -> None:
-    ElementTree.SubElement(parent, name).text = clean(text)
-
-
-def _moment(date: str) -> datetime:
-    moment = datetime.fromisoformat(date)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    entries = [
+        FeedEntry(
+            model,
+            _date(board, model),
+            pages[model],
+            " ".join(_sentence(board, metric, model) for metric in board.settings["metrics"]),
+        )
+        for model in board.models
+    ]
+    return atom_feed(_title(board, _suite(board)), entries)
 
 
 def _date(board: Leaderboard, model: str) -> str:
     """When a run finished, with its zone; empty if unknown."""
     date = board.settings["dates"][board.models.index(model)]
-    return _moment(date).isoformat(timespec="seconds") if date else ""
+    return moment(date).isoformat(timespec="seconds") if date else ""
 
 
 def _suite(board: Leaderboard) -> Suite | None:

@@ -98,7 +98,7 @@ def first_screen(
     ordered = harms(source)
     members = GroupRows(source)
     rungs = ladders(source, album)
-    lead, second = _lead(source, model, ordered, rungs, too_many_failed)
+    lead, second = _lead(source, model, ordered, rungs, too_many_failed=too_many_failed)
     who, when = [h for h in ordered if h.is_person], [h for h in ordered if not h.is_person]
     who_differ, when_differ = _differing_lines(source)
     return FirstScreen(
@@ -118,12 +118,12 @@ def first_screen(
     )
 
 
-def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False) -> str:
+def terminal_words(source: Audited, model: str) -> str:
     """The first words of the first screen as a terminal prints them: sentences of at most three numbers."""
     ordered = harms(source)
     rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
-    lead, _ = _lead(source, model, ordered, rungs, too_many_failed)
-    whole = sentence(source, model, ordered, too_many_failed=too_many_failed)
+    lead, _ = _lead(source, model, ordered, rungs, too_many_failed=False)
+    whole = sentence(source, model, ordered)
     differing = sum(f.verdict == words.DISPARITY for f in source.audit.findings)
     led = bool(ordered) and not rungs and whole.endswith(harm_sentence(model, ordered[0]))
     if led:
@@ -136,7 +136,7 @@ def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False
 
 
 def _lead(
-    source: Audited, model: str, ordered: Sequence[Harm], rungs: Sequence[Ladder], too_many_failed: bool
+    source: Audited, model: str, ordered: Sequence[Harm], rungs: Sequence[Ladder], *, too_many_failed: bool
 ) -> tuple[str, str]:
     """The leading sentence, and the sentence below it."""
     first = sentence(source, model, ordered, too_many_failed=too_many_failed)

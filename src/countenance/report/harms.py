@@ -58,13 +58,13 @@ class HarmSide:
             return ""
         return f"{numbers.count(self.failed) if self.failed else 'none'} of {numbers.count(self.n)}"
 
-    def failed_people(self, *, alone: bool = True) -> str:
+    @property
+    def failed_people(self) -> str:
         """The failures with their people: "7 of 50 masked people", "36 of 80 pictures of 20 women"."""
         if self.group == EVERYONE and self.unit == "row" and not self.clusters:
             return f"{self.counts} rows"
         if self.group == REST and not self.attribute:
-            whom = "others" if alone else "everyone else"
-            return f"{self.counts} {whom}" if not self.unit else f"{self.counts} {self.unit}s of {whom}"
+            return f"{self.counts} {self.unit}s of others" if self.unit else f"{self.counts} others"
         if not self.unit:
             return f"{self.counts} {self.people}"
         return f"{self.counts} {self.unit}s of {self._many}{self.people}"

@@ -52,7 +52,7 @@ def sentence(
 def _everybody(source: Audited, model: str, name: str) -> str:
     metric, wording = metric_words(source, name)
     whole = everyone(source, metric)
-    return f"{model} fails everybody: it {wording.verb} {whole.failed_people() if whole else 'most people'}."
+    return f"{model} fails everybody: it {wording.verb} {whole.failed_people if whole else 'most people'}."
 
 
 def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
@@ -132,7 +132,7 @@ def harm_sentence(model: str, harm: Harm) -> str:
         values = [numbers.short(side.estimate) for side in (losing, other)]
         many = losing.many_people if harm.finding.effect_name != "ratio" else losing.people
         return f"{model} serves {many} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
-    return f"{model} {harm.words.verb} {losing.failed_people()}, and {other.failed_people()}."
+    return f"{model} {harm.words.verb} {losing.failed_people}, and {other.failed_people}."
 
 
 VERDICTS = {
@@ -162,7 +162,7 @@ def counts_sentence(source: Audited, model: str) -> str:
     for metric in source.metrics:
         whole = everyone(source, metric)
         if whole is not None and whole.failed is not None:
-            return f"{model} {metric_words(source, metric.name)[1].verb} {whole.failed_people()}."
+            return f"{model} {metric_words(source, metric.name)[1].verb} {whole.failed_people}."
     return ""
 
 

@@ -224,6 +224,23 @@ def test_a_bundle_carries_everything_and_nothing_else(entries, challenge: Path, 
         hand_in_bundle(tmp_path / "bad.zip", tmp_path / "board", challenge)
 
 
+def test_an_error_in_a_bundle_names_the_bundle(entries, challenge: Path, tmp_path: Path, capsys) -> None:
+    """The folder into which it was unpacked is gone when somebody reads the message."""
+    entry, files = entries["a"]
+    wrong, bundle = tmp_path / "wrong.csv", tmp_path / "a.zip"
+    wrong.write_text(files["test"].read_text().replace("monk_", "monk_9"))
+    write_bundle(bundle, entry, wrong, None, None)
+    give = ["bias-bounty", "submit-bundle", str(bundle), "--data", str(challenge), "--board", str(tmp_path / "board")]
+    assert app.run(give) == 2
+    assert capsys.readouterr().err.startswith(f"error: {bundle}: test.csv: unknown classes of skin_tone")
+    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
+        archive.writestr("bundle.json", "{}")
+        archive.writestr("entry/entry.json", '{"name": 1}')
+    with pytest.raises(InputError, match=r"bad\.zip: entry/entry\.json: ") as caught:
+        hand_in_bundle(tmp_path / "bad.zip", tmp_path / "board", challenge)
+    assert "/bundle-" not in str(caught.value)
+
+
 def test_from_the_command_line(entries, challenge: Path, tmp_path: Path, capsys) -> None:
     board, data = str(tmp_path / "board"), str(challenge)
     entry, files = entries["a"]
@@ -235,5 +252,7 @@ def test_from_the_command_line(entries, challenge: Path, tmp_path: Path, capsys)
     code = ["bias-bounty", "check-code", board, "a", "--code", "0" * 64]
     assert app.run(code) == 2 and "gate" not in capsys.readouterr().err
     assert app.run(["bias-bounty", "leaderboard", board, "--data", data, "--replicates", "100", "-q"]) == 0
-    assert "prize    first: a" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "prize    first: a" in printed
+    assert "efficiency ×1 for all: --time measures them here" in printed
     assert np.isfinite(json.loads((tmp_path / "board" / RUNS).read_text())["a"]["classes"]["age"]).all()

@@ -241,13 +241,14 @@ def test_spellings_that_look_alike_are_one_crew_and_one_name(honest, challenge: 
     board = tmp_path / "board"
     submit = ["bias-bounty", "submit", "--kind", "supervised", "--data", str(challenge), "--board", str(board)]
     submit += ["--test", str(honest["east"][1]["test"])]
-    spellings = ["Red", "red", "RED", "\uff32ed", "re\u200dd", "Zo\u00eb", "Zoe\u0308", "reed"]
+    spellings = ["Red", "red", "RED", "\uff32ed", "re\u200dd", "R\u0435d", "R\u0395D", "Re\ufe0fd", "Re\u115fd"]
+    spellings += ["Zo\u00eb", "Zoe\u0308", "reed"]
     for number, crew in enumerate(spellings):
         assert app.run([*submit, "--name", f"n{number}", "--crew", crew]) == 0
     crews = [Handed.read(board / f"n{number}").crew for number in range(len(spellings))]
-    assert crews == ["Red"] * 5 + ["Zo\u00eb"] * 2 + ["reed"]
+    assert crews == ["Red"] * 9 + ["Zo\u00eb"] * 2 + ["reed"]
     capsys.readouterr()
-    for name in ("N0", "\uff4e0", "n\u200d0"):
+    for name in ("N0", "\uff4e0", "n\u200d0", "n\ufe0f0", "\u039d0"):
         assert app.run([*submit, "--name", name, "--crew", "blue"]) == 2
         assert "the entry 'n0' is on the board and looks the same" in capsys.readouterr().err
     registered = str(tmp_path / "registered")

@@ -217,7 +217,7 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_
         try:
             standings.append(_standing(name, place, board / name, known, rules, own, notes, contest))
         except InputError as error:
-            rejected[name] = str(error).replace(*private)
+            rejected[name] = str(error).replace(*private).removeprefix(f"{name}: ")
     standings = _with_copies(standings)
     timings, stale = counted_timings({s.name: runs["holdout"][s.name] for s in standings if s.verified})
     ranked = _with_efficiency(standings, timings, rules.strict_rubric)

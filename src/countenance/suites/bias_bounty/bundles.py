@@ -2,6 +2,8 @@
 
 import shutil
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -55,7 +57,7 @@ def hand_in_bundle(
 
     `crew` is the sender; a bundle that names another crew is refused.
     """
-    with temporary_folder("bundle") as folder:
+    with temporary_folder("bundle") as folder, _named(file, folder):
         _unpack(file, folder)
         about = read_record(Bundle, folder / ABOUT, missing="`countenance bias-bounty bundle` writes it")
         if crew and about.crew and folded(crew) != folded(about.crew):
@@ -72,6 +74,15 @@ def hand_in_bundle(
             crew=crew or about.crew,
         )
         return submission.name, hand_in(board, data, submission, replace=replace)
+
+
+@contextmanager
+def _named(file: Path, folder: Path) -> Iterator[None]:
+    """Errors name the bundle instead of the folder into which it is unpacked, which does not stay."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error).replace(f"{folder}/", f"{file}: ")) from None
 
 
 def _unpack(file: Path, folder: Path) -> None:

@@ -5,6 +5,7 @@ was handed in while the contest was open counts; later ones stay in the folder a
 """
 
 import datetime
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,14 +25,27 @@ CLOCK = datetime.timedelta(minutes=1)
 """How far the clock of the machine may go back between two submissions."""
 
 
+INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Letters and marks that are not drawn; characters of the category Cf are not drawn either."""
+LOOK_LATIN = (
+    ("АВЕЅІЈКМНОРСТУХаеѕіјорсухһӏԁԛԝ", "ABESIJKMHOPCTYXaesijopcyxhldqw"),  # Cyrillic
+    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧορν", "ABEZHIKMNOPTYXopv"),  # Greek
+)
+ALIKE = str.maketrans({letter: latin for pair in LOOK_LATIN for letter, latin in zip(*pair, strict=True)})
+"""Letters that look like a Latin one."""
+
+
 def folded(name: str) -> str:
-    """What names that look alike have in common: no case, no width, no invisible characters.
+    """What names that look alike have in common.
+
+    Case, width and invisible characters do not count, and Cyrillic and Greek letters that look Latin are Latin.
 
     >>> folded("Ｒed") == folded("RE\u200dD"), folded("red") == folded("reed")
     (True, False)
     """
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    return unicodedata.normalize("NFKC", "".join(c for c in plain if unicodedata.category(c) != "Cf"))
+    plain = unicodedata.normalize("NFKC", name).translate(ALIKE).casefold()
+    shown = INVISIBLE.sub("", "".join(c for c in plain if unicodedata.category(c) != "Cf"))
+    return unicodedata.normalize("NFKC", shown)
 
 
 def known_spelling(name: str, names: Iterable[str]) -> str:
