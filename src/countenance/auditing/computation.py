@@ -268,6 +268,7 @@ class Computation:
         drafts = [draft for batch in batches for draft in drafts_of(batch)]
         self.notes += cautions(batches, self.nouns[1], self.settings.alpha)
         for ratios in self.computed:
+            ratios.computed = ratios.computed.with_intervals(self.groups)
             self.groups += ratios.computed.estimates()
             drafts += ratios.drafts()
         drafts += self.further

@@ -103,7 +103,7 @@ def concluded(
     needed = Needed(draft, seen, mde, draft.judged.delta)
     values |= {"n_needed": needed.rows, "clusters_needed": needed.units}
     visible = needed.sentence(question.settings.power, question.nouns)
-    reason = f"{_sides(values)}: {_p_words(p_adjusted, question)}; {visible}"
+    reason = f"{_sides(values)}: {_p_words(p_adjusted, question, values['effect_name'])}; {visible}"
     return Finding(**values, verdict=INSUFFICIENT, reason=reason + (f"; {draft.unclear}" if draft.unclear else ""))
 
 
@@ -123,9 +123,9 @@ def _sides(values: Mapping[str, Any]) -> str:
     return f"{what}{first} against {shown(values['estimate_versus'])} in {values['counted_versus']}"
 
 
-def _p_words(p_adjusted: float, question: VerdictQuestion) -> str:
+def _p_words(p_adjusted: float, question: VerdictQuestion, effect: str = "") -> str:
     if math.isnan(p_adjusted):
-        return "neither side varies, so there is no test"
+        return "there is no test" if effect == "ratio" else "neither side varies, so there is no test"
     return f"adjusted p {p_words(p_adjusted, question.floor)}"
 
 
@@ -201,7 +201,10 @@ def _disparity(draft: Draft, question: VerdictQuestion) -> Finding:
         way = "lower" if values["effect"] < 0 else "higher"
         reason += f"; the typical value is {way} (by ranks)"
     reason += f", {_p_words(values['p_adjusted'], question)}"
-    if values["effect_name"] != "difference":
+    if values["effect_name"] == "ratio":
+        limits = shown(values["effect_low"]), shown(values["effect_high"])
+        reason += f", ratio {shown(values['effect'])} [{limits[0]}, {limits[1]}]"
+    elif values["effect_name"] != "difference":
         reason += f", {effect_label(values['effect_name'])} {values['effect']:+.2f}"
     if draft.smaller and draft.rare:
         reason += f"; smaller than {draft.judged.delta:g}, but {RARELY}"

@@ -146,11 +146,14 @@ class _Gap:
     def of(cls, f: Finding, metric: Metric) -> _Gap:
         sign = 1.0 if metric.better == "lower" else -1.0
         value = sign * f.difference
-        turned = value < 0 and f.versus != REST and f.kind != TWINS
+        # Of a disparity the statistic that decided says who loses: ranks and means may differ in opposite ways.
+        better = f.direction == words.BETTER if f.verdict == words.DISPARITY else value < 0
+        turned = better and f.versus != REST and f.kind != TWINS
         sign = -sign if turned else sign
         low, high = sorted((sign * f.diff_low, sign * f.diff_high))
-        value = abs(value) if turned else value
-        rank = FEW if f.verdict == words.UNTESTABLE else int(not (f.verdict == words.DISPARITY and value > 0))
+        value = -value if turned else value
+        loses = f.verdict == words.DISPARITY and (turned or not better)
+        rank = FEW if f.verdict == words.UNTESTABLE else int(not loses)
         return cls(f, turned, value, low, high, rank)
 
 
@@ -159,7 +162,8 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
     kind = "rate" if axis.kind == "points" else "mean"
     first, second = sides(f, metric, source)
     side = second if gap.turned else first
-    state = state_of(f, gap.value)
+    state = state_of(f, loses=gap.rank == 0)
+    better = state == GOOD if f.verdict == words.DISPARITY else gap.value <= 0
     left, right = axis.at(gap.low), axis.at(gap.high)
     reach = limit(f)
     if f.verdict == words.DISPARITY and reach < delta:
@@ -174,7 +178,7 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
         "share": _share(f),
         "n": f.clusters,
     }
-    data |= {name: True for name, true in (("h", f.effect_name == "h"), ("better", gap.value <= 0)) if true}
+    data |= {name: True for name, true in (("h", f.effect_name == "h"), ("better", better)) if true}
     key = (f.metric, f.attribute, side.group)
     return HandleRow(
         side.label,
@@ -211,10 +215,10 @@ def limit(f: Finding) -> float:
     return max(ends) if all(math.isfinite(end) for end in ends) else math.inf
 
 
-def state_of(f: Finding, gap: float) -> str:
-    """The state in which a comparison is at the audit's δ."""
+def state_of(f: Finding, *, loses: bool) -> str:
+    """The state in which a comparison is at the audit's δ; `loses`: the side that is drawn is shown to."""
     if f.verdict == words.DISPARITY:
-        return SHOWN if gap > 0 else GOOD
+        return SHOWN if loses else GOOD
     if f.verdict == words.UNTESTABLE:
         return UNTESTED
     return OUT if f.verdict.startswith("none") else UNKNOWN

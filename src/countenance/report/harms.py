@@ -122,6 +122,21 @@ class Harm:
         return self.finding.metric_kind
 
     @property
+    def by_ranks(self) -> bool:
+        """Whether the typical value shows the harm; the means may even differ the other way."""
+        return self.finding.statistic == "rank" and self.finding.kind != TWINS
+
+    @property
+    def typical(self) -> str:
+        """How the typical value of the losing side differs, in words."""
+        return f"the typical {self.words.noun} is {'higher' if self.metric.better == LOWER else 'lower'}"
+
+    def means(self, others: str) -> str:
+        """Both means in words, beside a statement about typical values."""
+        value, other = (share_or_number(side.estimate, self.words) for side in (self.losing, self.other))
+        return f"mean {value}, {others} {other}"
+
+    @property
     def text(self) -> str:
         """The numbers for a line of a list."""
         if self.finding.kind == TWINS and self.finding.lost is not None and self.kind == "rate":
@@ -130,11 +145,12 @@ class Harm:
             if version_words(self.finding.attribute, self.losing.group) is None:
                 turned += " (the others have it already)"
             return f"{turned}, {gained} the other way" if gained else turned
+        others = "others" if self.other.group == REST else self.other.label
+        if self.by_ranks:
+            return f"{self.typical}; {self.means(others)}"
         if self.losing.failed is None:
             value, other = (share_or_number(side.estimate, self.words) for side in (self.losing, self.other))
-            others = "others" if self.other.group == REST else self.other.label
             return f"{self.words.noun} {value}, {others} {other}"
-        others = "others" if self.other.group == REST else self.other.label
         unit = f" {self.losing.unit}s" if self.losing.unit else ""
         return f"{self.losing.counts}{unit} {self.words.failed}; {others} {self.other.counts}"
 

@@ -143,6 +143,9 @@ def harm_sentence(model: str, harm: Harm) -> str:
         values = [numbers.short(side.estimate) for side in (losing, other)]
         return f"{alone}, {harm.words.noun} is {values[0]} ({losing.label}) against {values[1]}."
     others = "everyone else" if other.group == REST else other.people
+    if harm.by_ranks:
+        many = losing.many_people
+        return f"{model} serves {many} worse: {harm.typical} than for {others} ({harm.means('for ' + others)})."
     if losing.failed is None and harm.words.share and harm.finding.effect_name != "ratio":
         shares = [numbers.percent(failing_share(s.estimate, harm.metric.better), "rate") for s in (losing, other)]
         what = f"the {harm.words.share} of {losing.people}, and {shares[1]} of those of {others}"

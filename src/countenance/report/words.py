@@ -153,7 +153,9 @@ def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
     if not math.isfinite(difference) or difference == 0:
         return Statement(who, f"{sides}.", finding.metric, key)
     word = "lower" if difference < 0 else "higher"
-    if _favoured(finding):
+    if finding.statistic == "rank":
+        pass  # which of the typical values is worse is said after the means
+    elif _favoured(finding):
         word += ", which is better"
     elif difference > 0 and finding.direction in (WORSE, BETTER):
         word += ", which is worse"
@@ -178,7 +180,9 @@ def _also(finding: Finding) -> str:
         else:
             parts.append(f"{times(ratio.value, 3)} {failures}, {times(ratio.low, 2)} to {times(ratio.high, 3)}")
     if finding.statistic == "rank":
-        parts.append("by ranks: the typical value differs")
+        lower = (finding.effect < 0) != _can_turn(finding)
+        judged = f", which is {BETTER if _favoured(finding) else WORSE}" if finding.direction in (WORSE, BETTER) else ""
+        parts.append(f"by ranks, the typical value is {'lower' if lower else 'higher'}{judged}")
     if finding.small_group:
         parts.append("a small group, tested by permutation")
     return "".join(f"; {part}" for part in parts)
