@@ -14,6 +14,7 @@ from countenance.run.file_names import FAILURES, SCORES
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.rows import FAILURE
 from countenance.run.store import RunStore
+from countenance.tasks.reduce import Reduced
 from countenance.tasks.results import Result
 
 Made = Callable[..., Run]
@@ -57,7 +58,7 @@ def write_run(
     kinds = dict.fromkeys(FAILURE, pa.string()) | {"people": pa.list_(pa.string())}
     store.write_table(FAILURES, pa.table({name: pa.array([], kind) for name, kind in kinds.items()}))
     if results:
-        store.write_results(results)
+        store.write_results(Reduced(list(results)))
     store.seal()
     return Run(place)
 

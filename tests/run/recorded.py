@@ -23,6 +23,7 @@ from countenance.run.plan import bare, versions
 from countenance.run.rows import failure_table
 from countenance.run.run import Run
 from countenance.run.store import RunStore
+from countenance.tasks.reduce import Reduced
 from countenance.tasks.results import Result
 
 SHARD = 256
@@ -77,7 +78,7 @@ def record(
         _store_answers(store, kind, answers, table, failures)
         store.write_table(SCORES, table)
         store.write_table(FAILURES, failure_table(failures, attributes))
-        store.write_results(results)
+        store.write_results(Reduced(list(results)))
         store.write_manifest(manifest)
         store.seal()
         for entry in store.storage.entries(WORK):

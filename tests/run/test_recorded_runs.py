@@ -9,13 +9,13 @@ import pytest
 from tests.run.recorded import SHARD, record, scores_table
 
 from countenance.answers import Labels
-from countenance.auditing.source import Source
+from countenance.auditing.source import NOTE, Source
 from countenance.data.card import DatasetCard
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.run import Run, audit_run, read_audit, store_audit
 from countenance.run.auditing import audit_again, rows_about
-from countenance.run.file_names import thumbnails_of
+from countenance.run.file_names import SCORES, thumbnails_of
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.purge import purge
 from countenance.run.surroundings import _holds
@@ -191,6 +191,21 @@ def test_rows_are_about_a_metric_where_it_has_a_value() -> None:
 
     assert samples("m.x") == ["a", "d"]
     assert samples("m.x", "m.y", "m.none") == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize("failed", [[], [failure("x", "p3")]])
+def test_a_slice_in_a_run_is_compared_for_its_people_only_and_a_note_says_so(tmp_path: Path, failed: Any) -> None:
+    run = made(tmp_path / "run", failures=failed)
+    scores = run.scores()
+    slice_of = ["yes" if k % 3 else "no" if k < 60 else None for k in range(scores.num_rows)]
+    field = pa.field("attr.hard", pa.string(), metadata={NOTE: b"only they are compared"})
+    rights = [None if k % 7 == 0 else value for k, value in enumerate(scores["m.right"].to_pylist())]
+    table = scores.set_column(scores.column_names.index("m.right"), "m.right", pa.array(rights, pa.float64()))
+    with run.store.replacing(SCORES):
+        run.store.write_table(SCORES, table.append_column(field, pa.array(slice_of, pa.string())))
+    result = audit_run(run, ["hard"], ["right"], adjust="holm")
+    assert "only they are compared" in result.notes
+    assert {(each.group, each.versus) for each in result.findings} <= {("no", "yes"), ("yes", "no")}
 
 
 def test_names_that_are_not_there_are_refused(tmp_path: Path) -> None:

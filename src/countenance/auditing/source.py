@@ -21,6 +21,8 @@ from countenance.errors import InputError
 from countenance.person_columns import GROUPS_OF
 
 ATTRIBUTE = "attr."
+NOTE = b"countenance.note"
+"""Where a column's maker stores a note on it, in its metadata."""
 
 
 class Source:
@@ -99,7 +101,7 @@ class Source:
         schema = self.parquet.schema if self.parquet is not None else getattr(self._table, "schema", None)
         if not isinstance(schema, pa.Schema) or name not in schema.names:
             return ""
-        return ((schema.field(name).metadata or {}).get(b"countenance.note") or b"").decode("utf-8", "replace")
+        return ((schema.field(name).metadata or {}).get(NOTE) or b"").decode("utf-8", "replace")
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """The result of `make()`, computed once for each key."""

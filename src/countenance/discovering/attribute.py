@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from countenance.auditing.source import Source
+from countenance.auditing.source import NOTE, Source
 from countenance.discovering.discovery import Discovered
 from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.file_names import SCORES
-
-NOTE = b"countenance.note"
 
 
 def column_of(discovered: Discovered, number: int, rows: int) -> list[str | None]:

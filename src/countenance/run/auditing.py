@@ -18,7 +18,7 @@ from countenance.auditing.computation import Computation
 from countenance.auditing.computed_groups import ComputedGroups
 from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
-from countenance.auditing.source import Source
+from countenance.auditing.source import NOTE, Source
 from countenance.auditing.table import flat
 from countenance.data.conditions import PREFIX
 from countenance.data.tables import near
@@ -234,9 +234,8 @@ def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[
         return
     rows = rows_about(source, about)
     if missing.rows is not None:
-        table = pa.table({name: flat(column) for name, column in rows.read([], rows.names).items()})
-        failed = _of_everyone(missing.rows)
-        rows = Source(pa.concat_tables([table, failed], promote_options="default"), label=source.label)
+        parts = [_whole_table(rows), _of_everyone(missing.rows)]
+        rows = Source(pa.concat_tables(parts, promote_options="default"), label=source.label)
     yield rows, missing.answered
 
 
@@ -293,10 +292,15 @@ def rows_about(source: Source, columns: Sequence[str]) -> Source:
         keep = pc.or_(keep, pc.is_valid(source.read([], [name])[name]))
     if pc.all(keep).as_py() is not False:
         return source
-    table = pa.table(
-        {name: flat(column) for name, column in source.read([], list(dict.fromkeys(source.names))).items()}
-    )
-    return Source(table.filter(keep), label=source.label)
+    return Source(_whole_table(source).filter(keep), label=source.label)
+
+
+def _whole_table(source: Source) -> pa.Table:
+    """Every column of a source, with the notes that were stored with them."""
+    columns = {name: flat(column) for name, column in source.read([], list(dict.fromkeys(source.names))).items()}
+    notes = {name: {NOTE: note} if (note := source.note_of(name)) else None for name in columns}
+    fields = [pa.field(name, column.type, metadata=notes[name]) for name, column in columns.items()]
+    return pa.table(list(columns.values()), schema=pa.schema(fields))
 
 
 def _with_pairs(audit: Audit, run: Run) -> Audit:

@@ -269,11 +269,10 @@ def score_one(
     sample: Sample,
     raw: Any,
     result: ShardResult,
-    context: Context = CONTEXT,
-    conditions: Conditions | None = None,
+    conditions: Conditions | None,
 ) -> None:
     """Validate and score one prediction; one that is not valid is a failure of its image."""
-    score_valid(task, sample, valid(task, sample, raw, context), result, conditions=conditions)
+    score_valid(task, sample, valid(task, sample, raw), result, conditions=conditions)
 
 
 def score_valid(
