@@ -150,6 +150,17 @@ def nouns(ways: Sequence[str]) -> tuple[str, str]:
     return " or ".join(singular for singular, _ in nouns_of_each), " or ".join(many for _, many in nouns_of_each)
 
 
+def row_noun(ways: Sequence[str]) -> str:
+    """The noun for one of several rows of a person: a picture in scores of a run, which name people `identity`.
+
+    A table from elsewhere may hold decisions, recordings or visits.
+
+    >>> row_noun(["identity"]), row_noun(["person_id"])
+    ('picture', 'row')
+    """
+    return "picture" if [way.removeprefix("attr.").casefold() for way in ways] == ["identity"] else "row"
+
+
 def stored_nouns(settings: Mapping[str, Any]) -> tuple[str, str]:
     """The noun for the units of a stored audit or comparison; older files name only the columns.
 
