@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from countenance.run import Run
 
 MOST_CHECKED = 100_000
-"""Images of a dataset whose attribute values are checked before the run; names are checked for any number."""
+"""Up to this many images, attribute values are checked before the run; names are always checked."""
 AuditChoices = Annotated[AuditFields, only("where", "given", "depth", "delta", "better", "adjust", "families")]
 
 

@@ -25,11 +25,11 @@ NAMING = (
     tarfile.XGLTYPE,
     tarfile.SOLARIS_XHDTYPE,
 )
-"""Members that hold the name, or further facts, of the next one."""
+"""Members that hold the name or other fields of the next member."""
 LONGEST_NAME = 1 << 20
-"""Bytes of such a member."""
+"""The largest such member, in bytes."""
 MOST_MEMBERS = 2_000_000
-"""Files of an archive; empty ones cost no bytes and fill a disk all the same."""
+"""The most files of an archive; empty files have no bytes but use up a disk too."""
 
 
 def inside(root: Path, name: str, place: str) -> Path:

@@ -281,14 +281,14 @@ class Names:
             phrase(name, value) or f"{attribute_label(name)} {value_label(name, value)}" for name, value in parts
         )
 
-    def people(self, attribute: str, group: str) -> str:
-        """A group as people, for a sentence.
+    def people(self, attribute: str, group: str, whom: str = "people") -> str:
+        """A group as people, for a sentence; `whom` is the noun for others than people.
 
         >>> names = Names(["masked", "age_group"], {"masked": ["yes"], "age_group": ["61_100"]}, 2)
         >>> names.people("masked × age_group", "yes × 61_100")
         'masked people over 60'
         """
-        return people_phrase(self.words(attribute, group))
+        return people_phrase(self.words(attribute, group), whom)
 
     def versus(self, attribute: str, versus: str) -> str:
         """The other side of a comparison.

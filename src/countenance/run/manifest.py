@@ -46,6 +46,16 @@ class DatasetRecord(Part):
     notes: list[str] = Field(default_factory=list)
     """What its reader left out."""
 
+    @property
+    def label(self) -> str:
+        """The dataset as pages call it: its name, with its part if one was named.
+
+        >>> card = DatasetCard(name="people")
+        >>> DatasetRecord(card=card, source="people:portraits").label, DatasetRecord(card=card).label
+        ('people:portraits', 'people')
+        """
+        return self.source if self.source and self.source.startswith(f"{self.card.name}:") else self.card.name
+
 
 class MetricRecord(Part):
     """A metric as the task described it."""

@@ -92,6 +92,11 @@ class Run:
         return model_label(self.model_name)
 
     @property
+    def dataset_label(self) -> str:
+        """The dataset as pages call it: people:portraits, not people."""
+        return self.manifest.dataset.label
+
+    @property
     def dataset_name(self) -> str:
         """The name of the dataset that it was evaluated on."""
         return self.manifest.dataset.card.name

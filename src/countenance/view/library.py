@@ -165,7 +165,7 @@ def _summarized(key: str, store: RunStore, name: str, stamp: tuple[Any, int]) ->
         manifest.suite or "",
         manifest.task,
         manifest.model.name,
-        manifest.dataset.card.name,
+        manifest.dataset.label,
         manifest.status,
         verdict,
         reason,

@@ -82,7 +82,7 @@ class OpenRun:
 
     @property
     def title(self) -> str:
-        return f"{self.run.model_label} on {self.run.dataset_name}"
+        return f"{self.run.model_label} on {self.run.dataset_label}"
 
     @cached_property
     def columns(self) -> Columns:
