@@ -1,6 +1,6 @@
 """`Run`: a finished (or unfinished) run, for reading."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -218,7 +218,7 @@ class Run:
         """The task with its code, to score or reduce again; InputError if that would import foreign code."""
         return task_with_code(self)
 
-    def audit(self, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> "Audit":
+    def audit(self, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, **settings: Any) -> "Audit":
         """Audit this run's scores and store the findings; see `countenance.auditing.audit` for the settings."""
         from countenance.run.auditing import audit_run, store_audit
         from countenance.run.ledger import noted

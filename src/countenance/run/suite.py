@@ -15,7 +15,7 @@ from countenance.data.registry import dataset_names
 from countenance.data.tables import near
 from countenance.errors import InputError, OptionError
 from countenance.loading import is_code, load_code, load_registered, plugins
-from countenance.run.auditing import audit_run, check_names, store_audit
+from countenance.run.auditing import check_names
 from countenance.run.evaluator import evaluate
 from countenance.run.licences import NOT_STATED
 from countenance.run.run import Run
@@ -151,7 +151,7 @@ class Suite:
         run.made_by = self
         settings = dict(self.audit) | {"seed": int(run.manifest["seed"])} | dict(request.audit)
         metrics, _ = settings.pop("metrics", None) or self.metrics(run), settings.pop("by", None)
-        store_audit(run, audit_run(run, None if request.by is None else list(request.by), metrics, **settings))
+        run.audit(request.by, metrics, **settings)
         self.publish(run)
         return run
 

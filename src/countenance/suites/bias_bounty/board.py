@@ -163,7 +163,7 @@ class Board:
         rankings = {key: ranking for key, ranking in self.rankings.items() if key[0] == which}
         if which == "private":
             return replace(self, standings=tuple(s for s in self.standings if s.private is not None), rankings=rankings)
-        standings = tuple(replace(s, private=None, timing=None, efficiency=1.0) for s in self.standings)
+        standings = tuple(replace(s, private=None, timing=None, efficiency=1.0, copy_of="") for s in self.standings)
         rejected = {name: HIDDEN if "holdout" in why else why for name, why in self.rejected.items()}
         return replace(self, standings=standings, rankings=rankings, rejected=rejected, notes=(), prizes=())
 
