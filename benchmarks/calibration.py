@@ -24,6 +24,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import rankings
 import rules
 import second_rules
 import simulated as sim
@@ -486,7 +487,10 @@ def equivalences() -> Iterator[Line]:
 def lines() -> list[Line]:
     """Every line, in the order of the table."""
     of_rules = [Line(*row) for row in (*rules.rows(), *second_rules.rows())]
-    beside = [Line(row.section, row.name, row.bounds, row.share, row.weight, row.surface) for row in surfaces.rows()]
+    beside = [
+        Line(row.section, row.name, row.bounds, row.share, row.weight, row.surface)
+        for row in (*surfaces.rows(), *rankings.rows())
+    ]
     of_audit = [*rate_alarms(), *mean_alarms(), *comparison_alarms(), *coverage(), *power(), *equivalences()]
     return [*of_audit, *of_rules, *beside]
 

@@ -19,7 +19,8 @@ NAMES = re.compile(
     "interval|wilson|clopper|mover|newcombe|tango|bootstrap|detectable|units_for|p_value|sample_size|any_time_lower"
 )
 TYPES = re.compile(
-    r"Interval|Band|Finding|Audit\b|Comparison\b|Gate\b|Plan\b|Estimate|MissRate|MeasuredEquity|Discovered"
+    r"Interval|Band|Finding|Audit\b|Comparison\b|Gate\b|Plan\b|Estimate|MissRate|MeasuredEquity|Discovered|"
+    r"Ranking|Leaderboard|Change\b|Randomness"
 )
 """Words in the name or in the return type of functions that state an interval, a p, a verdict, a size or a number."""
 
@@ -45,7 +46,7 @@ def test_the_shipped_table_has_the_fields_of_its_contract() -> None:
 def test_every_function_that_returns_an_interval_or_a_size_has_a_simulation(calibrate) -> None:
     registered = {name for names in calibrate.SURFACES.values() for name in names}
     functions = set()
-    for package in ("auditing", "comparing", "discovering", "gating", "metrics"):
+    for package in ("auditing", "comparing", "discovering", "gating", "metrics", "suites", "tasks"):
         for path in (ROOT / "src" / "countenance" / package).rglob("*.py"):
             module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
             for node in ast.parse(path.read_text(encoding="utf-8")).body:

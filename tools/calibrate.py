@@ -52,9 +52,19 @@ SURFACES = {
     "all-clear": ("countenance.auditing.verdict.concluded",),
     "compare": (
         "countenance.comparing.comparison.compare",
+        "countenance.comparing.changes.overall",
+        "countenance.comparing.changes.by_group",
         "countenance.comparing.changes.paired_findings",
         "countenance.comparing.gaps.gaps",
         "countenance.auditing.change.tango_limits",
+    ),
+    "ranking": (
+        "countenance.auditing.ranking.rank_paired",
+        "countenance.auditing.ranking.rank_against_best",
+        "countenance.auditing.ranking.ranked",
+        "countenance.comparing.leaderboard.leaderboard",
+        "countenance.suites.bias_bounty.scoring.score_intervals",
+        "countenance.suites.bias_bounty.rules.randomness.randomness",
     ),
     "gate": ("countenance.gating.judgement.gate",),
     "gate, any time": ("countenance.metrics.any_time.any_time_lower_bound",),
@@ -86,8 +96,15 @@ WORDS = {
     "countenance.auditing.headline.which_interval": "names an interval in words",
     "countenance.auditing.interval_groups.interval_of": "reads an age group from its name",
     "countenance.auditing.interval_groups.intervals_of": "reads age groups from their names",
+    "countenance.suites.bias_bounty.pairing.rank_predictions": "calls auditing.ranking.rank_against_best",
+    "countenance.suites.bias_bounty.pairing.score_difference": "calls auditing.ranking.rank_against_best",
+    "countenance.suites.bias_bounty.pairing.change_of": "picks a pair of a ranking",
+    "countenance.suites.bias_bounty.pairing.compare_predictions": "calls comparing.comparison.compare",
+    "countenance.suites.mask_fairness.comparison.compare": "calls comparing.changes.paired_findings",
+    "countenance.suites.uccs.comparison.compare": "calls auditing.ranking.rank_paired",
+    "countenance.suites.uccs.operating.shares": "calls auditing.audit.estimates",
 }
-"""Functions whose names or types look like an interval or a verdict and that compute none."""
+"""Functions whose names or types look like an interval or a verdict and that compute none themselves."""
 COUNTS = {"alarms": "adjusted p", "covers": "interval", "covers_own": "interval", "finds": "detectable effect and plan"}
 
 

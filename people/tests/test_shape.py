@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 pytest.importorskip("anny", reason="needs anny")
 
 from countenance_people.clothes import sleeve_field
 from countenance_people.draw import draw_identity, draw_person
+from countenance_people.headwear import Dome, chin_strap, fit_hat, fit_hood
 from countenance_people.shape import BODY_PARTS, BODY_VERTICES, CHIN, load_template, pose_body
 from countenance_people.studio import arrange
 from countenance_people.twins import twins
@@ -62,3 +64,43 @@ def test_a_long_sleeve_ends_before_the_hand() -> None:
     forearm = (np.abs(points[:, 0]) > 0.36) & (np.abs(points[:, 0]) < 0.44) & (points[:, 2] > 0.15)
     covered = sleeve_field(points, "long")
     assert (covered[hands] < 0.01).all() and (covered[forearm & ~hands] > 0).all()
+
+
+def test_a_chin_strap_lies_on_the_face_and_passes_under_the_chin() -> None:
+    """It was a curve in the air that ended before the chin."""
+    template = load_template()
+    identity = draw_identity("id", 3, "female", "18_30", 5, "bald", "black")
+    body = pose_body(template, draw_person(identity, np.random.default_rng(3), expression="neutral"))
+    face = template.head.operator @ body.rest
+    scale = float(np.ptp(face[template.head.canonical[:, 2] > 0.612][:, 2])) / 0.24
+    dome = Dome(template, face, scale)
+    hat = fit_hat(dome, "helmet", identity.seed)
+    assert hat.ends is not None and hat.ends[0][0] > 0 > hat.ends[1][0]
+    (strap,) = chin_strap(template, face, hat.ends)
+    assert np.allclose(strap[[0, -1]], hat.ends, atol=0.001)
+    chin = face[template.nearest(CHIN)]
+    lowest = strap[strap[:, 2].argmin()]
+    assert chin[2] - 0.02 < lowest[2] < chin[2] + 0.004 and lowest[1] > chin[1]
+    away = cKDTree(face).query(strap[6:-6])[0]
+    assert away.max() < 0.012, "between jaw and neck it spans a hollow, no more"
+    assert fit_hat(dome, "cap", identity.seed).ends is None
+
+
+def test_a_hood_covers_the_head_and_leaves_the_face_free() -> None:
+    template = load_template()
+    identity = draw_identity("id", 3, "female", "18_30", 5, "bald", "black")
+    body = pose_body(template, draw_person(identity, np.random.default_rng(3), expression="neutral"))
+    face = template.head.operator @ body.rest
+    dome = Dome(template, face, float(np.ptp(face[template.head.canonical[:, 2] > 0.612][:, 2])) / 0.24)
+    (vertices, _), (hem,) = fit_hood(dome, identity.seed)
+    offset = vertices - dome.centre
+    reach = np.linalg.norm(offset, axis=1)
+    over = np.arccos(offset[:, 2] / reach) < 1.4
+    assert (reach[over] > dome.look_up(dome.radius, offset[over]) + 0.01).all(), "nowhere in the scalp"
+    ear, cheek = face[template.nearest((0.0855, -0.02, 0.738))], face[template.nearest((0.055, -0.10, 0.69))]
+    side = hem[(hem[:, 0] > 0) & (np.abs(hem[:, 2] - cheek[2]) < 0.02)]
+    assert cheek[1] < side[:, 1].mean() < ear[1], "behind the cheek, before the ear"
+    assert (
+        hem[:, 2].max() > face[template.nearest(BROW), 2] + 0.05 and hem[:, 2].min() < face[template.nearest(CHIN), 2]
+    )
+    assert np.linalg.norm(np.diff(hem, axis=0), axis=1).max() < 0.03, "one line without a gap"

@@ -25,7 +25,7 @@ QUESTIONS = {
     "reference": ("reference", "best,"),
     "": ("twins", "gate", "compare", "false match", "missing"),
 }
-"""By kind of comparison, words of the processes that simulate it; the last ones are of no comparison of groups."""
+"""By kind of comparison, words of the processes that simulate it; the last entry is for other comparisons."""
 
 
 class CalibrationLine(BaseModel):

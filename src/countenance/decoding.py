@@ -22,11 +22,11 @@ from countenance.text import kind_of, words_of
 MEMORY = 4 << 30
 """Bytes that one table may take; the setting COUNTENANCE_MAX_MEMORY changes it."""
 EXPANSION = 64
-"""A table may take this many times the size of its file where that is more."""
+"""A table may take this many times the size of its file, if that is more than the limit."""
 DEEPEST = 100
-"""Lists and objects of a JSON text that lie in each other."""
+"""The deepest nesting of lists and objects in a JSON text."""
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|[\ud800-\udfff]")
-"""How half of a character beyond the first 65,536 can stand in JSON; the two halves of one stand so too."""
+"""How half of a surrogate pair can be written in JSON; complete pairs match too."""
 OURS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE)
 """Errors of the machine, which say nothing about the content."""
 

@@ -10,7 +10,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 FAR = 1 << 30
-"""Where the locked byte is on Windows: locks are mandatory there, and what is written lies before it."""
+"""The position of the locked byte on Windows, behind all content, because locks are mandatory there."""
 
 
 def open_lock(path: Path) -> int:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countenance.auditing import attributes, groups, layout, rows
+from countenance.auditing import attributes, audit, groups, layout, rows
 from countenance.auditing.attributes import Choice, bin_labels, choose, coded, quantile_cuts, split_names
 from countenance.auditing.codes import combined, firsts_of, rounded_up, size_of
 from countenance.auditing.conditions import kept_rows
@@ -586,3 +586,13 @@ def test_what_a_difference_of_scores_is_told_to_be(kind: str, ends: tuple[int, i
     assert made.ends == [ends] and made.columns[0].kind == column
     assert rows.Rows({"g": ["a", "b"], "x": [0.5, 1.5]}, ["g"], ["x"], AuditSettings()).ends == [None]
     assert rows.Rows({"g": ["a", "b"], "x": [0.5, 0.7]}, ["g"], ["x"], AuditSettings()).ends == [(0, 1)]
+
+
+def test_groups_that_may_be_one_are_compared_and_said() -> None:
+    names = ["Female", "female ", "male", "nan", "  "]
+    result = audit({"g": names * 30, "correct": [0, 1, 1] * 50}, ["g"], ["correct"])
+    assert {e.group for e in result.groups} == {"Female", "female ", "male", "nan", "(unknown)"}
+    about = [note for note in result.notes if note.startswith("g:")]
+    assert [("'Female' and 'female '" in note, "'nan'" in note) for note in about] == [(True, False), (False, True)]
+    plain = audit({"g": ["none", "glasses"] * 60, "correct": [0, 1, 1] * 40}, ["g"], ["correct"])
+    assert not any(note.startswith("g:") for note in plain.notes)

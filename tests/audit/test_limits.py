@@ -315,7 +315,7 @@ def told(batch: Some, alpha: float = 0.05) -> str:
 
 def test_few_people_whose_spread_is_unlike_that_of_the_others() -> None:
     assert told(Some([39], [9.01], [1.0])).startswith("ms: the spread of the metric there is unlike that of the others")
-    assert "fewer than 40 people (tone = g0): in such tables false alarms were up to .075, not 0.05" in told(
+    assert "fewer than 40 people (tone = g0): in such tables false alarms were up to 0.075, not 0.05" in told(
         Some([39], [1.0], [9.01])
     )
     assert told(Some([40], [9.01], [1.0])) == "" and told(Some([39], [9.0], [1.0])) == ""

@@ -142,7 +142,7 @@ def test_compare_and_the_loss_of_people_nobody_has_seen() -> None:
     rows["sample"] = list(range(len(rows["g"])))
     same = ct.compare(rows, rows, by=["g"], metrics=["correct"], names=["v1", "v2"])
     assert not same.change("correct", "g", "a").not_worse and same.change("correct", "g", "b").not_worse
-    assert "a loss of 0.05 or more is not ruled out for g = a" in same.decision.lower()
+    assert "a loss of 5 points or more is not ruled out for g = a" in same.decision.lower()
 
 
 def test_equity_counts_people_not_their_pictures() -> None:

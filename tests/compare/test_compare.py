@@ -18,7 +18,7 @@ GROUPS = ("dark", "light", "medium")
 def test_help_for_all(models) -> None:
     found = compare(*models(gained=0.08, lost=0.01), by=["tone"], metrics=["correct"], names=["v1", "v2"])
     assert found.decision.startswith("v2 is better overall (+")
-    assert "worse for nobody by more than 0.05" in found.decision
+    assert "worse for nobody by more than 5 points" in found.decision
     assert found.overall[0].verdict == "better" and {one.verdict for one in found.groups} == {"better"}
     assert not any(gap.verdict == "disparity" for gap in found.gaps)
 
@@ -64,7 +64,7 @@ def test_help_for_most_and_worse_for_one_group(models) -> None:
 def test_no_change(models) -> None:
     found = compare(*models(gained=0.01, lost=0.01, seed=4), by=["tone"], metrics=["correct"], names=["v1", "v2"])
     assert found.overall[0].verdict == "no difference larger than 0.05"
-    assert found.decision.startswith("v2 and v1 do not differ by 0.05 or more overall")
+    assert found.decision.startswith("v2 and v1 do not differ by 5 points or more overall")
     assert {gap.verdict for gap in found.gaps} == {"none larger than 0.05"}
 
 
@@ -112,7 +112,7 @@ def test_a_group_that_only_one_model_has_is_not_passed_over(models) -> None:
         "correct": [*new["correct"], 0, 0],
     }
     found = compare(old, new, by=["tone"], metrics=["correct"], names=["v1", "v2"])
-    assert "worse for nobody who was compared by more than 0.05" in found.decision
+    assert "worse for nobody who was compared by more than 5 points" in found.decision
     assert found.decisions[-1] == "Not compared, because no row has a partner: tone = rare (2 rows, only in v2)."
     assert found.to_dict()["absent"] == [{"attribute": "tone", "group": "rare", "rows": 2, "model": "v2"}]
     assert badge_of(found)[0] == "unsure"
@@ -310,7 +310,7 @@ def test_an_interval_beside_zero_that_does_not_decide_has_its_p() -> None:
 
 
 def test_a_gap_that_grew_by_less_than_what_matters_is_mentioned() -> None:
-    """Found by a new user: a gap that surely grew from 8.7 to 12.3 points was "no gap changed by 0.05 or more"."""
+    """Found by a new user: a gap that surely grew from 8.7 to 12.3 points was "no gap changed by 5 points or more"."""
     random = np.random.default_rng(3)
     tone = np.repeat(random.choice(["light", "dark"], 1200, p=[0.8, 0.2]), 2)
     luck = random.random(2400)
@@ -318,7 +318,7 @@ def test_a_gap_that_grew_by_less_than_what_matters_is_mentioned() -> None:
     old = rows | {"found": (luck < np.where(tone == "dark", 0.8, 0.9)).astype(int)}
     new = rows | {"found": (luck < np.where(tone == "dark", 0.8, 0.93)).astype(int)}
     found = compare(old, new, by=["tone"], metrics=["found"], pair="photo")
-    assert "No gap changed by 0.05 or more, but the one" in found.decision
+    assert "No gap changed by 5 points or more, but the one" in found.decision
     assert "grew by less (from −" in found.decision
     same = compare(old, old, by=["tone"], metrics=["found"], pair="photo")
     assert "grew" not in same.decision

@@ -61,7 +61,7 @@ def test_without_a_direction_nobody_is_called_better() -> None:
 def test_models_shown_to_be_alike_are_not_called_undecided() -> None:
     one, two = tables([0.8, 0.9])
     found = leaderboard([two, one, dict(two)], metrics="correct", names=["x", "old", "y"])
-    assert found.decision == "x and y share first place: they do not differ by 0.05 or more."
+    assert found.decision == "x and y share first place: they do not differ by 5 points or more."
 
 
 def test_each_further_model_is_told_against_the_first() -> None:
@@ -70,7 +70,10 @@ def test_each_further_model_is_told_against_the_first() -> None:
     found = leaderboard(made, by=["g"], metrics="correct", names=["old", "x", "y"], against_first=True)
     assert len(found.decisions) == 3
     assert found.decisions[1].startswith("Against old: x is worse overall") and "worse for g = a" in found.decisions[1]
-    assert found.decisions[2].startswith("Against old: ") and "worse for nobody by more than 0.05" in found.decisions[2]
+    assert (
+        found.decisions[2].startswith("Against old: ")
+        and "worse for nobody by more than 5 points" in found.decisions[2]
+    )
 
 
 def test_the_page_warns_of_a_first_model_that_fails_a_group(tmp_path) -> None:

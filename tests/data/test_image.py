@@ -1,4 +1,5 @@
 import io
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -113,3 +114,17 @@ def test_a_damaged_png_decodes_or_is_refused(data: st.DataObject) -> None:
         assert decode(bytes(content), "x").shape[2] == 3
     except InputError as error:
         assert str(error).startswith("x: ")
+
+
+@pytest.mark.parametrize("ending", ["jpg", "bmp", "gif", "ppm"])
+def test_the_size_of_a_picture_takes_its_header_alone(tmp_path, ending):
+    path = tmp_path / f"large.{ending}"
+    Image.new("RGB", (40, 30)).save(path)
+    with path.open("r+b") as stream:
+        stream.truncate(64 << 20)  # what comes behind the picture takes no space on the disk
+    tracemalloc.start()
+    try:
+        assert LazyImage(path).size() == (40, 30) and LazyImage(path).format_problem() is None
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()

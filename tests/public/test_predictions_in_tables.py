@@ -61,9 +61,26 @@ def test_the_ratio_of_selection_rates_is_that_of_the_rates() -> None:
     audit = ct.audit(two, by="group", truth="y", pred="p", replicates=500)
     (finding,) = [f for f in audit.findings if f.metric == "selection_ratio"]
     rates = [PRED[group == GROUP].mean() for group in "ab"]
-    assert finding.failure_ratio is not None
-    assert finding.failure_ratio.value == pytest.approx(rates[0] / rates[1])
-    assert finding.failure_ratio.low < finding.failure_ratio.value < finding.failure_ratio.high
+    assert finding.failure_ratio is None  # who is selected is no failure
+    assert finding.effect == pytest.approx(rates[0] / rates[1])
+    assert finding.effect_low < finding.effect < finding.effect_high
+
+
+def test_a_group_of_which_all_are_selected_or_ranked_right_is_compared_and_has_the_interval_of_people() -> None:
+    truth = np.tile([0, 1], 60)
+    group = np.repeat(["a", "b", "c"], 40)
+    pred = np.where(group == "c", 1, np.tile([0, 1, 0, 0, 1], 24))
+    score = np.where(group == "a", truth * 0.8 + 0.1, np.tile(np.linspace(0, 1, 40), 3))
+    audit = ct.audit({"group": group, "y": truth, "p": pred, "s": score}, by="group", truth="y", pred="p", score="s")
+    limits = {(e.metric, e.group): (e.estimate, e.low, e.high) for e in audit.groups}
+    assert all(limits["selection_ratio", name] == limits["selection_rate", name] for name in "abc")
+    assert limits["selection_ratio", "c"][1] < 0.93
+    value, low, high = limits["auc", "a"]
+    assert (value, high) == (1, 1) and low < 0.9  # 20 people of the one class, 20 of the other
+    compared = {(f.metric, f.group): f for f in audit.findings}
+    assert compared["auc", "a"].verdict == compared["selection_ratio", "c"].verdict == "disparity"
+    reasons = [f.reason for f in compared.values() if f.metric_kind == "ratio"]
+    assert reasons and not any("failures" in reason or "neither" in reason for reason in reasons)
 
 
 def test_the_interval_of_the_auc_covers_and_counts_people() -> None:
@@ -183,7 +200,7 @@ def test_a_stray_word_among_predictions_is_named_with_its_row() -> None:
 def test_scores_that_no_probability_is_are_not_cut_at_a_half() -> None:
     for score in ([31.0, 85.5, 2.0], [-2.5, 3.1, 0.2]):
         with pytest.raises(
-            InputError, match=r"score holds numbers from .*, which are no probabilities, so 0\.5 does not"
+            InputError, match=r"score holds numbers from .*, which are not probabilities, so 0\.5 does not"
         ):
             prediction_columns([1, 0, 1], None, score)
         with pytest.raises(InputError, match=r"pred holds numbers from .*; name a column of decisions \(pred=\)"):

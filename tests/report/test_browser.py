@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -185,6 +186,17 @@ def test_the_first_screen_answers_whom_how_many_and_how_sure(chromium: Any, repo
             )
             captions = f"{clipped}.map(t => [t.className, t.offsetWidth, t.textContent.slice(0, 80)])"
             assert page.evaluate(captions) == []
+            counts = page.locator("table.forest td.n").evaluate_all("cells => cells.map(cell => cell.offsetHeight)")
+            assert counts and max(counts) < 50, "how many there are fits on a line"
+        ticks = page.locator(".handle-head .tick text, .short-forest .axis text").evaluate_all(
+            "texts => texts.map(text => text.getBoundingClientRect()).filter(box => box.width)"
+            ".map(box => [box.left, box.right, box.top])"
+        )
+        box = page.locator(".handle-rows").first.bounding_box()
+        own = [tick for tick in ticks if box["y"] <= tick[2] <= box["y"] + 60]
+        assert own and all(box["x"] <= left and right <= box["x"] + box["width"] for left, right, _ in own)
+        for before, after in itertools.pairwise(ticks):
+            assert before[2] != after[2] or after[0] > before[1], "labels of ticks do not touch"
         if width == 390:
             row = page.locator(".short-forest tbody tr").first
             name, plot = (row.locator(part).bounding_box() for part in ("th", ".plot"))

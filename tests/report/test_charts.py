@@ -58,7 +58,7 @@ def test_page_and_file_draw_the_rows_of_one_value(run: Run, forest: Forest) -> N
 def test_card_and_summary_have_the_rows_of_the_plot(run: Run, forest: Forest) -> None:
     table = groups_table(ReportSource.of(run))
     own = [row for row in table.rows if row[0] == forest.metric]
-    assert [row[2] for row in own] == ["everybody", *(row.label for row in forest.rows)]
+    assert [row[2] for row in own] == ["everyone", *(row.label for row in forest.rows)]
     assert [row[6] for row in own[1:]] == [row.verdict for row in forest.rows]
     assert [row[5] for row in own[1:]] == [f"{row.value} [{row.interval}]" for row in forest.rows]
 

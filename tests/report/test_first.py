@@ -19,6 +19,7 @@ from countenance.report.ladder import ladders
 from countenance.report.members import GroupRows
 from countenance.report.metric_words import words_of
 from countenance.report.notebook import audit_html
+from countenance.report.sentences import decision
 from countenance.report.source import AuditSource, ReportSource, TableSource
 from countenance.run import Run
 from countenance.tasks import Metric, load_task, task_names
@@ -87,7 +88,7 @@ def test_counts_are_of_pictures_where_a_person_has_several(run: Run) -> None:
         values = members.values(harm.finding.metric)
         rows = members.of(harm.finding.attribute, harm.losing.group) & np.isfinite(values)
         assert harm.losing.failed == int((values[rows] == 0).sum()) and harm.losing.n == int(rows.sum())
-        assert "pictures" in harm.losing.failed_people()
+        assert "pictures" in harm.losing.failed_people
 
 
 def test_each_miss_has_a_hit_and_both_are_what_they_are_called(run: Run) -> None:
@@ -295,3 +296,23 @@ def test_the_axis_of_the_handle_reaches_every_confirmed_gap() -> None:
     (handle,) = handles(AuditSource(audit(rows, by=["masked"], metrics=["found"]), None))
     worst = handle.rows[0]
     assert worst.state == "harm" and worst.at < 100 and worst.left + worst.width <= 100
+
+
+def test_where_ranks_decide_no_sentence_reads_the_means_as_the_verdict(tmp_path: Path) -> None:
+    """One group is slower as a rule, another has the outliers: the means differ the other way."""
+    usual = [20 + 0.01 * (place % 97) for place in range(200)]
+    rows = {
+        "g": ["a"] * 200 + ["b"] * 200,
+        "latency_ms": [*(1.2 * value for value in usual), *usual[:190], *(60 * value for value in usual[:10])],
+    }
+    result = audit(rows, by=["g"], metrics=["latency_ms"], delta=2.0)
+    (finding,) = [f for f in result.findings if f.kind == "group"]
+    assert (finding.statistic, finding.direction) == ("rank", "worse") and finding.difference < 0
+    source = AuditSource(result, None)
+    first = first_screen(source, "m")
+    assert "serves 200 people with g a worse: the typical latency ms is higher than for" in first.sentence
+    assert [line.text for line in first.when] == ["the typical latency ms is higher; mean 24.6, g b 79.6"]
+    text = decision(source)
+    assert "lower (interval" in text and "by ranks, the typical value is higher, which is worse" in text
+    (row,) = handles(source)[0].rows
+    assert (row.label, row.state) == ("g a", "harm") and "better" not in json.loads(row.data)

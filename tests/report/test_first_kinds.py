@@ -13,11 +13,14 @@ from countenance.auditing import audit
 from countenance.auditing.cautions import FURTHER_PERSON
 from countenance.report import write_report
 from countenance.report.album import Album
+from countenance.report.charts.group_forests import group_forest
 from countenance.report.first_screen import FirstScreen, first_screen
+from countenance.report.handle import handles
 from countenance.report.notes import first_notes, together
 from countenance.report.sentences import decision
 from countenance.report.source import AuditSource, ReportSource
 from countenance.run import Run, audit_run, evaluate, store_audit
+from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset, write_small_dataset
 
 NUMBER = re.compile(r"\d[\d,.]*")
@@ -213,3 +216,27 @@ def test_notes_of_an_audit_call_groups_and_metrics_as_the_page_does() -> None:
         "Rendered.",
         f"{FURTHER_PERSON} (Monk 10 (darkest), absolute error; Monk 2, squared error)",
     ]
+
+
+def shares(wrong: float) -> AuditSource:
+    """An audit of people of whom three attributes each are named; group b is served worse."""
+    rng = np.random.default_rng(5)
+    group = np.repeat(["a", "b"], 300)
+    right = rng.binomial(3, np.where(group == "b", 1 - wrong - 0.1, 1 - wrong)) / 3
+    found = audit({"g": group.tolist(), "correct": right.tolist()}, by=["g"], metrics=["correct"], better="higher")
+    return AuditSource(found, load_task("attributes"))
+
+
+def test_a_share_is_printed_in_percent_and_points_wherever_it_stands() -> None:
+    source = shares(0.05)
+    handle, forest = handles(source)[0], group_forest(source, source.metrics[0])
+    assert handle.unit == "points" and all("points" in row.gap for row in handle.rows)
+    assert forest is not None and all(row.value.endswith("%") for row in forest.rows)
+    assert all("points" in row.difference for row in forest.rows)
+    assert first_screen(source, "The model").forest.rows[-1].value.endswith("%")
+
+
+def test_a_model_that_fails_more_than_the_limit_of_shares_fails_everybody() -> None:
+    assert first_screen(shares(0.3), "M").sentence.startswith("M fails everybody: it gets wrong 3")
+    assert first_screen(shares(0.3), "M").mark == "severe"
+    assert "everybody" not in first_screen(shares(0.05), "M").sentence

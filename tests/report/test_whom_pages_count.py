@@ -148,3 +148,45 @@ def test_missing_scores_of_twins_are_not_the_gap_that_looks_worst(tmp_path: Path
     audit = ct.audit(rows, metrics=["correct"], paired_by={"base": "base", "change": "change"})
     assert {f.kind for f in audit.findings} == {"missing", "twins"} and audit.verdict == "insufficient evidence"
     assert "Looks worse" not in text_of(audit, tmp_path)
+
+
+def nights(**columns: list[str]) -> dict[str, list[Any]]:
+    """Rows of 30 units, a third of them wrong at night."""
+    rng = np.random.default_rng(6)
+    light = rng.choice(["day", "night"], 1500)
+    right = rng.random(1500) > np.where(light == "night", 0.3, 0.03)
+    return {**columns, "light": light.tolist(), "correct": right.astype(int).tolist()}
+
+
+def test_rows_that_show_nobody_are_not_of_people(tmp_path: Path) -> None:
+    cameras = [f"c{i % 30}" for i in range(1500)]
+    for audit in (
+        ct.audit(nights(camera=cameras), ["light"], ["correct"], cluster="camera"),
+        ct.audit(nights(), ["light"], ["correct"], cluster=None),
+    ):
+        text = text_of(audit, tmp_path)
+        assert re.search(r"The model fails \d+ of \d+ rows in night light\.", text), text[:400]
+        assert re.search(r"It fails \d+ of \d+ rows in day light\.", text)
+        assert "rows of people" not in text and "dashed line: all rows" in text and "dashed line: everyone" not in text
+        assert re.search(r"Who\s+Nothing of this kind was compared\.", text)
+
+
+def test_rows_of_people_in_a_table_are_rows_and_in_scores_of_a_run_pictures(tmp_path: Path) -> None:
+    people = [f"p{i % 400}" for i in range(1500)]
+    audits = {
+        noun: ct.audit(nights(**{column: people}), ["light"], ["correct"])
+        for noun, column in (("rows", "person"), ("pictures", "identity"))
+    }
+    for noun, audit in audits.items():
+        text = text_of(audit, tmp_path)
+        assert f"1,500 {noun} of 400 people" in text
+        assert re.search(rf"The model fails \d+ of \d+ {noun} of \d+ people in night light\.", text)
+        assert re.search(rf"in \d+ {noun} of \d+ people", audit.findings[0].reason)
+    assert not re.search(r"\d pictures", text_of(audits["rows"], tmp_path))
+
+
+def test_the_legend_names_a_size_only_if_all_metrics_share_it(tmp_path: Path) -> None:
+    rows = nights()
+    rows["minutes"] = np.random.default_rng(7).gamma(2, 2, 1500).tolist()
+    text = text_of(ct.audit(rows, ["light"], ["correct", "minutes"], cluster=None), tmp_path)
+    assert "no gap that matters" in text and "no gap of 0.05" not in text

@@ -189,9 +189,9 @@ def test_without_a_disparity_the_largest_gap_and_the_least_known_are_told() -> N
     rows = {"g": ["a"] * 60 + ["b"] * 600, "ok": [1] * 50 + [0] * 10 + [1] * 540 + [0] * 60}
     found = audit(rows, by=["g"], metrics=["ok"])
     assert found.verdict == "insufficient evidence"
-    gap, least = words.in_short(found, Names.of(found))
-    assert gap.who == "Largest gap seen" and gap.text.startswith("g a; ok is 83.3\u202f%")
-    assert "n = 60" in least.text and "rows" in least.text
+    gap, least = words.in_short(found, Names.of(found), {"ok": "doors opened"})
+    assert gap.who == "Largest gap seen" and gap.text.startswith("g a; doors opened is 83.3\u202f%")
+    assert "(doors opened, n = 60)" in least.text and "rows" in least.text
     assert words.summary(found) == (
         "The only comparison that could be tested shows no difference, and cannot exclude one of 5 points or more."
     )

@@ -146,6 +146,32 @@ def test_keys_move_zoom_and_turn_pages(chromium: Any, viewer: Viewer, first: str
         page.wait_for_selector("#gallery")
 
 
+def test_escape_closes_what_is_open_around_the_focus(chromium: Any, viewer: Viewer, first: str) -> None:
+    with opened(chromium, viewer, f"/runs/{first}/samples?show=all") as page:
+        page.locator(".save summary").click()
+        page.locator(".save").get_by_label("Name").focus()
+        page.keyboard.press("Escape")
+        page.wait_for_function("() => !document.querySelector('.save').open")
+        assert page.evaluate("document.activeElement.parentElement.className") == "save"
+
+
+def test_faces_of_the_list_say_loading_until_they_are_drawn(chromium: Any, viewer: Viewer) -> None:
+    page = chromium.new_page()
+    waiting: list[Any] = []
+    page.route("**/faces/*", lambda route: waiting.append(route))
+    page.goto(f"{viewer.url}/?token={SECRET}", wait_until="domcontentloaded")
+    face = page.locator(".card-faces .picture").first
+    face.wait_for()
+    assert "loading" in face.evaluate("place => getComputedStyle(place, '::before').content")
+    assert (
+        face.evaluate(CONTRAST) >= 4.5
+        and face.locator("img").evaluate("image => getComputedStyle(image).backgroundColor") == "rgba(0, 0, 0, 0)"
+    ), "the word can be seen behind the picture"
+    while not waiting:
+        page.wait_for_timeout(50)
+    page.close()
+
+
 CLEAR = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'
 """A picture through which one sees what lies behind it."""
 

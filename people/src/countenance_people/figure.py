@@ -26,7 +26,7 @@ from countenance_people.faces import ageing
 from countenance_people.facial_hair import BEARDS, beard, eyebrows
 from countenance_people.glasses import make_glasses
 from countenance_people.hair import head_hair, lengthen
-from countenance_people.headwear import CLOTHS, HATS, Dome, fit_cloth, fit_hat, loose
+from countenance_people.headwear import CLOTHS, HATS, Dome, chin_strap, fit_cloth, fit_hat, fit_hood, loose
 from countenance_people.labels import CODE, IMAGE_SIDE, body_parts, head_labels, part
 from countenance_people.mask import surgical_mask
 from countenance_people.mesh import Array, noise, normalise, transform, vertex_normals
@@ -84,6 +84,7 @@ class Workshop:
     parts: dict[str, ScenePart] = field(default_factory=dict)
     lenses: tuple[Any, Array, palette.Colour] | None = None
     press: Callable[[Array], Array] | None = None
+    strap_ends: Array | None = None
 
     def __post_init__(self) -> None:
         head, identity = self.template.head, self.person.identity
@@ -297,6 +298,11 @@ def _headwear(shop: Workshop) -> None:
     dome = Dome(template, skull, float(np.ptp(skull[template.head.canonical[:, 2] > 0.612][:, 2])) / 0.24)
     if person.headwear in CLOTHS:
         shop.press = loose(dome)
+        if person.headwear == "hood":
+            (vertices, triangles), hem = fit_hood(dome, person.identity.seed)
+            shade = 1 + 0.05 * noise(vertices, 300, person.identity.seed)[:, None]
+            shop.builder.add(shop.carried(vertices), triangles, colour * shade, CODE["hat"], where, 0.9)
+            shop.curves("hem", shop.carried(hem), 0.0045, principled(rgb(colour), 0.9), "hat", "Head hair", 1.0)
         return
     hat = fit_hat(dome, person.headwear, person.identity.seed)
     shop.press = hat.press
@@ -306,10 +312,7 @@ def _headwear(shop: Workshop) -> None:
         shop.builder.add(
             shop.carried(vertices), triangles, colour * shade, CODE["hat"], where, rough, 0.4 * (rough < 0.5)
         )
-    if hat.straps is not None:
-        shop.curves(
-            "strap", shop.carried(hat.straps), 0.004, principled(rgb((0.02, 0.02, 0.02)), 0.8), "hat", "Face", 1.0
-        )
+    shop.strap_ends = hat.ends
 
 
 def _hair(shop: Workshop) -> None:
@@ -337,13 +340,16 @@ def _hair(shop: Workshop) -> None:
 
 
 def _worn(shop: Workshop) -> None:
-    person, template = shop.person, shop.template
+    person, template, vertices = shop.person, shop.template, None
     if person.mask != "none":
         vertices, triangles, loops = surgical_mask(template, shop.local)
         colour = np.array(palette.MASK[person.mask])
         shop.builder.add(shop.carried(vertices), triangles, colour, CODE["face_mask"], part("Face"), 0.85)
         cord = np.array([0.03, 0.03, 0.03]) if person.mask == "black" else np.array([0.78, 0.78, 0.78])
         shop.curves("loop", shop.carried(loops), 0.0011, principled(rgb(cord), 0.7), "face_mask", "Face", 1.0)
+    if shop.strap_ends is not None:
+        strap = chin_strap(template, shop.local, shop.strap_ends, vertices)
+        shop.curves("strap", shop.carried(strap), 0.004, principled(rgb((0.02, 0.02, 0.02)), 0.8), "hat", "Face", 1.0)
     if person.glasses != "none":
         back = np.linalg.inv(shop.body.head_motion)
         centres = {side: transform(back, centre[None])[0] for side, (centre, _) in shop.eyes.items()}

@@ -1,4 +1,5 @@
-"""Headwear: caps, hats and helmets as domes over the scalp; headscarves and hoods as cloth around the head.
+"""Headwear: caps, hats and helmets as domes over the scalp; a hood as a loose dome open in front, over a collar; a
+headscarf as cloth around the head.
 
 A dome is a function of direction from a point inside the head, so hair can be pressed under it by the same function.
 """
@@ -10,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import gaussian_filter, map_coordinates, maximum_filter
-from scipy.spatial import cKDTree
+from scipy.spatial import ConvexHull, cKDTree
 
-from countenance_people.clothes import Garment, cut, shell
-from countenance_people.mesh import Array, normalise, smoothstep, triangulate, vertex_normals
+from countenance_people.clothes import Garment, cut, neck_height, shell
+from countenance_people.mesh import Array, noise, normalise, smoothstep, triangulate, vertex_normals
 from countenance_people.shape import Template
 
 AROUND, DOWN = 120, 64
@@ -46,6 +47,10 @@ HATS = {
     "turban": Hat((0.785, 0.738, 0.690), 0.024, rise=0.018, wrap=0.012),
 }
 CLOTHS = ("headscarf", "hood")
+HOOD_EDGE = ((0.60, 0.66, 0.73, 0.80, 0.90), (-0.104, -0.090, -0.084, -0.108, -0.128))
+"""Heights, and how far forward a hood reaches at each, in canonical coordinates: before the cheeks, behind the brow."""
+THROAT = (0.0, -0.088, 0.606)
+"""Where a chin strap passes under the chin, in canonical coordinates."""
 
 
 class Dome:
@@ -89,7 +94,7 @@ class Fitted:
 
     meshes: list[tuple[Array, Array]]
     press: Callable[[Array], Array]
-    straps: Array | None = None
+    ends: Array | None = None  # where a chin strap is tied, left and right
 
 
 def fit_hat(dome: Dome, name: str, seed: int) -> Fitted:
@@ -131,8 +136,8 @@ def fit_hat(dome: Dome, name: str, seed: int) -> Fitted:
     def press(strands: Array) -> Array:
         return _press(dome, limit, edge, azimuth, strands)
 
-    straps = _straps(dome, points[-1], azimuth) if name == "helmet" else None
-    return Fitted(meshes, press, straps)
+    tied = [int(np.argmin(np.abs(azimuth - sign * 1.35))) for sign in (1, -1)]
+    return Fitted(meshes, press, inner[tied] if name == "helmet" else None)
 
 
 def _surface(dome: Dome, hat: Hat, rng: np.random.Generator) -> Array:
@@ -220,30 +225,84 @@ def loose(dome: Dome) -> Callable[[Array], Array]:
     return press
 
 
-def _straps(dome: Dome, rim: Array, azimuth: Array) -> Array:
-    """Straps of a helmet from the rim at the temples to under the chin."""
-    chin = dome.centre + np.array([0, -0.085, -0.135]) * dome.scale
-    share = np.linspace(0, 1, 12)[:, None]
-    straps = []
-    for sign in (-1, 1):
-        start = rim[np.argmin(np.abs(azimuth - sign * 1.35))]
-        middle = dome.centre + np.array([sign * 0.083, -0.045, -0.075]) * dome.scale
-        straps.append((1 - share) ** 2 * start + 2 * share * (1 - share) * middle + share**2 * chin)
-    return np.array(straps)
+def chin_strap(template: Template, face: Array, ends: Array, worn: Array | None = None) -> Array:
+    """A strap (1, points, 3) from one end under the chin to the other, pulled tight over a face and what it wears.
+
+    `face` are fine head vertices in the head's own frame, with expression; so are `ends` and `worn`.
+    """
+    throat = face[template.nearest(THROAT)]
+    middle = ends.mean(0)
+    across, down = normalise(ends[0] - ends[1]), normalise(throat - middle)
+    thin = np.cross(across, down)
+    solid = (template.head.fields["ear"] < 0.3) & (template.head.fields["mouth"] < 0.3)
+    points = face[solid] if worn is None else np.concatenate([face[solid], worn])
+    flat = (points - middle) @ np.stack([across, down, thin], 1)
+    depth = float((throat - middle) @ down)
+    near = (np.abs(flat[:, 2]) < 0.004) & (flat[:, 1] > 0) & (flat[:, 1] < depth + 0.004)
+    tied = (ends - middle) @ np.stack([across, down], 1)
+    section = np.concatenate([tied, flat[near, :2]])
+    # A tight strap is the lower half of the section's convex hull, between its ends.
+    hull = section[ConvexHull(section).vertices]
+    below = hull[(hull[:, 1] > 0) & (np.abs(hull[:, 0]) <= np.abs(section[:, 0]).max())]
+    order = np.argsort(np.arctan2(below[:, 1], below[:, 0]))
+    line = np.concatenate([tied[:1], below[order], tied[1:]])
+    along = np.r_[0, np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))]
+    step = np.linspace(0, along[-1], 48)
+    line = np.stack([gaussian_filter(np.interp(step, along, line[:, k]), 1.2, mode="nearest") for k in range(2)], 1)
+    line[[0, -1]] = tied
+    return np.asarray(middle + line[:, :1] * across + line[:, 1:] * down)[None]
+
+
+def fit_hood(dome: Dome, seed: int) -> tuple[tuple[Array, Array], Array]:
+    """A hood in the head's own frame: its cloth, and the line (1, points, 3) of the hem around the face."""
+    scale = dome.scale
+    loose_fit = gaussian_filter(maximum_filter(dome.radius, (3, 3)), (3, 4), mode=("nearest", "wrap")) + 0.022 * scale
+    # Below the ears it hangs down, and is gathered at the neck.
+    level = int(np.argmin(np.abs(dome.polar[:, 0] - 1.7)))
+    reach = loose_fit[level] * np.sin(1.7) * (1 - 0.22 * smoothstep(1.8, LOWEST, dome.polar))
+    hangs = smoothstep(1.5, 1.85, dome.polar)
+    radius = loose_fit * (1 - hangs) + reach / np.maximum(np.sin(dome.polar), 0.1) * hangs
+    around = dome.direction(dome.azimuth, dome.polar)
+    folds = noise((around * (1.0, 1.0, 0.4)).reshape(-1, 3), 1.6, seed).reshape(radius.shape)
+    radius = radius + 0.004 * scale * folds * smoothstep(0.0, 0.6, dome.polar)
+    polar, azimuth = np.linspace(0, LOWEST, 150), dome.azimuth[0]
+    every = _on_dome(dome, radius, azimuth, np.broadcast_to(polar[:, None], (150, AROUND)))
+    place = (every - dome.centre) / scale + CENTRE
+    covered = place[..., 1] - np.interp(place[..., 2], *HOOD_EDGE)
+    half = azimuth > 0
+    edge = np.array([np.interp(0, np.maximum.accumulate(row), azimuth[half], left=0) for row in covered[:, half]])
+    edge = gaussian_filter(edge, 2.0, mode="nearest") * (edge > 0)
+    turn = edge[:, None] + (2 * np.pi - 2 * edge[:, None]) * np.linspace(0, 1, AROUND)
+    column = (turn + np.pi) % (2 * np.pi) / (2 * np.pi) * (AROUND - 1)
+    row = np.broadcast_to(polar[:, None] / LOWEST * (DOWN - 1), turn.shape)
+    distance = map_coordinates(radius, [row.ravel(), column.ravel()], order=1, mode="nearest").reshape(turn.shape)
+    points = dome.centre + distance[..., None] * dome.direction(turn, np.broadcast_to(polar[:, None], turn.shape))
+    # Below the dome it goes on down into the collar, and closes towards the throat.
+    fall = np.linspace(0, 1, 16)[1:, None, None]
+    front = np.abs(np.linspace(-1, 1, AROUND))[:, None] ** 6
+    inward = 1 - fall * (0.16 + 0.24 * front * edge[-1])
+    end = points[-1] - dome.centre
+    below = end * np.concatenate([inward, np.ones_like(inward), np.ones_like(inward)], -1)
+    below = below + fall * scale * np.array([0, 0, -0.062]) - 0.012 * scale * fall * front * np.array([0, 1.0, 0])
+    open_rows = np.concatenate([points[edge > 0], dome.centre + below])[::4]
+    points = np.concatenate([points, dome.centre + below])
+    hem = np.concatenate([open_rows[::-1, 0], open_rows[:, -1]])[None]
+    return _mesh(points), hem
 
 
 def cloth_field(canonical: Array, name: str) -> Array:
-    """Positive where a headscarf or hood covers, roughly in metres."""
+    """Positive where a headscarf or the collar of a hood covers, roughly in metres."""
     x, y, z = np.abs(canonical[:, 0]), canonical[:, 1], canonical[:, 2]
-    wide, tall, middle = (0.0615, 0.0930, 0.7020) if name == "headscarf" else (0.0740, 0.1060, 0.7080)
-    opening = (np.hypot(x / wide, (z - middle) / tall) - 1) * 0.06
+    if name == "hood":
+        top = np.interp(y, [-0.10, -0.06, -0.01, 0.05], [0.586, 0.592, 0.650, 0.665])
+        return np.asarray(np.minimum(top - z, z - neck_height(canonical, "crew") + 0.028))
+    opening = (np.hypot(x / 0.0615, (z - 0.7020) / 0.0930) - 1) * 0.06
     opening = np.where(y < -0.02, opening, np.maximum(opening, (y + 0.02) * 1.2 + 0.004))
-    lowest = 0.430 if name == "headscarf" else 0.535
-    return np.asarray(np.minimum(np.minimum(opening, z - lowest), 0.205 - x))
+    return np.asarray(np.minimum(np.minimum(opening, z - 0.430), 0.205 - x))
 
 
 def fit_cloth(template: Template, skin: Array, name: str, seed: int) -> Garment:
-    """A headscarf or hood around a posed body."""
+    """A headscarf, or the collar of a hood, around a posed body."""
     canonical = template.body.canonical
     field = cloth_field(canonical, name)
     scarf = name == "headscarf"

@@ -15,10 +15,12 @@ import drjit as dr
 import mitsuba as mi
 
 from countenance_people._backend import on_gpu
+from countenance_people.palette import DARK_LENS
 
 CHANNELS = ("light", "albedo", "normal")
-LENS_REFLECTANCE = 0.045
-"""Reflectance of both faces of a coated lens at normal incidence."""
+COATED, UNCOATED = 0.006, 0.045
+"""Reflectance of both faces of a lens at normal incidence: with a coating that keeps the eyes in sight, and that of
+sunglasses without one."""
 
 
 def make_integrator(max_depth: int, lenses: Any | None = None) -> Any:
@@ -68,11 +70,13 @@ class People(mi.SamplingIntegrator):
         valid = mi.Bool(active & hit.is_valid())
         if dr.hint(self.lenses is not None, mode="scalar"):
             worn = lens.is_valid() & (lens.t < dr.select(hit.is_valid(), hit.t, dr.inf))
-            share = LENS_REFLECTANCE + (1 - LENS_REFLECTANCE) * (1 - dr.abs(dr.dot(ray.d, lens.n))) ** 5
+            let_through = lens.bsdf().eval_diffuse_reflectance(lens, worn)
+            straight = dr.select(dr.max(let_through) < DARK_LENS, UNCOATED, COATED)
+            share = straight + (1 - straight) * (1 - dr.abs(dr.dot(ray.d, lens.n))) ** 5
             mirrored = lens.spawn_ray(lens.to_world(mi.reflect(lens.wi)))
             seen = scene.ray_intersect(mirrored, worn)
             radiance += dr.select(worn, share * seen.emitter(scene, worn).eval(seen, worn), 0)
-            weight = dr.select(worn, (1 - share) * lens.bsdf().eval_diffuse_reflectance(lens, worn), mi.Spectrum(1))
+            weight = dr.select(worn, (1 - share) * let_through, mi.Spectrum(1))
         first = hit.compute_surface_interaction(ray, mi.RayFlags.All, valid)
         albedo = first.bsdf().eval_diffuse_reflectance(first, valid)
         normal = mi.Normal3f(first.sh_frame.n)

@@ -13,6 +13,7 @@ from countenance_people.expressions import SMILES
 from countenance_people.figure import Figure
 from countenance_people.labels import CODE, FACE_PARTS
 from countenance_people.mesh import Array, srgb_to_linear
+from countenance_people.palette import DARK_LENS
 from countenance_people.scene import cast
 from countenance_people.shape import BODY_PARTS
 from countenance_people.spec import Person, PictureSpec
@@ -69,7 +70,9 @@ def pixel_maps(scene: Any, figures: list[Figure], camera: Camera, lenses: Any = 
         person[at] = owner[number]
     if lenses is not None:
         dark = [
-            f"lens{number}" for number, figure in enumerate(figures) if figure.lenses and max(figure.lenses[2]) < 0.3
+            f"lens{number}"
+            for number, figure in enumerate(figures)
+            if figure.lenses and max(figure.lenses[2]) < DARK_LENS
         ]
         worn = cast(lenses, dark, camera.origin, directions)
         at = np.where((worn.shape >= 0) & (worn.distance < hits.distance))[0]

@@ -22,6 +22,7 @@ from countenance.auditing.result import Audit
 from countenance.auditing.rows import Rows, depth_of
 from countenance.auditing.settings import FEWEST, AuditSettings, judged, named
 from countenance.auditing.source import Source
+from countenance.auditing.table import doubtful_groups
 from countenance.auditing.twins import Twins, missing_versions, twin_drafts
 from countenance.auditing.verdict import UNTESTABLE, overall
 
@@ -84,14 +85,16 @@ def audited(work: Computation, *, equity: bool = False) -> Audit:
 def notes_of_columns(rows: Rows) -> list[str]:
     """Notes on the compared columns.
 
-    A slice that was searched for is known for some people only, and `age` may mean groups of ages.
+    A slice that was searched for is known for some people only, `age` may mean groups of ages, and groups may be one
+    in different spelling.
     """
     renamed = (
         f"{choice.asked_as} is read as {bare(choice.column)}: this data has groups of {choice.asked_as} and no numbers"
         for choice in rows.chosen.attributes
         if choice.asked_as
     )
-    return list(dict.fromkeys([*rows.column_notes.values(), *renamed]))
+    doubtful = (note for attribute in rows.attributes for note in doubtful_groups(attribute))
+    return list(dict.fromkeys([*rows.column_notes.values(), *renamed, *doubtful]))
 
 
 def estimates(

@@ -14,7 +14,7 @@ from countenance.auditing.table import Array
 CHUNK = 100_000
 """Rows that are summed at once."""
 SPARSE = 3
-"""Up to this many possible blocks for a row, blocks are a grid; beyond, only those that occur are looked at."""
+"""Up to this many possible blocks per row the blocks form a grid; beyond that, only those that occur are used."""
 
 
 def split_sums(layout: Layout, members: Members, columns: Sequence[Column], size: int, pairs: bool) -> list[GroupSums]:

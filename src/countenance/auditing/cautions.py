@@ -45,7 +45,7 @@ def _small_and_unlike(batch: Batch, many: str, alpha: float) -> str:
     what = "the metric is strongly skewed" if skewed else "the spread of the metric there is unlike that of the others"
     return (
         f"{batch.measured.metric}: {what} and there are fewer than {FEW_UNITS} {many} ({', '.join(names)}{more}): in "
-        f"such tables false alarms were up to .075, not {alpha:g}"
+        f"such tables false alarms were up to 0.075, not {alpha:g}"
     )
 
 

@@ -35,7 +35,7 @@ class Test:
     z: float = math.nan
     df: float = math.nan
     sign: float = math.nan
-    """The difference, or the rank-biserial correlation: which way the sides differ by it."""
+    """The difference, or the rank-biserial correlation; its sign says which side is better."""
 
     def with_p(self, p: float) -> Test:
         """The same test with its p."""
@@ -63,9 +63,9 @@ class Draft:
     sd: float = math.nan
     """The standard deviation of a row, to turn a difference into a rank-biserial correlation."""
     tail: float = 0.0
-    """By how much the variance grows with the difference, where more rows in a long tail make it."""
+    """By how much the variance grows with the difference, if the difference comes from more rows in a long tail."""
     share: float = 0.5
-    """How much of the variance of the difference is the group's own."""
+    """The share of the difference's variance that comes from the group."""
     critical: float | None = None
     """The critical value of the test, where it is not that of a normal or t distribution."""
     raw_level: float = math.nan
@@ -74,7 +74,7 @@ class Draft:
     smaller: bool = False
     """The difference is shown to be smaller than what matters."""
     rare: bool = False
-    """Failures are rare, and they differ by so much that a difference in points does not excuse it."""
+    """Failures are rare and differ so much that a small difference in points does not clear them."""
     unclear: str = ""
     """Why a difference cannot be shown to be small although its interval is."""
     p_equivalence: float = math.nan
@@ -86,7 +86,7 @@ class Draft:
     """How many comparisons this one stands for: choosing the best group looks at all pairs."""
     named: bool = True
     ranks_decided: bool = False
-    """Whether the typical value decided, not the mean."""
+    """Whether the test of ranks decided, not that of the mean."""
 
     def decide(self, name: str, p: float) -> None:
         """Set the test that decides, and the p of the comparison."""

@@ -32,7 +32,7 @@ from countenance.auditing.splits import splits_of
 from countenance.auditing.summing import Summing
 from countenance.auditing.sums import Side
 from countenance.auditing.table import UNKNOWN, Array, Attribute
-from countenance.auditing.units import plural
+from countenance.auditing.units import plural, row_noun
 from countenance.auditing.verdict import DISPARITY, VerdictQuestion, concluded
 from countenance.auditing.widest_pairs import WidestPairs, widest_of
 from countenance.errors import InputError
@@ -46,7 +46,7 @@ class Computation:
 
     def __init__(self, rows: Rows, settings: AuditSettings, judged: Mapping[str, Judged], depth: int) -> None:
         self.rows, self.settings, self.judged, self.depth = rows, settings, judged, depth
-        self.nouns = rows.units.nouns
+        self.nouns, self.row_noun = rows.units.nouns, row_noun(rows.units.ways)
         self.ends = dict(zip(rows.metrics, rows.ends, strict=True))
         self.excluded: list[dict[str, Any]] = []
         self.groups: list[Estimate] = []
@@ -268,6 +268,7 @@ class Computation:
         drafts = [draft for batch in batches for draft in drafts_of(batch)]
         self.notes += cautions(batches, self.nouns[1], self.settings.alpha)
         for ratios in self.computed:
+            ratios.computed = ratios.computed.with_intervals(self.groups)
             self.groups += ratios.computed.estimates()
             drafts += ratios.drafts()
         drafts += self.further
@@ -386,7 +387,7 @@ class Computation:
 
     def question(self, floor: float = 0.0) -> VerdictQuestion:
         """The part of a verdict's question that all comparisons share."""
-        return VerdictQuestion(self.settings, self.nouns, floor)
+        return VerdictQuestion(self.settings, self.nouns, floor, self.row_noun)
 
     def _conclude(self, drafts: Sequence[Draft], adjusted: Array, levels: Array, floor: float) -> list[Finding]:
         self.drafts, self.levels, self.floor = list(drafts), levels, floor

@@ -16,6 +16,7 @@ import numpy as np
 
 from countenance.auditing._dist import both, quantile
 from countenance.auditing.comparisons import REST, Draft, Test, direction
+from countenance.auditing.directions import LOWER
 from countenance.auditing.finding import Estimate
 from countenance.auditing.minp import Statistic
 from countenance.auditing.ratio import ratio
@@ -49,11 +50,22 @@ class ComputedGroups:
     """The smallest ratio that matters."""
     unit: str = "pairs"
     """What `n` counts."""
+    same_as: str = ""
+    """The metric of rows that has the same numbers; their intervals are then the ones that are shown."""
 
     @property
     def judged(self) -> Judged:
         """How the metric is judged."""
         return Judged(self.largest, self.better)
+
+    def with_intervals(self, estimates: Sequence[Estimate]) -> ComputedGroups:
+        """The same numbers with the intervals that the metric of rows has, where it is audited too."""
+        limits = {
+            e.group: (e.low, e.high) for e in estimates if (e.metric, e.attribute) == (self.same_as, self.attribute)
+        }
+        own = zip(self.groups, self.low, self.high, strict=True)
+        pairs = [limits.get(group, (low, high)) for group, low, high in own]
+        return replace(self, low=tuple(low for low, _ in pairs), high=tuple(high for _, high in pairs))
 
     def estimates(self) -> list[Estimate]:
         """Every group's number."""
@@ -184,9 +196,10 @@ class Ratios:
             "effect_high": high,
             "low_equivalence": decisive[0],
             "high_equivalence": decisive[1],
-            "failure_ratio": ratio(*ends),
             "se": error,
         }
+        if self.computed.better == LOWER:  # a rate of failures; of an AUC or a selection rate there is only the effect
+            draft.values["failure_ratio"] = ratio(*ends)
         z = log_ratio / error
         draft.tests = {"mean": Test("z of the logarithm", z, float(both(z)), z, math.inf, log_ratio)}
 

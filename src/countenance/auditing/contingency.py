@@ -16,9 +16,9 @@ from countenance.auditing.codes import combined, firsts_of
 from countenance.auditing.table import Array
 
 SAMPLE = 2000
-"""How many units are looked at before all of them are."""
+"""Units of a sample that is examined before all units are."""
 SAVING = 4
-"""How many times fewer numbers must be drawn than there are units."""
+"""Drawing counts pays if it draws this many times fewer numbers than there are units."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ SHUFFLES = 999
 MOST_STEPS = 100_000_000
 """Rows times shuffles; a larger table is approximated by the moments of the statistic."""
 MOST_CELLS = 0.05
-"""Groups are taken off before, while there are at most this many of them for each row."""
+"""Group means are subtracted first if there are at most this many groups for each row."""
 NEVER = ("subject", "split", "part", "face")
 
 

@@ -33,7 +33,7 @@ class FarEnds:
     side: Side
     ends: Ends
     of_trials: bool = False
-    """Whether rows are 0 or 1 (or the change of such), so that limits for independent trials serve rows alone."""
+    """Whether rows are 0 or 1 (or a change of such rows), so that single rows are treated as independent trials."""
 
     def limits(self, alpha: Numbers) -> tuple[Array, Array]:
         """The limits of people's means with one further person at the lower end, and at the upper end.

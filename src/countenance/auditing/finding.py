@@ -12,7 +12,7 @@ from countenance.auditing.ratio import Ratio
 NAN = math.nan
 OPPOSITE = {"better": "worse", "worse": "better"}
 SIDES = ("n", "clusters", "estimate", "low", "high", "deff", "counted")
-"""What a finding has of each side: of the other one under `NAME_versus`."""
+"""Fields that a finding has for each side; those of the other side are named `NAME_versus`."""
 INTERVALS = (("diff_low", "diff_high"), ("effect_low", "effect_high"), ("low_equivalence", "high_equivalence"))
 
 
@@ -130,7 +130,7 @@ class Finding(BaseModel):
     gained: int | None = None
     bases: int | None = None
     note: str = ""
-    """What a reader must know of this comparison, as why its interval includes 0 beside a small p."""
+    """A caution about this comparison, such as why its interval includes 0 beside a small p."""
 
     def mirrored(self) -> Self:
         """The same comparison seen from the other side.

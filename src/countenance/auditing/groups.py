@@ -53,11 +53,11 @@ class Grouping:
     cells: list[str]
     keys: Array
     named: bool = True
-    """Whether it was asked for by name, and is not an intersection made of what was."""
+    """Whether it was requested by name, not formed by crossing requested attributes."""
     kind: str = GROUP
     """What its cells are: groups, the two parts of an ordered attribute, or unknown and known."""
     derived_from: int | None = None
-    """Of a derived attribute, the attribute whose unknown values are in no cell."""
+    """For a derived attribute, the attribute whose unknown values are in no cell."""
 
     @property
     def depth(self) -> int:

@@ -29,7 +29,7 @@ REST = "rest"
 PEOPLE_WHOSE = "people whose"
 NOTHING_TESTED = "Nothing could be tested"
 STANDS_OUT = 1.5
-"""This much further from the others than the group that is worst off is one that does better, to be named first."""
+"""A group that does better is named first if it is further from the others than the worst group by this factor."""
 VERBS = {"worse": "does worse than", "better": "does better than", "unknown": "differs from"}
 VERBS_OF_MANY = {"worse": "do worse than", "better": "do better than", "unknown": "differ from"}
 

@@ -135,7 +135,7 @@ class CellGaps:
     weight: Array
     """Sum of squares of each group's indicator, with the conditions taken out."""
     slopes: Array
-    """Of the values on the numbers, the groups left out."""
+    """Slopes of the values on the numeric covariates, without the groups."""
     group_slopes: Array
     inverse: Array
 

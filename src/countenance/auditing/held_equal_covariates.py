@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_COVARIATES = 6
 BINS = 4
-"""Quantile bins of a number for which no cut points are named, and the most that can be asked for."""
+"""Quantile bins of a number without named cut points, and the most bins that can be requested."""
 FEW_VALUES = 6
 """A column with at most this many different numbers is taken as categories."""
 FEWEST = 5

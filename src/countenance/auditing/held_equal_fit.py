@@ -27,7 +27,7 @@ class ComparableRows:
     count: int
     """How many groups there are."""
     units: tuple[Array, ...]
-    """What is independent: one code a row, or two that cross."""
+    """The independent units: one code per row, or two that cross."""
     strata: Strata
     numbers: Array
     numeric: tuple[int, ...]

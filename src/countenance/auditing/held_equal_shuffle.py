@@ -27,7 +27,7 @@ AT_ONCE = 32
 MOST_WORK = 1_500_000_000
 """Products of rows, groups and draws up to which labels are shuffled."""
 MIXED = 0.05
-"""Up to this share of people may have two labels; each label's rows are then shuffled apart."""
+"""Up to this share of people may have two labels; each label's rows are then shuffled separately."""
 
 
 @dataclass(frozen=True)

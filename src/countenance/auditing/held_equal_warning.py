@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from countenance.auditing.computation import Computation
 
 ASSOCIATED = 0.2
-"""Cramér's V from which on an attribute goes with a condition."""
+"""Cramér's V from which an attribute counts as associated with a condition."""
 SAME = 0.95
-"""From here on the two are one thing under two names."""
+"""Cramér's V from which the two count as the same thing under two names."""
 LEVEL = 0.01
 MOST_CONDITIONS = 40
 MOST_NAMED = 3

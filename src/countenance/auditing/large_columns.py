@@ -25,7 +25,7 @@ from countenance.auditing.table import LARGEST, Array, Attribute
 from countenance.auditing.units import IMAGE
 
 MOST_DISTINCT = 2_000_000
-"""Different values that an attribute which is cut into bins may have."""
+"""The most different values of an attribute that is cut into bins."""
 
 
 class CannotCondense(Exception):

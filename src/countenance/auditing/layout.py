@@ -12,7 +12,7 @@ from countenance.auditing.sums import Side
 from countenance.auditing.table import Array, Attribute
 
 UNEQUAL = 4
-"""A cluster this many times as large as the mean one makes sizes unequal."""
+"""Sizes count as unequal if a cluster is this many times as large as the mean."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Column:
     squares: Array | None = None
     """Where an element stands for many rows: their sums of squares."""
     shape: Shape | None = None
-    """Where an element stands for many rows: what their sums do not tell."""
+    """Where an element stands for many rows: the shape of their distribution, which sums do not have."""
     absent: Array | None = None
     """How many rows of every element have no score although they should; None: every row has its score."""
 

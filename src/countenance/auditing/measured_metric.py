@@ -76,7 +76,7 @@ class Ranked:
     column: Column
     sums: GroupSums
     among_known: GroupSums
-    """The sums of ranks among those whose group is known: the effect is theirs."""
+    """The sums of ranks among those whose group is known; the effect is computed from these."""
     total: float
     """How many of them there are."""
     everybody: float

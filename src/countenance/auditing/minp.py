@@ -30,9 +30,9 @@ MOST_ROW_STEPS = 300_000_000
 MOST_VALUES = 200_000_000
 NEAR = 1 + 1e-9
 TYPICAL = 4
-"""How many shuffled tables the average statistic of a family adds to what a statistic's own say of its level."""
+"""Weight, in shuffled tables, of the family's average statistic in the estimate of one statistic's level."""
 COARSE = 1.5
-"""This many times the level may tie at the bound before a p at the bound says nothing about the level."""
+"""If more than this many times the level tie at the bound, a p at the bound is no estimate of the level."""
 NOT_FOR = "min-p is for comparisons with the rest or with a named group, not for {}"
 
 

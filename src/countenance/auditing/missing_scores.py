@@ -15,7 +15,7 @@ from countenance.auditing.far_ends import Ends
 from countenance.auditing.layout import Column
 
 TOLERATED = 0.01
-"""The share of a group's rows that may be missing from a metric without ends before no all-clear is possible."""
+"""With an unbounded metric, the share of a group's rows that may be missing for an all-clear."""
 LACKING = "more than 1 % of a side has no score, and {} has no worst value to put in its place"
 
 

@@ -27,7 +27,7 @@ from countenance.auditing.table import Array
 CELLS = 1_000_000
 """How many numbers a batch of permutations may hold at once, about."""
 MANY = 20_000
-"""Clusters from which on all columns of a metric are added up in one pass over the labels."""
+"""With at least this many clusters, all columns of a metric are summed in one pass over the labels."""
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from countenance.errors import InputError
 
 MOST_ROWS = 10**9
 NEAR, CLOSE, WIDER = 0.02, 0.002, 1.5
-"""A size is searched for where the approximation is off by more than the first share, and found within the second; the
-range in which it must lie grows by the third."""
+"""A size is searched where the approximation is wrong by more than the first share, up to an error of the second; the
+range that must contain it grows by the third."""
 STATISTICS = {"rate": 1, "mean": 2}
 """A real metric is compared by its mean and by its ranks; the smaller p of the two counts twice."""
 STEPS = 8
-"""A size is worked out again this many times from the degrees of freedom that it gives; two or three are enough."""
+"""How often a size is recomputed from its own degrees of freedom; two or three rounds are enough."""
 
 
 class Plan(BaseModel):

@@ -12,7 +12,7 @@ from countenance.auditing.sums import Cross, Side
 from countenance.auditing.table import Array
 
 FEW_CASES = 12
-"""Where fewer rare cases than this are expected, power is added up from single outcomes, not from a normal curve."""
+"""With fewer expected rare cases than this, power is summed over single outcomes instead of a normal curve."""
 
 
 def reach(alpha: float, power: float, df: float = math.inf) -> float:

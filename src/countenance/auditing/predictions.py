@@ -11,12 +11,13 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.auditing.computed_groups import ComputedGroups
+from countenance.auditing.estimates import wilson
 from countenance.errors import InputError
 from countenance.words import in_doubt, is_missing, is_number, number_of, without_thousands, yes_or_no
 
@@ -28,6 +29,8 @@ THRESHOLD = 0.5
 FOUR_FIFTHS = 1.25
 """A ratio of selection rates of more than this (or less than .8) matters: the four-fifths rule."""
 AUC_RATIO = 1.05
+RATES = {"selection_ratio": "selection_rate", "impact_ratio": "scoring_rate"}
+"""The metrics of rows whose numbers are compared as ratios."""
 SMALLEST_CATEGORY = 0.02
 """Local Law 144: categories with less than this share of the people may be left out of the impact ratio."""
 
@@ -252,7 +255,7 @@ def _check_probabilities(values: Array, threshold: float, name: str) -> None:
     known = values[~np.isnan(values)]
     if len(known) and (known.min() < 0 or known.max() > 1):
         raise InputError(
-            f"{name} holds numbers from {known.min():g} to {known.max():g}, which are no probabilities, so "
+            f"{name} holds numbers from {known.min():g} to {known.max():g}, which are not probabilities, so "
             f"{threshold:g} does not say which are positive; name a column of decisions (pred=), or write scores "
             "from 0 to 1 (85 % is .85)"
         )
@@ -363,42 +366,63 @@ def computed_groups(
     return numbers
 
 
-Number = tuple[float, float, int, int]
-"""A value, its standard error, its rows and its people."""
+class RatedGroup(NamedTuple):
+    """A group's value: standard error, rows and people, and the people who could change a value of 1."""
+
+    value: float
+    error: float
+    n: int
+    people: int
+    trials: int
+
+    @classmethod
+    def of(cls, value: float, error: float, n: int, people: int, trials: int) -> RatedGroup:
+        """A value with its error; where nothing varies, that of one further person at the far end."""
+        further = max(value, 1 - value) / (trials + 1) if trials else math.nan
+        return cls(value, error if error > 0 else further, n, people, trials)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Wilson's limits on the size that the error implies; each person is one trial where nothing varies."""
+        varied = self.value * (1 - self.value)
+        size = varied / self.error**2 * self.people / max(self.people - 1, 1) if varied and self.error else self.trials
+        return wilson(self.value * size, size)
 
 
 def _computed(
-    metric: str, attribute: str, groups: Sequence[str], numbers: Sequence[Number], better: str | None, largest: float
+    metric: str,
+    attribute: str,
+    groups: Sequence[str],
+    numbers: Sequence[RatedGroup],
+    better: str | None,
+    largest: float,
 ) -> list[ComputedGroups]:
     """The groups with a number as a metric of an attribute; none where fewer than two have one."""
-    total = sum(n for _, _, n, _ in numbers)
+    total = sum(number.n for number in numbers)
     usable = [
         (group, number)
         for group, number in zip(groups, numbers, strict=True)
-        if not math.isnan(number[0]) and (metric != "impact_ratio" or number[2] >= SMALLEST_CATEGORY * total)
+        if not math.isnan(number.value) and (metric != "impact_ratio" or number.n >= SMALLEST_CATEGORY * total)
     ]
     if len(usable) < 2:
         return []
-    values = np.array([number[0] for _, number in usable])
-    errors = np.array([number[1] for _, number in usable])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where((values > 0) & (errors > 0), errors / values, np.nan)
-    reach = 1.959963984540054 * errors
+    limits = [number.limits for _, number in usable]
     return [
         ComputedGroups(
             metric,
             attribute,
             tuple(group for group, _ in usable),
-            tuple(values.tolist()),
-            tuple(logs.tolist()),
-            tuple(np.clip(values - reach, 0, 1).tolist()),
-            tuple(np.clip(values + reach, 0, 1).tolist()),
-            tuple(number[2] for _, number in usable),
-            tuple(number[3] for _, number in usable),
-            tuple(float(number[2]) for _, number in usable),
+            tuple(number.value for _, number in usable),
+            tuple(number.error / number.value if number.value else math.nan for _, number in usable),
+            tuple(low for low, _ in limits),
+            tuple(high for _, high in limits),
+            tuple(number.n for _, number in usable),
+            tuple(number.people for _, number in usable),
+            tuple(float(number.n) for _, number in usable),
             better,
             largest,
             "rows",
+            RATES.get(metric, ""),
         )
     ]
 
@@ -419,27 +443,28 @@ def _clustered(parts: Array, codes: NDArray[np.int64], scale: float) -> tuple[fl
     return float(np.sqrt(people / (people - 1) * (sums**2).sum())) * scale, people
 
 
-def _rate(chosen: Array, codes: NDArray[np.int64]) -> Number:
+def _rate(chosen: Array, codes: NDArray[np.int64]) -> RatedGroup:
     """The share of ones with a standard error over people."""
     known = ~np.isnan(chosen)
     n = int(known.sum())
     if not n:
-        return math.nan, math.nan, 0, 0
+        return RatedGroup.of(math.nan, math.nan, 0, 0, 0)
     rate = float(chosen[known].mean())
     error, people = _clustered(chosen[known] - rate, codes[known], 1 / n)
-    return rate, error, n, people
+    return RatedGroup.of(rate, error, n, people, people)
 
 
-def _auc(true: Array, score: Array, codes: NDArray[np.int64]) -> Number:
+def _auc(true: Array, score: Array, codes: NDArray[np.int64]) -> RatedGroup:
     """The area under the ROC curve with DeLong's standard error over people; NaN where a class is missing."""
     known = ~np.isnan(true) & ~np.isnan(score)
     labels, values, who = true[known] == 1, score[known], codes[known]
     ones, zeros = np.sort(values[labels]), np.sort(values[~labels])
     if not (len(ones) and len(zeros)):
-        return math.nan, math.nan, int(known.sum()), 0
+        return RatedGroup.of(math.nan, math.nan, int(known.sum()), 0, 0)
     below = (np.searchsorted(zeros, values, "left") + np.searchsorted(zeros, values, "right")) / 2 / len(zeros)
     above = 1 - (np.searchsorted(ones, values, "left") + np.searchsorted(ones, values, "right")) / 2 / len(ones)
     area = float(below[labels].mean())
     parts = np.where(labels, (below - area) / len(ones), (above - area) / len(zeros))
     error, people = _clustered(parts, who, 1.0)
-    return area, error, int(known.sum()), people
+    scarcer = min(len(np.unique(who[labels])), len(np.unique(who[~labels])))
+    return RatedGroup.of(area, error, int(known.sum()), people, scarcer)

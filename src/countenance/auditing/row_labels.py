@@ -16,7 +16,7 @@ from countenance.auditing.sums import Cross, CrossWay, Side
 from countenance.auditing.table import Array
 
 CACHED = 100_000
-"""How many numbers of one kind are worked on at once."""
+"""How many numbers of one kind are computed at once."""
 
 
 @dataclass(frozen=True)

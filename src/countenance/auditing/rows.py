@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from countenance.auditing.twins import Twins
 
 MOST_ORDERED = 500_000
-"""Rows that are units by themselves are put into an order of their own up to this many; more are not shuffled."""
+"""Up to this many rows that are their own units are sorted; more are not shuffled."""
 
 
 class QuestionColumns:

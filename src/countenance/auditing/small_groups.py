@@ -18,9 +18,9 @@ from countenance.auditing.sums import Side, cluster_means
 from countenance.auditing.table import Array
 
 IN_STRATUM = 20
-"""People with alike numbers of pictures are put together until there are this many of them."""
+"""A stratum takes people with similar numbers of pictures until it has this many."""
 MOST_ARRANGEMENTS = 20_000
-"""Up to this many arrangements are all counted; of more, some are drawn."""
+"""Up to this many arrangements are all counted; if there are more, some are drawn."""
 AT_ONCE = 2_000_000
 
 
@@ -47,7 +47,7 @@ class PeopleMeans:
     away: Array
     strata: Array
     spread: Array
-    """The variance of such means among the people of the stratum that each person is in."""
+    """For each person, the variance of people's means in that person's stratum."""
 
     @classmethod
     def of(cls, layout: Layout, column: Column) -> PeopleMeans:

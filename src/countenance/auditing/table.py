@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.errors import InputError
-from countenance.words import plain_float
+from countenance.words import is_missing, plain_float
 
 Array = NDArray[Any]
 UNKNOWN = "(unknown)"
@@ -34,7 +34,7 @@ class Attribute:
 
 
 def attribute(name: str, column: Any, max_groups: int, numeric: int = MAX_NUMERIC) -> Attribute:
-    """Code a column into groups; exact equality of values, null and empty are unknown.
+    """Code a column into groups; exact equality of values, null and blank are unknown.
 
     >>> import pyarrow as pa
     >>> a = attribute("region", pa.array(["1. Asia", "11. Asia", None, "1. Asia"]), 100)
@@ -84,11 +84,38 @@ def attribute(name: str, column: Any, max_groups: int, numeric: int = MAX_NUMERI
 
 def text_of(value: Any) -> str:
     """A value as the name of a group."""
-    if value is None or value == "" or value != value:  # null, empty, NaN
+    if value is None or value != value or (isinstance(value, str) and not value.strip()):  # null, NaN, blank
         return UNKNOWN
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def doubtful_groups(attribute: Attribute) -> list[str]:
+    """Notes on groups that may be one and the same, or nobody's: their names are compared exactly.
+
+    >>> levels = ["1", "1.0", "Female", "female ", "nan"]
+    >>> for note in doubtful_groups(Attribute("g", levels, np.arange(5))): print(note)
+    g: '1' and '1.0' are compared as different groups; write them alike if they are one
+    g: 'Female' and 'female ' are compared as different groups; write them alike if they are one
+    g: 'nan' is compared as a group; leave the value empty where it is not known
+    """
+    alike: dict[object, list[str]] = {}
+    for level in attribute.levels if not attribute.cuts else ():
+        number = _number(level)
+        key = " ".join(level.casefold().split()) if number is None or number != number else number
+        alike.setdefault(key, []).append(repr(level))
+    notes = [
+        f"{attribute.name}: {', '.join(names[:-1])} and {names[-1]} are compared as different groups; write them alike "
+        "if they are one"
+        for names in alike.values()
+        if len(names) > 1
+    ]
+    nobody = [level for level in attribute.levels if level != UNKNOWN and is_missing(level)]
+    return notes + [
+        f"{attribute.name}: {level!r} is compared as a group; leave the value empty where it is not known"
+        for level in nobody
+    ]
 
 
 def _number(value: Any) -> float | None:

@@ -18,12 +18,12 @@ from countenance.auditing.table import Array
 
 SMALLEST_EXPECTED = 5
 SMALLEST_EXPECTED_FAR_OUT = 20
-"""Where the level to be reached is below .01, the tail of z can be trusted only with more expected cases."""
+"""The fewest expected cases at which z is used for a level below .01, where its tail is less accurate."""
 LARGEST_EXACT = 50_000
 CLOSEST = 0.9999
-"""The largest correlation of two estimates that is believed."""
+"""Correlations of two estimates are limited to this."""
 LEAN = 1.5
-"""How many times the slope is taken off; 1 to 2 was simulated: zeros were found more often, levels stayed to 1.5."""
+"""How many times the slope is subtracted. In simulations from 1 to 2, power rose and levels were kept up to 1.5."""
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ from countenance.words import plain_float
 TWINS, BASE = "twins", "base"
 FIRST, LAST = "first version", "last version"
 CHANGED = "changed"
-"""All values of a thing together, where no value alone has enough bases."""
+"""The group of all values of a change, used if no single value has enough bases."""
 UNCHANGED = ("", "none", "base", "original")
-"""What the column of changes says of a base."""
+"""The value of the column of changes for a base."""
 
 
 @dataclass(frozen=True)

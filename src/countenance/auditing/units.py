@@ -16,7 +16,7 @@ from countenance.person_columns import person_column
 AUTO = "auto"
 IMAGE = "sample"
 NO_PERSON = {"yes", "no", "true", "false", "0", "1", "none"}
-"""Values that say whether there is a person, not who."""
+"""Values that say that there is a person, but not who."""
 NOUNS = {
     name: (name, f"{name}s") for name in ("image", "photo", "picture", "scene", "speaker", "patient", "participant")
 } | {IMAGE: ("image", "images"), "user_id": ("user", "users")}
@@ -29,7 +29,7 @@ class Unnamed:
     rows: int
     known: int
     by: str = ""
-    """The column that stands for them, such as that of images; empty: each is alone."""
+    """The column that is used instead, such as that of images; empty: each row is its own unit."""
     joined: int = 0
     """Those of the rows that are counted with the only person of their image."""
 
@@ -52,9 +52,9 @@ class Units:
     cluster: Any = AUTO
     detected: str = ""
     unnamed: tuple[Unnamed | None, ...] = ()
-    """For each way, the rows that say nothing of it; None where all do."""
+    """For each way of clustering, the rows without a value; None if all rows have one."""
     layouts: list[Any] = field(default_factory=list)
-    """The orders of rows that sums over these units need, once they were made."""
+    """The orders of rows that sums over these units need, cached."""
 
     @property
     def nouns(self) -> tuple[str, str]:
@@ -148,6 +148,17 @@ def nouns(ways: Sequence[str]) -> tuple[str, str]:
     bare = [way.removeprefix("attr.") for way in ways]
     nouns_of_each = [_nouns(way) for way in bare]
     return " or ".join(singular for singular, _ in nouns_of_each), " or ".join(many for _, many in nouns_of_each)
+
+
+def row_noun(ways: Sequence[str]) -> str:
+    """The noun for one of several rows of a person: a picture in scores of a run, which name people `identity`.
+
+    A table from elsewhere may hold decisions, recordings or visits.
+
+    >>> row_noun(["identity"]), row_noun(["person_id"])
+    ('picture', 'row')
+    """
+    return "picture" if [way.removeprefix("attr.").casefold() for way in ways] == ["identity"] else "row"
 
 
 def stored_nouns(settings: Mapping[str, Any]) -> tuple[str, str]:

@@ -22,7 +22,7 @@ UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient e
 SMALLER = "a real difference, smaller than"
 DECIDES = "% interval decides that"
 RARELY = "failures are rare"
-"""In a reason: the interval that is shown reaches δ, the one that decides does not."""
+"""Part of a reason: the interval that is shown reaches δ, but the deciding one does not."""
 MOST_NAMED = 4
 
 
@@ -49,15 +49,17 @@ def decides(alpha: float) -> str:
 class VerdictQuestion:
     """What every conclusion of an audit needs besides the comparison: settings, what units are called, the smallest p.
 
-    `floor` is the smallest p that the adjustment can give; such a p is printed as "< floor".
+    `floor` is the smallest p that the adjustment can give; such a p is printed as "< floor". `row` is the noun for one
+    of several rows of a unit.
     """
 
     settings: AuditSettings
     nouns: tuple[str, str]
     floor: float = 0.0
+    row: str = "picture"
 
     def counted(self, n: int, units: int) -> str:
-        """The counts in words: rows where each person has one, else pictures of this many people.
+        """The counts in words: rows where each person has one, else pictures (or rows) of this many people.
 
         >>> VerdictQuestion(AuditSettings(), ("person", "people")).counted(200, 25)
         '200 pictures of 25 people'
@@ -66,8 +68,7 @@ class VerdictQuestion:
         """
         if n == units:
             return plural(n, "row", "rows")
-        rows = ("picture", "pictures") if self.nouns[1] == "people" else ("row", "rows")
-        return f"{plural(n, *rows)} of {plural(units, *self.nouns)}"
+        return f"{plural(n, self.row, f'{self.row}s')} of {plural(units, *self.nouns)}"
 
 
 def concluded(
@@ -102,7 +103,7 @@ def concluded(
     needed = Needed(draft, seen, mde, draft.judged.delta)
     values |= {"n_needed": needed.rows, "clusters_needed": needed.units}
     visible = needed.sentence(question.settings.power, question.nouns)
-    reason = f"{_sides(values)}: {_p_words(p_adjusted, question)}; {visible}"
+    reason = f"{_sides(values)}: {_p_words(p_adjusted, question, values['effect_name'])}; {visible}"
     return Finding(**values, verdict=INSUFFICIENT, reason=reason + (f"; {draft.unclear}" if draft.unclear else ""))
 
 
@@ -122,9 +123,9 @@ def _sides(values: Mapping[str, Any]) -> str:
     return f"{what}{first} against {shown(values['estimate_versus'])} in {values['counted_versus']}"
 
 
-def _p_words(p_adjusted: float, question: VerdictQuestion) -> str:
+def _p_words(p_adjusted: float, question: VerdictQuestion, effect: str = "") -> str:
     if math.isnan(p_adjusted):
-        return "neither side varies, so there is no test"
+        return "there is no test" if effect == "ratio" else "neither side varies, so there is no test"
     return f"adjusted p {p_words(p_adjusted, question.floor)}"
 
 
@@ -200,7 +201,10 @@ def _disparity(draft: Draft, question: VerdictQuestion) -> Finding:
         way = "lower" if values["effect"] < 0 else "higher"
         reason += f"; the typical value is {way} (by ranks)"
     reason += f", {_p_words(values['p_adjusted'], question)}"
-    if values["effect_name"] != "difference":
+    if values["effect_name"] == "ratio":
+        limits = shown(values["effect_low"]), shown(values["effect_high"])
+        reason += f", ratio {shown(values['effect'])} [{limits[0]}, {limits[1]}]"
+    elif values["effect_name"] != "difference":
         reason += f", {effect_label(values['effect_name'])} {values['effect']:+.2f}"
     if draft.smaller and draft.rare:
         reason += f"; smaller than {draft.judged.delta:g}, but {RARELY}"

@@ -25,7 +25,7 @@ TELLING = {
     "pandas": "pandas",
     "hub": "huggingface_hub",
 }
-"""A module of each optional part: the part is installed where the module is."""
+"""A module of each optional part, which is installed if its module is."""
 
 
 def doctor() -> None:

@@ -128,13 +128,13 @@ OPTIONS = {
         *("--evidence", "--bundle", "--log"),
     ),
 }
-"""Options that are not of a group of settings, in sections; those that a command requires come first."""
+"""Options outside the groups of settings, in sections; required ones come first."""
 
 VALUES = {
     **{"<str>": "TEXT", "<list[str]>": "TEXT", "<Any>": "", "<list[Any]>": "", "<path>": "PATH", "<list[Path]>": ""},
     **{"<int>": "N", "<int range>": "N", "<float>": "X", "<float range>": "X"},
 }
-"""What stands for a value, by what typer calls its type."""
+"""The placeholder of a value, by typer's name of its type."""
 
 
 def with_help(command: Any) -> Any:

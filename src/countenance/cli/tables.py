@@ -8,7 +8,7 @@ from countenance.cli.lines import PaintedLine, PaintedText
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 BAR = 8
 LEAST = 12
-"""Characters to which the column of names may be cut."""
+"""The fewest characters to which the column of names may be shortened."""
 
 
 def spark(share: float, width: int = BAR) -> str:

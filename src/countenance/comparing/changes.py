@@ -44,7 +44,7 @@ def paired_findings(sides: Sides, groups: bool = True) -> list[tuple[str, str, F
 
 
 Drafts = list[tuple[Draft, str, str, int]]
-"""Each with its attribute, its group, and how many attributes are crossed."""
+"""Drafts with their attribute, group and number of crossed attributes."""
 
 
 def _whole(sides: Sides) -> Drafts:

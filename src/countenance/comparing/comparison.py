@@ -60,7 +60,7 @@ def compare(
     >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
     >>> v1, v2 = rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}
     >>> compare(v1, v2, by=["sex"], metrics=["correct"], names=["v1", "v2"]).decision
-    'v2 is better overall (+50.0 points, 45.1 to 54.9). It is worse for nobody by more than 0.05. The gap between sex = f and m narrowed (from +100.0 to 0.0 points).'
+    'v2 is better overall (+50.0 points, 45.1 to 54.9). It is worse for nobody by more than 5 points. The gap between sex = f and m narrowed (from +100.0 to 0.0 points).'
     """  # noqa: E501
     return ComparisonQuestion.of(entries_of([a, b], names), by, metrics, pair=pair, **settings).between(0, 1)
 

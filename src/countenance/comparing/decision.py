@@ -79,6 +79,18 @@ def number(change: Change | Gap, value: float, *, sign: bool = False) -> str:
     return (text.lstrip("+-") if zero else text).replace("-", "−")
 
 
+def margin(change: Change | Gap) -> str:
+    """The smallest change that matters (δ), in the unit of `amount`.
+
+    >>> margin(Change(metric="ok", a="v1", b="v2", n=9, clusters=9, estimate_a=0.5, estimate_b=0.5, scale="points",
+    ...               delta=0.05))
+    '5 points'
+    """
+    assert change.delta is not None
+    scaled = 100 * change.delta if in_points(change) else change.delta
+    return f"{scaled:g}{(' point' if scaled == 1 else ' points') if in_points(change) else ''}"
+
+
 def in_points(change: Change | Gap) -> bool:
     """Whether a metric lies between 0 and 1, so that a hundredth of it is a point."""
     return change.scale == "points"
@@ -92,7 +104,7 @@ def _overall(change: Change, nouns: tuple[str, str]) -> str:
     if math.isnan(change.difference):
         return f"nothing can be said: {change.reason}"
     if change.verdict in (BETTER, WORSE):
-        small = f", less than {change.delta:g}" if change.small and change.verdict == WORSE else ""
+        small = f", less than {margin(change)}" if change.small and change.verdict == WORSE else ""
         return f"{change.b} is {change.verdict} overall ({_interval(change)}{small})"
     if change.verdict in (HIGHER, LOWER):
         return (
@@ -102,14 +114,14 @@ def _overall(change: Change, nouns: tuple[str, str]) -> str:
     if change.verdict == CANNOT_TELL:
         needed = ""
         if change.clusters_needed and change.clusters_needed > change.clusters:
-            needed = f", and seeing {change.delta:g} takes about {change.clusters_needed - change.clusters:,} more"
+            needed = f", and seeing {margin(change)} takes about {change.clusters_needed - change.clusters:,} more"
         here = f"{plural(change.clusters, *nouns)}{needed}" if change.tested else change.reason
         if change.tested and (change.low > 0 or change.high < 0):  # this interval is unadjusted
             here = f"adjusted p {change.p_adjusted:.2g}; {here}"
         return f"the evidence cannot tell whether {change.b} is better overall ({_interval(change)}; {here})"
     wide = change.delta is not None and max(-change.low, change.high) >= change.delta
     decides = "; two one-sided tests decide that, not this interval" if wide else ""
-    return f"{change.b} and {change.a} do not differ by {change.delta:g} or more overall ({_interval(change)}{decides})"
+    return f"{change.b} and {change.a} do not differ by {margin(change)} or more overall ({_interval(change)}{decides})"
 
 
 def _losing(change: Change, groups: Sequence[Change]) -> list[Change]:
@@ -142,8 +154,8 @@ def _worse(change: Change, groups: Sequence[Change], absent: bool) -> str:
         few = sum(not g.tested for g in uncertain)
         names = listed([f"{g.attribute} = {g.group}" for g in uncertain])
         why = f" ({plural(few, 'group is', 'groups are')} too small to test)" if few else ""
-        return f"a loss of {change.delta:g} or more is not ruled out for {names}{why}"
-    return f"it is worse for nobody {'who was compared ' if absent else ''}by more than {change.delta:g}"
+        return f"a loss of {margin(change)} or more is not ruled out for {names}{why}"
+    return f"it is worse for nobody {'who was compared ' if absent else ''}by more than {margin(change)}"
 
 
 def _worst(change: Change) -> float:
@@ -178,7 +190,7 @@ def _gaps(gaps: Sequence[Gap], *, contrast: bool = False) -> list[str]:
         return []
     grown = [g for g in gaps if _grew(g)]
     small = f", but the one {_between(grown[0])} grew by less ({_from_to(grown[0])})" if grown else ""
-    return [f"no gap changed by {gaps[0].delta:g} or more{small}"]
+    return [f"no gap changed by {margin(gaps[0])} or more{small}"]
 
 
 def _mirrored(gap: Gap) -> str:

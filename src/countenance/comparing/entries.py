@@ -20,7 +20,7 @@ from countenance.run.suite import suite_of
 from countenance.table_files import is_plain, table_columns
 
 RUN_KEYS = ("sample", "subject")
-"""What tells rows of a run, and of a table with these columns, apart."""
+"""The columns that identify a row of a run, or of a table that has them."""
 
 
 @dataclass(frozen=True)

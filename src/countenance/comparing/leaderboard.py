@@ -16,7 +16,7 @@ from countenance.auditing.settings import Judged
 from countenance.auditing.units import plural
 from countenance.comparing.changes import by_group, overall
 from countenance.comparing.comparison import ComparisonQuestion
-from countenance.comparing.decision import decided, in_points, listed, number
+from countenance.comparing.decision import decided, in_points, listed, margin, number
 from countenance.comparing.entries import entries_of
 from countenance.comparing.gaps import gaps
 from countenance.comparing.result import Change, GroupScore, Leaderboard, Standing
@@ -193,5 +193,5 @@ def _decision(
 def _why_tied(first: Sequence[str], pairs: Sequence[Change], nouns: tuple[str, str]) -> str:
     tied = [pair for pair in pairs if pair.a in first and pair.b in first]
     if all(pair.small for pair in tied):
-        return f"they do not differ by {tied[0].delta:g} or more"
+        return f"they do not differ by {margin(tied[0])} or more"
     return f"{plural(pairs[0].clusters, *nouns)} cannot tell them apart"

@@ -38,11 +38,11 @@ class Paired:
     missing: dict[str, Array] = field(default_factory=dict)
     """By metric, where an entry has no score although it should, a column for each entry."""
     every: dict[str, Array] = field(default_factory=dict)
-    """Where `scores` has only what all entries have: the scores with what only some have."""
+    """If `scores` has only rows that all entries have: the scores including rows of some entries."""
     unpaired: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     alone: list[Array] = field(default_factory=list)
-    """For each entry, its rows that have no partner and are asked for."""
+    """For each entry, its requested rows that have no partner."""
 
     @property
     def rows(self) -> int:

@@ -66,7 +66,7 @@ class Change(BaseModel):
     gained: int | None = None
     lost: int | None = None
     mde: float = NAN
-    """The smallest change that would be seen with the power asked for."""
+    """The smallest change that would be seen with the requested power."""
     clusters_needed: int | None = None
     depth: int = 1
     reason: str = ""
@@ -275,7 +275,7 @@ class Standing(BaseModel):
     high: float
     groups: list[GroupScore]
     remark: str = ""
-    """What the suite says of the model's run, such as that it uses its batch."""
+    """The suite's remark on the model's run, such as that it uses its batch."""
 
     def group(self, attribute: str, group: str) -> GroupScore:
         """The number of one group."""

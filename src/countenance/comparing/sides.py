@@ -20,7 +20,7 @@ from countenance.auditing.table import UNKNOWN, Array
 
 POINTS, BOUNDED = "points", "0 to 1"
 FILLED = "filled."
-"""How the columns begin in which missing scores count as wrong."""
+"""Prefix of the columns in which missing scores count as wrong."""
 
 
 class Lacks(NamedTuple):
@@ -80,7 +80,7 @@ class Sides:
 
     work: Computation
     contrasts: dict[str, Contrast]
-    """By the column that holds their differences."""
+    """The contrasts by the column that holds their differences."""
     ends: dict[str, Ends | None]
 
     @classmethod

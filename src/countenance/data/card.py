@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from countenance.data.record import Record, read_record
 
 RENDERED_LICENCE = "Apache-2.0; geometry derived from MakeHuman (CC0)"
-"""Of the embedded people, and of data in a published layout that was made from them."""
+"""The licence of the embedded people, and of data in a published layout that was made from them."""
 RENDERED_CONSENT = "not needed: nobody in these pictures exists"
 AssignedBy = Literal["self-reported", "annotated", "rendered", "predicted", "unknown"]
 
@@ -51,7 +51,7 @@ class DatasetCard(Record):
     """Whether the pictures show people who exist; faces of real people are not shown unless asked for."""
     attributes: dict[str, AttributeCard] = Field(default_factory=dict)
     paired_by: dict[Literal["base", "change"], str] | None = None
-    """Of twins: the attribute that names the picture from which one differs, and the one that says in what."""
+    """For twins: the attribute that names the base picture, and the attribute that names the change."""
 
     @field_validator("paired_by")
     @classmethod

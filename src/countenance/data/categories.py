@@ -190,7 +190,7 @@ class Categories:
         "of a person or a face",
         "categories= says which categories are people or faces, such as face=1,person=18",
     )
-    """What is left out, what is kept, and the argument that chooses, in words."""
+    """Words for what is left out, what is kept, and the argument that chooses."""
 
     def kind(self, category: Any, place: str) -> Kind | None:
         """What an annotation of this category shows; None: it is left out (and counted)."""

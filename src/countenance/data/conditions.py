@@ -47,11 +47,11 @@ GRID = 24
 SCALE = 128
 """The Laplacian is that of the picture at this many pixels along the longer side."""
 WIDER = 0.5
-"""Where only a face's box is known, this much of it on each side, and everything below, is taken as the person."""
+"""If only a face's box is known, this share of it on each side, and everything below, counts as the person."""
 FEWEST = 24
 """Points outside the face that are needed to measure the light of the surroundings."""
 LUMINANCE, EDGES, WARMTH, GRAIN, SQUARES = range(5)
-"""Rows of what is added up; `SQUARES` begins the squares of the first two, and `POINTS` counts."""
+"""Rows of the sums; the squares of the first two begin at `SQUARES`, and `POINTS` counts points."""
 POINTS = SQUARES + 2
 SUMMED = POINTS + 1
 MIXED = np.array(

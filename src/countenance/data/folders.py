@@ -46,9 +46,9 @@ SMALL = 2**20
 ENOUGH = 0.5
 MOST_NAMED = 4
 MOST_NESTED = 4
-"""This many folders inside each other are searched for a table."""
+"""How deep folders are searched for a table."""
 MOST_TRIED = 8
-"""This many files of such a folder are opened."""
+"""How many files of such a folder are opened."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 import io
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,27 +86,34 @@ class LazyImage:
 
     def read_bytes(self) -> bytes:
         """The bytes of the picture's file, or of its part of an archive."""
+        with self._opened() as stream:
+            return stream.read(-1 if self.length is None else self.length)
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """The file, at the first byte of the picture; what goes wrong with it names it."""
         regular_file(self.path)
         try:
-            if self.length is None:
-                return self.path.read_bytes()
             with self.path.open("rb") as stream:
                 stream.seek(self.offset)
-                return stream.read(self.length)
+                yield stream
         except FileNotFoundError:
             raise DataError(f"{self.path}: no such image") from None
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read ({error.strerror})") from error
 
     def size(self) -> tuple[int, int]:
-        """Width and height as `load()` will give them, from the header alone."""
-        return _upright_size(self.read_bytes(), str(self.path))
+        """Width and height as `load()` will give them; of the file only the header is read, where that says them."""
+        if self.length is not None:
+            return _upright_size(self.read_bytes(), str(self.path))
+        with self._opened() as stream:
+            return _upright_size(stream, str(self.path))
 
     def format_problem(self) -> str | None:
         """A sentence if the content does not match the ending of the file name, else None."""
         if self.length is not None:
             return None
-        with _open(self.read_bytes(), str(self.path)) as picture:
+        with self._opened() as stream, _open(stream, str(self.path)) as picture:
             result = str(picture.format)
         if self.path.suffix.lower() in EXTENSIONS.get(result, ()):
             return None
@@ -200,17 +209,19 @@ class ArrayImage:
         return None
 
 
-def _open(content: bytes, name: str) -> Any:
+def _open(source: bytes | BinaryIO, name: str) -> Any:
     from PIL import Image, UnidentifiedImageError
 
-    if not content:
+    stream = io.BytesIO(source) if isinstance(source, bytes) else source
+    if not stream.read(1):
         raise DataError(f"{name}: the file is empty")
+    stream.seek(0)
     limit = max_pixels()
     Image.MAX_IMAGE_PIXELS = None  # the limit below is ours, applied before any pixel is decoded
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            picture = Image.open(io.BytesIO(content), formats=FORMATS)
+            picture = Image.open(stream, formats=FORMATS)
     except UnidentifiedImageError:
         raise DataError(f"{name}: not a picture in a known format ({', '.join(FORMATS)})") from None
     except Exception as error:
@@ -225,9 +236,9 @@ def _open(content: bytes, name: str) -> Any:
     return picture
 
 
-def _upright_size(content: bytes, name: str) -> tuple[int, int]:
+def _upright_size(source: bytes | BinaryIO, name: str) -> tuple[int, int]:
     """Width and height after EXIF's rotation, from the header alone."""
-    with _open(content, name) as picture:
+    with _open(source, name) as picture:
         width, height = picture.size
         try:
             turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)

@@ -29,7 +29,7 @@ TEST_PICTURE = (
     "WOe8cqc3mpfeJJo/dFtlAT7Qv2H4Wrn164DNdWxXCrbFMgeAm7n5t6UpRQnuHxxzzA3EJVRIo5hH67KOxinlhh3Q9w/Dr4+JqUpWGuN/YvX7gN"
     "ByjGP//Z"
 )
-"""A pattern of 37 × 23 pixels with half the colours' resolution: what decoders differ in."""
+"""A pattern of 37 × 23 pixels with half the colours' resolution, which decoders decode differently."""
 
 _AFTER_FF = np.zeros(256, bool)
 _AFTER_FF[[0x00, *range(0xD0, 0xD8), 0xC4, 0xDA, 0xDB, 0xDD, 0xD9]] = True

@@ -30,9 +30,9 @@ INDEX = "dataset.json"
 FORMAT = 2
 ROW_GROUP = 1000
 MOST_SAMPLES = 10**10
-"""More than any manifest has; a larger number is damage, and planning by it would not end."""
+"""More samples than any manifest has; a larger number means damage, and a plan for it would not end."""
 COLUMNS = ("sample", "uri", "offset", "length", "width", "height", "sha256", "attributes", "subjects")
-"""What is known of a sample; the column `content` holds pictures and is read apart."""
+"""The columns about a sample; the column `content` holds pictures and is read separately."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SampleManifest:
     """Every attribute with its kind: string, double or list."""
     partitions: tuple[Partition, ...]
     source: str | None = None
-    """What the pictures' relative names start from."""
+    """The folder or URL that the pictures' relative names start from."""
 
     def __len__(self) -> int:
         return sum(partition.rows for partition in self.partitions)

@@ -3,7 +3,6 @@
 import shutil
 import tarfile
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -26,11 +25,11 @@ NAMING = (
     tarfile.XGLTYPE,
     tarfile.SOLARIS_XHDTYPE,
 )
-"""Members that hold the name, or further facts, of the next one."""
+"""Members that hold the name or other fields of the next member."""
 LONGEST_NAME = 1 << 20
-"""Bytes of such a member."""
+"""The largest such member, in bytes."""
 MOST_MEMBERS = 2_000_000
-"""Files of an archive; empty ones cost no bytes and fill a disk all the same."""
+"""The most files of an archive; empty files have no bytes but use up a disk too."""
 
 
 def inside(root: Path, name: str, place: str) -> Path:
@@ -60,10 +59,10 @@ def inside(root: Path, name: str, place: str) -> Path:
 PICTURE_FOLDERS = ("", "images", "val", "test", "train", "test_set", "train_set", "annotations")
 
 
-def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PICTURE_FOLDERS) -> Path:
+def find_picture(root: Path, name: str, place: str) -> Path:
     """The picture of that name (with or without its ending) in the dataset's folder or a usual folder in it."""
     tried = []
-    for folder in folders:
+    for folder in PICTURE_FOLDERS:
         path = inside(root / folder if folder else root, name, place)
         tried.append(path)
         if path.suffix.lower() not in IMAGE_SUFFIXES:

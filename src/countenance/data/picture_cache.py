@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Pictures = NDArray[np.uint8]
 
 MOST = 1500
-"""Pictures whose results are in memory; the oldest go first."""
+"""The most pictures whose results are in memory; the oldest are dropped first."""
 
 
 class PictureCache:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 Pixels = NDArray[np.uint8]
 BITS = 11
-"""Of an interpolation weight."""
+"""The bits of an interpolation weight."""
 LEAST = 1e-3
-"""A smaller part of a source pixel does not count."""
+"""A smaller part of a source pixel is ignored."""
 Weights = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]
 
 

@@ -18,7 +18,7 @@ Value = str | float | tuple[str, ...] | None
 Floats = NDArray[np.float64]
 IGNORED_WORDS = frozenset({"yes", "true", "1", "1.0"})
 UNREADABLE = "unreadable"
-"""What stands in place of the hash of a picture that cannot be read."""
+"""The value in place of the hash of a picture that cannot be read."""
 
 
 class Image(Protocol):
@@ -93,7 +93,7 @@ class Subject:
     body_parts: tuple[str, ...] = ()
     attributes: Mapping[str, Value] = field(default_factory=dict)
     scored: bool = True
-    """False: no row is about the person, who is in the picture all the same: a box on them is not a false alarm."""
+    """False: the person is in the picture but has no row; a box on them is not a false alarm."""
 
     def __post_init__(self) -> None:
         for name in PLACES:
@@ -203,7 +203,7 @@ class Dataset(Sequence[Sample]):
         self.aliases = aliases or {}
         """Other names of images (a COCO image id, say) with the sample id that each means."""
         self.notes = tuple(notes)
-        """What its reader has to say: what was left out, and how many."""
+        """The reader's notes: what was left out, and how many."""
         self.categories = categories or {}
         """What each category number of its file shows: person, face, mask, no_mask, or the name of something else."""
 

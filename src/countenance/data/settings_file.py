@@ -11,7 +11,7 @@ from countenance.data.yaml_text import parse_yaml, read_yaml
 from countenance.errors import InputError
 
 MOST_ROUNDS = 10
-"""A `{key}` may lead to another this many times."""
+"""How many `{key}` may refer to one another in a chain."""
 
 
 @dataclass(frozen=True)

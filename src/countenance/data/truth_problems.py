@@ -18,7 +18,7 @@ MOST_OF_A_KIND = 10
 MOST_WORDS = 8
 NEARLY_SPELLED = 0.85
 TOLERANCE = 0.5
-"""A box may leave the image by half a pixel: rounding, not an error."""
+"""A box may extend half a pixel beyond the image, because of rounding."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ MOST_NODES = 100_000
 LONGEST = 1 << 20
 """Characters of a file; the parser reads about this many in 5 s."""
 HALVES = re.compile("[\\ud800-\\udfff]")
-"""Halves of a character, as an escape in quotes can write them."""
+"""Halves of a surrogate pair, as an escape in quotes can write them."""
 
 
 class _OneKeyEach(yaml.SafeLoader):

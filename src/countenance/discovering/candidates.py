@@ -13,12 +13,12 @@ from countenance.discovering.rows import FEWEST_PEOPLE, Literal, SearchRows
 
 DEEPEST = 3
 BEAM = 30
-"""Slices of one depth that are made deeper."""
+"""How many slices of one depth are refined further."""
 MOST = 10
-"""Candidates that go on to the other half."""
+"""The most candidates that are tested on the other half."""
 LOOKED_AT = 80
 ALIKE = 0.6
-"""Of two slices that share this much, the better one goes on."""
+"""If two slices overlap by this much, only the better one is tested."""
 DIMENSIONS, CLUSTERS, LEAVES, LEAF_ROWS = 16, 25, 12, 60
 
 

@@ -20,7 +20,7 @@ MARGIN = 0.25
 """How much of a face's box is added around it."""
 MOST_DESCRIBED = 50_000
 NPY = b"\x93NUMPY"
-"""What a file of an array begins with."""
+"""The first bytes of an array file."""
 
 
 def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:

@@ -20,11 +20,11 @@ from countenance.errors import InputError
 from countenance.person_columns import person_column
 
 SAME = 0.9
-"""A column of 0 and 1 that is correlated with the metric this strongly is the metric in other words."""
+"""A column of 0 and 1 with at least this correlation with the metric counts as the same metric."""
 FEWEST_PEOPLE = 20
 """People that a slice must have in each half."""
 NUMBERS = 4
-"""Bins of a number."""
+"""How many bins a column of numbers is cut into."""
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ class Lacking:
     low: float = math.nan
     high: float = math.nan
     too_many: bool = False
-    """More than can be passed over are missing from a metric that has no worst score."""
+    """Too many scores are missing from a metric that has no worst value."""
 
     def keep(self, limits: Limits) -> bool:
         """Whether the limits hold with every missing score as wrong."""

@@ -24,7 +24,8 @@ class RuleCheck(BaseModel):
     attribute: str = ""
     group: str = ""
     versus: str = ""
-    """Whose number it is, and with whom it is compared; empty for everybody, and where nothing is compared."""
+    """The group that the number is about and the side it is compared with; empty for everybody and without a
+    comparison."""
     direction: str = ""
     """Of a comparison: whether the group does worse or better."""
     evidence: str
@@ -36,7 +37,7 @@ class RuleCheck(BaseModel):
     """The interval that decides: at the level shared by all checks where one fails, with every missing score as wrong
     where something is missing."""
     beyond: float = NAN
-    """How far the number lies beyond its limit; below 0 it keeps it."""
+    """How far the number is beyond its limit; negative if it is within."""
     n: int = 0
     units: int = 0
     unit: str = "rows"
@@ -123,7 +124,7 @@ class Gate(BaseModel):
     finished: str | None = None
     """When the run that was judged was finished."""
     notes: list[str] = []
-    """What a reader must know, such as that files were not compared with their hashes."""
+    """Notes, such as that files were not compared with their hashes."""
 
     def __bool__(self) -> bool:
         return self.passed

@@ -17,7 +17,7 @@ from countenance.run.licences import Allowed
 Insufficient = Literal["fail", "warn", "pass"]
 CHOICES: tuple[str, ...] = get_args(Insufficient)
 ABOUT = ("name", "insufficient")
-"""Keys of a rule beside the one that says its kind."""
+"""Keys of a rule beside the key of its kind."""
 
 
 class Rule(BaseModel):

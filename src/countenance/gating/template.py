@@ -110,7 +110,7 @@ def _gaps(metric: str, by: list[str]) -> list[str]:
 
 
 FIRST = ("skin", "age", "gender", "sex", "pronoun")
-"""Attributes by which a policy begins, by a word of their name: who people are."""
+"""Words in the names of attributes that a policy lists first: those that describe people."""
 
 
 def _attributes(run: Run, evidence: RunEvidence) -> list[str]:

@@ -22,7 +22,7 @@ class Exported:
     outputs: Sequence[str]
     input: str = "images"
     highest: float = 255.0
-    """Values of the input are 0 to this."""
+    """The largest value of the input; the smallest is 0."""
     any_side: bool = False
     """One picture of any height and width that the network can take, instead of any number of pictures of one size."""
 

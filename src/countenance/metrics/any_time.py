@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 SHARE = 0.5
 """The largest part of the capital that one value may take."""
 STEPS = 60
-"""Halvings of the interval in which the bound is sought."""
+"""Steps of the bisection for the bound."""
 
 
 def any_time_lower_bound(values: ArrayLike, alpha: float = 0.025) -> float:

@@ -133,7 +133,7 @@ class _Alarms:
     """False positives of a block, added up by image between each hit and the next."""
 
     gap: Ints
-    """The number of hits, of whomever, before them; never falling."""
+    """The number of hits of any group before them; it never falls."""
     image: Ints
     kind: Ints
     count: Array

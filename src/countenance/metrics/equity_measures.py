@@ -20,7 +20,7 @@ from countenance.metrics.intervals import LEVEL, student
 
 Array = NDArray[np.float64]
 WEIGHT = 0.5
-"""Of FMR, where a measure weighs FMR and FNMR."""
+"""The weight of FMR in measures that combine FMR and FNMR."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ SINGLE = (
         equity.impact_ratio,
     ),
 )
-"""Of the rate at which a group is served well."""
+"""Measures of the rate at which a group is served well."""
 ERRORS = (
     Measure(
         "max_min_ratio", "largest over smallest rate; 1 is even", equity.ratios, _log, math.exp, equity.max_min_ratio
@@ -121,7 +121,7 @@ ERRORS = (
         equity.max_geomean_ratio,
     ),
 )
-"""Of FMR, and of FNMR."""
+"""Measures of FMR and of FNMR."""
 BOTH = (
     Measure(
         "fairness_discrepancy_rate",
@@ -197,7 +197,7 @@ class MeasuredEquity(NamedTuple):
     fair: float
     """The mean."""
     fair_limit: float
-    """19 of 20 fair systems are within it."""
+    """The limit that 19 of 20 fair systems do not exceed."""
     p: float
 
 
@@ -213,9 +213,9 @@ class GroupRates:
     """How many people, or other units, each rate rests on."""
     parts: int = 1
     narrower: Array | float = 1.0
-    """By how much each rate varies less than its draws do."""
+    """The ratio of each rate's spread to the spread of its draws."""
     most: Array | float = np.inf
-    """The most trials that each rate is worth."""
+    """The largest effective number of trials of each rate."""
 
     def measured(self, measure: Measure, alpha: float) -> MeasuredEquity:
         """The value and interval of one measure, which must be defined for these rates."""

@@ -87,7 +87,7 @@ class Trials:
     used: Trial
     better: tuple[Trial, ...]
     best_other: int
-    """The most that any other reading finds, whether it is worth naming or not."""
+    """The most that any other reading finds, named or not."""
 
 
 def count_found(scenes: Sequence[Scene], predicted: Reading, truth: Reading, localises: Localises) -> Trial:

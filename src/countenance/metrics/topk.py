@@ -13,10 +13,10 @@ Ints = NDArray[np.int64]
 
 PROBES, GALLERY, FIRST = 1024, 8192, 128
 WIDER = 3
-"""By how much a block is larger than all before it, up to `GALLERY`: the sooner the k-th best is high, the fewer
-candidates the large ones let through."""
+"""How many times larger a block is than all before it, up to `GALLERY`. Small first blocks give a high k-th best score,
+which leaves few candidates in the large ones."""
 FEW = 12
-"""Up to this many largest values are found one by one, of more the whole row is sorted."""
+"""Up to this many largest values are selected one by one; for more the whole row is sorted."""
 
 
 def unit_rows(templates: NDArray[np.floating]) -> Singles:

@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 BINS = 16_384
 BLOCK = 512
 SPARE = 64
-"""More pairs than asked for that are compared in double precision: single precision may swap neighbours."""
+"""Extra pairs that are compared in double precision, since single precision may swap neighbours."""
 CELLS = 4_000_000
 """Numbers of a bootstrap that are in memory at once."""
 PAIRS_PER_ALLOWED, EXTRA, FURTHER = 2, 256, 4

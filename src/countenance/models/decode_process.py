@@ -19,7 +19,7 @@ from countenance.models.inputs import InputSpec, resized
 from countenance.worker_process import die_with_parent
 
 NICE = 3
-"""The model's process goes first where cores are scarce: what it waits for, all wait for."""
+"""Lower priority than the model's process, because everything waits for the model."""
 
 
 def receive(stream: IO[bytes]) -> Any:

@@ -63,7 +63,7 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
 def _close_sessions() -> None:
     """End the threads of every session while the interpreter is still whole.
 
-    Threads that are left to the end of the process may abort it, and the exit code would not be the result's.
+    Threads that still run when the process ends may abort it and so change its exit code.
     """
     for session in list(_OPEN):
         vars(session).clear()

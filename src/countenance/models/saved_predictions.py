@@ -54,7 +54,7 @@ def finds_of_saved(folder: Path) -> tuple[str, ...]:
     return tuple(word for word in predictions if word in FINDS) if isinstance(predictions, list) else ()
 
 
-def card_of_predictions(predictions: Predictions, name: str | None = None) -> ModelCard:
+def card_of_predictions(predictions: Predictions) -> ModelCard:
     """The card of saved predictions: the name of their file, and the hash of their content."""
     path = Path(predictions.place)
     if path.is_file() or predictions.files:
@@ -64,9 +64,8 @@ def card_of_predictions(predictions: Predictions, name: str | None = None) -> Mo
         rows = {key: predictions.by_id[key].to_row() for key in sorted(predictions.by_id)}
         content = hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()
     content += f" {sorted(predictions.classes.items())}" if predictions.classes else ""
-    shown = name or (path.stem if path.is_file() or path.is_dir() else "predictions")
     return ModelCard(
-        name=shown,
+        name=path.stem if path.is_file() or path.is_dir() else "predictions",
         description=f"saved predictions ({predictions.format})",
         content=f"{predictions.format}:{content}",
         hashed=True,

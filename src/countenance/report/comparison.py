@@ -22,7 +22,7 @@ from countenance.report.charts.scale import Scale
 from countenance.report.comparison_words import change_words, counted, gap_words, kind_of, lead, loss, told_side
 from countenance.report.findings import csv_link, safe_cell
 from countenance.report.fragments import fragment
-from countenance.report.groups import label, others
+from countenance.report.groups import colours, label, others
 from countenance.report.names import attribute_label, value_label
 from countenance.run.licences import in_words
 
@@ -120,6 +120,7 @@ def _dumbbell(change: Change, comparison: Comparison, links: Links | None) -> Du
         interval=numbers.change_span(change.low, change.high, kind),
         mark=mark,
         verdict=verdict,
+        colours=colours(change.attribute, change.group),
         links=None if links is None else links(change),
     )
 

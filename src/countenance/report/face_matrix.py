@@ -38,7 +38,7 @@ class MatrixCell:
     strength: int
     """3: a narrow interval, 0: hardly anything is known."""
     level: int
-    """How often it goes wrong, 0 to 4."""
+    """How often the model fails in the cell, 0 to 4."""
     alt: str
 
 
@@ -81,7 +81,10 @@ def face_matrix(source: Audited, ordered: Sequence[Harm], album: Album, members:
         for label, mask in conditions
     ]
     wording = metric_words(source, metric.name)[1]
-    title = f"{wording.noun[:1].upper()}{wording.noun[1:]}, by {attribute_label(row_name)} and {across}"
+    noun, labels = f"{wording.noun[:1].upper()}{wording.noun[1:]}", [label for label, _ in conditions]
+    title = f"{noun} by {across}, {' and '.join(labels)}"  # two conditions need no name of their own
+    if len(labels) != 2:
+        title = f"{noun} by {attribute_label(row_name)} and {across}"
     rate = any(kind == "rate" for *_, kind in measured.values())
     drawn = any(cell.sheet for _, cells in rows for cell in cells)
     return FaceMatrix(title, [(tone, name) for tone, name, _ in columns], rows, wording.failed if rate else "", drawn)

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from countenance.auditing import Finding
 from countenance.auditing.groups import SPLIT
-from countenance.auditing.headline import failing
-from countenance.auditing.ordering import PERSON
+from countenance.auditing.ordering import PERSON, role_of
+from countenance.auditing.units import row_noun
 from countenance.report import numbers, words
 from countenance.report.album import Album
 from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, ForestRow, bounds
@@ -30,6 +30,7 @@ from countenance.report.harms import (
     harms,
     metric_words,
     people_counted,
+    shown_kind,
     unit_of,
 )
 from countenance.report.ladder import Ladder, ladders
@@ -37,6 +38,7 @@ from countenance.report.members import GroupRows
 from countenance.report.names import REST, Names, attribute_label
 from countenance.report.sentences import (
     counts_sentence,
+    failed_by_all,
     finding_sentence,
     harm_sentence,
     in_sentences,
@@ -76,6 +78,9 @@ class FirstScreen:
     more_who: str
     """How many more there are, and of which metric; empty where the list is whole."""
     more_when: str
+    no_who: str
+    """What stands for an empty list *Who*: nothing is confirmed, or nothing of the kind was compared."""
+    no_when: str
     forest: Forest | None
     """The three worst confirmed groups and everyone, on one scale; its note counts the others."""
     failures: Failures
@@ -98,7 +103,7 @@ def first_screen(
     ordered = harms(source)
     members = GroupRows(source)
     rungs = ladders(source, album)
-    lead, second = _lead(source, model, ordered, rungs, too_many_failed)
+    lead, second = _lead(source, model, ordered, rungs, too_many_failed=too_many_failed)
     who, when = [h for h in ordered if h.is_person], [h for h in ordered if not h.is_person]
     who_differ, when_differ = _differing_lines(source)
     return FirstScreen(
@@ -109,21 +114,22 @@ def first_screen(
         [*(_line(h, source.names) for h in when), *when_differ][:MOST_LINES],
         _more(who, len(who_differ)),
         _more(when, len(when_differ)),
+        *_empty_lists(source),
         _forest(source, ordered),
         failures(source, ordered, Album("off") if rungs else album, members),
         rungs,
         _how_sure(source, ordered, rungs),
         unconfirmed_line(source),
-        _counted(source, ordered),
+        _counted(source),
     )
 
 
-def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False) -> str:
+def terminal_words(source: Audited, model: str) -> str:
     """The first words of the first screen as a terminal prints them: sentences of at most three numbers."""
     ordered = harms(source)
     rungs = ladders(source, Album("off")) if source.audit.settings.get("paired_by") else []
-    lead, _ = _lead(source, model, ordered, rungs, too_many_failed)
-    whole = sentence(source, model, ordered, too_many_failed=too_many_failed)
+    lead, _ = _lead(source, model, ordered, rungs, too_many_failed=False)
+    whole = sentence(source, model, ordered)
     differing = sum(f.verdict == words.DISPARITY for f in source.audit.findings)
     led = bool(ordered) and not rungs and whole.endswith(harm_sentence(model, ordered[0]))
     if led:
@@ -136,11 +142,11 @@ def terminal_words(source: Audited, model: str, *, too_many_failed: bool = False
 
 
 def _lead(
-    source: Audited, model: str, ordered: Sequence[Harm], rungs: Sequence[Ladder], too_many_failed: bool
+    source: Audited, model: str, ordered: Sequence[Harm], rungs: Sequence[Ladder], *, too_many_failed: bool
 ) -> tuple[str, str]:
     """The leading sentence, and the sentence below it."""
     first = sentence(source, model, ordered, too_many_failed=too_many_failed)
-    if too_many_failed or failing(source.audit) is not None:
+    if too_many_failed or failed_by_all(source) is not None:
         below = finding_sentence(source, model, ordered)
         below = in_sentences(below, ordered[0].words.verb) if ordered else below
         return first, rungs[0].sentence if rungs else below
@@ -166,7 +172,7 @@ def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
     when: list[HarmLine] = []
     for f in _differing(source):
         noun = metric_words(source, f.metric)[1].noun
-        others = source.names.versus(f.attribute, f.versus)
+        others = "others" if f.versus == REST else source.names.who(f.attribute, f.versus)
         values = [numbers.percent(value, f.metric_kind) for value in (f.estimate, f.estimate_versus)]
         line = HarmLine(
             source.names.who(f.attribute, f.group),
@@ -178,6 +184,17 @@ def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
         )
         (who if f.role == PERSON else when).append(line)
     return who, when
+
+
+def _empty_lists(source: Audited) -> tuple[str, str]:
+    """The words for empty lists *Who* and *When*."""
+    roles = source.audit.settings.get("roles") or {}
+    compared = {role_of([name], roles) for name in source.names.by} | {f.role for f in source.audit.findings}
+    no_gap, none_compared = "No confirmed gap.", "Nothing of this kind was compared."
+    return (
+        no_gap if PERSON in compared else none_compared,
+        no_gap if compared - {PERSON} else none_compared,
+    )
 
 
 def _more(listed: Sequence[Harm], differing: int = 0) -> str:
@@ -220,7 +237,7 @@ def overall_mark(source: Audited) -> str:
     It is severe if a gap is severe or if the model fails too many of all, and served better if every gap shown favours
     a group over everyone else.
     """
-    if failing(source.audit) is not None:
+    if failed_by_all(source) is not None:
         return words.SEVERE
     if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
         return words.FAVOURED
@@ -245,17 +262,19 @@ def _mark(harm: Harm) -> str:
     return words.mark(harm.finding.verdict, harm.finding.severity)
 
 
-def _counted(source: Audited, ordered: Sequence[Harm]) -> str:
-    """What the leading metric counts, in words: the number of pictures (or rows), and of people."""
-    first = ordered[0].metric.name if ordered else ""
-    whole = source.overall.get(first) or next(iter(source.overall.values()), None)
+def _counted(source: Audited) -> str:
+    """What was measured, in words: the number of pictures (or rows), and of people, by the metric of most rows.
+
+    A metric may leave rows out: of an age check, the adults.
+    """
+    whole = max(source.overall.values(), key=lambda estimate: estimate.n, default=None)
     if whole is None:
         return ""
     noun, nouns = words.cluster_noun(source.audit.settings)
     if "unnamed" in noun:
         return f"{numbers.plural(whole.n, 'picture')} of people"
     if whole.clusters and whole.clusters != whole.n:
-        unit = "picture" if "person" in noun else "row"
+        unit = row_noun(source.audit.settings.get("ways") or [])
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
     return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
 
@@ -270,7 +289,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
     whole = everyone(source, metric)
     kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
-    kind = "rate" if metric_words(source, metric.name)[1].share and kind == "mean" else kind
+    kind = shown_kind(kind, metric_words(source, metric.name)[1])
     chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
         chosen = [(side, None) for side in _foremost(source, metric, whole)]

@@ -29,6 +29,16 @@ def label(attribute: str, group: str) -> str:
     return names.who(CROSS.join(names.by), group) if names else f"{attribute_label(attribute)} {group}"
 
 
+def colours(attribute: str, group: str) -> tuple[str, ...]:
+    """The colours of a group's skin tones.
+
+    >>> colours("skin_tone", "monk_10"), colours("gender", "male")
+    (('#292420',), ())
+    """
+    names = _names(attribute, group) if attribute else None
+    return names.colours(CROSS.join(names.by), group) if names else ()
+
+
 def others(attribute: str, versus: str) -> str:
     """The other side of a comparison, for a sentence.
 

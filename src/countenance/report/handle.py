@@ -17,7 +17,7 @@ from countenance.auditing.groups import SPLIT
 from countenance.auditing.headline import deltas_of
 from countenance.report import numbers, words
 from countenance.report.charts.scale import Scale
-from countenance.report.harms import TWINS, harms, metric_words, sides
+from countenance.report.harms import TWINS, harms, metric_words, shown_kind, sides
 from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.tasks import Metric
@@ -50,7 +50,7 @@ class HandleRow:
     state: str
     decides: str
     data: Markup
-    """What the script needs, as JSON: the δ from which it is ruled out, whether it is confirmed, what would be seen."""
+    """JSON for the script: the δ from which the gap is ruled out, whether it is confirmed, what would be seen."""
     key: tuple[str, str, str]
 
 
@@ -61,7 +61,7 @@ class Handle:
     metric: str
     noun: str
     unit: str
-    """How the script writes δ: "points" of a rate, nothing of a mean."""
+    """The unit of δ: "points" for a rate, empty for a mean."""
     scale: float
     delta: float
     least: float
@@ -100,7 +100,8 @@ def _has_ends(f: Finding) -> bool:
 
 
 def _handle(source: Audited, metric: Metric, delta: float, findings: list[Finding]) -> Handle:
-    rate = findings[0].metric_kind == "rate"
+    kind = shown_kind(findings[0].metric_kind, metric_words(source, metric.name)[1])
+    rate = kind == "rate"
     rows = sorted((_Gap.of(f, metric) for f in findings), key=lambda gap: (gap.rank, -gap.value))
     tested = [gap for gap in rows if gap.rank < FEW] or rows
     low = min(0.0, *(gap.low for gap in tested))
@@ -145,19 +146,24 @@ class _Gap:
     def of(cls, f: Finding, metric: Metric) -> _Gap:
         sign = 1.0 if metric.better == "lower" else -1.0
         value = sign * f.difference
-        turned = value < 0 and f.versus != REST and f.kind != TWINS
+        # Of a disparity the statistic that decided says who loses: ranks and means may differ in opposite ways.
+        better = f.direction == words.BETTER if f.verdict == words.DISPARITY else value < 0
+        turned = better and f.versus != REST and f.kind != TWINS
         sign = -sign if turned else sign
         low, high = sorted((sign * f.diff_low, sign * f.diff_high))
-        value = abs(value) if turned else value
-        rank = FEW if f.verdict == words.UNTESTABLE else int(not (f.verdict == words.DISPARITY and value > 0))
+        value = -value if turned else value
+        loses = f.verdict == words.DISPARITY and (turned or not better)
+        rank = FEW if f.verdict == words.UNTESTABLE else int(not loses)
         return cls(f, turned, value, low, high, rank)
 
 
 def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) -> HandleRow:
     f = gap.finding
+    kind = "rate" if axis.kind == "points" else "mean"
     first, second = sides(f, metric, source)
     side = second if gap.turned else first
-    state = state_of(f, gap.value)
+    state = state_of(f, loses=gap.rank == 0)
+    better = state == GOOD if f.verdict == words.DISPARITY else gap.value <= 0
     left, right = axis.at(gap.low), axis.at(gap.high)
     reach = limit(f)
     if f.verdict == words.DISPARITY and reach < delta:
@@ -172,12 +178,12 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
         "share": _share(f),
         "n": f.clusters,
     }
-    data |= {name: True for name, true in (("h", f.effect_name == "h"), ("better", gap.value <= 0)) if true}
+    data |= {name: True for name, true in (("h", f.effect_name == "h"), ("better", better)) if true}
     key = (f.metric, f.attribute, side.group)
     return HandleRow(
         side.label,
         source.names.swatch(f.attribute, side.group),
-        numbers.change(gap.value, f.metric_kind),
+        numbers.change(gap.value, kind),
         left,
         round(max(right - left, 0.4), 2),
         axis.at(gap.value),
@@ -209,10 +215,10 @@ def limit(f: Finding) -> float:
     return max(ends) if all(math.isfinite(end) for end in ends) else math.inf
 
 
-def state_of(f: Finding, gap: float) -> str:
-    """The state in which a comparison is at the audit's δ."""
+def state_of(f: Finding, *, loses: bool) -> str:
+    """The state in which a comparison is at the audit's δ; `loses`: the side that is drawn is shown to."""
     if f.verdict == words.DISPARITY:
-        return SHOWN if gap > 0 else GOOD
+        return SHOWN if loses else GOOD
     if f.verdict == words.UNTESTABLE:
         return UNTESTED
     return OUT if f.verdict.startswith("none") else UNKNOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -13,6 +13,7 @@ from countenance.auditing import Estimate, Finding
 from countenance.auditing.directions import LOWER
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.ordering import PERSON
+from countenance.auditing.units import row_noun
 from countenance.report import numbers, words
 from countenance.report.metric_words import MetricWords, words_of
 from countenance.report.names import REST
@@ -26,9 +27,12 @@ WHOSE = {
     "truth_positive": " whose truth is positive",
     "predicted_positive": " predicted positive",
 }
-"""What the columns say that count for the rates of predictions."""
+"""Words after the noun of a row, by the denominator of a rate of predictions."""
 ONE_PERSON = ("person", "speaker", "patient", "participant", "user", "row")
-"""Units that are one person each; of independent rows each is taken for one."""
+"""Units that are one person each; each independent row counts as one."""
+PEOPLE_NOUNS = (*ONE_PERSON[:-1], "image", "photo", "picture")
+"""Beginnings of the nouns of units that are people or show them."""
+ROWS, OTHER_ROWS = "rows", "other rows"
 NO_ANSWER = MetricWords("missing predictions", "gives no prediction for", "without a prediction", "with a prediction")
 
 
@@ -58,16 +62,21 @@ class HarmSide:
             return ""
         return f"{numbers.count(self.failed) if self.failed else 'none'} of {numbers.count(self.n)}"
 
-    def failed_people(self, *, alone: bool = True) -> str:
+    @property
+    def failed_people(self) -> str:
         """The failures with their people: "7 of 50 masked people", "36 of 80 pictures of 20 women"."""
-        if self.group == EVERYONE and self.unit == "row" and not self.clusters:
-            return f"{self.counts} rows"
         if self.group == REST and not self.attribute:
-            whom = "others" if alone else "everyone else"
-            return f"{self.counts} {whom}" if not self.unit else f"{self.counts} {self.unit}s of {whom}"
-        if not self.unit:
+            if self._is_rows:
+                return f"{self.counts} other rows"
+            return f"{self.counts} {self.unit}s of others" if self.unit else f"{self.counts} others"
+        if not self.unit or self._is_rows:
             return f"{self.counts} {self.people}"
         return f"{self.counts} {self.unit}s of {self._many}{self.people}"
+
+    @property
+    def _is_rows(self) -> bool:
+        """Whether `people` names rows, because the data does not say that they are of people."""
+        return self.people.startswith(ROWS)
 
     @property
     def _many(self) -> str:
@@ -77,7 +86,7 @@ class HarmSide:
     @property
     def many_people(self) -> str:
         """The people with their number: "44 people over 60", "80 pictures of 20 women"."""
-        if not self.unit:
+        if not self.unit or self._is_rows:
             return f"{numbers.count(self.n)} {self.people}"
         return f"{numbers.plural(self.n, self.unit)} of {self._many}{self.people}"
 
@@ -95,7 +104,7 @@ class Harm:
     gap: float
     """How much worse, in the metric's own units; above 0."""
     whom: str = "people"
-    """What it counts where no unit is named: people, or the rows of a table that does not say whose they are."""
+    """What is counted if no unit is named: people, or rows if the table has no people."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -113,19 +122,35 @@ class Harm:
         return self.finding.metric_kind
 
     @property
+    def by_ranks(self) -> bool:
+        """Whether the typical value shows the harm; the means may even differ the other way."""
+        return self.finding.statistic == "rank" and self.finding.kind != TWINS
+
+    @property
+    def typical(self) -> str:
+        """How the typical value of the losing side differs, in words."""
+        return f"the typical {self.words.noun} is {'higher' if self.metric.better == LOWER else 'lower'}"
+
+    def means(self, others: str) -> str:
+        """Both means in words, beside a statement about typical values."""
+        value, other = (share_or_number(side.estimate, self.words) for side in (self.losing, self.other))
+        return f"mean {value}, {others} {other}"
+
+    @property
     def text(self) -> str:
         """The numbers for a line of a list."""
         if self.finding.kind == TWINS and self.finding.lost is not None and self.kind == "rate":
             lost, gained = self.finding.lost, self.finding.gained or 0
             turned = f"{lost} of {self.finding.bases} {self.words.failed} by this alone"
             if version_words(self.finding.attribute, self.losing.group) is None:
-                turned += " (the others were so already)"
+                turned += " (the others have it already)"
             return f"{turned}, {gained} the other way" if gained else turned
+        others = "others" if self.other.group == REST else self.other.label
+        if self.by_ranks:
+            return f"{self.typical}; {self.means(others)}"
         if self.losing.failed is None:
             value, other = (share_or_number(side.estimate, self.words) for side in (self.losing, self.other))
-            others = "others" if self.other.group == REST else self.other.label
             return f"{self.words.noun} {value}, {others} {other}"
-        others = "others" if self.other.group == REST else self.other.label
         unit = f" {self.losing.unit}s" if self.losing.unit else ""
         return f"{self.losing.counts}{unit} {self.words.failed}; {others} {self.other.counts}"
 
@@ -133,8 +158,10 @@ class Harm:
     def more(self) -> str:
         """The size of the harm for planning: this many more per 1,000."""
         if self.finding.small_group:
-            few = f"only {numbers.plural(self.losing.clusters, 'person', 'people')}: " if self.losing.clusters else ""
-            return f"{few}a gap is shown, its size is not"
+            side = min(self.losing, self.other, key=lambda side: side.clusters)
+            few = f"only {numbers.plural(side.clusters, 'person', 'people')}" if side.clusters else ""
+            few += " on the other side" if few and side is self.other else ""
+            return f"{few}{': ' if few else ''}a gap is shown, its size is not"
         if self.kind != "rate" or not math.isfinite(self.gap):
             return ""
         each = round(1000 * self.gap)
@@ -151,6 +178,15 @@ def share_or_number(value: float, wording: MetricWords) -> str:
     '3.25'
     """
     return numbers.percent(value, "rate") if wording.share else numbers.short(value)
+
+
+def shown_kind(kind: str, wording: MetricWords) -> str:
+    """How a page prints a metric: a mean of shares as a rate, in percent and points.
+
+    >>> shown_kind("mean", MetricWords("named right", share="attributes")), shown_kind("mean", MetricWords("years off"))
+    ('rate', 'mean')
+    """
+    return "rate" if wording.share and kind == "mean" else kind
 
 
 def metric_words(source: Audited, name: str) -> tuple[Metric, MetricWords]:
@@ -222,8 +258,8 @@ def sides(finding: Finding, metric: Metric, source: Audited) -> tuple[HarmSide, 
     numbers_of_other = (f.estimate_versus, f.low_versus, f.high_versus)
     second = _side(f, f.versus, (f.n_versus, f.clusters_versus), numbers_of_other, metric, source, rate)
     if f.versus == REST:
-        names_of_rest = {"attribute": "", "label": "everyone else", "people": "everyone else"}
-        second = HarmSide(**{**second.__dict__, **names_of_rest})
+        rest = OTHER_ROWS if second.people == OTHER_ROWS else "everyone else"
+        second = replace(second, attribute="", label=rest, people=rest)
     return first, second
 
 
@@ -237,9 +273,7 @@ def _side(
         f.attribute,
         group,
         source.names.who(f.attribute, group) if named else "everyone else",
-        source.names.people(f.attribute, group) + whose(metric.name, source.audit.settings)
-        if named
-        else "everyone else",
+        _people(f, group, source) + whose(metric.name, source.audit.settings),
         n,
         people_counted(clusters, source.audit.settings),
         value[0],
@@ -248,6 +282,24 @@ def _side(
         failed,
         unit_of(n, clusters, source.audit.settings, source.overall.get(metric.name)),
     )
+
+
+def _people(f: Finding, group: str, source: Audited) -> str:
+    """A group as people; as rows if it is a condition in a table whose rows are not said to be of people."""
+    rows = f.role != PERSON and not of_people(source.audit.settings)
+    if group == REST:
+        return OTHER_ROWS if rows else "everyone else"
+    return source.names.people(f.attribute, group, ROWS if rows else "people")
+
+
+def of_people(settings: Mapping[str, Any]) -> bool:
+    """Whether the rows are of people, as far as the audited data says: a table of cameras or of plain rows is not.
+
+    >>> of_people({"ways": ["camera"]}), of_people({"ways": ["identity"]}), of_people({"ways": ["sample"]})
+    (False, True, True)
+    """
+    noun = words.cluster_noun(settings)[0]
+    return noun.startswith(PEOPLE_NOUNS) or bool(settings.get("paired_by"))
 
 
 def whose(metric: str, settings: Mapping[str, Any]) -> str:
@@ -266,7 +318,7 @@ def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate 
 
     >>> unit_of(80, 20, {"ways": ["identity"], "nouns": ["person", "people"]}), unit_of(80, 80, {"ways": ["sample"]})
     ('picture', 'picture')
-    >>> unit_of(80, 50, {"ways": ["sample"]}), unit_of(80, 20, {"ways": ["speaker"]})
+    >>> unit_of(80, 50, {"ways": ["sample"]}), unit_of(80, 20, {"ways": ["person_id"]})
     ('', 'row')
     """
     noun = words.cluster_noun(settings)[0]
@@ -275,7 +327,7 @@ def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate 
         return "picture" if alone else ""
     if not clusters or clusters == n:
         return ""
-    return "picture" if noun.startswith("person") else "row"
+    return row_noun(settings.get("ways") or [])
 
 
 def people_counted(clusters: int, settings: Mapping[str, Any]) -> int:
@@ -292,8 +344,14 @@ def people_counted(clusters: int, settings: Mapping[str, Any]) -> int:
 
 
 def _all_noun(settings: Mapping[str, Any]) -> str:
-    """What a table's rows are where nothing says whose they are: rows, else people."""
-    return "rows" if words.cluster_noun(settings)[0] == "row" and not settings.get("paired_by") else "people"
+    """What all rows are: people, or plain rows where nothing says that they are of people."""
+    return "people" if of_people(settings) else ROWS
+
+
+def all_label(source: Audited) -> str:
+    """The label for the number of all: everyone, or all rows where neither rows nor groups are said to be of people."""
+    about_people = of_people(source.audit.settings) or any(f.role == PERSON for f in source.audit.findings)
+    return EVERYONE if about_people else "all rows"
 
 
 def everyone(source: Audited, metric: Metric) -> HarmSide | None:
@@ -308,7 +366,7 @@ def everyone(source: Audited, metric: Metric) -> HarmSide | None:
     return HarmSide(
         EVERYONE,
         EVERYONE,
-        EVERYONE,
+        all_label(source),
         f"{_all_noun(settings)}{whose(metric.name, settings)}",
         whole.n,
         people_counted(whole.clusters, settings),

@@ -26,7 +26,7 @@ class MetricWords:
     failed: str = "failed"
     right: str = "right"
     share: str = ""
-    """Of what the metric is a share, where a row's score is one: "true matches"."""
+    """What a row's score is a share of, such as "true matches"."""
     meaning: str = ""
     """The same in full, for the line below; empty: the task's own sentence."""
 
@@ -78,8 +78,8 @@ _OF_METRIC = {
     "rank_1": MetricWords("known people ranked first", "does not rank first", "not ranked first", "ranked first"),
     "false_alarm": MetricWords("strangers taken for somebody", "takes for somebody known", "taken for somebody known"),
     "rejected": MetricWords("strangers passed as nobody", "takes for somebody known", "taken for somebody known"),
-    "minor_passed": MetricWords("minors let through", "lets through", "let through", "stopped"),
-    "adult_challenged": MetricWords("adults asked for proof", "asks for proof", "asked for proof", "let through"),
+    "minor_passed": MetricWords("minors let in", "lets in as adults", "let in", "stopped"),
+    "adult_challenged": MetricWords("adults asked for proof", "asks for proof from", "stopped", "let in"),
     "absolute_error": MetricWords("years off"),
     "estimated": MetricWords("ages estimated", "gives no age for", "without an age", "estimated"),
     "correct": MetricWords("named right", "gets wrong", "wrong", "right", "attributes"),

@@ -20,7 +20,7 @@ REST = "rest"
 LONGEST = 2000
 _BREAKS = re.compile(r"[\t\r\n\u2028\u2029]+")
 _NAMED = re.compile(r"\S*\w[._/\\]\w")
-"""How a sentence begins with the name of a file or of a column: `a.json …`, `a_b …`."""
+"""The beginning of a sentence that starts with the name of a file or a column: `a.json …`, `a_b …`."""
 _ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
@@ -281,14 +281,14 @@ class Names:
             phrase(name, value) or f"{attribute_label(name)} {value_label(name, value)}" for name, value in parts
         )
 
-    def people(self, attribute: str, group: str) -> str:
-        """A group as people, for a sentence.
+    def people(self, attribute: str, group: str, whom: str = "people") -> str:
+        """A group as people, for a sentence; `whom` is the noun for others than people.
 
         >>> names = Names(["masked", "age_group"], {"masked": ["yes"], "age_group": ["61_100"]}, 2)
         >>> names.people("masked × age_group", "yes × 61_100")
         'masked people over 60'
         """
-        return people_phrase(self.words(attribute, group))
+        return people_phrase(self.words(attribute, group), whom)
 
     def versus(self, attribute: str, versus: str) -> str:
         """The other side of a comparison.

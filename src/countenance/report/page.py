@@ -79,11 +79,11 @@ AUDITED: dict[str, Any] = {
     "adjust": "holm",
     "permutations": 0,
 }
-"""What a page says of a run whose manifest or audit does not record it."""
+"""Values that a page shows for a run whose manifest or audit does not record them."""
 
 
 HEAVIEST, FEWER = 1_500_000, 200
-"""How many bytes a report may have, and how many findings one that is heavier lists."""
+"""The most bytes of a report, and how many findings a heavier report lists."""
 
 
 def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "auto") -> Path:
@@ -207,7 +207,7 @@ def evidence(source: ReportSource, choice: str = "auto", album: Album | None = N
     manifest, settings = DEFAULTS | source.run.plain_manifest(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)
     first = first_screen(source, source.run.model_label, album, too_many_failed=failed)
-    name = data_name(manifest)
+    name = source.run.dataset_label
     return audited(source) | {
         "manifest": manifest,
         "card": manifest["dataset"]["card"],
@@ -272,16 +272,6 @@ def audited(source: Audited) -> dict[str, Any]:
         "unit_words": words.unit_words(str(settings["unit"])),
         "recorded": recorded(settings),
     }
-
-
-def data_name(manifest: dict[str, Any]) -> str:
-    """The name of the dataset, with its part if one was named.
-
-    >>> data_name({"dataset": {"card": {"name": "people"}, "source": "people:portraits"}})
-    'people:portraits'
-    """
-    name, source = str(manifest["dataset"]["card"]["name"]), manifest["dataset"].get("source")
-    return str(source) if source is not None and str(source).startswith(f"{name}:") else name
 
 
 SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses", "ways", "nouns", "rows", "comparisons")

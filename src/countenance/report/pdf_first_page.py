@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,14 +16,18 @@ from countenance.report.first_screen import FirstScreen, HarmLine
 from countenance.report.ladder import FIRST_ROWS, Ladder
 from countenance.report.names import clean
 from countenance.report.paper import MARGIN, WIDTH, Paper, rgb
-from countenance.report.tiles import Failures
+from countenance.report.tiles import ACROSS, Failures
 
+_COLOUR = re.compile(r'fill="(#[0-9a-f]{6})"')
 INSIDE = WIDTH - 2 * MARGIN
 RIGHT = "#155f8c"
 TILE, RUNG = 17.0, 16.5
 WIDEST_STEP = 26.0
-"""From one column of a ladder to the next, in mm, where there is room."""
+"""The distance between columns of a ladder in mm, if the page is wide enough."""
 GAP = 2.0
+DOT = 2.2
+"""From one dot to the next, in mm."""
+SWATCH = 2.4
 PLOT = 102.0
 """Where the intervals of the short forest plot begin, in mm from the margin: names and numbers stand before it."""
 
@@ -60,21 +65,25 @@ def _lists(paper: Paper, first: FirstScreen) -> None:
     """Put the lists Who and When beside each other."""
     pdf, top, half = paper.pdf, paper.pdf.get_y(), INSIDE / 2
     ends = [
-        _list(pdf, MARGIN, top, half - 4, "Who", first.who, first.more_who),
-        _list(pdf, MARGIN + half, top, half - 4, "When", first.when, first.more_when),
+        _list(pdf, MARGIN, top, half - 4, ("Who", first.no_who), first.who, first.more_who),
+        _list(pdf, MARGIN + half, top, half - 4, ("When", first.no_when), first.when, first.more_when),
     ]
     pdf.set_xy(MARGIN, max(ends) + 2)
 
 
-def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequence[HarmLine], more: str) -> float:
-    _write(pdf, x, y, width, title, 10, bold=True)
+def _list(
+    pdf: Any, x: float, y: float, width: float, titles: tuple[str, str], lines: Sequence[HarmLine], more: str
+) -> float:
+    """One list; `titles` are its heading and the words for an empty list."""
+    _write(pdf, x, y, width, titles[0], 10, bold=True)
     y += 5.5
     if not lines:
-        _write(pdf, x, y, width, "No confirmed gap.", 8, soft=True)
+        _write(pdf, x, y, width, titles[1], 8, soft=True)
         return y + 4.5
     for line in lines:
         _mark(pdf, x + 1.4, y + 2.1, line.mark)
-        _write(pdf, x + 4, y, width - 4, line.label, 8.5, bold=True)
+        place = _swatches(pdf, x + 4, y, _COLOUR.findall(str(line.swatch)))
+        _write(pdf, place, y, x + width - place, line.label, 8.5, bold=True)
         _write(pdf, x + 4, y + 3.9, width - 4, line.text, 7.5)
         y += 8.4
     if more:
@@ -96,6 +105,15 @@ def _write(
     pdf.cell(width, size * 0.48, shown)
 
 
+def _swatches(pdf: Any, x: float, y: float, colours: Sequence[str]) -> float:
+    """Put the colours of skin tones beside each other; returns where the text after them begins."""
+    for colour in colours:
+        pdf.set_fill_color(*rgb(colour))
+        pdf.rect(x, y + 0.5, SWATCH, SWATCH, style="F")
+        x += SWATCH
+    return x + 1 if colours else x
+
+
 def _mark(pdf: Any, x: float, y: float, kind: str) -> None:
     pdf.set_fill_color(*rgb(COLOURS[kind]))
     pdf.set_draw_color(*rgb(COLOURS[kind]))
@@ -106,11 +124,26 @@ def _mark(pdf: Any, x: float, y: float, kind: str) -> None:
 def _forest(paper: Paper, forest: Forest) -> None:
     pdf = paper.pdf
     _write(pdf, MARGIN, pdf.get_y(), INSIDE, f"{forest.noun[:1].upper()}{forest.noun[1:]}", 8.5, bold=True)
-    y = pdf.get_y() + 5
+    top = y = pdf.get_y() + 5
     left, width = MARGIN + PLOT, 42.0
     for row in forest.rows:
         _row(pdf, forest.scale, row, y, left, width)
         y += 6
+    if forest.reference is not None:
+        x = left + width * forest.scale.at(forest.reference) / 100
+        with pdf.local_context():
+            pdf.set_draw_color(*rgb(SOFT))
+            pdf.set_dash_pattern(dash=0.8, gap=0.8)
+            pdf.line(x, top, x, y)
+        _write(
+            pdf,
+            left + width + 4,
+            y - 6,
+            INSIDE - PLOT - width - 4,
+            f"dashed line: {forest.rows[-1].label}",
+            7.5,
+            soft=True,
+        )
     for tick, label in forest.scale.labelled:
         _write(pdf, left + width * forest.scale.at(tick) / 100 - 4, y, 9, label, 6, soft=True)
     _write(pdf, MARGIN, y + 4, INSIDE, forest.note, 7.5, soft=True)
@@ -118,7 +151,8 @@ def _forest(paper: Paper, forest: Forest) -> None:
 
 
 def _row(pdf: Any, scale: Scale, row: ForestRow, y: float, left: float, width: float) -> None:
-    _write(pdf, MARGIN, y, 44, row.label, 7.5, bold=True)
+    x = _swatches(pdf, MARGIN, y, row.colours)
+    _write(pdf, x, y, MARGIN + 44 - x, row.label, 7.5, bold=True)
     _write(pdf, MARGIN + 45, y, PLOT - 46, f"{row.value}  {row.size}, {row.interval}", 7)
     middle = y + 2
     pdf.set_draw_color(*rgb(LINE))
@@ -149,8 +183,15 @@ def _failures(paper: Paper, failures: Failures, faces: bool) -> None:
                 break
         pdf.set_xy(MARGIN, y + TILE + 5)
     for dots in failures.dots:
-        _write(pdf, MARGIN, pdf.get_y(), INSIDE, f"{dots.label}  {dots.counts}", 8.5, bold=True)
-        pdf.set_xy(MARGIN, pdf.get_y() + 5.5)
+        y = pdf.get_y()
+        _write(pdf, MARGIN, y, INSIDE, f"{dots.label}  {dots.counts}", 8.5, bold=True)
+        for place in range(dots.total):
+            colour = rgb(COLOURS["severe"] if place < dots.failed else RIGHT)
+            pdf.set_draw_color(*colour)
+            pdf.set_fill_color(*colour)
+            left, top = MARGIN + DOT * (place % ACROSS), y + 5 + DOT * (place // ACROSS)
+            pdf.ellipse(left, top, 0.7 * DOT, 0.7 * DOT, style="DF" if place < dots.failed else "D")
+        pdf.set_xy(MARGIN, y + 7 + DOT * -(-dots.total // ACROSS))
     if failures.sentence:
         paper.text(failures.sentence, 8, soft=True)
 
@@ -159,8 +200,9 @@ def _ladder(paper: Paper, ladder: Ladder, faces: bool) -> None:
     pdf, side = paper.pdf, min(RUNG, (INSIDE - 24) / max(1, len(ladder.columns)) - 2)
     x0, y = MARGIN + 24, pdf.get_y()
     step = max(side + 2, min(WIDEST_STEP, (INSIDE - 24) / max(1, len(ladder.columns))))
-    for place, (_, name) in enumerate(ladder.columns):
-        _write(pdf, x0 + place * step, y, step - 1, name, 7.5)
+    for place, (swatch, name) in enumerate(ladder.columns):
+        x = _swatches(pdf, x0 + place * step, y, _COLOUR.findall(str(swatch)))
+        _write(pdf, x, y, x0 + (place + 1) * step - 1 - x, name, 7.5)
     y += 4.4
     for person, rungs in ladder.rows[:FIRST_ROWS]:
         _write(pdf, MARGIN, y + side / 2, 23, person, 7, soft=True)

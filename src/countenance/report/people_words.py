@@ -122,9 +122,9 @@ class ValueWords:
     place: str = AFTER
     swatches: tuple[str, ...] = ()
     after: str = ""
-    """How it is said after "people", where that is not the label itself."""
+    """The words after "people", if not the label itself."""
     alone: bool = True
-    """Whether the label says what it is about without its attribute."""
+    """Whether the label is clear without its attribute."""
 
 
 def value_words(attribute: str, value: str) -> ValueWords:
@@ -251,7 +251,7 @@ def _age(value: str) -> str:
     return f"over {first - 1}" if last >= 99 else f"{first}–{last}"
 
 
-def people_phrase(parts: list[ValueWords]) -> str:
+def people_phrase(parts: list[ValueWords], whom: str = "people") -> str:
     """A group as people: some words before the noun, some after it.
 
     >>> people_phrase([value_words("age_group", "61_100"), value_words("masked", "yes")])
@@ -262,7 +262,7 @@ def people_phrase(parts: list[ValueWords]) -> str:
     before = [part.label for part in parts if part.place == BEFORE]
     nouns = [part.after for part in parts if part.place == NOUN]
     rest = [part for part in parts if part.place == AFTER]
-    noun = nouns[0] if nouns else "people"
+    noun = nouns[0] if nouns else whom
     if nouns and any(part.label == "under 18" for part in rest):
         noun = {"women": "girls", "men": "boys"}.get(noun, noun)
         rest = [part for part in rest if part.label != "under 18"]

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,25 @@ from countenance.report import numbers
 from countenance.report.comparison_words import plain, rows_words
 from countenance.report.draw import svg
 from countenance.report.metric_words import noun_in
-from countenance.report.names import attribute_label, clean, sentence_case, swatches, value_label
+from countenance.report.names import attribute_label, clean, sentence_case, shown, swatch, swatches, value_label
 from countenance.report.words import unit_words
 
 HERE = Path(__file__).parent
+RANGE = re.compile(r"\d+–\d+")
 
 
 def _finalize(value: Any) -> Any:
     """The text that a template prints: data cleaned of control characters; our own markup unchanged."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else clean(value)
+
+
+def unbroken(text: str) -> Markup:
+    """A sentence in which a browser breaks no line within a range of numbers.
+
+    >>> unbroken("Monk 8–10 <b>")
+    Markup('Monk <span class="whole">8–10</span> &lt;b&gt;')
+    """
+    return Markup(RANGE.sub(r'<span class="whole">\g<0></span>', str(shown(text))))  # noqa: S704 - escaped before
 
 
 @cache
@@ -45,6 +56,8 @@ def environment() -> Environment:
         "count": numbers.count,
         "noun": noun_in,
         "sentence_case": sentence_case,
+        "swatch": swatch,
+        "unbroken": unbroken,
     }
     return templates
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from countenance.auditing import Estimate
 from countenance.auditing.headline import (
     NOTHING_TESTED,
     deltas_of,
@@ -32,7 +33,7 @@ from countenance.report.twin_words import thing_words
 from countenance.report.words import DISPARITY, UNTESTABLE
 
 MOST_NUMBERS = 3
-"""A sentence of the terminal has no more."""
+"""The most numbers in a sentence of the terminal."""
 
 
 def sentence(
@@ -43,16 +44,34 @@ def sentence(
     ordered = harms(source) if ordered is None else ordered
     if too_many_failed:
         return f"{where}Too many images have no prediction to rely on this run."
-    poor = failing(source.audit)
+    poor = failed_by_all(source)
     if poor is not None:
-        return where + _everybody(source, model, poor.metric)
+        return where + _everybody(source, model, poor)
     return where + finding_sentence(source, model, ordered)
 
 
-def _everybody(source: Audited, model: str, name: str) -> str:
-    metric, wording = metric_words(source, name)
+def failed_by_all(source: Audited) -> Estimate | None:
+    """The metric by which the model fails more than the limit of all: of rates the worst, else of means of shares."""
+    poor = failing(source.audit)
+    if poor is not None:
+        return poor
+    limit = float(source.audit.settings.get("poor", 0.2))
+    shares = [
+        (failing_share(whole.estimate, metric.better), whole)
+        for metric in source.metrics
+        if metric.better and metric_words(source, metric.name)[1].share and (whole := source.overall.get(metric.name))
+    ]
+    share, worst = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+    return worst if share > limit else None
+
+
+def _everybody(source: Audited, model: str, poor: Estimate) -> str:
+    metric, wording = metric_words(source, poor.metric)
+    if wording.share:
+        share = numbers.percent(failing_share(poor.estimate, metric.better), "rate")
+        return f"{model} fails everybody: it {wording.verb} {share} of {wording.share}."
     whole = everyone(source, metric)
-    return f"{model} fails everybody: it {wording.verb} {whole.failed_people() if whole else 'most people'}."
+    return f"{model} fails everybody: it {wording.verb} {whole.failed_people if whole else 'most people'}."
 
 
 def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
@@ -124,6 +143,9 @@ def harm_sentence(model: str, harm: Harm) -> str:
         values = [numbers.short(side.estimate) for side in (losing, other)]
         return f"{alone}, {harm.words.noun} is {values[0]} ({losing.label}) against {values[1]}."
     others = "everyone else" if other.group == REST else other.people
+    if harm.by_ranks:
+        many = losing.many_people
+        return f"{model} serves {many} worse: {harm.typical} than for {others} ({harm.means('for ' + others)})."
     if losing.failed is None and harm.words.share and harm.finding.effect_name != "ratio":
         shares = [numbers.percent(failing_share(s.estimate, harm.metric.better), "rate") for s in (losing, other)]
         what = f"the {harm.words.share} of {losing.people}, and {shares[1]} of those of {others}"
@@ -131,8 +153,8 @@ def harm_sentence(model: str, harm: Harm) -> str:
     if losing.failed is None:
         values = [numbers.short(side.estimate) for side in (losing, other)]
         many = losing.many_people if harm.finding.effect_name != "ratio" else losing.people
-        return f"{model} serves {many} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
-    return f"{model} {harm.words.verb} {losing.failed_people()}, and {other.failed_people()}."
+        return f"{model} serves {many} worse: {harm.words.noun} {values[0]}, against {values[1]} for {others}."
+    return f"{model} {harm.words.verb} {losing.failed_people}, and {other.failed_people}."
 
 
 VERDICTS = {
@@ -162,7 +184,7 @@ def counts_sentence(source: Audited, model: str) -> str:
     for metric in source.metrics:
         whole = everyone(source, metric)
         if whole is not None and whole.failed is not None:
-            return f"{model} {metric_words(source, metric.name)[1].verb} {whole.failed_people()}."
+            return f"{model} {metric_words(source, metric.name)[1].verb} {whole.failed_people}."
     return ""
 
 

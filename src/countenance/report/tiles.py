@@ -23,11 +23,11 @@ from countenance.report.source import Audited
 
 MOST_FINDINGS, MOST_PAIRS = 3, 3
 TILE = 168
-MOST_DOTS = 200
-EACH_DOT = ": each dot is a row"
+MOST_DOTS, ACROSS = 200, 40
+EACH_DOT = ": dots stand for rows"
 CONDITIONS = ("masked", "light", "pose")
 LIKE = ("identity", "attr.gender", "attr.age_group", "attr.skin_tone", "attr.light", "attr.pose")
-"""What a hit should share with the miss beside it, the first most of all."""
+"""Attributes that a hit should share with the miss beside it, the most important first."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,9 @@ class DotRow:
     label: str
     counts: str
     dots: Markup
+    failed: int
+    """How many of the dots stand for those whom the model failed."""
+    total: int
 
 
 @dataclass(frozen=True)
@@ -260,19 +263,32 @@ def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
     counted = [harm for harm in ordered if harm.losing.failed is not None]
     if counted:
         first = counted[0]
-        parts = [(first.losing.label, first.losing), (first.other.label, first.other)]
-        return [DotRow(label, f"{s.counts} {first.words.failed}{each_dot(s)}", dots(s, s.label)) for label, s in parts]
+        return [_dot_row(side, first.words.failed) for side in (first.losing, first.other)]
     for metric in source.metrics:
         whole = everyone(source, metric)
         if whole is not None and whole.failed is not None:
-            wording = metric_words(source, metric.name)[1]
-            return [DotRow("everyone", f"{whole.counts} {wording.failed}{each_dot(whole)}", dots(whole, "everyone"))]
+            return [_dot_row(whole, metric_words(source, metric.name)[1].failed)]
     return []
+
+
+def _dot_row(side: HarmSide, failed: str) -> DotRow:
+    return DotRow(side.label, f"{side.counts} {failed}{each_dot(side)}", dots(side, side.label), *dots_of(side)[1:])
+
+
+def dots_of(side: HarmSide) -> tuple[int, int, int]:
+    """How many units a dot stands for, how many dots stand for failures, and how many there are.
+
+    >>> dots_of(HarmSide("", "f", "women", "women", 400, 400, 0.7, 0.5, 0.9, 3, ""))
+    (2, 2, 200)
+    """
+    each = -(-side.n // MOST_DOTS)
+    red = -(-(side.failed or 0) // each)
+    return each, red, max(red, -(-side.n // each))
 
 
 def each_dot(side: HarmSide) -> str:
     """How many units a dot stands for, if more than one."""
-    each = -(-side.n // MOST_DOTS)
+    each = dots_of(side)[0]
     return f" (a dot is {numbers.count(each)})" if each > 1 else ""
 
 
@@ -285,11 +301,8 @@ def dots(side: HarmSide, label: str) -> Markup:
     """
     from countenance.report.names import shown
 
-    each = -(-side.n // MOST_DOTS)
-    failed = side.failed or 0
-    red = -(-failed // each)
-    total = max(red, -(-side.n // each))
-    across = 40
+    each, red, total = dots_of(side)
+    across = ACROSS
     circles = []
     for place in range(total):
         kind, radius = ("dot-failed", "4.4") if place < red else ("dot-right", "3.6")

@@ -14,7 +14,7 @@ from countenance.auditing.headline import (
     few_were_tested,
     leading,
 )
-from countenance.auditing.units import nouns, stored_nouns
+from countenance.auditing.units import nouns, row_noun, stored_nouns
 from countenance.auditing.verdict import SMALLER, times
 from countenance.report import numbers
 from countenance.report.names import Names
@@ -25,11 +25,12 @@ FAVOURED = "favoured"
 """The mark of the side that a disparity serves better; a verdict itself never has it."""
 RANK = {SEVERE: 0, MINOR: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
 MORE = 1.3
-"""How much larger an intersection's effect must be than its group's to be told beside it."""
+"""How many times larger an intersection's effect must be than its group's to be listed beside it."""
 MOST_TO_COLLECT = 10_000
 """More people than a study can collect."""
 WORSE, BETTER = "worse", "better"
-"""Directions of a finding; any other is not known, and then nobody is called failed or served better."""
+"""Directions of a finding; with any other value the direction is unknown, and no side is called failed or served
+better."""
 
 
 def mark(verdict: str, severity: str | None = None) -> str:
@@ -73,13 +74,16 @@ def _size(verdict: str, kind: str) -> str:
         return size if size != verdict else "that size"
 
 
-def finding_label(finding: Finding, group: str | None = None) -> str:
-    """The label of a finding for one of its sides, by default the one named first."""
+def finding_label(finding: Finding, group: str | None = None, kind: str = "") -> str:
+    """The label of a finding for one of its sides, by default the one named first; `kind` is how its sizes are printed.
+
+    By default sizes are printed as the kind of its metric.
+    """
     turned = group is not None and group != finding.group
     way = finding.direction
     if turned:
         way = {WORSE: BETTER, BETTER: WORSE}.get(way, way)
-    return verdict_label(finding.verdict, kind=finding.metric_kind, direction=way)
+    return verdict_label(finding.verdict, kind=kind or finding.metric_kind, direction=way)
 
 
 def mark_of(finding: Finding | None, group: str) -> str:
@@ -150,7 +154,9 @@ def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
     if not math.isfinite(difference) or difference == 0:
         return Statement(who, f"{sides}.", finding.metric, key)
     word = "lower" if difference < 0 else "higher"
-    if _favoured(finding):
+    if finding.statistic == "rank":
+        pass  # which of the typical values is worse is said after the means
+    elif _favoured(finding):
         word += ", which is better"
     elif difference > 0 and finding.direction in (WORSE, BETTER):
         word += ", which is worse"
@@ -175,7 +181,9 @@ def _also(finding: Finding) -> str:
         else:
             parts.append(f"{times(ratio.value, 3)} {failures}, {times(ratio.low, 2)} to {times(ratio.high, 3)}")
     if finding.statistic == "rank":
-        parts.append("by ranks: the typical value differs")
+        lower = (finding.effect < 0) != _can_turn(finding)
+        judged = f", which is {BETTER if _favoured(finding) else WORSE}" if finding.direction in (WORSE, BETTER) else ""
+        parts.append(f"by ranks, the typical value is {'lower' if lower else 'higher'}{judged}")
     if finding.small_group:
         parts.append("a small group, tested by permutation")
     return "".join(f"; {part}" for part in parts)
@@ -240,8 +248,11 @@ def unconfirmed(findings: Sequence[Finding], most: int = 2) -> list[Finding]:
     return sorted(worse, key=lambda f: -abs(f.effect))[:most]
 
 
-def in_short(audit: Audit, names: Names) -> list[Statement]:
-    """For a verdict without a disparity: the largest observed gap, and the group about which least is known."""
+def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[Statement]:
+    """For a verdict without a disparity: the largest observed gap, and the group about which least is known.
+
+    `nouns` has each metric in words.
+    """
     tested = [f for f in audit.findings if f.verdict != UNTESTABLE]
     if not tested:
         return []
@@ -250,18 +261,13 @@ def in_short(audit: Audit, names: Names) -> list[Statement]:
     seen = [f for f in tested if f.depth == first and math.isfinite(f.effect)]
     if seen:
         widest = max(seen, key=lambda f: abs(f.effect))
-        widest_gap = statement(widest, names)
-        statements.append(
-            Statement(
-                "Largest gap seen",
-                f"{widest_gap.who[:1].lower()}{widest_gap.who[1:]}; {widest_gap.text}",
-                widest_gap.metric,
-            )
-        )
+        widest_gap = statement(widest, names, nouns[widest.metric])
+        who = names.who(widest.attribute, failed_side(widest))
+        statements.append(Statement("Largest gap seen", f"{who}; {widest_gap.text}", widest.metric))
     unsure = [f for f in tested if mark(f.verdict) == UNSURE and f.depth == first and math.isfinite(f.mde)]
     if unsure:
         least = max(unsure, key=lambda f: f.mde)
-        text = f"{names.who(least.attribute, least.group)} ({least.metric}, n = {numbers.count(least.n)}): "
+        text = f"{names.who(least.attribute, least.group)} ({nouns[least.metric]}, n = {numbers.count(least.n)}): "
         if math.isfinite(least.mde_difference):
             gap = numbers.change(least.mde_difference, least.metric_kind, sign=False)
             text += f"only a gap of about {gap} would have shown"
@@ -330,12 +336,14 @@ def is_sized(settings: Mapping[str, Any]) -> bool:
 
 
 def no_gap_words(settings: Mapping[str, Any]) -> str:
-    """The words for a difference shown to be small, with the smallest one that matters if there is one.
+    """The words for a difference shown to be small, with the smallest one that matters if all metrics share it.
 
-    >>> no_gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), no_gap_words({"delta": {"ms": None}})
+    >>> no_gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), no_gap_words({"delta": {"ok": 0.05, "ms": None}})
     ('no gap of 5 points or more', 'no gap that matters')
     """
-    return f"no gap of {gap_words(settings)} or more" if is_sized(settings) else "no gap that matters"
+    sizes = set(deltas_of(settings).values())
+    one_size = len(sizes) == 1 and None not in sizes
+    return f"no gap of {gap_words(settings)} or more" if one_size else "no gap that matters"
 
 
 @dataclass(frozen=True)
@@ -386,7 +394,9 @@ def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
     return "rows that differ"
 
 
-_UNIT = re.compile(r"(?P<unit>.+?) \(columns? .+?\): (?P<rows>[\d,]+) rows? of (?P<units>[\d,]+ .+?)(?P<more>; .*)?")
+_UNIT = re.compile(
+    r"(?P<unit>.+?) \(columns? (?P<column>.+?)\): (?P<rows>[\d,]+) rows? of (?P<units>[\d,]+ .+?)(?P<more>; .*)?"
+)
 
 
 def unit_words(unit: str) -> str:
@@ -396,13 +406,15 @@ def unit_words(unit: str) -> str:
     '800 pictures of 200 people; pictures of one person are counted together'
     >>> unit_words("person (column identity): 80 rows of 20 people and 4 rows of nobody named")
     '80 pictures of 20 people and 4 that name nobody; pictures of one person are counted together'
+    >>> unit_words("person (column person_id): 80 rows of 20 people")
+    '80 rows of 20 people; rows of one person are counted together'
     >>> unit_words("row: the 3 rows are taken as independent")
     'row: the 3 rows are taken as independent'
     """
     known = _UNIT.fullmatch(unit.replace(" rows of nobody named", " that name nobody"))
     if known is None:
         return unit
-    rows = "pictures" if known["unit"] == "person" else "rows"
+    rows = f"{row_noun([known['column']])}s"
     together = f"{rows} of one {known['unit']} are counted together"
     return f"{known['rows']} {rows} of {known['units']}; {together}{known['more'] or ''}"
 

@@ -57,7 +57,7 @@ class FedBatch:
     prepared: Prepared | None = None
     """The pictures that could be read, as the network's input, where the model declares one."""
     free: Callable[[], None] = field(default=lambda: None)
-    """To be called once, when nobody looks at the pixels any more."""
+    """Called once, when the pixels are no longer used."""
 
     def drop_pixels(self) -> None:
         """Release the pixels, so that the next batch is decoded into their memory; hashes and failures stay."""

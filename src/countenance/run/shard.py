@@ -60,7 +60,7 @@ class ShardResult:
     pictures: dict[str, str] = field(default_factory=dict)
     """The hash of each picture that was read."""
     read: str = ""
-    """A hash of those, where the shard is scored again and no picture is read."""
+    """A hash of these hashes, if the shard is scored again and no picture is read."""
 
     def fail(self, sample: Sample, kind: str, reason: str) -> None:
         self.failures.append(failure_row(sample, kind, reason))
@@ -269,11 +269,10 @@ def score_one(
     sample: Sample,
     raw: Any,
     result: ShardResult,
-    context: Context = CONTEXT,
-    conditions: Conditions | None = None,
+    conditions: Conditions | None,
 ) -> None:
     """Validate and score one prediction; one that is not valid is a failure of its image."""
-    score_valid(task, sample, valid(task, sample, raw, context), result, conditions=conditions)
+    score_valid(task, sample, valid(task, sample, raw), result, conditions=conditions)
 
 
 def score_valid(

@@ -22,12 +22,12 @@ DESCRIPTORS = os.supports_dir_fd >= _CALLS and hasattr(os, "O_NOFOLLOW")
 """Whether this system opens a name within a folder that is open."""
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""A pipe in place of a file must not be waited for."""
+"""With O_NONBLOCK, opening a pipe in place of a file does not wait."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 IN_THE_WAY = ".in-the-way-"
-"""What the name gets of something that was in the way of a file."""
+"""Ending of the new name of something that was in the way of a file."""
 TRIES = 8
-"""Times that a folder is entered which somebody else exchanges at the same moment."""
+"""How often entering a folder is tried while another process replaces it."""
 
 
 @contextmanager

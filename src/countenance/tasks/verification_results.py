@@ -33,7 +33,7 @@ FALSE_MATCHES = Metric(
     headline=True,
     of_groups=True,
 )
-"""What is audited: a mean over pictures of comparisons with everybody would compare who else is in the test set."""
+"""What is audited. A mean over pictures of comparisons with everybody would depend on who else is in the test set."""
 LARGEST_RATIO = 2.0
 """A false match rate of less than twice another one's does not matter."""
 

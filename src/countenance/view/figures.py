@@ -26,7 +26,8 @@ def forest_figure(opened: OpenRun, question: Question, form: str, metric: str) -
     blocks = []
     for attribute, groups in groupby(names.ordered(estimates), key=lambda estimate: estimate.attribute):
         rows = [
-            ForestRow(names.group(attribute, e.group), *values_of(e), numbers.plural(e.n, "row"), n=e.n) for e in groups
+            ForestRow(names.group(attribute, e.group), *values_of(e, e.metric_kind), numbers.plural(e.n, "row"), n=e.n)
+            for e in groups
         ]
         blocks.append(ForestBlock(attribute_label(attribute), tuple(rows)))
     where = "; ".join(f"{name} = {' or '.join(values)}" for name, values in question.where.items())

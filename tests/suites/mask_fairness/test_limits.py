@@ -57,6 +57,7 @@ def finding(**fields):
         "deff_versus": 1.0,
         "reason": "so",
         "mde": 0.3,
+        "mde_difference": 0.149,
         "estimate": 0.5,
         "low": 0.4,
         "high": 0.6,
@@ -72,7 +73,7 @@ def test_half_of_all_is_counted_by_its_errors_and_p_at_the_limit_is_none():
     assert [why(clear, finding(p=p))[0] for p in (0.05, 0.0499)] == ["clustering", "multiplicity"]
     alike = seed_row("g", 100, 200, 101, 200)
     assert why(alike, finding())[1].startswith(
-        "neither rule finds a difference, but 200 faces would show only |h| of 0.30"
+        "neither rule finds a difference, but 200 faces would show only a gap of 15 points (Cohen's h 0.30) or more"
     )
     assert (
         why(clear, finding(verdict="disparity"))[1]

@@ -39,11 +39,11 @@ from countenance.metrics.parsing import painted
 from countenance.metrics.readings import CORNERS
 
 CLASSES = 19
-"""Of a label map."""
+"""The classes of a label map."""
 NOT_THERE = -999.0
 """The coordinates of a keypoint that is not in the picture."""
 MOST_TURNED = 0.05
-"""More boxes than this share with their corners the wrong way round are not boxes in this reading."""
+"""If more than this share of boxes have their corners the wrong way round, the reading is wrong."""
 MISSING = "run the model first (reuse_model_outputs=False) or put its outputs there"
 _HEAD = re.compile(
     rb'(\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(null|\{\s*(\}|"(detections|detections_rle|scores|rows|super_res_filename|img_filepath)"))'

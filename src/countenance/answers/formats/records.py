@@ -25,7 +25,7 @@ WORDS = (*SIZED_LISTS, *CORNER_LISTS, "detections", "predictions", "faces", "peo
 COCO_WORDS = ("image_id", "annotations", "images")
 PICTURE_KEY = re.compile(r'"[^"]+\.(jpe?g|png|webp|bmp)"\s*:', re.IGNORECASE)
 HEAD = 4096
-"""This many characters say whether a JSON file is a list of COCO results."""
+"""Characters that are read to decide whether a JSON file is a list of COCO results."""
 Record = Mapping[str, Any]
 
 

@@ -11,7 +11,7 @@ from countenance.data.reading.lines import Ints
 from countenance.errors import InputError, ModelError
 
 TOP = 11
-"""How many of a detection's similarities are kept where nobody says which rank is asked for: enough for rank 10."""
+"""How many of a detection's similarities are kept if no rank is requested: enough for rank 10."""
 
 
 def read(path: Path, request: PredictionRequest) -> Predictions:

@@ -50,7 +50,7 @@ class ScoreFile:
     """Version 3: the gallery subject of each similarity column."""
     warnings: tuple[str, ...] = ()
     sha256: str = ""
-    """Of the file that was read."""
+    """The sha256 of the file that was read."""
 
     def __len__(self) -> int:
         return len(self.score)

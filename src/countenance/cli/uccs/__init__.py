@@ -8,7 +8,7 @@ from countenance.cli.settings import Commands
 from countenance.cli.uccs import baseline, evaluation, original
 
 SCRIPTS = {"baseline-detector": "detect", "baseline-recognizer": "recognize"}
-"""What the original called its scripts; `evaluate_detector.py` and the like are found by their spelling."""
+"""The original's names of its scripts; names such as `evaluate_detector.py` are recognised by their spelling."""
 
 
 class Scripts(TyperGroup):

@@ -35,7 +35,7 @@ app = Commands()
 ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
 TASKS = ("detection", "recognition")
 CONFIG = Path("facerec/configs/baseline_config.yaml")
-"""Read where no other file is named, as by the original's scripts."""
+"""The file that is read if no other is named, as in the original's scripts."""
 ORIGINAL_NETWORK = "iresnet100"
 """What the original's configuration names; it is not shipped here."""
 

@@ -66,7 +66,7 @@ class Truth:
 
     labels: ClassTable
     people: tuple[str | None, ...] | None = None
-    """Whose picture each is, None where nobody is named; None as a whole: no file says it."""
+    """The person of each picture, None if not named; None as a whole: no file names people."""
     nonfaces: tuple[str, ...] = ()
 
     @classmethod

@@ -24,9 +24,9 @@ from countenance.files import write_text
 from countenance.person_columns import person_column
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
-"""What COCO has no field for; written beside its own fields and read back when present."""
+"""Fields that COCO lacks; they are written beside its own fields and read if present."""
 REGION: tuple[str, ...] = ("category_id", "bbox", "person_box", "face_box")
-"""What counts of a region that shows a crowd: where it is."""
+"""The fields that are read of a region that shows a crowd."""
 TRIED = 100
 """How many images are searched for in each folder that may hold pictures, since the first may be missing."""
 

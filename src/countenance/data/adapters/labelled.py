@@ -93,7 +93,7 @@ class LabelFiles:
 
     pictures: list[tuple[Sample, NamedBoxes]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What the folder has besides."""
+    """Notes on other files of the folder."""
     orders: dict[Path, ClassNames | None] = field(default_factory=dict)
     """The classes of each folder of YOLO files; None where nothing names them."""
 

@@ -37,7 +37,7 @@ class MaskData:
     source: str | None = None
     """The name under which the package itself loads the dataset."""
     origin: str | None = None
-    """What `load_dataset` reads the same data from again, for the pictures in a report and after a purge."""
+    """The name under which `load_dataset` reads the same data again, for a report's pictures and after a purge."""
     reading: Reading | None = None
     """What the four numbers of its boxes are, where --truth-boxes and --truth-units say so."""
 

@@ -29,7 +29,7 @@ CITATION = (
     "and Identification, 2024 (arXiv:2409.07220)"
 )
 TERMS = "https://vast.uccs.edu/Opensetface"
-"""Where the authors state both (read 2026-11-18)."""
+"""Where the authors state the licence and the consent (read 2026-11-18)."""
 LICENCE = f"restricted licence agreement with the organisers; redistribution only under the same terms ({TERMS})"
 CONSENT = f"none: students on a campus were photographed from far away without their knowledge, as stated ({TERMS})"
 KNOWN, UNKNOWN, IGNORED = "known", "unknown", "ignored"

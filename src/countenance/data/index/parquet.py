@@ -13,7 +13,7 @@ from countenance.errors import DataError
 
 NAMES = ("image", "picture", "jpg", "png", "content", "bytes", "img")
 OURS = ("samples.parquet", "labels.csv", INDEX, "run.json")
-"""A folder with one of these is something else."""
+"""A folder with one of these files has another format."""
 
 
 def _files(path: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from countenance.data.sample import Image, Sample
 from countenance.errors import DataError, InputError
 
 IDS = ("sample", "id", "image_id", "file_name", "filename", "key", "__key__")
-"""Columns that name a sample, the first that is there."""
+"""Columns that may name a sample; the first one present is used."""
 TRUTH = ("person_box", "face_box", "keypoints", "landmarks", "mask", "face_parts", "body_parts")
 SUBJECTS = "subjects"
 """A column with one record for each person in the picture."""

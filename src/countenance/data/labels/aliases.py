@@ -49,7 +49,7 @@ FILE = frozenset(
 )
 """Columns that name pictures; others are recognised by what they hold."""
 PERHAPS_FILE = frozenset({"imageid", "imgid", "imageurl", "imgurl", "url", "uri", "src"})
-"""Columns that name pictures where no other does."""
+"""Columns that name pictures if no other column does."""
 PERSON = (
     "identity",
     "identityid",
@@ -101,9 +101,9 @@ PERSON = (
     "uid",
     "whois",
 )
-"""Columns that say who it is, the preferred one first."""
+"""Columns that identify the person, the preferred one first."""
 PERHAPS_PERSON = ("subject", "name", "id")
-"""Columns that say who it is where nothing else does and their values repeat."""
+"""Columns that identify the person if no other does and their values repeat."""
 CLASS = frozenset(
     {
         "class",
@@ -178,7 +178,7 @@ ONE_BOX = frozenset(
     }
 )
 OUTLINES = frozenset({"polygon", "polygons", "segmentation", "contour", "outline"})
-"""Columns of outlines, around which a box is where no column has boxes."""
+"""Columns of outlines, from which boxes are computed if no column has boxes."""
 AGE = frozenset(
     {"age", "ageyears", "ageinyears", "agey", "alter", "alterjahre", "âge", "edad", "età", "idade", "leeftijd"}
 )
@@ -234,7 +234,7 @@ SETS: tuple[tuple[Form, tuple[str, ...]], ...] = (
 """Four columns that are a box, with the form of its numbers; the first that a table has counts."""
 
 INVISIBLE = re.compile("[\u200b-\u200d\u2060\ufeff\u00ad]")
-"""Letters without width, which copied headers have."""
+"""Characters without width, which copied headers contain."""
 
 
 def plain_name(name: str, *, whole: bool = False) -> str:

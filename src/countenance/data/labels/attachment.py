@@ -18,7 +18,7 @@ from countenance.errors import DataError
 from countenance.metrics.boxes import iou_matrix
 
 SAME_BOX = 0.5
-"""Boxes that share this much of their area are of one person."""
+"""Boxes with at least this overlap belong to one person."""
 
 
 def attach_labels(dataset: Dataset, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:

@@ -18,14 +18,14 @@ from countenance.words import is_missing, is_no_number_known, is_number
 
 ROLES = ("file", "person", "box", "face_box", "person_box", "class", "split", "face", "annotation")
 TRUTH = ("keypoints", "landmarks", "mask", "face_parts", "body_parts")
-"""Columns of our own that are written as JSON (or run lengths)."""
+"""Columns of our own format that hold JSON (or run lengths)."""
 ENOUGH = 0.5
 """The share of a column's cells that must name pictures where its name does not say that they do."""
 LIST_OF_NUMBERS = re.compile(r"\[\s*[-+\d.eE]+([\s,;]+[-+\d.eE]+)+\s*\]|\(\s*[-+\d.eE]+([\s,;]+[-+\d.eE]+)+\s*\)")
 AGES = ("age", "age_group", "age_range")
 FEWEST_POINTS = 3
 SAMPLED = 200
-"""This many cells of a column are tried."""
+"""How many cells of a column are tried."""
 EASILY_MISTYPED = tuple(
     name for name in (*SUBJECT_COLUMNS, *VOCABULARIES, "filename") if "_" in name or name in ("identity", "filename")
 )

@@ -11,11 +11,11 @@ from countenance.data.labels.rows import LabelTable
 from countenance.errors import DataError
 
 LARGEST = 20_000_000
-"""Bytes of a file for one picture: LabelMe writes the picture into it."""
+"""The largest file for one picture, in bytes: LabelMe writes the picture into it."""
 ABOUT_ALL = ("card.json", "meta.json", "dataset.json", "notes.json", "package.json")
-"""Files that are about a folder as a whole."""
+"""Files that describe a folder as a whole."""
 FIRST = 4
-"""This many files decide whether a folder is of a kind."""
+"""How many files are read to decide the kind of a folder."""
 
 
 def labelme_rows(content: Mapping[str, Any], path: Path) -> list[Row]:
@@ -86,7 +86,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Reader]] = {
     "Supervisely": (("objects", "size"), supervisely_rows),
     "Darwin": (("item", "annotations"), darwin_rows),
 }
-"""What a file of each kind holds, and what makes rows of it."""
+"""By kind: what a file contains, and the function that reads its rows."""
 
 
 def picture_files_kind(root: Path) -> str | None:

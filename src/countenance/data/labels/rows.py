@@ -69,7 +69,7 @@ class LabelTable:
     columns: dict[str, list[str]]
     lines: list[int]
     decimal_comma: bool = False
-    """Whether the table comes from where 12,5 is a number: its columns are not separated by commas."""
+    """Whether the table uses decimal commas (12,5); its columns are then not separated by commas."""
     kind: str | None = None
     """What every box shows (face, person) where the format says so, as WIDER FACE does."""
     headless: bool = False

@@ -21,7 +21,7 @@ WORKBOOK = b"PK\x03\x04"
 GZIP = b"\x1f\x8b"
 LARGEST_CELL = 16 * 2**20
 LARGEST_TEXT = 2**31
-"""Bytes that a compressed table may have unpacked."""
+"""The largest size of a decompressed table, in bytes."""
 
 
 def decoded(path: Path) -> tuple[str, list[str]]:

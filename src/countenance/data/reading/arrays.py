@@ -39,7 +39,7 @@ class Cache:
 
     folder: Path
     force: bool = False
-    """Find nothing, so that everything is made again."""
+    """Ignore what is cached, so that everything is computed again."""
 
     def path(self, kind: str, key: str) -> Path:
         """Where the arrays of a kind are kept under a key."""

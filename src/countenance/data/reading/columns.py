@@ -30,7 +30,7 @@ class TextTable:
 
     path: Path
     root: Path
-    """The folder below which the files are that cells name."""
+    """The folder that contains the files that cells name."""
     columns: dict[str, list[str]]
     line: list[int]
     """The row number of each row in the file, counted from 1 without the header."""

@@ -10,7 +10,8 @@ from countenance.data.reading.class_names import FILES
 from countenance.errors import DataError
 
 PICTURE_FOLDERS = frozenset({"images", "jpegimages"})
-"""YOLO's and Pascal VOC's own: a picture there is preferred to one of its name elsewhere (VOC's segmentations)."""
+"""Picture folders of YOLO and Pascal VOC; a picture there is preferred to one of the same name elsewhere, such as VOC's
+segmentations."""
 Judge = Callable[[Path, Path], float]
 
 

@@ -30,7 +30,7 @@ class NumberColumn(NamedTuple):
     at: int
     whole: bool = False
     positive: str = ""
-    """What to do about a number that is not above 0; empty: any number will do."""
+    """The remedy for a number that is not above 0; empty: any number is valid."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class LineLayout:
     """What the lines of a file hold, and which fields are read."""
 
     columns: tuple[str, ...]
-    """What its owner calls the columns, for errors."""
+    """The names of the columns, for errors."""
     name: int
-    """Where the name of the line's image is."""
+    """The place of the image's name in a line."""
     numbers: tuple[NumberColumn, ...]
     least: int
     """How many fields a line has: this many, or more unless `exact`."""
     empty: str
-    """What to say of a file without any line."""
+    """The error for a file without lines."""
     exact: bool = False
     header_line: int = 0
     pairs: tuple[str, str] | None = None
@@ -102,7 +102,7 @@ class FileTable(NamedTuple):
     listed: Ints
     """How many pairs each row has."""
     pairs: Floats
-    """The numbers of each pair, those of one row after those of another."""
+    """The numbers of each pair, row after row."""
     words: list[list[str]]
     names: tuple[str, ...] = ()
     """In order of first appearance."""

@@ -14,7 +14,7 @@ VALUES = frozenset(
         *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE", "STRING", "BINSTRING", "SHORT_BINSTRING"),
     )
 )
-"""Instructions that put a number or a text into the list."""
+"""Instructions that add a number or a text to the list."""
 CONTAINERS = frozenset(
     (
         *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"),

@@ -69,10 +69,9 @@ class Outcomes:
     negative_row: Ints
     """The detection behind each false alarm."""
     total: int
-    """What the rates are shares of."""
+    """The number that rates are shares of."""
     stranger: Floats | None = None
-    """Recognition: of each face the score under which it, unknown, passes as somebody; minus infinity: never, or it is
-    known."""
+    """Recognition: the highest similarity of each unknown face; minus infinity: it has none, or it is known."""
 
 
 def froc_v2(scores: OpenSet) -> Outcomes:

@@ -25,7 +25,7 @@ NOBODY = -1
 PIECE = 131_072
 """Pairs whose overlaps are made at once."""
 ROUNDS = 16
-"""This many times all pairs are looked at together before those that are left are taken one by one."""
+"""Passes over all pairs at once; pairs that are left after them are matched one by one."""
 
 
 @dataclass(frozen=True)

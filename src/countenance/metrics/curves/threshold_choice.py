@@ -24,7 +24,7 @@ class ThresholdChoice:
     """Where the threshold lies in 95 % of resamplings of the images."""
     elsewhere_low: float
     elsewhere_high: float
-    """False alarms for every one wanted, on the half of the images that did not choose the threshold (95 %)."""
+    """False alarms per allowed false alarm, on the half of the images that did not choose the threshold (95 %)."""
 
     @property
     def stable(self) -> bool:

@@ -21,9 +21,9 @@ from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 LEAST_KEPT, MOST_KEPT = 4_194_304, 8_388_608
 """Impostor pairs that are kept: all where there are no more than the first number, never more than the second."""
 MORE, EXTRA = 1.05, 1000
-"""With a rate this many more pairs are kept than it accepts: the next higher scores are looked at too."""
+"""For a rate, more pairs are kept than it accepts, by this factor and number, to see the next scores."""
 FURTHER = 64
-"""Scores that are looked at next where those nearest to a threshold are all the same."""
+"""Further scores that are read if those nearest to a threshold are all equal."""
 
 Accept = Callable[[Index, Index], None]
 

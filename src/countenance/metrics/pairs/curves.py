@@ -15,7 +15,7 @@ from countenance.metrics.pairs.vectors import Array
 POINTS = 61
 LEAST_FMR = 1e-6
 STREAM = 5
-"""Of random numbers, beside the seed: other draws use others."""
+"""Number of the random stream beside the seed; other draws use other numbers."""
 SUBSET = 2000
 """Pictures of the people drawn for intervals where the pairs kept do not reach."""
 

@@ -20,7 +20,7 @@ from countenance.metrics.pairs.vectors import Index, Ints, Singles, Vectors
 
 ROWS, COLUMNS = 8192, 16384
 WORTH = 10**9
-"""Pairs below which a GPU is not asked for: torch takes seconds to start."""
+"""With fewer pairs no GPU is used, since torch takes seconds to start."""
 
 Take = Callable[[Ints, list[Any]], None]
 

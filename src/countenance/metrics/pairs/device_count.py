@@ -14,7 +14,7 @@ import numpy as np
 from countenance.metrics.pairs.vectors import Ints
 
 EXACT_COUNT = 16_777_216
-"""From this many on, ones that are added in single precision may be lost."""
+"""Single precision counts exactly only up to this number."""
 ROOM = 16_777_216
 """Pairs that the kernel can keep of one block of rows."""
 MOST_BINS = 8192

@@ -129,7 +129,7 @@ class WithinGroups:
 
     @cached_property
     def _narrower(self) -> Array:
-        """The factor by which FMR of each group varies less than between draws with products of weights.
+        """For each group, the ratio of FMR's true spread to its spread over draws with products of weights.
 
         With r_a a person's residual and e_ab that of two people, products vary by Σ r_a² + Σ e_ab², the rate by
         Σ r_a² - Σ e_ab² (see `influence`).

@@ -39,12 +39,12 @@ class Influence:
     pairs: tuple[int, int]
     """Genuine and impostor pairs."""
     effective: float
-    """People, less where some have many more pictures than others."""
+    """The effective number of people: fewer if some have many more pictures than others."""
     share: float = 1.0
     """The people here among all people that the rate is about."""
 
     def scaled(self, share: float) -> "Influence":
-        """The same contributions as those of a subset with this share of all people, whose variance they estimate."""
+        """These contributions as a sample of this share of all people, to estimate the variance for all."""
         return replace(self, share=share)
 
     @classmethod

@@ -70,9 +70,9 @@ class _Cell:
     people: float
     """Effective people of the scarcer side."""
     weight: float
-    """By how much people's unlikeness weighs: 4/P within a group, 1/P + 1/Q between two."""
+    """The weight of differences between people: 4/P within a group, 1/P + 1/Q between two."""
     persons: float
-    """Pairs of people."""
+    """The number of pairs of people."""
 
     @property
     def rate(self) -> float:

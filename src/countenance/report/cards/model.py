@@ -9,6 +9,7 @@ from countenance.auditing.headline import delta_words
 from countenance.report import charts, method, words
 from countenance.report.cards.front_matter import front_matter, licence_fields
 from countenance.report.cards.tables import cell, groups_table
+from countenance.report.harms import metric_words
 from countenance.report.page import AUDITED, DEFAULTS, too_many_failed
 from countenance.report.sentences import sentence
 from countenance.report.source import ReportSource
@@ -35,7 +36,9 @@ def model_card(run: Run) -> str:
     audit = source.audit
     headline = sentence(source, run.model_label, too_many_failed=too_many_failed(manifest))
     strongest = words.strongest(audit.findings, source.names)
-    statements = [words.statement(f, source.names) for f in strongest] or words.in_short(audit, source.names)
+    nouns = {metric.name: metric_words(source, metric.name)[1].noun for metric in source.metrics}
+    statements = [words.statement(f, source.names, nouns[f.metric]) for f in strongest]
+    statements = statements or words.in_short(audit, source.names, nouns)
     card, model = run.manifest.dataset.card, run.manifest.model
     lines = [front_matter(_fields(run, source), "model"), f"# {cell(run.model_label)}", ""]
     lines += [f"{cell(model.description)}.", ""] if model.description else []
@@ -68,7 +71,7 @@ def _evaluation(run: Run, settings: dict[str, Any]) -> str:
     by = ", ".join(cell(name) for name in settings["by"])
     return (
         f"Task `{run.manifest.task}` on {images}{failed}, compared by {by}. "
-        f"Unit: {cell(str(settings['unit']) or 'row')}. "
+        f"Counted: {cell(words.unit_words(str(settings['unit'])) or 'rows')}. "
         f"The smallest difference that matters: {delta_words(settings)}. Level {settings['alpha']:g}."
     )
 

@@ -19,6 +19,8 @@ class Dumbbell:
     interval: str
     mark: str
     verdict: str
+    colours: tuple[str, ...]
+    """Of the skin tones of the group."""
     links: tuple[str, str, str] | None
     """On the viewer's page: the addresses of its rows in the old and the new run, and of the samples that changed."""
 

@@ -9,14 +9,14 @@ from countenance.auditing.headline import by_weight
 from countenance.report import numbers, words
 from countenance.report.charts.forest import AUDIT_MARKS, Forest, ForestBlock, ForestRow, bounds
 from countenance.report.charts.scale import Scale
-from countenance.report.harms import harms
+from countenance.report.harms import all_label, harms, metric_words, shown_kind
 from countenance.report.metric_words import words_of
 from countenance.report.names import attribute_label, value_label
 from countenance.report.source import Audited
 from countenance.tasks import Metric
 
 LONGEST_NOUN = 8
-"""A longer noun is in the heading of a block once, because it does not fit beside every interval."""
+"""A longer noun stands once in the heading of a block, because it does not fit beside every interval."""
 CROSSED = "intersections that differ most"
 
 
@@ -31,6 +31,7 @@ def group_forest(source: Audited, metric: Metric) -> Forest | None:
     """The groups of each attribute, worst first, then the intersections that stand out; None without any group."""
     singular, many = words.cluster_noun(source.audit.settings)
     unit = many if len(many) > LONGEST_NOUN else ""
+    wording = words_of(metric, source.task)
     findings = by_group(source, metric.name)
     blocks = []
     for name in source.names.by:
@@ -50,16 +51,16 @@ def group_forest(source: Audited, metric: Metric) -> Forest | None:
         blocks.append(ForestBlock(CROSSED, tuple(crossed), unit))
     if not blocks:
         return None
-    overall, wording = source.overall.get(metric.name), words_of(metric, source.task)
-    kind = next((e.metric_kind for e in source.audit.groups if e.metric == metric.name), "mean")
-    everybody = _everybody(overall) if overall else None
+    overall = source.overall.get(metric.name)
+    kind = next((shown_kind(e.metric_kind, wording) for e in source.audit.groups if e.metric == metric.name), "mean")
+    everybody = _everybody(overall, kind, all_label(source)) if overall else None
     return Forest(
         metric.name,
         f"{wording.noun} (lower is better)" if metric.better == "lower" else wording.noun,
         Scale.around(bounds(row for block in blocks for row in block.rows), kind),
         tuple(blocks),
         overall.estimate if overall else None,
-        f"everyone {everybody.value}" if everybody else "",
+        f"{everybody.label} {everybody.value}" if everybody else "",
         AUDIT_MARKS,
         metric.better,
         wording.noun,
@@ -117,22 +118,24 @@ def _row(
 ) -> ForestRow:
     """A group with the finding about it; `unit` is a noun with its plural, or a heading that names what is counted."""
     mark = words.mark_of(finding, estimate.group)
-    difference, against, note = math.nan, "", ""
+    kind = shown_kind(estimate.metric_kind, metric_words(source, estimate.metric)[1])
+    difference, against, note, verdict = math.nan, "", "", "not compared"
     if finding is not None:
         here = finding.group == estimate.group
         difference = finding.difference if here else -finding.difference
         other = finding.versus if here else finding.group
         against = "" if other == "rest" else source.names.group(finding.attribute, other)
         note = _note(finding, estimate, mark)
+        verdict = words.finding_label(finding, estimate.group, kind)
     return ForestRow(
         label,
-        *values_of(estimate),
+        *values_of(estimate, kind),
         numbers.count(estimate.clusters) if isinstance(unit, str) else numbers.plural(estimate.clusters, *unit),
         mark,
-        "not compared" if finding is None else words.finding_label(finding, estimate.group),
+        verdict,
         estimate.n,
         estimate.clusters,
-        numbers.change(difference, estimate.metric_kind),
+        numbers.change(difference, kind),
         against,
         note,
         source.names.colours(estimate.attribute, estimate.group),
@@ -140,14 +143,14 @@ def _row(
     )
 
 
-def _everybody(estimate: Estimate) -> ForestRow:
+def _everybody(estimate: Estimate, kind: str, label: str) -> ForestRow:
     own = estimate.n, estimate.clusters
-    return ForestRow("everybody", *values_of(estimate), numbers.plural(estimate.n, "row"), "", "", *own)
+    return ForestRow(label, *values_of(estimate, kind), numbers.plural(estimate.n, "row"), "", "", *own)
 
 
-def values_of(estimate: Estimate) -> tuple[float, float, float, str, str]:
-    """The position of an estimate with its interval, and both as texts."""
-    kind, known = estimate.metric_kind, bool(estimate.n)
+def values_of(estimate: Estimate, kind: str) -> tuple[float, float, float, str, str]:
+    """The position of an estimate with its interval, and both as texts of this kind."""
+    known = bool(estimate.n)
     value = numbers.value(estimate.estimate, kind) if known else "no rows"
     interval = numbers.span(estimate.low, estimate.high, kind) if known else ""
     return estimate.estimate, estimate.low, estimate.high, value, interval

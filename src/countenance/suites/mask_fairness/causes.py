@@ -46,8 +46,9 @@ def why(row: SeedRow, finding: Finding | None) -> tuple[Cause, str]:
         return "not testable", f"no difference by the published rule; the audit does not test it: {finding.reason}"
     if finding.verdict == "insufficient evidence":
         return "power", (
-            f"neither rule finds a difference, but {row.n} faces would show only |h| of {finding.mde:.2f} or more "
-            "four times in five: that is no proof of fairness"
+            f"neither rule finds a difference, but {row.n} faces would show only a gap of "
+            f"{100 * finding.mde_difference:.0f} points (Cohen's h {finding.mde:.2f}) or more with a power of 80 %: "
+            "that is not a proof of fairness"
         )
     return "agree", "neither rule finds a difference, and the audit shows that any is small"
 

@@ -9,7 +9,10 @@ from markupsafe import Markup
 
 from countenance.errors import InputError
 from countenance.report import numbers, render, words
-from countenance.report.source import ReportSource
+from countenance.report.harms import harms, size_key
+from countenance.report.metric_words import noun_in
+from countenance.report.sentences import harm_sentence
+from countenance.report.source import AuditSource, ReportSource
 from countenance.run import Run, read_audit
 from countenance.run.file_names import AUDIT
 from countenance.run.suite import Section
@@ -76,7 +79,7 @@ def write_overview(paths: Sequence[Path], out: Path) -> Path:
     datasets: dict[tuple[str, str], list[tuple[Run, Assessment]]] = {}
     for path in paths:
         run, assessment = read_assessed(path)
-        datasets.setdefault((run.dataset_name, run.manifest.dataset.fingerprint), []).append((run, assessment))
+        datasets.setdefault((run.dataset_label, run.manifest.dataset.fingerprint), []).append((run, assessment))
     shown = [
         {
             "name": name,
@@ -90,7 +93,21 @@ def write_overview(paths: Sequence[Path], out: Path) -> Path:
     ]
     page = render.template(TEMPLATES, "overview.html.j2")
     rule = {"alpha": ALPHA, "severe": SEVERE, "stars": STARS, "step": STEP}
-    return render.write(out, render.page(page, datasets=shown, citation=CITATION, **rule))
+    lead = _lead([pair for assessed in datasets.values() for pair in assessed])
+    return render.write(out, render.page(page, lead=lead, datasets=shown, citation=CITATION, **rule))
+
+
+def _lead(assessed: Sequence[tuple[Run, Assessment]]) -> str:
+    """The largest confirmed harm of all runs, as a sentence."""
+    largest = [
+        (harm, run.model_label)
+        for run, assessment in assessed
+        for harm in harms(AuditSource(assessment.audit, run.task()))[:1]
+    ]
+    if not largest:
+        return "No detector is shown to serve a group worse than the others."
+    harm, model = min(largest, key=lambda pair: size_key(pair[0]))
+    return harm_sentence(model, harm)
 
 
 def _detector(run: Run, assessment: Assessment) -> dict[str, Any]:
@@ -113,7 +130,8 @@ def _table(metric: str, assessed: Sequence[Assessment]) -> dict[str, Any]:
     spans = {key: [_span(own.get(i)) for i in each] for key, own in rows.items()}
     low = min((span[0] for some in spans.values() for span in some if span is not None), default=0.0)
     shown = [(*key, [cells(own.get(i)) for i in each], forest_lines(spans[key], low)) for key, own in rows.items()]
-    return {"title": TITLES[metric], "rows": shown, "low": numbers.value(low, "rate")}
+    noun = noun_in(METRICS[metric], {"task": "mask_detection"})
+    return {"title": f"{noun} ({TITLES[metric]})", "rows": shown, "low": numbers.value(low, "rate")}
 
 
 def _span(row: Row | None) -> Span | None:

@@ -136,9 +136,9 @@
   // A picture that is drawn covers the word "loading" behind it, also where it is transparent; one that fails says so.
   function draw(image) { if (image.parentElement.matches(".picture")) image.classList.add("drawn"); }
   function fail(image) {
-    if (image.closest(".card-faces")) { image.remove(); return; }
     var place = image.closest(".picture"), note = document.createElement("span");
     if (!place) return;
+    if (place.closest(".card-faces")) { place.remove(); return; }
     note.className = "soft";
     note.textContent = "the picture cannot be read";
     place.classList.add("none");
@@ -175,7 +175,16 @@
     var link = document.querySelector('a[rel="' + rel + '"]');
     if (link) location.href = link.href;
   }
+  // Escape closes what is open around the focus, also from within a field.
+  function closed(target) {
+    var open = target.closest && target.closest("details[open]");
+    if (!open) return false;
+    open.open = false;
+    open.querySelector("summary").focus();
+    return true;
+  }
   document.addEventListener("keydown", function (event) {
+    if (event.key === "Escape" && closed(event.target)) return;
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     var key = event.key;
     if (page === "sample") {

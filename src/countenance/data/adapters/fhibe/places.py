@@ -22,7 +22,7 @@ def _numbers(text: str) -> frozenset[int]:
 _PUBLISHED = json.loads((Path(__file__).parent / "places.json").read_text(encoding="utf-8"))
 CONTINENTS: dict[str, frozenset[int]] = {name: _numbers(text) for name, text in _PUBLISHED["continents"].items()}
 REGIONS: dict[str, tuple[str, ...]] = {name: tuple(parts) for name, parts in _PUBLISHED["regions"].items()}
-"""The five regions of ancestry with what belongs to each, themselves included."""
+"""The five regions of ancestry with their members, which include the region itself."""
 ANCESTRIES = frozenset(part for parts in REGIONS.values() for part in parts)
 
 LARGEST: dict[str, tuple[str, ...]] = {"ancestry": tuple(REGIONS), "nationality": tuple(CONTINENTS)}

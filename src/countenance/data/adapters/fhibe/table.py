@@ -28,7 +28,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 """The columns that each task reads beside filepath, image_id, subject_id, age and the attributes."""
 
 USEFUL = ("image_height", "image_width")
-"""Columns that are read where the table has them: otherwise every picture is opened to learn its size."""
+"""Columns that are read if the table has them; without them every picture is opened to read its size."""
 MINI_SEED = 42
 
 

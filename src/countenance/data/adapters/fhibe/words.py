@@ -83,7 +83,7 @@ ASSIGNED: dict[str, AssignedBy] = {
 }
 """Who assigned an attribute, where the people did not do so themselves."""
 CARD = "card.json"
-"""Beside a dataset's table: what the data is, where somebody wrote it down."""
+"""The file beside a dataset's table that describes the data, if there is one."""
 NOT_ON_FACES = ("action_subject_subject_interaction",)
 """Attributes that the face datasets lack."""
 DEFAULT_ATTRIBUTES = ("pronoun", "age", "apparent_skin_color", "ancestry")

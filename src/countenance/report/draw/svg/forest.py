@@ -13,6 +13,8 @@ from countenance.report.charts.waterfall import Step
 from countenance.report.draw.svg.marks import shape
 from countenance.report.names import shown
 
+MOST_LABELS = 5
+"""As many labels of ticks fit below the short plot of the first screen."""
 OPEN = '<svg class="forest-{part}" width="100%" height="100%" aria-hidden="true">'
 
 
@@ -23,8 +25,9 @@ def axis(scale: Scale) -> Markup:
     5
     """
     parts = [OPEN.format(part="axis")]
+    many = " many" if len(scale.ticks) > MOST_LABELS else ""
     for i, (tick, label) in enumerate(scale.labelled):
-        skipped = ' class="odd"' if i % 2 else ""  # left out where the column is narrow
+        skipped = f' class="odd{many}"' if i % 2 else ""  # left out where the column is narrow
         parts.append(f'<text{skipped} x="{scale.at(tick)}%" y="1em" text-anchor="middle">{shown(label)}</text>')
     return Markup("".join([*parts, "</svg>"]))  # noqa: S704 - numbers and escaped labels
 
