@@ -69,7 +69,7 @@ def screen(run: Run) -> FirstScreen:
 
 def test_where_nobody_is_failed_faces_and_counts_are_there(run_of: Callable[[Any], Run]) -> None:
     first = screen(run_of(DiscDetector()))
-    assert first.second == "disc-detector misses none of 120 pictures of 60 people."
+    assert first.second == "All 120 pictures of 60 people are found."
     (row,) = first.failures.rows
     assert row.counts == "none of 120 missed" and len(row.pairs) == 6
     assert {tile.word for pair in row.pairs for tile in pair if tile} == {"found"}

@@ -184,7 +184,10 @@ def counts_sentence(source: Audited, model: str) -> str:
     for metric in source.metrics:
         whole = everyone(source, metric)
         if whole is not None and whole.failed is not None:
-            return f"{model} {metric_words(source, metric.name)[1].verb} {whole.failed_people}."
+            wording = metric_words(source, metric.name)[1]
+            if not whole.failed and wording.verb != "fails":  # the metric has words of its own
+                return f"All {whole.many_people} are {wording.right}."
+            return f"{model} {wording.verb} {whole.failed_people}."
     return ""
 
 
