@@ -11,6 +11,7 @@ import pytest
 from tests.browser import IN_BROWSER, problems
 from tests.view.conftest import SECRET, Viewer, drawn, query, start
 
+from countenance.cli.app import run as command
 from countenance.run import Run, audit_run, evaluate, store_audit
 
 pytestmark = IN_BROWSER
@@ -72,6 +73,17 @@ def test_the_first_screen_of_a_run_needs_no_scrolling(chromium: Any, viewer: Vie
         for what in (".first .sentence", ".first .short-forest", ".first .first-foot > p:first-child"):
             (end,) = page.locator(what).evaluate_all(ends)
             assert end <= 900, what
+
+
+def test_a_static_copy_begins_with_the_first_screen(chromium: Any, runs: Path, tmp_path: Path) -> None:
+    assert command(["view", str(runs / "second"), "--bundle", str(tmp_path / "copy")]) == 0
+    page = chromium.new_page(viewport={"width": 1440, "height": 900})
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(next((tmp_path / "copy").glob("second*/index.html")).as_uri())
+    assert page.evaluate("document.querySelector('.first').getBoundingClientRect().top") < 90
+    assert page.locator("footer code").inner_text() == "countenance view" and messages == []
+    page.close()
 
 
 def test_from_the_list_to_the_pictures_of_the_worst_group(chromium: Any, viewer: Viewer) -> None:
