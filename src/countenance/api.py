@@ -123,7 +123,7 @@ def audit(
         return auditing.audit(Source(rows, str(source)), by=by, metrics=metrics, **settings).of(rows)
     if run is None:
         return auditing.audit(source, by=by, metrics=metrics, **settings).of(source)
-    return run.audit(by=by, metrics=metrics, **settings)  # type: ignore[arg-type]
+    return run.audit(by=by, metrics=metrics, **settings)
 
 
 def compare(

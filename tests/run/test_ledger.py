@@ -5,7 +5,9 @@ from pathlib import Path
 
 from tests.gating.conftest import write_run
 
+import countenance as ct
 from countenance.cli.app import run as run_command
+from countenance.report.exports.published import source_of
 from countenance.run import Run, audit_run
 from countenance.run.ledger import noted
 
@@ -31,3 +33,15 @@ def test_a_damaged_ledger_does_not_stop_an_audit(tmp_path: Path) -> None:
     (tmp_path / "run" / "questions.json").write_text('{"questions": [1]}')
     assert asked(run, by=["g"]) == ""
     assert len(json.loads((tmp_path / "run" / "questions.json").read_text())["questions"]) == 1
+
+
+def test_every_audit_that_is_stored_is_a_question(tmp_path: Path) -> None:
+    """That of a suite, of `report` and of an export, too."""
+    suite = ct.Suite("plain", "Is every face detected?", tasks=(ct.SuiteTask("face_localization"),))
+    (of_suite,) = suite.run(data="people:portraits", model="haar", out=tmp_path / "suite", limit=4)
+    reported = write_run(tmp_path / "reported", COLUMNS)
+    assert run_command(["report", reported.place, "--out", str(tmp_path / "page.html")]) == 0
+    exported = source_of(write_run(tmp_path / "exported", COLUMNS)).run
+    for run in (of_suite, reported, exported):
+        questions = json.loads((run.path / "questions.json").read_text())["questions"]
+        assert len(questions) == 1, run.place

@@ -273,9 +273,9 @@ def leaderboard(
     data: Annotated[Path, DATA],
     out: Annotated[Path | None, typer.Option(help="Write the HTML page here, with a page for each entry.")] = None,
     public: Annotated[
-        Path | None, typer.Option(help="A folder for pages that everyone may see, without anything from the holdout.")
+        Path | None, typer.Option(help="A folder for a site that everyone may see, without anything from the holdout.")
     ] = None,
-    private: Annotated[Path | None, typer.Option(help="A folder for the pages of the private tables alone.")] = None,
+    private: Annotated[Path | None, typer.Option(help="A folder for the site of the private tables alone.")] = None,
     json: Json = None,
     strict_rubric: Annotated[
         bool, typer.Option(help="Keep the gap of the published rubric between 10 and 15 %.")
@@ -298,12 +298,18 @@ def leaderboard(
     """Run every entry on the holdout, rank the entries by score with intervals, and name the winners of the prizes."""
     from countenance.cli.progress import progress
     from countenance.files import write_json
+    from countenance.report.board_site import check_site
     from countenance.suites.bias_bounty.board import Rules, rank, submission_folders
     from countenance.suites.bias_bounty.entry_runs import EntryLimits
-    from countenance.suites.bias_bounty.page import write_pages
+    from countenance.suites.bias_bounty.page import write_pages, write_site
     from countenance.suites.bias_bounty.printing import table_lines
     from countenance.suites.bias_bounty.scoring import Draws
 
+    sites = {which: folder for which, folder in (("public", public), ("private", private)) if folder is not None}
+    for folder in sites.values():
+        check_site(folder)
+    if public is not None and private is not None and public.resolve() == private.resolve():
+        raise InputError(f"--public and --private name one folder, {public}; name two")
     draws, limits = Draws(replicates=replicates, seed=seed), EntryLimits(seconds, memory_gb)
     rules = Rules(strict_rubric, draws, time, passes, limits)
     with progress("entries", len(submission_folders(board)), quiet=quiet) as step:
@@ -314,10 +320,8 @@ def leaderboard(
         write_json(json, ranking.to_json())
     if out is not None:
         say(f"page     {write_pages(ranking, data, out, pictures=pictures).resolve()}")
-    for which, folder in (("public", public), ("private", private)):
-        if folder is not None:
-            place = write_pages(ranking.part(which), data, folder / "index.html", pictures=pictures, parts=(which,))
-            say(f"{which:8} {place.resolve()}")
+    for which, folder in sites.items():
+        say(f"{which:8} {write_site(ranking, data, folder, which, pictures=pictures).resolve()}")
     if not ranking.standings and ranking.rejected:
         raise InputError(f"{board}: every submission was rejected; the reasons are above")
 

@@ -179,14 +179,9 @@ def _check_values(data: str, dataset: "Dataset", question: RunQuestion) -> None:
 
 
 def _audit_and_report(finished: "Run", question: RunQuestion, gallery: str, *, quiet: bool) -> "Audit":
-    from countenance.run import audit_run, store_audit
-    from countenance.run.ledger import noted
-
     with shuffling(quiet) as progress:
         settings = question.settings | {"seed": int(finished.manifest["seed"])}
-        answer = audit_run(finished, question.by, question.metrics, progress=progress, **settings)
-        audit = noted(finished, answer)
-    store_audit(finished, audit)
+        audit = finished.audit(question.by, question.metrics, progress=progress, **settings)
     page = write_page(finished, gallery=gallery)
     for line in run_lines(finished, audit, width()):
         say(line)

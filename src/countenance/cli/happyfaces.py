@@ -1,5 +1,6 @@
 """`countenance happyfaces`: build, draw, run, score, sweep, report, ask."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -213,7 +214,8 @@ def sweep(
     folder = runs or json_.with_suffix(".runs")
     with progress(method, len(tasks), quiet=quiet) as step:
         table = summary(run_all(data_directory, tasks, folder, held_back=held_back, jobs=jobs, step=step))
-    write_json(json_, table)
+    # The page shows where the heads of these runs look.
+    write_json(json_, table | {"folder": os.path.relpath(folder, json_.parent)})
     for row in table["mix_rates"]:
         if row["answered"]:
             beside = "" if row["not_drawn_mean"] is None else f"   not drawn {row['not_drawn_mean']:.3f}"

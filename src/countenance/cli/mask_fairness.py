@@ -264,6 +264,7 @@ def twins(
     workers: Workers,
     threads: Threads,
     device: Device,
+    max_failures: MaxFailures,
     quiet: Quiet = False,
 ) -> None:
     """Measure how skin tone alone, and the colour of a mask alone, change a detector's result on the same person."""
@@ -281,6 +282,7 @@ def twins(
         workers=workers,
         threads=threads,
         device=device,
+        max_failures=max_failures,
         progress=partial(progress, quiet=quiet),
         say=note,
     )

@@ -72,8 +72,9 @@ def audited_run(place: Path | str, **how: Any) -> "Run":
     """A finished run with an audit: its own, or the default one."""
     from countenance.run import Run, audit_run
     from countenance.run.file_names import AUDIT
+    from countenance.run.ledger import noted
 
     finished = Run(place, **how)
     if not finished.store.storage.has(AUDIT):
-        keep_audit(finished, audit_run(finished))
+        keep_audit(finished, noted(finished, audit_run(finished)))
     return finished

@@ -9,7 +9,8 @@ reason. With `max_failures` 1, which allows that every image fails, the run cont
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,22 @@ def hopeless(answered: int, failed: int, lost: int) -> bool:
     (True, False, True)
     """
     return answered == 0 and (failed >= FIRST or lost >= LOST)
+
+
+@contextmanager
+def no_going_on() -> Iterator[None]:
+    """For callers who offer no `max_failures`: errors do not name it as a remedy.
+
+    >>> with no_going_on():
+    ...     raise ModelError(f"all 3 images failed ({GO_ON})")
+    Traceback (most recent call last):
+    countenance.errors.ModelError: all 3 images failed
+    """
+    try:
+        yield
+    except ModelError as error:
+        error.args = (str(error).removesuffix(f" ({GO_ON})"), *error.args[1:])
+        raise
 
 
 class AllFailed(ModelError):

@@ -1,6 +1,6 @@
 """`Run`: a finished (or unfinished) run, for reading."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -53,13 +53,13 @@ class Run:
         self.manifest: Manifest = self.store.manifest()
         self.trust_code, self.data = trust_code, dict(data or {})
         self.cautions = [] if verified else [UNVERIFIED]
-        """What a page must say beside the notes of the run itself."""
+        """Warnings that a page shows beside the run's own notes."""
         self.unstored: Audit | None = None
         """An audit that could not be stored, because the run cannot be written to."""
         self.loaded: Dataset | None = None
         """The dataset, where the process that made the run has read it."""
         self.made_by: Suite | None = None
-        """The suite that has made the run in this process; at another time an installed one is found by its name."""
+        """The suite that made the run in this process; later, an installed suite is loaded by its name."""
 
     def __repr__(self) -> str:
         """The run in at most five lines: where it is, and what its audit found."""
@@ -218,7 +218,7 @@ class Run:
         """The task with its code, to score or reduce again; InputError if that would import foreign code."""
         return task_with_code(self)
 
-    def audit(self, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> "Audit":
+    def audit(self, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, **settings: Any) -> "Audit":
         """Audit this run's scores and store the findings; see `countenance.auditing.audit` for the settings."""
         from countenance.run.auditing import audit_run, store_audit
         from countenance.run.ledger import noted

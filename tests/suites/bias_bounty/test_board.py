@@ -3,10 +3,12 @@
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from countenance.cli import app
 from countenance.data.adapters.bias_bounty_files import (
     ATTRIBUTES,
     CLASSES,
@@ -17,7 +19,7 @@ from countenance.data.adapters.bias_bounty_files import (
 )
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.board import Rules, rank
-from countenance.suites.bias_bounty.page import write_pages
+from countenance.suites.bias_bounty.page import write_pages, write_site
 from countenance.suites.bias_bounty.pairing import read_pair, score_difference
 from countenance.suites.bias_bounty.printing import table_lines
 from countenance.suites.bias_bounty.scoring import Draws, score_files
@@ -265,6 +267,41 @@ def test_public_and_private_pages_can_be_published_apart(board: Path, challenge:
     for page in [*public.parent.rglob("*.html"), *private.parent.rglob("*.html")]:
         for link in re.findall(r'href="([^"#]+\.html)"', page.read_text()):
             assert (page.parent / link).exists(), "a page set leads nowhere else"
+
+
+def test_a_site_has_the_table_as_json_and_as_a_feed(board: Path, challenge: Path, tmp_path: Path, capsys) -> None:
+    ranked = rank(board, challenge, FEW)
+    index = write_site(ranked, challenge, tmp_path / "public", "public")
+    names = {path.name for path in index.parent.iterdir()}
+    assert names == {"index.html", "index-entries", "board.json", "feed.xml"}
+    page, content = index.read_text(), json.loads((index.parent / "board.json").read_text())
+    assert 'href="board.json"' in page and 'href="feed.xml"' in page and "Bias Buccaneers" in page
+    assert [row["name"] for row in content["tables"]["public"]["all"]] == [
+        row.standing.name for row in ranked.places("public")
+    ]
+    assert "private" not in content["tables"] and not content["prizes"] and not content["notes"]
+    assert all(entry["private"] is None and entry["score2"] is None for entry in content["entries"].values())
+    entries = ElementTree.fromstring((index.parent / "feed.xml").read_bytes()).findall(
+        "{http://www.w3.org/2005/Atom}entry"
+    )
+    summaries = {entry[1].text: entry.findtext("{http://www.w3.org/2005/Atom}summary") for entry in entries}
+    assert set(summaries) == {standing.name for standing in ranked.standings}
+    best = ranked.places("public")[0]
+    assert f"Score₁ {best.score.value:.3f}" in summaries[best.standing.name]
+    assert f"rank 1 of {len(ranked.places('public'))}" in summaries[best.standing.name]
+    for standing in ranked.standings:  # also entries that no table ranks can be reached
+        assert f">{standing.name}</a>" in page
+    # An earlier site is replaced, and nothing of it stays; other folders are refused before the work.
+    (index.parent / "index-entries" / "99-old.html").write_text("old")
+    write_site(ranked, challenge, tmp_path / "public", "public")
+    assert not (index.parent / "index-entries" / "99-old.html").exists()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("keep")
+    line = ["bias-bounty", "leaderboard", str(board), "--data", str(challenge), "-q"]
+    assert app.run([*line, "--public", str(tmp_path / "notes")]) == 2
+    assert "not empty and no board site" in capsys.readouterr().err
+    assert app.run([*line, "--public", str(tmp_path / "x"), "--private", str(tmp_path / "x")]) == 2
+    assert "--public and --private name one folder" in capsys.readouterr().err
 
 
 def test_a_rejection_that_names_the_holdout_is_not_public(challenge: Path, tmp_path: Path) -> None:

@@ -89,8 +89,9 @@ class Broken(Pixels):
     ],
 )
 def test_a_wrong_answer_is_named(folder: Path, answer, words: str):
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as caught:
         run(read_happyfaces(folder), MixTask(Broken(answer), 0.1, 0))
+    assert "max_failures" not in str(caught.value), "neither `run` nor the command takes it"
 
 
 def test_what_is_no_method_is_refused(folder: Path):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from countenance.cli.app import run as command
 from countenance.data import picture_cache
 from countenance.errors import CannotAnswer, InputError
 from countenance.files import write_json
@@ -325,6 +326,23 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(InputError, match="not a table"):
         read_sweeps(tmp_path / "x.json")
+
+
+def test_a_page_shows_the_regions_of_runs_in_a_folder_of_another_name(world, write_world, tmp_path: Path) -> None:
+    """Several methods may share a folder of runs; each table has the regions of its own method."""
+    write_world(world, tmp_path / "data", str)
+    (tmp_path / "plain.py").write_text(
+        "import numpy as np\n"
+        "class Plain:\n"
+        "    def fit(self, labelled, labels, unlabelled):\n        return self\n"
+        "    def predict(self, photos):\n        return np.full((len(photos), 2), 0.5)\n"
+    )
+    for name, method in (("spatial", "spatial"), ("plain", f"{tmp_path / 'plain.py'}:Plain")):
+        line = ["-d", str(tmp_path / "data"), "--method", method, "--mix-rates", ".3", "--seeds", "1", "--quiet"]
+        line += ["--json", str(tmp_path / f"{name}.json"), "--out", str(tmp_path / "runs")]
+        assert command(["happyfaces", "sweep", *line]) == 0
+    page = write_report([tmp_path / "spatial.json", tmp_path / "plain.json"], tmp_path / "page.html").read_text()
+    assert page.count("Where the heads of ") == 1 and "Where the heads of spatial look" in page
 
 
 def test_broken_runs_beside_a_table_cost_only_their_pictures(world, write_world, tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def test_maps_lie_on_grey_on_the_mean_photo_or_on_ten_photos(monkeypatch, tmp_pa
     fine = np.zeros((2, 2))
     fine[0, 1] = 1
     monkeypatch.setattr(report, "picture_of", lambda pixels: pixels)
-    monkeypatch.setattr(report, "_regions", lambda path: ([[fine, [[0.0]]]] * 2, ["writing", "face"], True))
+    monkeypatch.setattr(report, "_regions", lambda path, method: ([[fine, [[0.0]]]] * 2, ["writing", "face"], True))
     calls = []
 
     def discover(labelled, labels):
@@ -259,12 +259,12 @@ def test_maps_lie_on_grey_on_the_mean_photo_or_on_ten_photos(monkeypatch, tmp_pa
     monkeypatch.setattr(report, "discover", discover)
     (tmp_path / "s.runs" / "a").mkdir(parents=True)
     (tmp_path / "s.runs" / "a" / "run.json").write_text("{}")
-    plain = report._looks(tmp_path / "s.json", "m", None, True)
+    plain = report._looks(tmp_path / "s.json", {"method": "m"}, None, True)
     (first, name), _ = plain["heads"]
     assert name == "writing" and first.shape == (24, 24, 3) and plain["photos"] == [] and plain["real_people"] is True
     assert first[23, 0].tolist() == [176] * 3 and not plain["over_mean"], "235 × .75"
     assert first[0, 8].tolist() == [235, 187, 89]
-    shown = report._looks(tmp_path / "s.json", "m", data, True)
+    shown = report._looks(tmp_path / "s.json", {"method": "m"}, data, True)
     (first, _), _ = shown["heads"]
     assert first.shape == (36, 36, 3) and first[35, 0].tolist() == [9] * 3 and shown["over_mean"], "(10 + 14) / 2 × .75"
     assert len(shown["photos"]) == 10 and calls == [[1, 0]] and shown["real_people"] is False
@@ -274,7 +274,7 @@ def test_maps_lie_on_grey_on_the_mean_photo_or_on_ten_photos(monkeypatch, tmp_pa
     )
     top = shown["photos"][0][:, :, 0].astype(int) - greys[0]
     assert np.argwhere(top > 0).min(0).tolist() == [6, 10], "one map lies 8 px lower and 4 px to the left"
-    assert report._looks(tmp_path / "s.json", "m", data, False)["photos"] == []
+    assert report._looks(tmp_path / "s.json", {"method": "m"}, data, False)["photos"] == []
 
 
 def test_blocks_of_both_scales_make_one_map():

@@ -306,6 +306,21 @@ def test_the_tally_counts_tests_findings_and_what_chance_would_find(done):
     assert "(an attribute with two values counts from both sides)" in said and "more in assessment_findings" not in said
 
 
+def test_what_the_audit_finds_beyond_the_tables_is_listed_apart(done, tmp_path):
+    """Ranges of ages and intersections are in no published table; the number of findings must fit the list below."""
+    _, plain, _ = done
+    assert any(row.ours for row in plain.rows) and plain.beyond_the_tables() == []
+    run, deep = assess(MaskData(crowd()), Detector(), tmp_path / "deep", by=["sex", "race"], audit={"depth": 2})
+    further = deep.beyond_the_tables()
+    assert further and all(finding.depth == 2 for finding in further)
+    lines = summary_lines(run, deep)
+    assert any(
+        f"side), {len(further)} beyond the published tables: " in line.replace("sides", "side") for line in lines
+    )
+    listed = [line for line in lines if line.startswith("  beyond ")]
+    assert len(listed) == min(12, len(further)) and further[0].reason in listed[0]
+
+
 def test_the_summary_shows_twelve_findings_and_counts_the_rest(done):
     run, assessment, _ = done
     first = assessment.significant()[0]

@@ -11,7 +11,7 @@ from countenance.auditing import Estimate
 from countenance.report import sentences
 from countenance.report.page import DEFAULTS, too_many_failed
 from countenance.report.source import ReportSource
-from countenance.run import Run, audit_run, store_audit
+from countenance.run import Run
 from countenance.run.file_names import AUDIT
 from countenance.tasks import Metric, Number
 
@@ -32,7 +32,7 @@ class PublishedNumber:
     attribute: str | None = None
     group: str | None = None
     share: bool = False
-    """Whether it lies between 0 and 1 by its nature."""
+    """Whether the metric is bounded by 0 and 1."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -53,7 +53,7 @@ def source_of(run: Run | Path | str) -> ReportSource:
     """A run with its stored audit; the default audit is made and stored where there is none."""
     finished = run if isinstance(run, Run) else Run(run)
     if not finished.store.storage.entries(AUDIT):
-        store_audit(finished, audit_run(finished))
+        finished.audit()
     return ReportSource.of(finished)
 
 

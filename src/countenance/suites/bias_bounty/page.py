@@ -12,7 +12,10 @@ from countenance.data.adapters.bias_bounty_files import CODES, ClassTable, Truth
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.errors import InputError
-from countenance.report import render
+from countenance.files import staged, write_json
+from countenance.report import numbers, render
+from countenance.report.atom import FEED, INDEX, FeedEntry, atom_feed
+from countenance.report.board_site import DATA, check_site
 from countenance.report.charts.scale import Scale
 from countenance.report.draw import svg
 from countenance.report.names import value_label
@@ -21,6 +24,7 @@ from countenance.suites.bias_bounty.board import SPLITS, Board, BoardEntry
 from countenance.suites.bias_bounty.printing import TITLES
 from countenance.suites.bias_bounty.rules import HONEST_PASS, MAXIMUM
 from countenance.suites.bias_bounty.scoring import AttributeScore
+from countenance.suites.bias_bounty.suite import BIAS_BOUNTY
 
 FAILURES = 24
 TABLES = {
@@ -36,30 +40,77 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_pages(
-    board: Board, data: Path, out: Path, *, pictures: bool | None = None, parts: Sequence[str] = tuple(SPLITS)
+    board: Board,
+    data: Path,
+    out: Path,
+    *,
+    pictures: bool | None = None,
+    parts: Sequence[str] = tuple(SPLITS),
+    beside: Sequence[str] = (),
 ) -> Path:
     """Write the page to `out` and the entries' pages to a folder beside it; returns `out`.
 
-    `parts` are the splits that the entries' pages show.
+    `parts` are the splits that the entries' pages show, `beside` the files beside the page to which it leads.
 
     `pictures=None` shows pictures of failures only if the dataset's card says that all people are rendered.
     """
     card = read_challenge(data, "test", sizes=False).card
     shown = not card.real_people if pictures is None else pictures
     known = {"card": card, "honest": f"{HONEST_PASS:.1%}", "titles": TITLES}
-    folder = out.parent / f"{out.stem}-entries"
-    links = {}
-    for number, standing in enumerate(board.standings, 1):
-        place = folder / f"{_slug(standing.name, number)}.html"
+    links = _addresses(board, out)
+    for standing in board.standings:
         sections = [_section(board, standing, data, which, shown) for which in parts if standing.score(which)]
         context = {"standing": standing, "sections": sections, "parts": parts, "back": f"../{out.name}"}
         template = render.template(TEMPLATES, "entry.html.j2")
-        render.write(place, render.page(template, **known, **context, pictures=shown, rates=RATES, bar=_bar))
-        links[standing.name] = f"{folder.name}/{place.name}"
+        text = render.page(template, **known, **context, pictures=shown, rates=RATES, bar=_bar)
+        render.write(out.parent / links[standing.name], text)
     tables = [_table(board, which) for which in TABLES if board.places(which)]
-    timed = next((standing.timing for standing in board.standings if standing.timing), None)
-    context = {"board": board, "tables": tables, "links": links, "maximum": f"{MAXIMUM:.0f}", "timed": timed}
+    ranked = {row.standing.name for which in parts for row in board.places(which)}
+    context = {
+        "board": board,
+        "tables": tables,
+        "links": links,
+        "maximum": f"{MAXIMUM:.0f}",
+        "timed": next((standing.timing for standing in board.standings if standing.timing), None),
+        "unranked": [standing for standing in board.standings if standing.name not in ranked],
+        "rights": BIAS_BOUNTY.rights(),
+        "beside": beside,
+    }
     return render.write(out, render.page(render.template(TEMPLATES, "leaderboard.html.j2"), **known, **context))
+
+
+def write_site(board: Board, data: Path, folder: Path, which: str, *, pictures: bool | None = None) -> Path:
+    """Write the table `public` or `private` as a folder that can be published as it is; returns its index.
+
+    It holds the pages, the same as JSON, and an Atom feed. An earlier site is replaced; what else is there is refused.
+    """
+    check_site(folder)
+    part = board.part(which)
+    with staged(folder, replace=True) as place:
+        write_pages(part, data, place / INDEX, pictures=pictures, parts=(which,), beside=(DATA, FEED))
+        write_json(place / DATA, part.to_json())
+        (place / FEED).write_bytes(_feed(part, which, place / INDEX))
+    return folder / INDEX
+
+
+def _feed(board: Board, which: str, index: Path) -> bytes:
+    """An entry for each submission, the latest first; what is handed in again is a new entry."""
+    ranks = {row.standing.name: row.rank for row in board.places(which)}
+    links, entries = _addresses(board, index), []
+    for standing in board.standings:
+        score = standing.score(which)
+        place = f"rank {ranks[standing.name]} of {len(ranks)}" if standing.name in ranks else "not ranked"
+        shown = f"{score.name} {score.value:.3f} ({numbers.span(score.low, score.high)}), " if score else ""
+        entries.append(FeedEntry(standing.name, standing.handed.submitted, links[standing.name], f"{shown}{place}."))
+    return atom_feed(f"{board.contest.title or 'Bias bounty'}: {TABLES[which][0].lower()}", entries)
+
+
+def _addresses(board: Board, out: Path) -> dict[str, str]:
+    """The addresses of the entries' pages, beside the page `out`."""
+    return {
+        standing.name: f"{out.stem}-entries/{_slug(standing.name, number)}.html"
+        for number, standing in enumerate(board.standings, 1)
+    }
 
 
 def _slug(name: str, number: int) -> str:

@@ -18,6 +18,7 @@ from countenance.errors import InputError
 from countenance.models import ModelCard, ModelSpec, card_of_callable
 from countenance.models.saved_predictions import card_of_predictions
 from countenance.person_columns import GROUPS_OF
+from countenance.run.early_stop import no_going_on
 from countenance.run.evaluator import evaluate
 from countenance.run.file_names import MANIFEST
 from countenance.run.manifest import Manifest
@@ -32,7 +33,7 @@ from countenance.tasks.thresholds import EXACT
 
 Step = Callable[[int], None]
 ABOUT = ("dataset", "task", "model_name", "compat", "mini", "depth", "layout")
-"""Settings that a manifest keeps as they are."""
+"""Settings that a manifest stores unchanged."""
 INSTEAD = ("PSNR", "SSIM")
 """Metrics of pictures that need no network."""
 SECONDS = 60.0
@@ -95,19 +96,20 @@ def evaluate_task(
     if reuse_model_outputs:
         subject = read_outputs(settings, dataset, task)
         how = {"card": stored_card(settings, card_of_predictions(subject))}
-    run = evaluate(
-        subject,
-        task,
-        dataset,
-        out=settings.folder / RUNS[settings.compat] if out is None else out,
-        source=dataset.source,
-        by=compared_by(settings.attributes, GROUPS_OF.values()),
-        suite="fhibe",
-        about=about(settings, skipped),
-        notes=reading_notes(settings.task),
-        **work,
-        **how,
-    )
+    with no_going_on():
+        run = evaluate(
+            subject,
+            task,
+            dataset,
+            out=settings.folder / RUNS[settings.compat] if out is None else out,
+            source=dataset.source,
+            by=compared_by(settings.attributes, GROUPS_OF.values()),
+            suite="fhibe",
+            about=about(settings, skipped),
+            notes=reading_notes(settings.task),
+            **work,
+            **how,
+        )
     if not reuse_model_outputs:
         write_outputs(settings, dataset, run.store.answers(), by_person="batch" in how)
     run = placed(run, settings, about(settings, skipped), version)

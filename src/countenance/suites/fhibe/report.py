@@ -24,7 +24,7 @@ from countenance.run.file_names import REPORT
 from countenance.run.run import Run
 from countenance.run.suite import Section
 from countenance.suites.fhibe.evaluation import amended
-from countenance.suites.fhibe.pairs import published_pairs
+from countenance.suites.fhibe.pairs import FEWEST, published_pairs
 from countenance.suites.fhibe.vocabulary import DATASET_TEXTS, EXPLAINED, compared_by
 from countenance.tasks import Metric
 from countenance.tasks.results import Number, Result, Table
@@ -33,7 +33,7 @@ from countenance.tasks.validation_rate import RATES
 LISTED = 60
 PDF = "report.pdf"
 EQUITY = "equity within groups: "
-"""How the tables begin that are about one attribute, which follows."""
+"""Prefix of the titles of tables about one attribute, which follows."""
 
 
 class ReportedRun(Run):
@@ -191,6 +191,7 @@ def _section(run: Run, source: ReportSource) -> dict[str, Any]:
         "tested": len(disparities),
         "pairs": [pair.words(names) for pair in pairs[:LISTED]],
         "all_pairs": len(pairs),
+        "fewest": FEWEST,
         "attributes": [_attribute(name, card, names) for name in names.by],
     }
 

@@ -13,6 +13,7 @@ from typing import Any
 from countenance.data.adapters.happyfaces import HappyFacesDataset, source_of
 from countenance.data.adapters.happyfaces_layout import HappyFaces, read_happyfaces
 from countenance.errors import InputError
+from countenance.run.early_stop import no_going_on
 from countenance.run.engine.processes import each
 from countenance.run.evaluator import evaluate
 from countenance.run.run import Run
@@ -80,18 +81,19 @@ def evaluate_method(
     options = dict(task.options)
     model = MethodModel(task.method, task.seed, options, host)
     try:
-        return evaluate(
-            model,
-            HAPPYFACES_TASK,
-            dataset,
-            out=out,
-            options=task.task_options(dataset.data),
-            card=method_card(task.method, options),
-            source=source,
-            suite="happyfaces",
-            seed=task.seed,
-            say=say,
-        )
+        with no_going_on():
+            return evaluate(
+                model,
+                HAPPYFACES_TASK,
+                dataset,
+                out=out,
+                options=task.task_options(dataset.data),
+                card=method_card(task.method, options),
+                source=source,
+                suite="happyfaces",
+                seed=task.seed,
+                say=say,
+            )
     finally:
         if host is None:
             model.close()

@@ -40,13 +40,13 @@ LOWEST = 0.4
 ENLARGED = 0.9
 """Where the axis of the enlarged figure begins."""
 SAME_OF_RUNS: Record = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
-"""tools/happyfaces_gpu.py keeps of each run what differs between its runs; this is the same in all of them."""
+"""tools/happyfaces_gpu.py stores only what differs between its runs; this is the same in all of them."""
 ORDERS = {"disagreement": "by disagreement", "random": "at random"}
 MANY = 2
 """With more sweeps than this, photos not drawn are left to the tables."""
 FACES_SHOWN = 10
 TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
-"""Of the two heads' heat maps."""
+"""The tints of the two heads' heat maps."""
 
 
 def configurations() -> list[Record]:
@@ -121,7 +121,7 @@ def write_report(
         data_notes=list(dict.fromkeys(note for table in tables for note in table.get("data_notes") or ())),
         citations=CITATIONS,
         estimates=_estimates(tables),
-        looks=[_looks(path, table["method"], loaded, faces) for path, table in read],
+        looks=[_looks(path, table, loaded, faces) for path, table in read],
         questions=_questions(answers),
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
@@ -279,9 +279,11 @@ def _questions(path: Path | None) -> dict[str, Any] | None:
     return figure | {"effects": effects}
 
 
-def _looks(sweep: Path, method: str, data: HappyFaces | None, faces: bool) -> dict[str, Any] | None:
-    """Heat maps of a sweep's regions, from any of its runs that has them."""
-    stored = next(filter(None, map(_regions, sorted(sweep.with_suffix(".runs").glob("*/run.json")))), None)
+def _looks(sweep: Path, table: Record, data: HappyFaces | None, faces: bool) -> dict[str, Any] | None:
+    """Heat maps of a sweep's regions, from any run of its method that has them."""
+    method = table["method"]
+    manifests = sorted((sweep.parent / table.get("folder", sweep.with_suffix(".runs").name)).glob("*/run.json"))
+    stored = next(filter(None, (_regions(manifest, method) for manifest in manifests)), None)
     if stored is None:
         return None
     regions, names, real_people = stored
@@ -307,10 +309,12 @@ def _looks(sweep: Path, method: str, data: HappyFaces | None, faces: bool) -> di
     }
 
 
-def _regions(manifest: Path) -> tuple[list[Any], list[str], bool] | None:
-    """The regions of a run's heads, the heads' names, and whether photos show real people; None without regions."""
+def _regions(manifest: Path, method: str) -> tuple[list[Any], list[str], bool] | None:
+    """The regions of the heads of a run of a method, their names, and whether photos show real people; None without."""
     try:
         record = record_of(Run(manifest.parent))
+        if record["method"] != method:
+            return None
         regions = record["notes"]["regions"]
         for region in regions:
             heat_map(region)

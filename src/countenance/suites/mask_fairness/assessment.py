@@ -71,6 +71,20 @@ class Assessment:
         rows = [row for row in self.rows if row.seed.significant or row.ours]
         return sorted(rows, key=lambda row: (not row.ours, row.seed.p if row.seed.tested else 1.0))
 
+    def beyond_the_tables(self) -> list[Finding]:
+        """The disparities that the audit finds and no table lists, such as younger against older people."""
+        listed = {
+            (METRICS[row.metric], row.attribute, frozenset((row.finding.group, row.finding.versus)))
+            for row in self.rows
+            if row.finding
+        }
+        return [
+            finding
+            for finding in self.audit.findings
+            if finding.verdict == "disparity"
+            and (finding.metric, finding.attribute, frozenset((finding.group, finding.versus))) not in listed
+        ]
+
 
 def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: str) -> Finding | None:
     for finding in findings:

@@ -83,7 +83,9 @@ def summary_lines(run: Run, assessment: Assessment) -> list[str]:
     published = f"{tally['published']} significant, {tally['severe']} of them severe"
     lines.append(f"published rule      {published}, in {tally['tested']} tests")
     twice = " (an attribute with two values counts from both sides)" if _two(assessment.rows) else ""
-    lines.append(f"audit               {tally['ours']} significant{twice}: {assessment.audit.reason}")
+    further = assessment.beyond_the_tables()
+    beyond = f", {len(further)} beyond the published tables" if further else ""
+    lines.append(f"audit               {tally['ours']} significant{twice}{beyond}: {assessment.audit.reason}")
     for row in assessment.significant()[:12]:
         rules = "both" if row.seed.significant and row.ours else "published" if row.seed.significant else "audit"
         lines.append(
@@ -93,7 +95,7 @@ def summary_lines(run: Run, assessment: Assessment) -> list[str]:
         )
     if len(assessment.significant()) > 12:
         lines.append(f"  and {len(assessment.significant()) - 12} more in assessment_findings.csv")
-    return lines
+    return lines + [f"  beyond    {f.metric} of {f.attribute} = {f.group}: {f.reason}" for f in further[:12]]
 
 
 def _two(rows: list[Row]) -> bool:
