@@ -204,9 +204,9 @@ def _without_losers(source: Audited, model: str) -> str:
     metric, wording = metric_words(source, first.metric)
     values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
     if first.kind == TWINS:
-        one, two = (side.label for side in sides(first, metric, source))
-        alone = f"By {thing_words(first.attribute)} alone, {wording.noun} is {values[0]} ({one}) against {values[1]}"
-        return f"{alone} ({two}); which way is better was not said."
+        labels = [side.label for side in sides(first, metric, source)]
+        both = " against ".join(f"{value} ({label})" for value, label in zip(values, labels, strict=True))
+        return f"By {thing_words(first.attribute)} alone, {wording.noun} is {both}; which way is better was not said."
     named = first.versus != REST
     others = source.names.people(first.attribute, first.versus) if named else "everyone else"
     numbers_told = f"{wording.noun} is {values[0]} for {group}, {values[1]} for {others}"
