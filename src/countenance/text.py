@@ -12,7 +12,7 @@ SHORTEST_SECRET = 16
 """A shorter value may be a word of its own, such as a server's default password in a test."""
 HIDDEN = "…"
 LONGEST_WORDS = 10_000
-"""Signs of what an exception says that are looked at."""
+"""The most characters of an exception's text that are read."""
 # A password may hold slashes, so a colon that no port follows hides everything up to the last @ of the word. The
 # lengths are limited because a hostile text would otherwise take time that grows with its square. A URL that was taken
 # for a path has one slash.

@@ -38,7 +38,7 @@ class MatrixCell:
     strength: int
     """3: a narrow interval, 0: hardly anything is known."""
     level: int
-    """How often it goes wrong, 0 to 4."""
+    """How often the model fails in the cell, 0 to 4."""
     alt: str
 
 

@@ -17,7 +17,7 @@ from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label, clean, in_group_order
 
 MOST, FIRST = 600, 250
-"""Of more findings than `MOST` a page holds the first ones, so that it stays light, and says so."""
+"""If there are more findings than `MOST`, a page holds the first ones, so that it stays small, and says so."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 from countenance.report.render import asset, environment
 
 SHARED = (".mark", ".interval", ".verdict", ".icon", ".grid", ".ref", ".forest-axis text", ".hidden", ".note")
-"""Rules of the style sheet, by how their line begins, that a first screen needs."""
+"""The rules of the style sheet that a first screen needs, by the beginning of their line."""
 TABLES = (
     ".verdict",
     ".badge",
@@ -22,7 +22,7 @@ TABLES = (
     "thead th {",
     "tbody th {",
 )
-"""Those that comparisons and gates need."""
+"""The rules that comparisons and gates need."""
 COMPARISONS = "/* comparisons */"
 FIRST = ("/* first screen: begin */", "/* first screen: end */")
 BASE = (

@@ -46,7 +46,7 @@ class Failure:
     words: str
     alt: str
     answered: Markup | None = None
-    """The picture that the model made, where that is its answer."""
+    """The picture that the model made, if its answer is a picture."""
 
 
 @dataclass(frozen=True)

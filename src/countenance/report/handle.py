@@ -50,7 +50,7 @@ class HandleRow:
     state: str
     decides: str
     data: Markup
-    """What the script needs, as JSON: the δ from which it is ruled out, whether it is confirmed, what would be seen."""
+    """JSON for the script: the δ from which the gap is ruled out, whether it is confirmed, what would be seen."""
     key: tuple[str, str, str]
 
 
@@ -61,7 +61,7 @@ class Handle:
     metric: str
     noun: str
     unit: str
-    """How the script writes δ: "points" of a rate, nothing of a mean."""
+    """The unit of δ: "points" for a rate, empty for a mean."""
     scale: float
     delta: float
     least: float

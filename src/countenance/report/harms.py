@@ -27,11 +27,11 @@ WHOSE = {
     "truth_positive": " whose truth is positive",
     "predicted_positive": " predicted positive",
 }
-"""What the columns say that count for the rates of predictions."""
+"""Words after the noun of a row, by the denominator of a rate of predictions."""
 ONE_PERSON = ("person", "speaker", "patient", "participant", "user", "row")
-"""Units that are one person each; of independent rows each is taken for one."""
+"""Units that are one person each; each independent row counts as one."""
 PEOPLE_NOUNS = (*ONE_PERSON[:-1], "image", "photo", "picture")
-"""Units that are people or show them, as their nouns begin."""
+"""Beginnings of the nouns of units that are people or show them."""
 ROWS, OTHER_ROWS = "rows", "other rows"
 NO_ANSWER = MetricWords("missing predictions", "gives no prediction for", "without a prediction", "with a prediction")
 
@@ -104,7 +104,7 @@ class Harm:
     gap: float
     """How much worse, in the metric's own units; above 0."""
     whom: str = "people"
-    """What it counts where no unit is named: people, or the rows of a table that does not say whose they are."""
+    """What is counted if no unit is named: people, or rows if the table has no people."""
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -57,7 +57,7 @@ class Ladder:
     about: str
     columns: list[tuple[Markup, str]]
     rows: list[tuple[str, list[Rung]]]
-    """The first of them stand on the first screen."""
+    """The rows; the first of them are on the first screen."""
     left: int
     totals: list[tuple[int, int]]
     """By column: how many failed, of how many."""

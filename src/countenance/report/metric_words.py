@@ -26,7 +26,7 @@ class MetricWords:
     failed: str = "failed"
     right: str = "right"
     share: str = ""
-    """Of what the metric is a share, where a row's score is one: "true matches"."""
+    """What a row's score is a share of, such as "true matches"."""
     meaning: str = ""
     """The same in full, for the line below; empty: the task's own sentence."""
 

@@ -20,7 +20,7 @@ REST = "rest"
 LONGEST = 2000
 _BREAKS = re.compile(r"[\t\r\n\u2028\u2029]+")
 _NAMED = re.compile(r"\S*\w[._/\\]\w")
-"""How a sentence begins with the name of a file or of a column: `a.json …`, `a_b …`."""
+"""The beginning of a sentence that starts with the name of a file or a column: `a.json …`, `a_b …`."""
 _ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 
 

@@ -79,11 +79,11 @@ AUDITED: dict[str, Any] = {
     "adjust": "holm",
     "permutations": 0,
 }
-"""What a page says of a run whose manifest or audit does not record it."""
+"""Values that a page shows for a run whose manifest or audit does not record them."""
 
 
 HEAVIEST, FEWER = 1_500_000, 200
-"""How many bytes a report may have, and how many findings one that is heavier lists."""
+"""The most bytes of a report, and how many findings a heavier report lists."""
 
 
 def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "auto") -> Path:

@@ -23,7 +23,7 @@ INSIDE = WIDTH - 2 * MARGIN
 RIGHT = "#155f8c"
 TILE, RUNG = 17.0, 16.5
 WIDEST_STEP = 26.0
-"""From one column of a ladder to the next, in mm, where there is room."""
+"""The distance between columns of a ladder in mm, if the page is wide enough."""
 GAP = 2.0
 DOT = 2.2
 """From one dot to the next, in mm."""

@@ -122,9 +122,9 @@ class ValueWords:
     place: str = AFTER
     swatches: tuple[str, ...] = ()
     after: str = ""
-    """How it is said after "people", where that is not the label itself."""
+    """The words after "people", if not the label itself."""
     alone: bool = True
-    """Whether the label says what it is about without its attribute."""
+    """Whether the label is clear without its attribute."""
 
 
 def value_words(attribute: str, value: str) -> ValueWords:

@@ -16,9 +16,9 @@ from countenance.tasks import Curve, Matrix, Number, Result, Table
 
 ORDERED = ("skin_tone", "age_group")
 MOST_ROWS = 200
-"""Of a table that are on the page; `results.json` has all."""
+"""The most rows of a table that a page shows; `results.json` has all."""
 READ_AT = 9
-"""In how many places the table beside a curve reads it."""
+"""At how many points the table beside a curve reads it."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class VerificationScreen:
     """A run of face verification at its threshold: four tiles, the DET curve, false matches between groups."""
 
     tiles: list[tuple[str, str, str]]
-    """What, the number, and what it means."""
+    """For each tile its title, the number, and what it means."""
     chart: CurveChart
     grids: list[Grid]
 

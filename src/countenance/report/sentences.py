@@ -33,7 +33,7 @@ from countenance.report.twin_words import thing_words
 from countenance.report.words import DISPARITY, UNTESTABLE
 
 MOST_NUMBERS = 3
-"""A sentence of the terminal has no more."""
+"""The most numbers in a sentence of the terminal."""
 
 
 def sentence(

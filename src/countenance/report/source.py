@@ -20,7 +20,7 @@ from countenance.tasks import Metric, Result, Task
 
 EVERYONE = "(everyone)"
 COMPUTED = {("error", "truth_known"): "squared error"}
-"""What a page calls a metric that the audit computed from predictions, by its name and the rows that it is of."""
+"""The words of a page for metrics that the audit computed from predictions, by name and the rows that count."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class ReportSource(Audited):
 
     run: Run
     gallery: str = field(default="off", kw_only=True)
-    """How a suite's own sections show pictures; a report says what it was asked for."""
+    """How a suite's own sections show pictures, as requested for the report."""
 
     @classmethod
     def of(cls, run: Run) -> "ReportSource":

@@ -9,7 +9,7 @@ from countenance.data.vocabulary import NUMERIC, in_order
 
 MOST_CANDIDATES = 4000
 MOST_CHOSEN = 500
-"""More pictures than this are taken at equal distances: choosing them one by one would take minutes."""
+"""From more pictures than this, some are taken at equal distances: choosing one by one would take minutes."""
 Pair = tuple[str, str]
 
 

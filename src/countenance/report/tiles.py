@@ -27,7 +27,7 @@ MOST_DOTS, ACROSS = 200, 40
 EACH_DOT = ": dots stand for rows"
 CONDITIONS = ("masked", "light", "pose")
 LIKE = ("identity", "attr.gender", "attr.age_group", "attr.skin_tone", "attr.light", "attr.pose")
-"""What a hit should share with the miss beside it, the first most of all."""
+"""Attributes that a hit should share with the miss beside it, the most important first."""
 
 
 @dataclass(frozen=True)

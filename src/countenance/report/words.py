@@ -25,11 +25,12 @@ FAVOURED = "favoured"
 """The mark of the side that a disparity serves better; a verdict itself never has it."""
 RANK = {SEVERE: 0, MINOR: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
 MORE = 1.3
-"""How much larger an intersection's effect must be than its group's to be told beside it."""
+"""How many times larger an intersection's effect must be than its group's to be listed beside it."""
 MOST_TO_COLLECT = 10_000
 """More people than a study can collect."""
 WORSE, BETTER = "worse", "better"
-"""Directions of a finding; any other is not known, and then nobody is called failed or served better."""
+"""Directions of a finding; with any other value the direction is unknown, and no side is called failed or served
+better."""
 
 
 def mark(verdict: str, severity: str | None = None) -> str:

@@ -40,7 +40,7 @@ from countenance.tasks.results import AuditedRatio, Number
 
 TOO_MANY_FAILED = "insufficient evidence"
 WHOLE, EVERYONE = "data", "everyone"
-"""The one group of a run whose data has no attribute that makes groups."""
+"""The attribute and group of everybody, for a run whose data has no attribute that makes groups."""
 
 
 def metrics_of(run: Run) -> tuple[Metric, ...]:

@@ -31,7 +31,8 @@ class DatasetRecord(Part):
 
     card: DatasetCard
     source: str | None = None
-    """What loads it again, as the user named it and without the path; None for one made in a program."""
+    """The source that loads it again, as the user named it but without the path; None for a dataset made in a
+    program."""
     fingerprint: str = ""
     pictures: str = ""
     """A hash of the hashes of the pictures that the workers read; a manifest's fingerprint need not cover them."""
@@ -44,7 +45,7 @@ class DatasetRecord(Part):
     reading: dict[str, Any] = Field(default_factory=dict)
     """How its labels were read: the names of the label files, and what the user said of their columns and boxes."""
     notes: list[str] = Field(default_factory=list)
-    """What its reader left out."""
+    """The reader's notes, such as what it left out."""
 
     @property
     def label(self) -> str:
@@ -113,15 +114,15 @@ class Manifest(Part):
     images_per_second: float | None = None
     cores: int | None = None
     notes: list[str] = Field(default_factory=list)
-    """What a reader of the numbers should know; shown on the report."""
+    """Notes on the numbers, which the report shows."""
     purged: int = 0
     """Images that were removed because somebody in them withdrew."""
     withdrawn: list[str] = Field(default_factory=list)
     """Salted hashes of the ids of those images, so that they are left out when the run is repaired."""
     by: list[str] | None = None
-    """The attributes that results by group are given for, where the user named some."""
+    """The attributes by which results are computed, if the user named some."""
     about: dict[str, Any] = Field(default_factory=dict)
-    """What a suite needs to know of its own protocol."""
+    """Facts that a suite stores about its protocol."""
 
     def plain(self) -> dict[str, Any]:
         """The manifest as nested dicts, without unknown values."""
@@ -147,7 +148,7 @@ class Place(BaseModel):
     salt: str = ""
     """The secret with which the ids of withdrawn images are hashed."""
     mark: str = ""
-    """Says that the run was made here, by this user (`countenance.run.trust`)."""
+    """A keyed hash which shows that this user made the run here (`countenance.run.trust`)."""
 
     def claims(self, manifest: Manifest) -> dict[str, Any]:
         """The content that the mark covers: everything that is imported or followed."""
@@ -195,7 +196,7 @@ def read_manifest(content: bytes, place: str) -> Manifest:
 
 
 EMBEDDED = "people"
-"""The dataset whose parts have names: a folder of the same name is another thing."""
+"""The dataset whose parts have names; a folder of the same name is not meant."""
 
 
 def published_command() -> str:

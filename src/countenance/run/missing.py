@@ -8,7 +8,7 @@ from countenance.run.run import Run
 from countenance.tasks import Metric
 
 ANSWERED = "answered."
-"""How the columns begin that are 0 for the people of images that failed."""
+"""Prefix of the columns that are 0 for the people of failed images."""
 FIRST = ("sample", "subject", "identity")
 
 

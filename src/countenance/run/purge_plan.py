@@ -32,7 +32,7 @@ from countenance.run.withdrawals import Withdrawn
 from countenance.storage import Missing
 
 DERIVED = (REPORT, PAGES)
-"""Own files that are made again; the others are rewritten in place."""
+"""Files of a run that are computed again; the others are rewritten in place."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Journal:
     samples: list[str]
     audit: dict[str, Any] | None = None
     files: list[str] = field(default_factory=list)
-    """The files that are to be made again."""
+    """The files that are computed again."""
     pages: dict[str, dict[str, Any]] = field(default_factory=dict)
     people: int = 0
     rows: int = 0
@@ -53,7 +53,7 @@ class Journal:
     remaining: list[str] = field(default_factory=list)
     """The fingerprints of the dataset without the images that were removed from the run, by earlier purges and this."""
     damaged: list[str] = field(default_factory=list)
-    """Tables that were not what was written before the purge began; a purge does not make them trusted."""
+    """Tables that were changed or damaged before the purge began; a purge does not make them trusted."""
 
 
 def stores_of(place: Path | str) -> list[RunStore]:

@@ -53,13 +53,13 @@ class Run:
         self.manifest: Manifest = self.store.manifest()
         self.trust_code, self.data = trust_code, dict(data or {})
         self.cautions = [] if verified else [UNVERIFIED]
-        """What a page must say beside the notes of the run itself."""
+        """Warnings that a page shows beside the run's own notes."""
         self.unstored: Audit | None = None
         """An audit that could not be stored, because the run cannot be written to."""
         self.loaded: Dataset | None = None
         """The dataset, where the process that made the run has read it."""
         self.made_by: Suite | None = None
-        """The suite that has made the run in this process; at another time an installed one is found by its name."""
+        """The suite that made the run in this process; later, an installed suite is loaded by its name."""
 
     def __repr__(self) -> str:
         """The run in at most five lines: where it is, and what its audit found."""

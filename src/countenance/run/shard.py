@@ -60,7 +60,7 @@ class ShardResult:
     pictures: dict[str, str] = field(default_factory=dict)
     """The hash of each picture that was read."""
     read: str = ""
-    """A hash of those, where the shard is scored again and no picture is read."""
+    """A hash of these hashes, if the shard is scored again and no picture is read."""
 
     def fail(self, sample: Sample, kind: str, reason: str) -> None:
         self.failures.append(failure_row(sample, kind, reason))

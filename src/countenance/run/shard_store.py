@@ -36,7 +36,7 @@ from countenance.tasks.states import State, state_from_bytes
 
 Parsed = TypeVar("Parsed")
 AT_ONCE = 16
-"""Requests to the storage that are under way together."""
+"""How many requests to the storage run at once."""
 
 
 class ShardStore:
@@ -46,11 +46,11 @@ class ShardStore:
         self.storage: Storage = open_storage(place, patient=patient)
         self.hashes = FileHashes(self.storage)
         self.verified = verified
-        """Whether files of a finished run are refused whose content is not what was written."""
+        """Whether files of a finished run are refused if their content has changed."""
         self._finished: bool | None = None
-        """Whether the manifest says so; None until it was read."""
+        """Whether the run is finished by its manifest; None until it was read."""
         self._parsed: dict[str, tuple[Any, Any]] = {}
-        """What was read last of a file, with the stamp of the file."""
+        """The content last read of a file, with the file's stamp."""
 
     @property
     def place(self) -> str:

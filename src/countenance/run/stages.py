@@ -30,7 +30,7 @@ from countenance.tasks.task import no_notes
 
 Columns = Mapping[str, NDArray[np.float64]]
 Notes = Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]]
-"""From samples and their predictions to sentences about what looks like a mistake."""
+"""A function from samples and predictions to sentences on what looks like a mistake."""
 MOST_NOTED = 5000
 """Notes look at about this many images of a larger run."""
 

@@ -13,11 +13,11 @@ from countenance.tasks import Context, Task
 from countenance.tasks.task import CONTEXT
 
 READ = 8
-"""Shards of a large run from which those predictions are taken."""
+"""Shards of a large run from which these predictions are drawn."""
 PROBED = 8
-"""Stored predictions, drawn by seed, that are made again."""
+"""Stored predictions, drawn by seed, that the model repeats."""
 EDGES = 4
-"""Further ones with the lowest scores, and as many that found nothing."""
+"""Further predictions that are repeated: this many with the lowest scores and this many empty ones."""
 RELATIVE, ABSOLUTE = 1e-3, 1e-4
 """Numbers that differ by less are the same: threads and machines round differently."""
 
@@ -28,7 +28,7 @@ class Difference:
 
     sample: str
     repeatable: bool
-    """Whether the model at least agrees with itself: if not, it is nondeterministic rather than another model."""
+    """Whether two calls of the model agree: if not, it is nondeterministic rather than a different model."""
 
 
 def some(shards: Sequence[Any], seed: int, most: int = READ) -> list[Any]:

@@ -77,7 +77,7 @@ class Suite:
     name: str
     question: str
     citation: str = ""
-    """How its authors ask to be cited."""
+    """The citation that its authors request."""
     licence: str = NOT_STATED
     """Under what terms its data and published code may be used."""
     consent: str = NOT_STATED
@@ -92,17 +92,17 @@ class Suite:
     metrics: Callable[[Run], Sequence[str] | None] = lambda run: None
     """The metrics of a run to audit unless the caller names some; None: the headline ones of its task."""
     prepare: Callable[[SuiteRequest], SuiteRequest] = lambda request: request
-    """What the protocol changes in a request before the run: attributes to compare by, notes, further facts."""
+    """Changes a request before the run as the protocol requires: attributes to compare by, notes, further facts."""
     publish: Callable[[Run], Sequence[str]] = lambda run: ()
     """Writes the files of the protocol into an audited run; returns their names."""
     remark: Callable[[Run], str] = lambda run: ""
-    """What boards and comparisons say beside the model of a run, in a few words; empty: nothing."""
+    """A few words that boards and comparisons show beside the model of a run; may be empty."""
     sections: Callable[[Any], list[Section]] = lambda source: []
     """Sections of the report of a run, from its `report.source.Source`."""
     report: Callable[..., Path] | None = None
     """Writes the protocol's own report of a run (`Run.report`); None: the report of every run."""
     files: Callable[[Run, Sequence[str]], list[str]] = lambda run, names: []
-    """Makes those of the files named again that are the suite's own, from scores and audit; returns their names."""
+    """Writes the named files that belong to the suite again, from scores and audit; returns their names."""
     rescore: Callable[[Run, Sequence[str]], list[str]] | None = None
     """Makes scores and results again once images (their ids) were removed; None: the task's reducer does."""
     related: Callable[[Run], Sequence[str]] = lambda run: ()

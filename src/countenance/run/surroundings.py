@@ -15,9 +15,9 @@ from countenance.run.store import RunStore
 from countenance.storage import Missing, Storage, is_url, open_storage
 
 SAMPLES = ".samples"
-"""What a run's place is followed by where the samples are while a cluster works on it."""
+"""Ending of the folder that holds the samples while a cluster works on a run."""
 MARKER = "countenance.json"
-"""The file that says that the samples were put there by a run; a folder of a user with that name has none."""
+"""The file that marks samples as written by a run; a user's folder of that name lacks it."""
 OWN = re.compile(rf"{re.escape(MARKER)}|{re.escape(INDEX)}|part-\d{{5,}}\.parquet")
 
 

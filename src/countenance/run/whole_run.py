@@ -25,7 +25,7 @@ MOST_VALUES = 30
 NEVER_GROUPS = ("split", "part", "base")
 """Attributes that say where an image comes from, not who is in it."""
 FIRST_GROUPS = ("skin_tone", "age_group", "gender")
-"""Attributes that results are given for where nobody named any."""
+"""Attributes by which results are computed if none are named."""
 
 
 class RunParts(ABC):

@@ -8,7 +8,7 @@ from pydantic import SkipValidation
 from countenance.settings.base import SettingsModel, setting
 
 Words = SkipValidation[Mapping[str, str] | None]
-"""A word for each of some names; `countenance.auditing.settings` checks them."""
+"""Words by name; `countenance.auditing.settings` checks them."""
 
 
 class AuditFields(SettingsModel):

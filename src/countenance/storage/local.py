@@ -18,7 +18,7 @@ from countenance.storage.descriptors import folder_of, open_below, way_to
 
 LOCK = ".lock"
 TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(PART)}", re.DOTALL)
-"""Names as `countenance.files` gives them to what is not finished; a `.notes.part` of a user is a file like others."""
+"""Names that `countenance.files` gives to unfinished files; a user's `.notes.part` is an ordinary file."""
 NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
 """Errors of opening what is not a plain file: missing, below a file or link, a folder, a link, a socket."""
 
@@ -38,7 +38,7 @@ class LocalStorage:
     """
 
     guarded = False
-    """Anybody can change a file."""
+    """False: files of a folder can be changed from outside."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

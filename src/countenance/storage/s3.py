@@ -41,7 +41,7 @@ class S3Storage:
     """
 
     guarded = True
-    """Object stores keep checksums of their own."""
+    """True: object stores keep checksums of their own."""
 
     def __init__(self, url: str, *, patient: bool = False) -> None:
         refuse_credentials(url)

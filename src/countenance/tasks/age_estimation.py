@@ -21,7 +21,7 @@ class AgeOptions(Options):
     challenge_age: float = Field(25.0, gt=0, lt=120)
     """The estimated age from which a person passes without being asked for a document (Challenge-25)."""
     minimum_age: float = Field(18.0, gt=0, lt=120)
-    """The age that the law asks for."""
+    """The age that the law requires."""
     sex: str = "gender"
     """The attribute that, with the age group, makes the cells of the macro-average."""
 

@@ -29,7 +29,7 @@ class Answered:
     truth: NDArray[Any]
     answer: NDArray[Any]
     stated: NDArray[np.float64]
-    """The probability of the answered word; NaN where the model gave none."""
+    """The probability that the model gave to its answer; NaN if it gave none."""
     person: NDArray[np.int64]
     seed: int = 0
 

@@ -68,7 +68,7 @@ class Target:
     true_box: TrueBox
     nouns: tuple[str, str]
     other: tuple[TrueBox, str, str]
-    """The other thing that people have: its true box, its plural, the task that evaluates it."""
+    """The other kind of box (face or person): its true box, its plural, and the task that evaluates it."""
     localises: Localises = overlapping_half
 
     def notes(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:

@@ -26,13 +26,14 @@ class IdentificationOptions(Options):
     threshold: float | None = Field(None, allow_inf_nan=False)
     """A fixed threshold: the least similarity, or the largest distance, at which a candidate is returned."""
     fpir: float | None = Field(None, gt=0, lt=1)
-    """The false positive identification rate that the threshold must keep; 0.01 where nothing else is said."""
+    """The largest false positive identification rate that the threshold may have; 0.01 by default."""
     known: float = Field(0.5, gt=0, lt=1)
     """The share of the people, drawn by the seed among those with enough pictures, who are in the gallery."""
     pictures: int = Field(1, ge=1)
     """Gallery pictures of each of them, the first ones of the dataset; the others are probes."""
     gallery: str | None = None
-    """Instead of both: an attribute of the gallery's pictures (role=gallery); all other pictures are probes."""
+    """Instead of `known` and `pictures`: an attribute of the gallery's pictures (role=gallery); all others are
+    probes."""
     similarity: Literal["cosine", "euclidean"] = "cosine"
     """How two embeddings are compared: by the cosine of their angle or by their distance."""
 

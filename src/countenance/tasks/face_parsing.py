@@ -17,7 +17,7 @@ from countenance.tasks.task import Metric, Options, Row, Task, subject_row
 EARS_TO_SKIN = {8: 1, 9: 1}
 """FHIBE draws no ears: they belong to the skin."""
 TABLE = 32
-"""Labels that pixels are counted by: more than there are; predictions beyond count as the last."""
+"""Number of labels in the count of pixels, more than exist; larger predictions count as the last."""
 
 NEAREST = {"beard": "skin", "face_mask": "cloth"}
 """Parts that rendered faces have and the 19 classes do not."""

@@ -27,7 +27,7 @@ from countenance.tasks.verification_equity import equity
 
 DEFAULT_FMR = 1e-3
 CROSS = " × "
-"""Between the names of attributes, and of groups, that are crossed."""
+"""Separates the names of crossed attributes, and of crossed groups."""
 Text = Annotated[str, BeforeValidator(str)]
 
 
@@ -37,17 +37,17 @@ class VerificationOptions(Options):
     threshold: float | None = Field(None, allow_inf_nan=False)
     """A fixed threshold: the least similarity, or the largest distance, at which a pair is accepted."""
     fmr: float | None = Field(None, gt=0, lt=1)
-    """The false match rate that the threshold must keep; 0.001 where nothing else is said."""
+    """The largest false match rate that the threshold may have; 0.001 by default."""
     threshold_from: str | None = None
-    """A run whose threshold is taken over."""
+    """A run whose threshold is used."""
     calibration: Text | None = None
-    """On whom the threshold is found, apart from those it is measured on: a share of the people (0.3), drawn by the
-    seed, or an attribute of theirs (split=validation)."""
+    """People on whom the threshold is chosen, who are then not measured: a share (0.3), drawn by the seed, or an
+    attribute (split=validation)."""
     similarity: Literal["cosine", "euclidean"] = "cosine"
     """How two embeddings are compared: by the cosine of their angle or by their distance."""
     validation_rate: bool | Literal["dot"] = adding_results(False)
-    """Whether FHIBE's validation rate at a false acceptance rate of 0.001 is among the results; dot: of the vectors as
-    they are, as FHIBE compares them, not brought to length 1."""
+    """Whether FHIBE's validation rate at a false acceptance rate of 0.001 is among the results; dot: without
+    normalising the vectors, as FHIBE compares them."""
 
     @model_validator(mode="before")
     @classmethod

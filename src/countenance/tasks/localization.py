@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TrueBox = Callable[[Subject], Array | None]
 PUBLISHED = "AR_IOU"
-"""What FHIBE calls the average recall of boxes; thresholds are recorded for it under this name."""
+"""FHIBE's name of the average recall of boxes, under which its thresholds are recorded."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ OVERLAP = 0.5
 """Localised means strictly more than this."""
 
 TRUTH: Mapping[Any, str | None] = LABELS
-"""The attribute `masked` as the class that a detector should say."""
+"""The attribute `masked` as the class that a detector should predict."""
 
 
 def to_judged_boxes(raw: Any) -> Boxes:

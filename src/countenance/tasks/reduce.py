@@ -82,9 +82,9 @@ class Reduced:
     columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """Further metrics, one value for each row of the score table, in its order; NaN: not in the denominator."""
     notes: list[str] = field(default_factory=list)
-    """What a reader of the numbers should know."""
+    """Notes on the numbers."""
     evidence: State = field(default_factory=dict)
-    """Arrays that the results were made from, for those who show more than the results (`Run.evidence`)."""
+    """Arrays that the results were computed from, for pages that show more (`Run.evidence`)."""
 
 
 def joined(first: State, second: State) -> State:
@@ -121,7 +121,7 @@ class Reduce:
     """
 
     partial: Callable[[Shard], State]
-    """From a shard to what is kept of it; computed by the worker that has the shard, and stored beside it."""
+    """From a shard to the state that is kept of it; the worker that has the shard computes and stores it."""
     finish: Callable[[State, Whole], Reduced]
     merge: Callable[[State, State], State] = joined
     """From the states of two neighbouring parts to one; states are merged like a tree."""

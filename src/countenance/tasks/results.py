@@ -29,7 +29,7 @@ class Result(BaseModel):
     name: str
     meaning: str = ""
     note: str = ""
-    """What a reader must know to use it: too few pairs, a bound instead of an estimate."""
+    """A note on its use: too few pairs, a bound instead of an estimate."""
 
 
 class AuditedRatio(BaseModel):
@@ -72,7 +72,7 @@ class Number(Result):
     bound: Literal["", "<", ">"] = ""
     """The value is a bound: no error was seen in n trials, so the rate is below 3/n."""
     audited: AuditedRatio | None = None
-    """Of a group's number that an audit compares with those of the other groups."""
+    """For a group's number: how an audit compares it with those of other groups."""
 
     def text(self) -> str:
         """The number as text: three decimals, or three significant digits if it is very small."""

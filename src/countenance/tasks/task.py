@@ -50,7 +50,7 @@ class Metric:
     noun: str = ""
     """What pages call it ("faces found"); empty: its name. The three words after it are those of a 0/1 metric."""
     verb: str = ""
-    """What the model does to whom it fails: "misses"."""
+    """What the model does to the people it fails, such as "misses"."""
     failed: str = ""
     """What happened to them: "missed"."""
     right: str = ""
@@ -148,7 +148,7 @@ class Task:
     fit_input: Callable[[Dataset], FitInput] | None = None
     """What models with `fit(context)` are fitted on before they predict; None: nothing."""
     needs: tuple[str, ...] = ()
-    """What a model must find for this question (`face`, `person`, `embedding`, …), any of these; empty: not said."""
+    """What a model must find for this question (`face`, `person`, `embedding`, …), any of these; empty: unknown."""
     refuse: Callable[[Any, Sample, Context], str | None] = lambda answer, sample, context: None
     """Why a valid answer cannot be used in this run, or None."""
     notes: Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]] = no_notes

@@ -12,7 +12,7 @@ from countenance.view.site import Site
 from countenance.view.token import Token
 
 SILENT = ("tracing", "metrics", "logs", "auto_configure")
-"""What newer versions of FastAPI would report to a collector that the environment names. Nothing is reported."""
+"""Switches off what newer versions of FastAPI report to a collector that the environment names."""
 
 
 def make_app(library: Library, address: Address, token: Token, privacy: Privacy | None = None) -> Any:

@@ -30,7 +30,7 @@ class RunCard:
 
     sentence: str = ""
     figures: tuple[tuple[str, str], ...] = ()
-    """Two numbers with what they are."""
+    """Two numbers with their names."""
     faces: tuple[str, ...] = ()
     """Addresses of pictures; none where real people are shown."""
 

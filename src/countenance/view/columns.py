@@ -20,7 +20,7 @@ from countenance.errors import InputError
 from countenance.run.auditing import EVERYONE, WHOLE
 
 MOST_NARROWED = 6
-"""Selections of rows that are kept; each holds its own copy of the columns in use."""
+"""The most cached selections of rows; each has its own copy of the columns in use."""
 
 
 class Columns(Source):

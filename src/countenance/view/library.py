@@ -49,7 +49,7 @@ class Summary:
     changed: float = 0.0
     problem: str = ""
     source: str = ""
-    """What the run calls its dataset's source."""
+    """The run's name of its dataset's source."""
 
     @property
     def model_label(self) -> str:
@@ -70,7 +70,7 @@ class Library:
         self.how: dict[str, Any] = {"verified": verified, "data": dict(data or {})}
         """How runs are opened: `countenance.Run` says what each part means."""
         self.cautions = [] if verified else [UNVERIFIED]
-        """What every page must say."""
+        """Warnings on every page."""
         named = dict.fromkeys(str(place).rstrip("/") for place in places if is_url(place))
         folders = canonical([place for place in places if not is_url(place)])
         self.roots: list[Folder | Bucket] = [*map(Folder, folders), *map(Bucket, named)]

@@ -49,7 +49,7 @@ MOST_AUDITS = 16
 MOST_ROWS = 2000
 """Rows of the score table that are kept as they were last shown."""
 ROUNDING = 1e-12
-"""Up to this much, two figures are one number that was added up in another order."""
+"""Two figures that differ by at most this are the same number, summed in another order."""
 
 
 class Unknown(InputError):

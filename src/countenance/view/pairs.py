@@ -11,7 +11,7 @@ from countenance.answers import Embedding
 from countenance.view.samples import RunGallery
 
 MOST = 20_000
-"""Pictures among which pairs are looked for; more would take too long for a page."""
+"""The most pictures among which pairs are searched; more would take too long for a page."""
 SHOWN = 3
 
 

@@ -13,7 +13,7 @@ from countenance.run.store import RunStore
 from countenance.storage import Missing
 
 MOST = 96 * 2**20
-"""Bytes of shards that are kept as they lie in memory; an image's prediction is decoded when it is shown."""
+"""The most bytes of shards that are kept undecoded; an image's prediction is decoded when it is shown."""
 
 
 class StoredPredictions:

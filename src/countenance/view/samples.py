@@ -43,7 +43,7 @@ class Item:
     scores: list[tuple[str, Any]]
     prediction: str
     true: str = ""
-    """What is true, where the answers are words."""
+    """The true words, if the answers are words."""
     is_picture: bool = False
     """Whether the model's answer is itself a picture."""
     loading: bool = False

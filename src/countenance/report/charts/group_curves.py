@@ -29,7 +29,7 @@ class CurvePanel:
     chart: CurveChart
     read_at: list[str]
     table: list[tuple[GroupLine, list[str], Key]]
-    """A line, its values where the table reads it, and whose it is."""
+    """A line, its values at the points of the table, and its group."""
 
 
 def curve_panels(source: Audited) -> list[CurvePanel]:

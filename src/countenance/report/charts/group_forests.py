@@ -16,7 +16,7 @@ from countenance.report.source import Audited
 from countenance.tasks import Metric
 
 LONGEST_NOUN = 8
-"""A longer noun is in the heading of a block once, because it does not fit beside every interval."""
+"""A longer noun stands once in the heading of a block, because it does not fit beside every interval."""
 CROSSED = "intersections that differ most"
 
 

@@ -19,7 +19,7 @@ class Headline:
     interval: str
     n: str
     key: tuple[str, str, str] | None = None
-    """A metric of everybody, whose rows the number is of; None where the run has no metric."""
+    """The metric whose rows the number is computed from; None if the run has no metric."""
 
 
 def _size(estimate: Estimate, source: Audited) -> str:

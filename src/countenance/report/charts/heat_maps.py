@@ -14,7 +14,7 @@ from countenance.tasks import Metric
 
 STEPS = 9
 LEAST_RANGE = 0.2
-"""Tints are spread over at least this much, so that a difference that means nothing does not shout."""
+"""The smallest range that tints cover, so that a negligible difference does not stand out."""
 
 
 @dataclass(frozen=True)

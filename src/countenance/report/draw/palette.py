@@ -13,10 +13,10 @@ COLOURS = {
     FAVOURED: LINK,
     UNMARKED: LINK,
 }
-"""The colours of `static/style.css`; shapes tell the same, for readers and printers without colour."""
+"""The colours of `static/style.css`; shapes carry the same information, for readers and printers without colour."""
 RAMP = ("#35206e", "#52227c", "#6f2484", "#8c2a83", "#a8327c", "#bf3f6e", "#cf525b", "#d66945", "#d2812f", "#bd9110")
 TINTS = ("#f6f3ea", "#fbe9cf", "#fcd9a8", "#f9c47f", "#f2ab5a", "#e4903c", "#b5591a", "#924310", "#6d2f08")
-"""Of heat maps, from the best to the worst."""
+"""The tints of heat maps, from the best to the worst."""
 PLAIN = ("#1a5276", "#b34700", "#156048", "#8c2a83", "#6b5b00", "#a3211b", "#3f51b5", "#5a594f", "#00695c", "#880e4f")
 
 

@@ -32,7 +32,7 @@ class PublishedNumber:
     attribute: str | None = None
     group: str | None = None
     share: bool = False
-    """Whether it lies between 0 and 1 by its nature."""
+    """Whether the metric is bounded by 0 and 1."""
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -71,7 +71,7 @@ class Engine(Protocol):
     """Processes shards and stores them."""
 
     watch: Watch
-    """Told of every image that was answered or failed; it stops a run that is hopeless."""
+    """Receives every answered or failed image, and stops a run on which all images fail."""
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         """Predict, score and commit every piece."""

@@ -32,11 +32,11 @@ from countenance.worker_process import child
 ARENA = 512 * 2**20
 """Bytes of pictures that may wait for the model."""
 AT_ONCE = 2
-"""Orders that a process is given before it has answered: it never waits for the next."""
+"""Orders that a process has at once, so that it never waits for the next."""
 MOST = 8
 """Pictures in an order; fewer where few are left, so that all processes have something to do."""
 WAITING = 64
-"""Batches that may be ready; of pictures of some size the shared memory holds fewer."""
+"""The most batches that are ready; of large pictures the shared memory holds fewer."""
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "CUDA_VISIBLE_DEVICES": "",
@@ -46,7 +46,7 @@ ENVIRONMENT = {
 """Of a decode process. The last two keep the memory of one picture for the next: given back to the system and taken
 again for every picture, it cost a fifth of the processors' time."""
 READ_AHEAD = 4
-"""Batches whose samples are read from the dataset before there is room for their pictures."""
+"""Batches whose samples are read before the shared memory has space for their pictures."""
 
 
 @dataclass
@@ -108,7 +108,7 @@ class FileBatch:
     group: FedGroup
     files: list[FileOutcome]
     free: Callable[[], None] = lambda: None
-    """To be called once, when nobody looks at the bytes any more."""
+    """Called once, when the bytes are no longer used."""
 
 
 def read_file(sample: Sample) -> FileOutcome:

@@ -23,11 +23,11 @@ from countenance.worker_process import Order
 MOST_AT_ONCE = 8
 """Pieces that one of several workers gets at once."""
 MOST_DEATHS = 10
-"""Workers that may die one after the other without a single prediction in between."""
+"""The most workers that may die in a row without a prediction in between."""
 INNOCENT = 2
-"""Images of a shard that may turn out innocent of a death before the model itself is at fault."""
+"""If this many suspected images of a shard turn out not to cause a death, the model is at fault."""
 CONVICTED = 3
-"""After this many images that do end processes, the next suspects are not tried alone first, which costs a start."""
+"""After this many images that end processes, further suspects are not tried alone, which would cost a start each."""
 
 
 @dataclass
@@ -140,7 +140,7 @@ class _Work:
     answered: int = 0
     retried: set[str] = field(default_factory=set)
     suspect: tuple[str, Death] | None = None
-    """An image on which a worker died that had answered others before; it is tried alone before it is blamed."""
+    """An image on which a worker died that had answered others before; it is tried alone first."""
     innocent: int = 0
     """Suspects that were answered when they came first."""
 

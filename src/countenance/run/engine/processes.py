@@ -33,7 +33,7 @@ from countenance.worker_process import NO_WORKERS, Order, child
 PATIENCE = 300.0
 """Seconds that a worker may be silent unless its last message says otherwise."""
 TOKEN = "COUNTENANCE_WORKER"  # noqa: S105 - the name of a variable, not a secret
-"""The variable that marks a worker and everything started in it, however far it went from its parent."""
+"""The environment variable that marks a worker and all processes started in it."""
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from countenance.run.staleness import Difference
 IN_FLIGHT = 2
 """Shards that an actor has at once: one under way, one waiting, so that it never waits for the driver."""
 BEAT = 1.0
-"""Seconds between two questions for an actor's state."""
+"""Seconds between two requests for an actor's state."""
 SILENT = 60.0
-"""Seconds that an actor may not answer such a question (it holds the interpreter's lock, or its node is gone)."""
+"""Seconds that an actor may leave such a request unanswered (it holds the interpreter's lock, or its node is lost)."""
 STARTING = 600.0
 """Seconds until some actor must be ready."""
 DEATHS = 2
@@ -40,7 +40,7 @@ DIED = "the worker process died"
 MOST_TROUBLE = 5
 """How often each worker may fail for reasons of its node (lost while it starts, a full disk) without a prediction."""
 PROBE_TRIES = 3
-"""Actors that may be lost with a probe before the model is called another one."""
+"""After this many actors lost during a probe, the model counts as changed."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ class Bisection:
     high: int = field(init=False)
     culprit: int | None = None
     over: bool = False
-    """No image alone is harmful: the deaths had another cause."""
+    """The search is over and no single image causes deaths."""
 
     def __post_init__(self) -> None:
         self.high = self.images

@@ -25,7 +25,7 @@ from countenance.run.shard import FailedImage, ShardResult, answers, readable_of
 from countenance.tasks import Context, Task
 
 IN_FLIGHT = 2
-"""Batches whose answers are waited for: enough to keep a GPU busy, so few that little is lost with a worker."""
+"""Batches without an answer yet: enough to keep a GPU busy, and few enough that little is lost with a worker."""
 
 
 @dataclass

@@ -35,7 +35,7 @@ GROUPS: Mapping[str, Sequence[str]] = {"all": KINDS, "supervised": KINDS[:2], "u
 SPLITS = {"public": "test", "private": "holdout"}
 
 HIDDEN = "its answers on the private holdout cannot be scored; ask the organisers"
-"""Why an entry was rejected, where the reason would tell something of the holdout."""
+"""The text shown for a rejected entry whose reason would reveal something about the holdout."""
 
 Step = Callable[..., None]
 
@@ -56,7 +56,7 @@ class BoardEntry:
     timing: Timing | None = None
     """Measured by the leaderboard."""
     claimed: Timing | None = None
-    """Handed in with the submission: shown, and used for nothing."""
+    """The timing in the submission; it is shown but not used."""
     efficiency: float = 1.0
     verified: bool = False
     """Whether the answers on the holdout are those of the entry, run here."""
@@ -143,7 +143,7 @@ class Board:
     prizes: tuple[Prize, ...] = ()
     strict_rubric: bool = False
     truth: Mapping[str, Truth] = field(default_factory=dict, repr=False)
-    """What each table is scored against."""
+    """The truth with which each table is scored."""
     contest: Contest = field(default_factory=Contest)
 
     def places(self, which: str, group: str = "all") -> list[BoardRow]:
@@ -190,7 +190,7 @@ class Rules:
     strict_rubric: bool = False
     draws: Draws = field(default_factory=Draws)
     time: bool = False
-    """Time every entry here and now; else earlier timings of the same entries on the same images count."""
+    """Time every entry now; otherwise earlier timings of the same entries on the same images count."""
     passes: int = PASSES
     limits: EntryLimits = field(default_factory=EntryLimits)
     """What an entry may use when it is run here."""

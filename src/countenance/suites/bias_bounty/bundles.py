@@ -20,7 +20,7 @@ from countenance.suites.bias_bounty.submissions import BountySubmission, code_ha
 
 ABOUT = "bundle.json"
 MOST_BYTES = 2**31
-"""What a bundle may unpack to."""
+"""The largest unpacked size of a bundle."""
 
 
 class Bundle(BaseModel):

@@ -55,7 +55,7 @@ class EntryCard(BaseModel):
     kind: Kind
     description: str = ""
     labels_used: str = ""
-    """What labels served for where that is not plain from `kind`; the leaderboard shows it beside the entry."""
+    """How labels were used, if `kind` does not say it; the leaderboard shows it beside the entry."""
     networks: tuple[EntryNetwork, ...]
     face_output: str | None = None
     """The output whose first number rises with being a face; below `face_threshold` the classes are random."""

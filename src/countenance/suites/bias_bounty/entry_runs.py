@@ -22,9 +22,9 @@ from countenance.suites.bias_bounty.inference_timing import PASSES, machine_name
 from countenance.suites.bias_bounty.timing import Timing, images_hash, measure
 
 RUNS, TEST_RUNS = "_runs.json", "_test_runs.json"
-"""Of a board; no submission's name begins with an underscore."""
+"""Files of a board; no submission's name begins with an underscore."""
 OTHERWISE = 0.01
-"""Share of images that an entry may answer otherwise than what was handed in: processors round differently."""
+"""The largest share of images on which an entry may differ from its submission: processors round differently."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from countenance.files import staged
 from countenance.settings.engine import ProgressMaker
 
 SPLITS: Mapping[str, str] = {"train": "train", "validation": "test", "test": "holdout"}
-"""From the people's splits to the challenge's: what is looked at while choosing is the public test."""
+"""The challenge's split for each split of the people; the split used for choosing becomes the public test."""
 NONFACES = 0.2
 SIDE = 256
 SUFFIX, FORMAT, QUALITY = ".webp", "WEBP", 92
@@ -38,7 +38,7 @@ DESCRIPTION = (
     "not faces and have random labels, some faces in train are unlabelled."
 )
 GRID = 16
-"""Corners of cuttings lie on the compression's grid, as those of whole pictures do."""
+"""Corners of crops lie on the compression's grid, as those of whole pictures do."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class Score:
     clustered: bool = False
     """Whether pictures of one person were resampled together."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about the files."""
+    """Notes on the files."""
 
     @property
     def score1(self) -> float:

@@ -33,7 +33,7 @@ from countenance.tasks.thresholds import EXACT
 
 Step = Callable[[int], None]
 ABOUT = ("dataset", "task", "model_name", "compat", "mini", "depth", "layout")
-"""Settings that a manifest keeps as they are."""
+"""Settings that a manifest stores unchanged."""
 INSTEAD = ("PSNR", "SSIM")
 """Metrics of pictures that need no network."""
 SECONDS = 60.0

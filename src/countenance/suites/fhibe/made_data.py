@@ -21,7 +21,7 @@ from countenance.tasks.face_parsing import true_classes, without_ears
 
 BODY, FACE = "fhibe_downsampled", "fhibe_face_crop_align"
 ATTRIBUTES = ("pronoun", "age", "apparent_skin_color", "lighting")
-"""What the made data can be compared by."""
+"""The attributes by which the generated data can be compared."""
 
 TONES = ("[102, 78, 65]", "[136, 105, 81]", "[164, 131, 103]", "[175, 148, 120]", "[189, 163, 137]", "[198, 180, 157]")
 _TONE_OF_MONK = {1: 5, 2: 5, 3: 4, 4: 4, 5: 3, 6: 2, 7: 1, 8: 1, 9: 0, 10: 0}
@@ -44,7 +44,7 @@ MADE_ATTRIBUTES = {
         "head_pose": "whether the head is turned or raised by more than 30 degrees",
     }.items()
 }
-"""What the card of the made data says of its attributes."""
+"""The attributes on the card of the generated data."""
 _SCENES = ("plain", "studio", "blur", "room", "outdoor")
 _KEYPOINT_NUMBERS = (0, 5, 2, 8, 7, 12, 11, 14, 13, 16, 15, 24, 23, 26, 25, 28, 27)
 _PARTS = {

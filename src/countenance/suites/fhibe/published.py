@@ -44,7 +44,7 @@ OVERLAPS = {
     "AR_MASK": ("best_iou", "gt_mask_iou_scores.json", "iou"),
     "AR_OKS": ("OKS", "oks_scores.json", "oks"),
 }
-"""Of a metric that counts thresholds: the column that is compared with them, the file of its values, their name."""
+"""For a metric that counts thresholds: the column compared with them, the file of its values, and their name."""
 SINGLE = (
     *PICTURES.values(),
     *(file for _, file, _ in OVERLAPS.values()),
@@ -68,7 +68,7 @@ class PublishedScores:
     files: dict[str, Any] = field(default_factory=dict)
     """The published files of each row's scores."""
     of_group: dict[str, Callable[[NDArray[np.intp]], dict[str, Any] | None]] = field(default_factory=dict)
-    """Metrics that only a whole group has (VAL): from its rows to its entry, None for no entry."""
+    """Metrics of whole groups (VAL): functions from a group's rows to its entry, or None for no entry."""
 
     @property
     def strict(self) -> bool:

@@ -33,7 +33,7 @@ from countenance.tasks.validation_rate import RATES
 LISTED = 60
 PDF = "report.pdf"
 EQUITY = "equity within groups: "
-"""How the tables begin that are about one attribute, which follows."""
+"""Prefix of the titles of tables about one attribute, which follows."""
 
 
 class ReportedRun(Run):

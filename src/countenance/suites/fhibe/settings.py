@@ -20,7 +20,7 @@ FILE = "model_outputs.json"
 ENCODINGS = "face_encodings"
 """The folder of the pictures that face_encoding makes; it has no model_outputs.json."""
 RUNS = {"default": "run", "strict": "run-strict"}
-"""Where the run of each mode is unless another place is named, so that neither replaces the other."""
+"""The default folder of the run of each mode, so that neither replaces the other."""
 
 OPTIONS = {
     "custom_keypoints": "keypoint_estimation",
@@ -29,7 +29,7 @@ OPTIONS = {
     "face_embedding": "face_encoding",
 }
 OF_TASKS = ("custom_keypoints", "map_ears_to_skin")
-"""Options that the tasks themselves have; the others name weights."""
+"""Options of the tasks; all others name weights."""
 ORIGINAL_OPTIONS = ("cuda", "batch_size", "num_workers")
 """Keywords of the original that change nothing here and are accepted."""
 MOST_CROSSED = 12

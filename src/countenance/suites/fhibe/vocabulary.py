@@ -63,7 +63,7 @@ OWN_METRICS = (
 )
 """Metrics that the tasks themselves do not have."""
 MODEL_CARD = "model_card.json"
-"""Beside model_outputs.json: what the model is, where somebody wrote it down."""
+"""The file beside model_outputs.json that describes the model, if there is one."""
 
 
 def compared_by(attributes: Iterable[str], there: Collection[str]) -> list[str]:

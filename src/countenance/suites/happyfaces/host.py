@@ -27,7 +27,7 @@ FIT_TIME = 86400.0
 TIME = 300.0
 """Seconds that predicting one batch may take, the photos of the batch one by one included."""
 MOST_DEATHS = 3
-"""Processes that may end on one run before its method is given up."""
+"""How many processes may die on one run before its method is abandoned."""
 FIT = ("labelled", "labels", "unlabelled")
 """The arrays that a method is fitted on, in the order of its arguments."""
 

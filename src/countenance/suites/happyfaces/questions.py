@@ -20,7 +20,7 @@ from countenance.suites.happyfaces.scores import Record, score_parts
 from countenance.text import printable
 
 Oracle = Callable[[int], tuple[bool, bool] | None]
-"""Index of a photo in the unlabelled set to both answers (first feature, second feature); None stops the asking."""
+"""A function from the index of an unlabelled photo to both answers (first feature, second feature); None stops."""
 QUESTIONS = {
     "face": "Is this face smiling?",
     "smile": "Is this face smiling?",

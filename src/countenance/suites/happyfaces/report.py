@@ -40,13 +40,13 @@ LOWEST = 0.4
 ENLARGED = 0.9
 """Where the axis of the enlarged figure begins."""
 SAME_OF_RUNS: Record = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
-"""tools/happyfaces_gpu.py keeps of each run what differs between its runs; this is the same in all of them."""
+"""tools/happyfaces_gpu.py stores only what differs between its runs; this is the same in all of them."""
 ORDERS = {"disagreement": "by disagreement", "random": "at random"}
 MANY = 2
 """With more sweeps than this, photos not drawn are left to the tables."""
 FACES_SHOWN = 10
 TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
-"""Of the two heads' heat maps."""
+"""The tints of the two heads' heat maps."""
 
 
 def configurations() -> list[Record]:

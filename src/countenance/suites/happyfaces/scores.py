@@ -18,7 +18,7 @@ HEADLINE_RATE = 0.1
 """The mix rate of the published headline."""
 AUC_RATES = (0.0, 0.1, 0.2, 0.3)
 GUESS = 0.5
-"""What an evaluation counts for in which the method declined to answer."""
+"""The score of an evaluation in which the method declined to answer."""
 
 
 def auc(accuracy: Mapping[float, float]) -> float | None:

@@ -43,7 +43,7 @@ class HappyFacesOptions(Options):
     method_options: dict[str, Any] = Field(default_factory=dict)
     """Arguments of the method."""
     features: tuple[str, str] = ("face", "writing")
-    """What the two features are called."""
+    """The names of the two features."""
 
     @classmethod
     def of_rows(cls, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Submission:
     """Whether people are to be recognised; False: faces are to be found."""
     warnings: tuple[str, ...] = field(default=(), kw_only=True)
     reading: tuple[str, ...] = field(default=(), kw_only=True)
-    """Those of the warnings that are about the reading of the boxes."""
+    """The warnings about the reading of the boxes."""
     strange: int = field(default=0, kw_only=True)
     """Detections of the file that are not in `scores`: those on images that the protocol does not have."""
 
@@ -130,4 +130,4 @@ class UccsEvaluation(Outcomes, Submission):
 
 OUTCOMES = (*(part.name for part in fields(Outcomes)), "images")
 PLAIN = ("kind", "total", "images")
-"""Of the outcomes those that are no arrays."""
+"""The fields of the outcomes that are not arrays."""

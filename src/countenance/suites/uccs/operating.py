@@ -20,7 +20,7 @@ from countenance.suites.uccs.evaluation import UccsEvaluation
 EVERYBODY = "all"
 JSON_NAMES = {"target": "wanted", "allowed": "wanted", "hits": "found"}
 FEW = 5
-"""Groups with fewer faces have no curve: it would be a drawing of chance."""
+"""Groups with fewer faces have no curve, because it would show mostly chance."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Point:
     attribute: str
     group: str
     target: float
-    """The number of false alarms asked for (per image in version 3)."""
+    """The requested number of false alarms (per image in version 3)."""
     threshold: float
     false_alarms: float
-    """What the threshold really lets through, in the same unit."""
+    """The number that the threshold actually lets pass, in the same unit."""
     n: int
     hits: int
     rate: float

@@ -34,7 +34,7 @@ class CurveOptions(Options):
     """The options of the curves: the version of the rules, fields of `CurveSettings`, and the operating point."""
 
     version: Literal[2, 3] | None = None
-    """Whose rules; default: the version of the data."""
+    """The version of the rules; default: that of the data."""
     overlap: float = Field(0.5, gt=0, le=1)
     """The overlap from which a box counts as a true face."""
     rank: int = Field(1, ge=1)

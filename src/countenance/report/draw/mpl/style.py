@@ -29,7 +29,7 @@ SHAPES: dict[str, Mapping[str, Any]] = {
 ENDINGS = (".pdf", ".svg", ".png")
 MILLIMETRE = 1 / 25.4
 LOCK = threading.RLock()
-"""matplotlib's settings are those of the whole process; a server draws in several threads."""
+"""matplotlib's settings belong to the whole process, and a server draws in several threads."""
 RULES = {
     "font.family": "DejaVu Sans",
     "font.size": 7.5,

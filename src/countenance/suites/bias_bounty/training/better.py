@@ -36,7 +36,7 @@ class BetterSettings:
 
     size: int = 128
     answer_size: int = 128
-    """Answers may come at a smaller size, within the zoom seen in training."""
+    """The size of pictures for answers; it may be smaller, within the zoom seen in training."""
     batch: int = 48
     rate: float = 3e-3
     decay: float = 2e-2
@@ -45,7 +45,7 @@ class BetterSettings:
     neighbours: float = 0.2
     """Ordered classes: a neighbouring class takes this share of the target."""
     hardship: float = 0.7
-    """How strongly a class that does worse than the others weighs more."""
+    """How much more weight a class gets that does worse than the others."""
     geometry: float = 1.0
     light: float = 1.0
     erase: float = 0.5

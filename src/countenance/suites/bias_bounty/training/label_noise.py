@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 FOLDS = 5
 ROUNDS = 3
-"""Times that the label models are fitted again, weighted by what the last round takes for meant."""
+"""How often the label models are fitted again, weighted by which labels the last round considers intended."""
 LABEL_PENALTY, MEANT_PENALTY = 0.03, 0.02
 LEAST_WEIGHT = 0.01
 

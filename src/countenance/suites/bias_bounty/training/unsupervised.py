@@ -23,7 +23,7 @@ PROTOTYPES = 8
 CLUSTERS = 96
 NONFACES = 0.2
 EDGES = 40
-"""Components of the edge directions that say how usual a picture is."""
+"""Components of the edge directions that measure how unusual a picture is."""
 
 Tensor = Any
 

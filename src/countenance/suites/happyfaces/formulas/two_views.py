@@ -19,7 +19,7 @@ ROUNDS = 4
 LEAST, MOST = 0.005, 0.5
 
 Learnt = Callable[[Floats], Floats]
-"""A head after EM: the kernel of new items with all that were learnt from, to their probabilities."""
+"""A head after EM: a function from the kernel between new and training items to probabilities."""
 
 
 def assign_heads(predicted: Bools, truth: Bools) -> tuple[int, int]:

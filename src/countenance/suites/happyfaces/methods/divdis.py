@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from countenance.suites.happyfaces.networks.heads import TogetherMethod
 
 PRIOR_WEIGHT = 1.0
-"""λ₂ in units of λ₁: how strongly each head's share of "happy" is held at the prior."""
+"""λ₂ in units of λ₁: how strongly each head's share of "happy" is pulled towards the prior."""
 RAMP = 0.25
 """Share of the time after which the loss has its full weight, to which it rises linearly."""
 

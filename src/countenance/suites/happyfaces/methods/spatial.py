@@ -20,7 +20,8 @@ from countenance.suites.happyfaces.spatial.regions import regions, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
 Landmarks = Callable[..., Floats]
-"""A photo, the same with something covered, and the middle (x, y) of a region to 68 landmarks of the face there."""
+"""A function from a photo, the photo partly covered, and the middle (x, y) of a region to 68 landmarks of the face
+there."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ class FallbackTopK(TopK):
     """Top-k disagreement with smoothed labels, so that heads can disagree where evidence is thin."""
 
     tuned: ClassVar[dict[str, Any]] = {"weight": 1.0, "decay": 0.1, "smoothing": 0.1}
-    """Smoothing was chosen on rendered people (smile + tone, divisions 0 and 1), whose truth was looked at."""
+    """Smoothing was chosen on rendered people (smile + tone, divisions 0 and 1), whose truth was used for that."""
 
 
 class SpatialThenTopK:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from countenance.suites.happyfaces.networks.heads import TogetherMethod
 
 LOWER_BOUND = 0.1
-"""Where the lower bound of the mix rate ends, which is raised linearly from 0: the lowest the benchmark asks for."""
+"""The final lower bound of the mix rate, which rises linearly from 0: the lowest rate of the benchmark."""
 RAMP = 0.5
 """Share of the time after which the bound, or the exponential form's weight, stays where it is."""
 

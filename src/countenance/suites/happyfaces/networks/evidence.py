@@ -130,7 +130,7 @@ def _train_units(seen: Any, target: Any, fold: Any, settings: NetworkSettings) -
 
 
 _BATCH = {"cpu": 4}
-"""Photos at once; on a CPU few, because larger arrays are handed back to the system after every layer."""
+"""Photos per batch; few on a CPU, where larger arrays are returned to the system after every layer."""
 
 
 class Trunk:

@@ -8,7 +8,7 @@ class NetworkSettings:
     """Trunk, local layer, heads; the methods differ in the last group. All are chosen without validation labels."""
 
     backbone: str = "auto"
-    """`efficientnet`, `resnet`, or the first of the two whose weights are there."""
+    """`efficientnet`, `resnet`, or the first of the two whose weights are installed."""
     size: int = 224
     """Side of the photo that the pretrained trunk sees; the small ResNet sees half of it."""
     blocks: int = 8
@@ -22,12 +22,12 @@ class NetworkSettings:
     local_decay: float = 0.003
     resnet_steps: int = 60
     ceiling: float = 3.0
-    """The most log-odds that the evidence of one place may have."""
+    """The largest log-odds from the evidence of one place."""
 
     weight: float = 1.0
-    """Of the unlabelled loss."""
+    """The weight of the unlabelled loss."""
     decay: float = 0.1
-    """Of the heads' squared weights."""
+    """The weight of the heads' squared weights in the loss."""
     smoothing: float = 0.0
     """Share of the label that is given to the other answer."""
     warm: float = 0.1

@@ -15,7 +15,7 @@ WEIGHTS = (0.3, 1.0, 3.0)
 DECAYS = (0.01, 0.03, 0.1, 0.3)
 SMOOTHINGS = (0.0, 0.1)
 GATE = 0.95
-"""Settings with which a head is right on fewer held-out labelled photos than this are out: it gave the label up."""
+"""Settings are excluded if a head is right on fewer held-out labelled photos than this: it ignores the label."""
 
 
 def candidates(settings: NetworkSettings) -> list[NetworkSettings]:
@@ -29,11 +29,11 @@ class HeldOut:
     """The results of some settings on photos left out of training, means over runs."""
 
     cross_entropy: float
-    """Both heads' on labelled photos."""
+    """The mean cross-entropy of both heads on labelled photos."""
     accuracy: float
-    """The worse head's on labelled photos."""
+    """The worse head's accuracy on labelled photos."""
     own_loss: float
-    """The method's on unlabelled photos."""
+    """The method's own loss on unlabelled photos."""
 
     @property
     def value(self) -> float:

@@ -9,13 +9,13 @@ from countenance.suites.happyfaces.interface import Floats
 from countenance.suites.happyfaces.spatial.regions import RegionGroups, residuals
 
 MOST_CUT = 0.5
-"""A normalised cut above this separates nothing: more than half as much holds the groups together as apart."""
+"""A normalised cut above this does not separate the groups: the links between them are too strong."""
 MOST_CORRELATION, MOST_WHERE_TOUCHING = 0.25, 0.2
 """Residuals of two groups that see different features are nearly uncorrelated; groups that touch are allowed less."""
 TOUCHING, MOST_OVERLAP = 0.3, 0.5
 """Windows at the edges of two neighbouring places overlap; more than the second is one place."""
 MOST_LOG_LOSS = 0.5
-"""A head that leaves more of the label open than this (a guess leaves .69) has found nothing to be asked about."""
+"""A head with a larger log-loss than this (guessing has .69) explains too little of the label."""
 # The bounds were set on divisions 0 to 12 of the rendered people; docs/suites/happyfaces.md has their results on
 # others.
 ASSUMED = ": two features at two places, which spatial discovery assumes, cannot be told apart here"

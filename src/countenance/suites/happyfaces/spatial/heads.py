@@ -20,20 +20,20 @@ from countenance.suites.happyfaces.spatial.regions import Region, weigh_again
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
 DeepFeatures = Callable[[Pictures, Region, Labels], Singles]
-"""Optional further features of a region: photos, region and each photo's move in, a row for each photo out."""
+"""A function from photos, a region and each photo's move to further features, a row for each photo."""
 
 GAMMAS = (1.0, 2.0, 3.0, 4.0)
 TEMPLATE_GAMMA = 2.0
-"""The region whose template is followed; how a region is followed need not be chosen again for each γ."""
+"""The exponent of the region whose template is followed, so that the movement is not chosen again for each γ."""
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 WIDTHS = (0.5, 1.0, 2.0)
 RIDGES = (0.01, 0.03, 0.1, 0.3)
 DEEP_SHARES = (0.25, 0.5, 0.75)
 DEEP_WIDTHS = (0.125, 0.25, 0.5, 1.0, 2.0)
 DEEP_GAIN = 0.9
-"""Pretrained features take much longer: a head takes them if its log-loss falls to this share of what it was."""
+"""Pretrained features take much longer: a head uses them if its log-loss falls to this share."""
 STEADY = 0.1
-"""Share of the mean spread that is added to each pretrained feature's own, so that dead ones are not blown up."""
+"""Share of the mean spread that is added to each pretrained feature's own, so that constant ones are not amplified."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Design:
     """Kernel exp(−width · distance / median distance)."""
     ridge: float
     follow: bool
-    """Whether the region is moved to where each photo looks most usual."""
+    """Whether the region is moved to where each photo resembles the template most."""
     deep: float
     """Share of the pretrained features in the distance."""
     log_loss: float

@@ -22,7 +22,7 @@ from countenance.suites.happyfaces.spatial.heads import Head, designs, standardi
 from countenance.suites.happyfaces.spatial.regions import Region
 
 MouthShapes = Callable[[Pictures], Singles]
-"""Photos to a row of coordinates for each."""
+"""A function from photos to a row of coordinates for each."""
 
 BOXES = ((0, 0, 1.0), (-0.05, 0, 1.0), (0.05, 0, 1.0), (0, -0.05, 1.0), (0, 0.05, 1.0), (0, 0, 0.93), (0, 0, 1.07))
 """The boxes whose landmarks are averaged: moved right and down (in sides of the face's box), scaled."""
