@@ -224,7 +224,7 @@ def test_without_a_better_direction_the_first_groups_are_those_that_differ_most(
     }
     first = first_screen(AuditSource(audit(rows, by=["group"], metrics=["depth"]), None), "m")
     assert first.forest is not None and first.forest.better is None
-    assert [row.label for row in first.forest.blocks[0].rows] == ["group d", "group f", "group g", "everyone"]
+    assert [row.label for row in first.forest.blocks[0].rows] == ["group d", "group f", "group g", "all rows"]
 
 
 def test_rows_that_name_nobody_are_no_people_of_the_headline(tmp_path: Path) -> None:
@@ -305,12 +305,12 @@ def test_where_ranks_decide_no_sentence_reads_the_means_as_the_verdict(tmp_path:
         "g": ["a"] * 200 + ["b"] * 200,
         "latency_ms": [*(1.2 * value for value in usual), *usual[:190], *(60 * value for value in usual[:10])],
     }
-    result = audit(rows, by=["g"], metrics=["latency_ms"], delta=2.0)
+    result = audit(rows, by=["g"], metrics=["latency_ms"], delta={"latency_ms": 2.0})
     (finding,) = [f for f in result.findings if f.kind == "group"]
     assert (finding.statistic, finding.direction) == ("rank", "worse") and finding.difference < 0
     source = AuditSource(result, None)
     first = first_screen(source, "m")
-    assert "serves 200 people with g a worse: the typical latency ms is higher than for" in first.sentence
+    assert "serves 200 rows with g a worse: the typical latency ms is higher than for" in first.sentence
     assert [line.text for line in first.when] == ["the typical latency ms is higher; mean 24.6, g b 79.6"]
     text = decision(source)
     assert "lower (interval" in text and "by ranks, the typical value is higher, which is worse" in text
