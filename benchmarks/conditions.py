@@ -1,9 +1,9 @@
 """What measuring a picture's conditions (`img.*`) costs beside decoding it, in one run on the same pictures.
 
-`python benchmarks/conditions.py` takes rendered people as they are stored, and as JPEG and WebP files of three sizes,
-and prints the processor time of decoding and of measuring right after it as a run does, their ratio, and the part that
-no measuring can do without: looking the pixels up and mixing their colours. Of each picture the least of several rounds
-counts, since other work on the machine only adds to it.
+`python benchmarks/conditions.py` takes rendered people as they are stored, and as JPEG, WebP and PNG files of three
+sizes, and prints the processor time of decoding and of measuring right after it as a run does, their ratio, and the
+part that no measuring can do without: looking the pixels up and mixing their colours. Of each picture the least of
+several rounds counts, since other work on the machine only adds to it.
 
 `--agreement` prints instead how well the grid's values rank 300 portraits as a grid of five times as many points along
 each side does: what a condition that is held equal loses because only some of the pixels are looked at.
@@ -22,7 +22,7 @@ from countenance.data.conditions import _grid, _values, measured
 from countenance.data.image import decode
 
 SIZES = (256, 512, 1024)
-FORMATS = (("JPEG", 90), ("WEBP", 85))
+FORMATS = (("JPEG", 90), ("WEBP", 85), ("PNG", 0))  # with the quality; PNG has none
 
 
 def encoded(sample: Sample, size: int, form: str, quality: int) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.gating.conftest import Made
 
@@ -14,6 +15,8 @@ from countenance.auditing import audit
 from countenance.auditing.audit import audited, work_of
 from countenance.auditing.levels import estimates_at, gaps_at
 from countenance.auditing.settings import AuditSettings
+from countenance.auditing.source import NOTE
+from countenance.run.file_names import SCORES
 from countenance.storage.local import LocalStorage
 
 EVERY_KIND: dict[str, Any] = {
@@ -160,3 +163,16 @@ def test_a_number_has_the_interval_that_the_stored_audit_shows(made: Made) -> No
     found = [f for f in audit.findings if (f.metric, f.attribute, f.kind) == ("ok", "tone", "group")]
     expected = {f.group: (f.difference, f.diff_low, f.diff_high) for f in found if f.comparison == "rest"}
     assert {check.group: (check.value, check.low, check.high) for check in gaps.checks} == expected
+
+
+def test_a_rule_about_a_slice_that_was_searched_for_says_so(made: Made) -> None:
+    run = made(columns())
+    scores = run.scores()
+    place = scores.column_names.index("attr.tone")
+    field = pa.field("attr.tone", pa.string(), metadata={NOTE: b"tone is a slice that was searched for"})
+    with run.store.replacing(SCORES):
+        run.store.write_table(SCORES, scores.set_column(place, field, scores["attr.tone"].cast(pa.string())))
+    for by, noted in (("tone", True), ("tone*light", True), ("light", False)):
+        rule = {"gap": {"metric": "ok", "by": by, "at_most": 0.5}, "insufficient": "warn"}
+        outcome = ct.gate(ct.Run(run.place), {"rules": [rule]})
+        assert ("tone is a slice that was searched for" in outcome.notes) == noted

@@ -71,7 +71,7 @@ STANDARD_SUM = 3688
 """Sum of the luminance table of the JPEG standard, which stands for quality 50."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # one for each picture: a frozen one takes 1.5 µs more to make
 class Conditions:
     """The measurements of one picture, and of each person's face, by the person's id."""
 

@@ -97,6 +97,13 @@ class RunEvidence:
         known = {direction.name: direction.better for direction in metrics_of(self.run)}
         return known[metric] if metric in known else inferred(metric)
 
+    @property
+    def column_notes(self) -> list[str]:
+        """Notes that are stored with the attributes that rules name: a slice that was searched for, say."""
+        named = [getattr(rule.wants, "by", None) or [] for rule in self.policy.rules]
+        names = [name for by in named for name in ([by] if isinstance(by, str) else by)]
+        return [Source(self.every_score).note_of(f"attr.{part}") for name in names for part in name.split("*")]
+
     def need_metric(self, metric: str, *, results: bool = False) -> None:
         """Refuse a metric that the run does not have."""
         known = [*self.metrics, *(number.name for number in self.numbers if results)]

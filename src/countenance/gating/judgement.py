@@ -64,7 +64,7 @@ def gate(
         licences=of_manifest(judged.manifest),
         countenance=countenance.__version__,
         finished=judged.manifest.finished,
-        notes=_notes(rules, judged, before),
+        notes=_notes(evidence),
     )
 
 
@@ -85,10 +85,11 @@ def _decided(rule: Rule, evidence: RunEvidence, names: RuleNames) -> RuleOutcome
     return outcome.model_copy(update={"title": title})
 
 
-def _notes(policy: Policy, run: Run, baseline: Run | None) -> list[str]:
+def _notes(evidence: RunEvidence) -> list[str]:
     """Notes on the runs: what limits their numbers, how often the gate was run, how they were judged."""
-    notes = [*run.cautions, *(baseline.cautions if baseline else ()), note_of(run)]
-    if policy.any_time:
+    run, baseline = evidence.run, evidence.baseline
+    notes = [*run.cautions, *(baseline.cautions if baseline else ()), *evidence.column_notes, note_of(run)]
+    if evidence.policy.any_time:
         notes.append("intervals hold at every look (betting), with each person counted once, in the order of the rows")
     return [note for note in dict.fromkeys(notes) if note]
 

@@ -117,12 +117,22 @@ def test_what_the_audit_does_not_test_rests_on_the_rarer_outcome():
     assert why(seed, finding)[1].endswith("rests on 4 of 18 faces")
 
 
-@pytest.mark.parametrize(("deff", "other", "shown"), [(2.5, 1.0, "2.5"), (1.0, 3.5, "3.5"), (float("nan"), 0.5, "1.0")])
+@pytest.mark.parametrize(("deff", "other", "shown"), [(2.5, 1.0, "2.5"), (1.0, 3.5, "3.5"), (float("nan"), 1.5, "1.5")])
 def test_the_larger_design_effect_is_told(deff, other, shown):
     changes = {"verdict": "insufficient evidence", "p": 0.2, "deff": deff, "deff_versus": other}
     seed, finding = known(*rows(a=(100, 200), b=(150, 200)), **changes)
     cause, sentence = why(seed, finding)
     assert cause == "clustering" and f"(design effect {shown})" in sentence and "to 0.2" in sentence
+
+
+@pytest.mark.parametrize(("deff", "other"), [(1.0, 0.5), (float("nan"), 1.04)])
+def test_without_a_design_effect_clustering_is_not_the_cause(deff, other):
+    changes = {"verdict": "insufficient evidence", "p": 0.055, "deff": deff, "deff_versus": other}
+    seed, finding = known(*rows(a=(91, 107), b=(813, 893)), **changes)
+    cause, sentence = why(seed, finding)
+    assert (
+        cause == "other test" and "p is close to 0.05: 0.047 by the z test, 0.055 by the test of the audit" in sentence
+    )
 
 
 def test_how_many_findings_chance_makes_is_a_twentieth_of_the_comparisons():

@@ -1,4 +1,4 @@
-"""The reason why the two rules differ on a group, in one sentence: multiplicity, small cell, clustering, power."""
+"""The reason why the two rules differ on a group, in one sentence: multiplicity, small cell, clustering, power …"""
 
 import math
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 from countenance.auditing import Finding
 from countenance.suites.mask_fairness.seed_rule import ALPHA, SeedRow
 
-Cause = Literal["agree", "multiplicity", "small cell", "clustering", "power", "not testable"]
+Cause = Literal["agree", "multiplicity", "small cell", "clustering", "other test", "power", "not testable"]
 SMALLEST_EXPECTED = 5
 
 
@@ -78,6 +78,11 @@ def _only_seed(row: SeedRow, finding: Finding) -> tuple[Cause, str]:
         )
     if finding.p >= ALPHA:
         deff = max(value for value in (finding.deff, finding.deff_versus, 1.0) if not math.isnan(value))
+        if f"{deff:.1f}" == "1.0":
+            return "other test", (
+                f"p is close to {ALPHA}: {row.p:.2g} by the z test, {finding.p:.2g} by the test of the audit, on the "
+                "same faces"
+            )
         return "clustering", (
             f"faces that share a photograph or a person are not independent (design effect {deff:.1f}): with that, "
             f"p rises from {row.p:.2g} to {finding.p:.2g}"
