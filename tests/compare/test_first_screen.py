@@ -77,6 +77,7 @@ def test_dumbbells_are_sorted_by_loss_and_old_comes_first(worse: Comparison, tmp
 
 def test_in_a_notebook(worse: Comparison) -> None:
     assert 1 <= len(repr(worse).splitlines()) <= 5 and repr(worse) == str(worse)
+    assert " = " not in repr(worse), "groups are in words"
     text = worse._repr_html_()
     assert "v2 is worse than v1" in text and "dumbbell severe" in text and len(text) < 40_000
 

@@ -155,6 +155,13 @@ def test_the_page_prints(chromium: Any, report: Path, tmp_path: Path) -> None:
         paper = page.pdf(path=str(tmp_path / "report.pdf"), format="A4")
         assert paper.startswith(b"%PDF") and len(paper) > 50_000
         assert page.locator(".filters").is_hidden()
+        page.set_viewport_size({"width": 700, "height": 1000})  # as wide as A4 between its margins
+        rows = page.locator(".handle-rows li:visible")
+        cut = "rows => rows.filter(row => [...row.children].some(part => part.offsetHeight > row.offsetHeight)).length"
+        assert rows.count() and rows.evaluate_all(cut) == 0, "labels of two lines are not cut"
+        widths = page.locator("table.forest td.plot:visible").evaluate_all("cells => cells.map(c => c.offsetWidth)")
+        assert widths and min(widths) > 100, "groups are a table with a plot"
+        assert page.locator("table.forest thead").first.is_visible()
 
 
 def test_hostile_names_do_nothing(chromium: Any, hostile_run: Run, tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def test_without_a_better_direction_the_first_groups_are_those_that_differ_most(
     }
     first = first_screen(AuditSource(audit(rows, by=["group"], metrics=["depth"]), None), "m")
     assert first.forest is not None and first.forest.better is None
-    assert [row.label for row in first.forest.blocks[0].rows] == ["group d", "group f", "group g", "everyone"]
+    assert [row.label for row in first.forest.blocks[0].rows] == ["group d", "group f", "group g", "all rows"]
 
 
 def test_rows_that_name_nobody_are_no_people_of_the_headline(tmp_path: Path) -> None:
@@ -305,14 +305,30 @@ def test_where_ranks_decide_no_sentence_reads_the_means_as_the_verdict(tmp_path:
         "g": ["a"] * 200 + ["b"] * 200,
         "latency_ms": [*(1.2 * value for value in usual), *usual[:190], *(60 * value for value in usual[:10])],
     }
-    result = audit(rows, by=["g"], metrics=["latency_ms"], delta=2.0)
+    result = audit(rows, by=["g"], metrics=["latency_ms"], delta={"latency_ms": 2.0})
     (finding,) = [f for f in result.findings if f.kind == "group"]
     assert (finding.statistic, finding.direction) == ("rank", "worse") and finding.difference < 0
     source = AuditSource(result, None)
     first = first_screen(source, "m")
-    assert "serves 200 people with g a worse: the typical latency ms is higher than for" in first.sentence
+    assert "serves 200 rows with g a worse: the typical latency ms is higher than for" in first.sentence
     assert [line.text for line in first.when] == ["the typical latency ms is higher; mean 24.6, g b 79.6"]
     text = decision(source)
     assert "lower (interval" in text and "by ranks, the typical value is higher, which is worse" in text
     (row,) = handles(source)[0].rows
     assert (row.label, row.state) == ("g a", "harm") and "better" not in json.loads(row.data)
+
+
+def test_twins_of_a_metric_without_a_better_direction_are_served_neither_worse_nor_better() -> None:
+    versions = ("none", "monk_1", "monk_10")
+    rows = {
+        "sample": [f"b{i}-{v}" for i in range(40) for v in versions],
+        "identity": [f"p{i}" for i in range(40) for _ in versions],
+        "base": [f"b{i}" for i in range(40) for _ in versions],
+        "change": [v if v == "none" else "skin_tone" for _ in range(40) for v in versions],
+        "skin_tone": ["monk_4" if v == "none" else v for _ in range(40) for v in versions],
+        "tilt": [int(v == "monk_10" and i % 2 == 0) for i in range(40) for v in versions],
+    }
+    result = audit(rows, by=["change"], metrics=["tilt"], paired_by={"base": "base", "change": "change"})
+    text = str(result)
+    assert "By skin tone alone, tilt is 50.0 % (Monk 10 (darkest)) against 0.0 %" in text.replace("\u202f", " ")
+    assert "groups that differ" in text and "served worse" not in text

@@ -178,6 +178,7 @@ def test_a_page_of_a_thousand_groups_stays_light(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert page.stat().st_size <= 1_500_000 and text.count("<li class=") >= 1000
     assert "940 more groups of site" in text and "The page holds the first 250" in text
+    assert "what <code>--json</code> writes has all" in text and "findings.parquet" not in text
 
 
 def test_a_gap_of_a_metric_without_a_direction_is_listed_and_nobody_is_called_served_worse() -> None:

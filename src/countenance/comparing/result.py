@@ -225,8 +225,11 @@ class Comparison(_Result):
 
     def __repr__(self) -> str:
         """The comparison in five lines at most."""
-        lines = [f"{self.a} → {self.b} on {self.settings['rows']:,} rows of both", *self.decisions]
-        return "\n".join(lines[:5])
+        words = importlib.import_module(
+            "countenance.report.comparison_words"
+        )  # imported here: pages import comparisons
+        head = f"{self.a} → {self.b} on {words.rows_words(self.settings)} of both"
+        return "\n".join([head, *(words.plain(text, self) for text in self.decisions)][:5])
 
     __str__ = __repr__
 

@@ -38,7 +38,7 @@ def run_html(run: Run) -> str:
         Album.of(source, "auto"),
         too_many_failed=too_many_failed({"max_failures": 0.05} | manifest),
     )
-    title = f"{run.model_label} on {run.dataset_name}: {manifest.get('question', '')}".strip(": ")
+    title = f"{run.model_label} on {run.dataset_label}: {manifest.get('question', '')}".strip(": ")
     return _first(first, title, first_notes(source, list(manifest.get("notes") or []), manifest["dataset"]))
 
 
@@ -65,15 +65,15 @@ def _lines(kind: str, verdict: str, first: FirstScreen) -> list[str]:
     return [
         f"{kind}: {verdict} ({first.counted})",
         f"  {first.sentence} {first.second}".rstrip(),
-        f"  Who:  {first.who[0].label}, {first.who[0].text}" if first.who else "  Who:  no confirmed gap",
-        f"  When: {first.when[0].label}, {first.when[0].text}" if first.when else "  When: no confirmed gap",
+        f"  Who:  {first.who[0].label}, {first.who[0].text}" if first.who else f"  Who:  {first.no_who}",
+        f"  When: {first.when[0].label}, {first.when[0].text}" if first.when else f"  When: {first.no_when}",
         f"  {first.forest.note if first.forest else first.how_sure}",
     ]
 
 
 def run_lines(run: Run) -> str:
     """A run in at most five lines."""
-    head = f"Run({run.place!r}, {run.manifest.task} of {run.model_name} on {run.dataset_name})"
+    head = f"Run({run.place!r}, {run.manifest.task} of {run.model_label} on {run.dataset_label})"
     if not run.complete or not run.store.storage.has(AUDIT):
         return head
     source = ReportSource(read_audit(run), run.task(), run)

@@ -101,10 +101,15 @@ def write_page(
 ) -> Path:
     """Write the page of a source (with its `content` where it was computed before) and return its path."""
     content = content or context(source, gallery)
-    text = render.page("report.html.j2", **content)
-    if len(text.encode()) > HEAVIEST:
-        text = render.page("report.html.j2", **(content | _listed(source, FEWER)))
-    return put(source.run, REPORT, text, out, gallery)
+    return put(source.run, REPORT, _light_page("report.html.j2", source, content), out, gallery)
+
+
+def _light_page(template: str, source: Audited, content: dict[str, Any]) -> str:
+    """A page that lists fewer findings if it would be too heavy with all of them."""
+    text = render.page(template, **content)
+    if len(text.encode()) <= HEAVIEST:
+        return text
+    return render.page(template, **(content | _listed(source, FEWER)))
 
 
 def put(run: Run, name: str, text: str, out: Path | str | None, gallery: str) -> Path:
@@ -144,8 +149,8 @@ def write_table_report(table: Path | str, audit: Audit, out: Path | str, origin:
     It has the sections of a run's report that need no run. The same table gives the same bytes. With `origin` the
     page names that table, from which `table` was made.
     """
-    content = table_context(table, audit, Path(out), origin)[1]
-    return render.write(Path(out), render.page("table.html.j2", **content))
+    source, content = table_context(table, audit, Path(out), origin)
+    return render.write(Path(out), _light_page("table.html.j2", source, content))
 
 
 def table_context(

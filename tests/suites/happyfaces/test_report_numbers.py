@@ -127,6 +127,7 @@ def test_the_page_has_examples_perfect_predictions_and_citations(tmp_path: Path)
     ):
         assert text in page
     assert "Of 200 validation photos 4 show" in page and "Worst-head accuracy by mix rate, 0.9 to 1" in page
+    assert "<h1>m is right in 90.0\u202f% of the photos with its worse head.</h1>" in page
 
 
 def test_an_axis_of_shares_ends_at_one_unless_it_ends_at_three_tenths(charts):
