@@ -36,7 +36,13 @@ def test_every_picture_that_a_page_shows_is_made_and_there(maker: Any) -> None:
 
 def test_the_readme_begins_with_the_ladder_then_the_first_screen() -> None:
     pictures = re.findall(r"images/([\w-]+)\.", (ROOT / "README.md").read_text())
-    assert pictures[:2] == ["ladder", "first-screen"]
+    assert list(dict.fromkeys(pictures))[:2] == ["ladder", "first-screen"]
+
+
+def test_the_readme_takes_two_screens() -> None:
+    """Its two pictures stand side by side; below each other, they alone were a screen and a half."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 75 and len([line for line in lines if "![" in line]) == 1
 
 
 def test_an_empty_tile_is_an_error(maker: Any) -> None:

@@ -1,4 +1,4 @@
-"""The pages of docs/how-to, docs/extend and docs/concepts, run as they stand on the data that a reader can make.
+"""The pages of docs/how-to, docs/extend, docs/concepts and two more, run as they stand on data that a reader can make.
 
 The blocks of a page run in order, in a temporary folder. A block with a title is a file that is written. The lines
 that a page shows below a command, or as a block `text` below Python, must be printed in that order; `…` stands for
@@ -128,7 +128,7 @@ def test_a_job_is_done_as_its_page_says(page: str, folder: Path) -> None:
     run_page(f"how-to/{page}", folder)
 
 
-@pytest.mark.parametrize("page", [*EXTEND, *CONCEPTS, "moving"])
+@pytest.mark.parametrize("page", [*EXTEND, *CONCEPTS, "moving", "calibration"])
 def test_the_examples_of_a_page_run(page: str, folder: Path) -> None:
     run_page(page, folder)
 

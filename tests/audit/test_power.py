@@ -121,3 +121,10 @@ def test_where_nobody_fails_the_smallest_visible_gap_is_that_of_people(adjust: s
     # Fisher's test of so few failures among 50 people is the judge, at the level of two comparisons or of one.
     assert 0.1 < perfect.mde_difference < 0.2
     assert 0 < perfect.clusters_needed - 50 < 250
+
+
+def test_of_a_constant_nothing_is_said_to_be_visible() -> None:
+    rows = {"g": np.repeat(["a", "b"], 50), "latency_ms": np.full(100, 20.0)}
+    finding = only(rows)
+    assert math.isnan(finding.mde) and finding.clusters_needed is None
+    assert "it is not known which difference would be seen" in finding.reason

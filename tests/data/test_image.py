@@ -116,7 +116,7 @@ def test_a_damaged_png_decodes_or_is_refused(data: st.DataObject) -> None:
         assert str(error).startswith("x: ")
 
 
-@pytest.mark.parametrize("ending", ["jpg", "bmp", "gif", "ppm"])
+@pytest.mark.parametrize("ending", ["jpg", "bmp", "gif", "png", "ppm"])
 def test_the_size_of_a_picture_takes_its_header_alone(tmp_path, ending):
     path = tmp_path / f"large.{ending}"
     Image.new("RGB", (40, 30)).save(path)
@@ -128,3 +128,20 @@ def test_the_size_of_a_picture_takes_its_header_alone(tmp_path, ending):
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_a_png_is_turned_wherever_it_says_so(tmp_path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    before = saved(gradient(), exif=exif.tobytes())
+    place = before.index(b"eXIf") - 4
+    chunk = before[place : place + 12 + int.from_bytes(before[place : place + 4])]
+    plain = saved(gradient())
+    behind = plain[:-12] + chunk + plain[-12:]
+    for content, size in ((plain, (6, 4)), (before, (4, 6)), (behind, (4, 6))):
+        (tmp_path / "picture.png").write_bytes(content)
+        image = LazyImage(tmp_path / "picture.png")
+        assert image.size() == size == image.load().shape[1::-1]
+    (tmp_path / "picture.png").write_bytes(plain[:-30])
+    with pytest.raises(InputError, match="damaged or truncated"):
+        LazyImage(tmp_path / "picture.png").size()

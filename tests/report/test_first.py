@@ -316,3 +316,19 @@ def test_where_ranks_decide_no_sentence_reads_the_means_as_the_verdict(tmp_path:
     assert "lower (interval" in text and "by ranks, the typical value is higher, which is worse" in text
     (row,) = handles(source)[0].rows
     assert (row.label, row.state) == ("g a", "harm") and "better" not in json.loads(row.data)
+
+
+def test_twins_of_a_metric_without_a_better_direction_are_served_neither_worse_nor_better() -> None:
+    versions = ("none", "monk_1", "monk_10")
+    rows = {
+        "sample": [f"b{i}-{v}" for i in range(40) for v in versions],
+        "identity": [f"p{i}" for i in range(40) for _ in versions],
+        "base": [f"b{i}" for i in range(40) for _ in versions],
+        "change": [v if v == "none" else "skin_tone" for _ in range(40) for v in versions],
+        "skin_tone": ["monk_4" if v == "none" else v for _ in range(40) for v in versions],
+        "tilt": [int(v == "monk_10" and i % 2 == 0) for i in range(40) for v in versions],
+    }
+    result = audit(rows, by=["change"], metrics=["tilt"], paired_by={"base": "base", "change": "change"})
+    text = str(result)
+    assert "By skin tone alone, tilt is 50.0 % (Monk 10 (darkest)) against 0.0 %" in text.replace("\u202f", " ")
+    assert "groups that differ" in text and "served worse" not in text

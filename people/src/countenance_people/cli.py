@@ -87,7 +87,9 @@ def render(
 @app.command()
 def build(
     out: Out,
-    which: Annotated[Literal["core", "full"], typer.Option("--set", help="What the package carries, or all.")] = "core",
+    which: Annotated[
+        Literal["core", "full"], typer.Option("--set", help="core: what the package ships; full: all pictures.")
+    ] = "core",
     seed: Annotated[int, typer.Option(min=0, help="The shipped set has the default.")] = SEED,
     workers: Workers = 1,
     variant: Variant = None,

@@ -128,10 +128,14 @@ class Draft:
                 return far * self.unit, math.nan
             return abs(cohen_h(rate, versus)), abs(rate - versus)
         if name == "rank-biserial":
+            if not self.se > 0:  # no row differs from another, and nothing says how they might
+                return math.nan, math.nan
             if math.isfinite(self.unit):
                 ranks_far = far if math.isnan(self.raw_level) else reach(self.raw_level, power, self.df)
                 return min(ranks_far * self.unit, 1.0), self._difference_in_tail(far, power)
             return rank_from_d(far * self.se / self.sd) if self.sd > 0 else math.nan, far * self.se
+        if self.unit == 0:  # all rows differ alike
+            return math.nan, math.nan
         return far * self.unit, far * self.unit
 
     def _difference_in_tail(self, far: float, power: float) -> float:

@@ -200,7 +200,7 @@ def _welch(side1: Side, side2: Side, cross: Cross, floors: tuple[Numbers, Number
 
 
 def unskewed(side1: Side, side2: Side, cross: Cross) -> Array:
-    """The p of `means` without the part of a side's variance that its own mean explains, where cubes are there.
+    """The p of `means` without the part of a side's variance that its own mean explains, if sums of cubes are known.
 
     The mean of few skewed values and its variance go together: a group with more zeros has a lower mean and a larger
     variance, and t hides it. Regressed on the mean, an estimated variance has the slope third moment / variance. What

@@ -256,7 +256,10 @@ class Needed:
             if not math.isfinite(self.mde):
                 return f"{there} there is no ratio: nothing was counted on one side"
             return f"{there} a ratio of {self.mde:.2g} would be seen {power:.0%} of the time"
-        if math.isfinite(self.seen):
+        ranked = self.draft.values["effect_name"] == "rank-biserial"
+        if self.draft.unit == 0 or (ranked and not self.draft.se > 0):
+            visible = f"{there} it is not known which difference would be seen"
+        elif math.isfinite(self.seen):
             ranks = f", or a rank-biserial correlation of {self.mde:.2f}," if self._of_ranks else ""
             visible = f"{there} a difference of {shown(self.seen)}{ranks} would be seen {power:.0%} of the time"
         else:

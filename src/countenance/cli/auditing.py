@@ -295,7 +295,7 @@ def _equity_lines(answer: "Audit", columns: int | None = None) -> list[str]:
 def unit_lines(result: "Audit", columns: int | None = None) -> list[str]:
     """Lines on the unit, the conditions on rows, the adjustment, notes, and the attributes that were not compared."""
     settings = result.settings
-    lines = wrapped("unit", settings["unit"], columns)
+    lines = wrapped("unit", in_flags(settings["unit"]), columns)
     if settings["where"]:
         conditions = " and ".join(f"{name} = {' or '.join(values)}" for name, values in settings["where"].items())
         lines += wrapped("where", conditions, columns)
@@ -418,7 +418,7 @@ def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> l
         PaintedLine(["verdict  ", PaintedText(result.verdict, mark(result.verdict, worst))]),
         *wrapped("in short", short, columns),
         *wrapped("model", f"{manifest['model']['name']} on {images}{scores}", columns),
-        *wrapped("unit", result.settings["unit"], columns),
+        *wrapped("unit", in_flags(result.settings["unit"]), columns),
         *wrapped("findings", tally(result, adjusted=True), columns),
         *given_lines(every, columns),
     ]

@@ -196,7 +196,7 @@ def comparison_lines(result: "Comparison", columns: int | None = None) -> list[s
     settings = result.settings
     lines = _decision(result.decisions, columns)
     lines += [f"compared {result.a} → {result.b} on {settings['rows']:,} rows of both"]
-    lines += [*_unpaired_lines(result.unpaired, columns), *wrapped("unit", settings["unit"], columns)]
+    lines += [*_unpaired_lines(result.unpaired, columns), *wrapped("unit", in_flags(settings["unit"]), columns)]
     for text in result.notes:
         lines += wrapped("note", in_flags(text), columns)
     changes = [*result.overall, *in_group_order(result.groups)]
@@ -223,7 +223,7 @@ def leaderboard_lines(board: "Leaderboard", columns: int | None = None) -> list[
 
     lines = _decision(board.decisions, columns)
     lines += [f"compared {len(board.models)} models on {board.settings['rows']:,} rows"]
-    lines += [*_unpaired_lines(board.unpaired, columns), *wrapped("unit", board.settings["unit"], columns)]
+    lines += [*_unpaired_lines(board.unpaired, columns), *wrapped("unit", in_flags(board.settings["unit"]), columns)]
     for text in board.notes:
         lines += wrapped("note", in_flags(text), columns)
     for metric in board.settings["metrics"]:

@@ -329,6 +329,7 @@ def ask(
         say("asked by disagreement" if table["order"] == "disagreement" else "asked at random")
         for point in table["mean"]:
             beside = "" if point["not_drawn"] is None else f"   not drawn {point['not_drawn']:.3f}"
-            say(f"  {point['questions']:4d} questions   worst head {point['worst_head']:.3f}{beside}")
+            word = "question " if point["questions"] == 1 else "questions"
+            say(f"  {point['questions']:4d} {word}   worst head {point['worst_head']:.3f}{beside}")
         if table["effect"]:
             say(f"  {table['effect']}")

@@ -253,6 +253,8 @@ def in_flags(message: InputError | str) -> str:
     '--address and --gpus-per-worker are for engine ray'
     >>> in_flags(InputError('a.csv: columns= names no column; say columns="file=img" or only_present=True'))
     'a.csv: --columns names no column; say --columns file=img or --only-present'
+    >>> in_flags("rows of one nr are alike; cluster=None refuses it")
+    'rows of one nr are alike; --cluster none refuses it'
     """
     text = str(message)
     if isinstance(message, OptionError):
@@ -263,7 +265,7 @@ def in_flags(message: InputError | str) -> str:
 
 
 ASSIGNED = (
-    r"({0})=(?:\[?\"(?P<text>[^\"\n]*)\"\]?|(?P<quoted>'[^'\n]*')|(?P<number>True|False|\d+(?:\.\d+)?\b)"
+    r"({0})=(?:\[?\"(?P<text>[^\"\n]*)\"\]?|(?P<quoted>'[^'\n]*')|(?P<number>True|False|None|\d+(?:\.\d+)?\b)"
     r"|\{{\"(?P<key>[^\"\n]*)\": \"(?P<value>[^\"\n]*)\"\}}|(?=[\s),;:]|$))"
     r"(?:,(?= (?:{0})=[\"']))?"
 )
@@ -275,7 +277,8 @@ def _assigned(match: re.Match[str]) -> str:
     """The flag of an argument, with its value as typed in a shell."""
     name = match[1]
     flag = f"--{name.replace('_', '-')}" if name in PLAIN_ARGUMENTS else FLAGS.get(name) or _flags()[name]
-    value = match["quoted"] or ("" if match["number"] in ("True", "False") else match["number"]) or match["text"] or ""
+    number = {"True": "", "False": "", "None": "none"}.get(match["number"], match["number"])
+    value = match["quoted"] or number or match["text"] or ""
     if match["text"] is not None and " " in match["text"]:
         value = f"'{match['text']}'"
     if match["key"] is not None:

@@ -241,10 +241,33 @@ def _upright_size(source: bytes | BinaryIO, name: str) -> tuple[int, int]:
     with _open(source, name) as picture:
         width, height = picture.size
         try:
-            turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+            turned = _exif(picture).get(0x0112, 1) in (5, 6, 7, 8)
         except Exception as error:  # for some formats this decodes the picture
             raise DataError(f"{name}: damaged or truncated ({error})") from error
     return (height, width) if turned else (width, height)
+
+
+def _exif(picture: Any) -> Any:
+    """The EXIF tags of an opened picture; the library decodes a PNG for them, since they may be behind its pixels."""
+    from PIL import Image
+
+    if picture.format == "PNG" and _ends_with_pixels(picture.fp):
+        return Image.Image.getexif(picture)
+    return picture.getexif()
+
+
+def _ends_with_pixels(stream: BinaryIO) -> bool:
+    """Whether nothing is behind the pixels of a PNG but its end."""
+    before, place, pixels = stream.tell(), 8, False
+    try:
+        while len(head := stream.read(8) if stream.seek(place) else b"") == 8:
+            kind, place = head[4:], place + 12 + int.from_bytes(head[:4])
+            if kind == b"IEND" or (pixels and kind != b"IDAT"):
+                return kind == b"IEND"
+            pixels = kind == b"IDAT"
+        return False
+    finally:
+        stream.seek(before)
 
 
 def turned(picture: Any) -> bool:

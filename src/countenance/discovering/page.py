@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
+import typing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from countenance.auditing.directions import HIGHER, LOWER
 from countenance.data import Dataset
+from countenance.discovering.candidates import Candidate, lifts
 from countenance.discovering.discovery import Discovered, Slice
-from countenance.discovering.slice_words import column_words, slice_words
+from countenance.discovering.rows import Literal, SearchRows
 from countenance.errors import InputError
 from countenance.report import numbers, pictures, render, words
 from countenance.report.charts.forest import Forest, ForestBlock, ForestRow, bounds
 from countenance.report.charts.scale import Scale
+from countenance.report.groups import label
 from countenance.report.harms import failing_share
 from countenance.report.metric_words import MetricWords, words_of
+from countenance.report.names import attribute_label
+from countenance.report.notes import MEASURED
 from countenance.run import Run
 from countenance.run.auditing import metrics_of
 from countenance.tasks import Metric
@@ -27,6 +33,9 @@ SHOWN = 12
 FIRST_TILES, FIRST_SLICES = 5, 3
 """How many pictures of how many slices stand beside the numbers."""
 HERE = Path(__file__).parent
+_NUMBER = r"-?\d[\d.e+-]*?"
+_BELOW, _FROM = re.compile(rf"<({_NUMBER})"), re.compile(rf"({_NUMBER})\+")
+_BETWEEN = re.compile(rf"({_NUMBER})–({_NUMBER})")
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,7 @@ def _words(discovered: Discovered, run: Run | None) -> tuple[Metric, MetricWords
     return metric, words_of(metric, None if run is None else run.task())
 
 
-def _direction(better: str | None) -> Literal["higher", "lower"] | None:
+def _direction(better: str | None) -> typing.Literal["higher", "lower"] | None:
     return "higher" if better == HIGHER else "lower" if better == LOWER else None
 
 
@@ -182,3 +191,47 @@ def _sheet(
         if len(cells) == SHOWN:
             break
     return cells
+
+
+def column_words(name: str) -> str:
+    """A column in words.
+
+    >>> column_words("img.brightness"), column_words("face_luminance")
+    ('brightness of the surroundings', 'face luminance')
+    """
+    return MEASURED.get(name, attribute_label(name.removeprefix("img.")))
+
+
+def literal_words(literal: Literal) -> str:
+    """One value of a slice in words.
+
+    >>> import numpy as np
+    >>> everyone = np.ones(2, dtype=bool)
+    >>> [literal_words(Literal(name, value, everyone)) for name, value in
+    ...     (("masked", "yes"), ("face_luminance", "<0.09712"), ("img.turn", "0.0272795–0.0570396"), ("stops", "0.5+"))]
+    ['masked', 'face luminance below 0.0971', 'turn of the head 0.0273 to 0.057', 'stops 0.5 or more']
+    """
+    name, value = column_words(literal.attribute), literal.value
+    if below := _BELOW.fullmatch(value):
+        return f"{name} below {_short(below[1])}"
+    if least := _FROM.fullmatch(value):
+        return f"{name} {_short(least[1])} or more"
+    if ends := _BETWEEN.fullmatch(value):
+        return f"{name} {_short(ends[1])} to {_short(ends[2])}"
+    return label(literal.attribute, value) if literal.attribute not in MEASURED else f"{name} {value}"
+
+
+def _short(number: str) -> str:
+    return f"{float(number):.3g}"
+
+
+def slice_words(rows: SearchRows, candidate: Candidate) -> tuple[str, str]:
+    """A slice in few words, and the values that are more frequent in it than elsewhere."""
+    if candidate.literals:
+        return ", ".join(map(literal_words, candidate.literals)), ""
+    named = lifts(rows, candidate.rows)
+    if not named:
+        return "pictures that look alike", "no recorded value is more frequent in them"
+    title = f"alike pictures, often {literal_words(named[0][0])}"
+    shares = [f"{literal_words(literal)}: {own:.0%}, others {rest:.0%}" for literal, own, rest in named]
+    return title, "; ".join(shares)

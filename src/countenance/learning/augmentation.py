@@ -1,4 +1,5 @@
-"""Augments training pictures in what must not matter: place, size, turn, light, colour, sharpness, background.
+"""Augments training pictures in what the answer must not depend on: place, size, rotation, light, colour, sharpness,
+background.
 
 `vary` changes a batch of tensors whose labels stay the same; the rest changes single pictures and their boxes. The same
 generator gives the same pictures.

@@ -421,7 +421,7 @@ def rest_words(source: Audited, metric: Metric, ordered: Sequence[Harm]) -> str:
     own += [h.finding for h in ordered if h.finding.kind == SPLIT and h.metric.name == metric.name]
     marks = [words.mark_of(f, words.failed_side(f)) for f in own]
     shown = sum(m in (words.SEVERE, words.MINOR) for m in marks)
-    unknown = sum(f.metric == metric.name for f in _differing(source))
+    unknown = sum(f.verdict == words.DISPARITY and f.direction not in (words.WORSE, words.BETTER) for f in own)
     counts = (
         (shown - unknown, "group served worse", "groups served worse"),
         (unknown, "group that differs", "groups that differ"),

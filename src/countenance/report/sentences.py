@@ -25,6 +25,7 @@ from countenance.report.harms import (
     harm_of,
     harms,
     metric_words,
+    sides,
     size_key,
 )
 from countenance.report.names import REST
@@ -203,8 +204,12 @@ def _without_losers(source: Audited, model: str) -> str:
     group = source.names.people(first.attribute, first.group)
     if words.only_favoured(source.audit):
         return f"{model} serves {group} better than the others; {nobody_worse(source.audit, 'be served')}."
-    wording = metric_words(source, first.metric)[1]
+    metric, wording = metric_words(source, first.metric)
     values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
+    if first.kind == TWINS:
+        labels = [side.label for side in sides(first, metric, source)]
+        both = " against ".join(f"{value} ({label})" for value, label in zip(values, labels, strict=True))
+        return f"By {thing_words(first.attribute)} alone, {wording.noun} is {both}; which way is better was not said."
     named = first.versus != REST
     others = source.names.people(first.attribute, first.versus) if named else "everyone else"
     numbers_told = f"{wording.noun} is {values[0]} for {group}, {values[1]} for {others}"

@@ -57,7 +57,7 @@ class Run:
         self.unstored: Audit | None = None
         """An audit that could not be stored, because the run cannot be written to."""
         self.loaded: Dataset | None = None
-        """The dataset, where the process that made the run has read it."""
+        """The dataset, once this process has read it."""
         self.made_by: Suite | None = None
         """The suite that made the run in this process; later, an installed suite is loaded by its name."""
 
@@ -168,7 +168,7 @@ class Run:
         return (self.store.answered() | set(refused)) - {name for name, kind in refused.items() if kind == "image"}
 
     def dataset(self, source: str | None = None) -> "Dataset":
-        """The dataset of the run, loaded again in its present state; the manifest has the evaluated one's fingerprint.
+        """The dataset of the run in its present state, loaded once; the manifest has the evaluated one's fingerprint.
 
         `source` says where it is when the run was made on another machine.
         """
@@ -182,7 +182,10 @@ class Run:
         reading = {name: record.reading[name] for name in ReadingSettings.names() if name in record.reading}
         if "labels" in reading:
             reading["labels"] = [self._label_file(str(name), place) for name in reading["labels"]]
-        return load_dataset(place, **(reading | {"categories": record.categories}))
+        dataset = load_dataset(place, **(reading | {"categories": record.categories}))
+        if source is None:
+            self.loaded = dataset
+        return dataset
 
     def _label_file(self, name: str, source: str) -> Path:
         """The path of a label file: as recorded by a run made here, else in the dataset's folder."""

@@ -3,7 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -42,8 +42,12 @@ def blocks(path: Path, size: int = BLOCK, digest: Digest | None = None) -> Itera
     its first bytes. Anything but UTF-8 text is refused with its line. `digest` gets the file's bytes as they are.
     """
     try:
-        zipped = _is_zipped(path)
-        with path.open("rb") as file, _unzipped(_Hashed(file, digest), zipped) as stream:
+        with ExitStack() as opened:
+            file = opened.enter_context(regular_file(path).open("rb"))
+            zipped = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            raw: Any = _Hashed(file, digest)
+            stream = opened.enter_context(gzip.open(raw)) if zipped else raw
             line, rest, first, unpacked = 1, b"", True, Unpacking(path)
             while True:
                 read = stream.read(size)
@@ -74,15 +78,6 @@ def blocks(path: Path, size: int = BLOCK, digest: Digest | None = None) -> Itera
         raise DataError(f"{path}: a folder, expected a file") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def _unzipped(stream: Any, zipped: bool) -> AbstractContextManager[Any]:
-    return gzip.open(stream) if zipped else nullcontext(stream)
-
-
-def _is_zipped(path: Path) -> bool:
-    with regular_file(path).open("rb") as stream:
-        return stream.read(2) == b"\x1f\x8b"
 
 
 def _with_newlines(block: bytes) -> bytes:

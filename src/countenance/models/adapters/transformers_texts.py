@@ -7,7 +7,7 @@ from countenance.answers import Labels
 from countenance.models.adapters import base, sentences
 
 Predictor = tuple[Callable[[Any], Any], tuple[str, ...], dict[str, Any]]
-"""The function from a picture to its answer, what the model finds, and settings for its card."""
+"""From a picture to its answer; what the model finds; what its card says of the settings."""
 
 
 def by_sentence(pipe: Any, request: base.Request, name: str) -> Predictor:

@@ -74,7 +74,6 @@ class _Actor:
 
     handle: Any
     hello: Any
-    started: float
     ready: bool = False
     node: str = ""
     flying: dict[Any, tuple[int, _RayWork]] = field(default_factory=dict)
@@ -159,7 +158,7 @@ class RayEngine:
             num_gpus=self.gpus_per_worker or None,
             runtime_env={"env_vars": dict(self.job.environment)},
         ).remote(self.job, variables)
-        return _Actor(handle, handle.hello.remote(self.key), time.monotonic())
+        return _Actor(handle, handle.hello.remote(self.key))
 
 
 def _accept(receipt: Mapping[str, Any]) -> Mapping[str, Any]:

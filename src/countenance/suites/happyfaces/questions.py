@@ -203,6 +203,8 @@ def effect(runs: Sequence[Record]) -> str:
     >>> curve = [{"questions": k, "validation": {"worst_head": w, "photos": 200}} for k, w in ((0, 0.9), (20, 0.91))]
     >>> effect([{"curve": curve}])
     '20 answers changed the worse head by +0.010, less than two standard errors (0.042): no evidence that asking helped'
+    >>> effect([{"curve": [curve[0], curve[1] | {"questions": 1}]}])[:16]
+    '1 answer changed'
     """
     ends = [(run["curve"][0], run["curve"][-1]) for run in runs if len(run["curve"]) > 1]
     photos = [first["validation"].get("photos", 0) for first, _ in ends]
@@ -212,7 +214,7 @@ def effect(runs: Sequence[Record]) -> str:
     # Every run is scored on the same photos, so that more seeds do not make the error smaller.
     error = 2 * float(np.sqrt(before * (1 - before) / photos[0]))
     number = round(float(np.mean([last["questions"] for _, last in ends])))
-    start = f"{number} answers changed the worse head by {after - before:+.3f}"
+    start = f"{number} {'answer' if number == 1 else 'answers'} changed the worse head by {after - before:+.3f}"
     if abs(after - before) <= error:
         return f"{start}, less than two standard errors ({error:.3f}): no evidence that asking helped"
     verdict = "asking helped" if after > before else "the answers did harm"
