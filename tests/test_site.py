@@ -71,6 +71,18 @@ def test_the_copy_button_takes_commands_without_prompts_and_output(site: Path, c
     assert len(commands) == 3 and all(line.startswith("countenance ") for line in commands), copied
 
 
+@pytest.mark.browser
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not here: apt-get install chromium")
+@pytest.mark.parametrize("width", [390, 1440])
+def test_names_of_options_and_metrics_stay_whole(site: Path, chromium: Any, width: int) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.goto((site / "tasks" / "face_verification.html").as_uri())
+    lines = page.evaluate("""() => Object.fromEntries([...document.querySelectorAll("td:first-child code")].map(
+        name => [name.innerText, name.getClientRects().length]))""")
+    assert {"threshold_from", "genuine_accepted"} <= set(lines) and set(lines.values()) == {1}
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
 def test_every_fence_is_a_block_of_code(site: Path) -> None:
     """A fence that the site does not understand turns the text up to the next one into code."""
     pages = [page.relative_to(site).as_posix() for page in site.rglob("*.html")]

@@ -55,7 +55,9 @@ def denoise(image: Array, albedo: Array, normal: Array) -> Array:
     """An image without the path tracer's grain; unchanged where `pyoidn` is not installed."""
     try:
         import pyoidn
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name != "pyoidn":  # installed, but not what it needs: a set of two looks would come of it
+            raise
         return image
     color, albedo, normal = (np.ascontiguousarray(part, np.float32) for part in (image, albedo, normal))
     if not on_gpu():

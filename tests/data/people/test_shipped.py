@@ -12,7 +12,7 @@ import pytest
 
 from countenance.data import Dataset, load_dataset
 from countenance.data.image import LazyImage
-from countenance.data.people.checks import check_people, subject_problems
+from countenance.data.people.checks import check_people, decode, subject_problems
 from countenance.data.people.dataset import SHIPPED
 from countenance.errors import InputError
 
@@ -69,6 +69,17 @@ def test_the_records_of_twins_differ_in_what_was_changed_and_in_nothing_else() -
             assert abs(mine[measure] - theirs[measure]) > 1, twin["sample"]
         if twin["change"] in ("skin_tone", "light", "background", "blur", "compression"):
             assert all(mine[name] == theirs[name] for name in GEOMETRY), twin["sample"]
+
+
+def test_every_person_has_the_pixels_of_each_body_part() -> None:
+    """Those of the attacks were once unknown."""
+    samples, subjects = (pq.read_table(SHIPPED / f"{name}.parquet").to_pylist() for name in ("samples", "subjects"))
+    size = {row["sample"]: (row["width"], row["height"]) for row in samples}
+    for row in subjects:
+        pixels = row["body_part_pixels"]
+        assert pixels is not None and len(pixels) == len(row["body_parts"]), row["sample"]
+        if row["sample"].startswith("attacks/"):
+            assert sum(pixels) == decode(row["mask"], *size[row["sample"]]).sum(), row["sample"]
 
 
 def test_the_page_counts_the_pictures_of_every_part(people: Dataset) -> None:
