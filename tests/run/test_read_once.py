@@ -187,3 +187,12 @@ def test_an_archive_that_was_written_again_is_unpacked_again(tmp_path: Path, unp
         archived(write_small_dataset(tmp_path / str(images), n=images, size=16), place)
         assert [len(ct.load_dataset(place)) for _ in range(2)] == [images, images]
     assert unpacked == [place, place]
+
+
+def test_a_comparison_and_its_page_read_each_run_once(tmp_path: Path, monkeypatch) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=40, size=16)
+    for name in ("old", "new"):
+        ct.evaluate(centre, "face_localization", str(folder), out=tmp_path / name)
+    counts = count_reads(monkeypatch)
+    assert command(["compare", *(str(tmp_path / n) for n in ("old", "new")), "--report", str(tmp_path / "c.html")]) == 0
+    assert (counts["scores.parquet"], counts["run.json"]) == (2, 2)

@@ -71,7 +71,7 @@ def _large_clusters(batches: Sequence[Batch], many: str) -> str:
 def zero_inside(findings: Sequence[Finding], bounded: Collection[str], alpha: float) -> list[Finding]:
     """The findings, with a note on those whose interval includes 0 beside a small p; only where the mean decided.
 
-    `bounded` are the metrics that lie between two ends.
+    `bounded` are the metrics with a smallest and a largest value.
 
     >>> zero_inside([], ["found"], alpha=0.05)
     []

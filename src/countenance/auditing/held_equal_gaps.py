@@ -245,7 +245,7 @@ class _HeldAttribute:
         }
 
     def _only_raw(self, parts: Decomposed, group: int, alpha: float) -> dict[str, Any]:
-        """The raw gap, which is known without overlap too; nothing else is."""
+        """The finding without overlap: only the raw gap is known."""
         ends = [_finite(end) for end in parts.interval(parts.raw[:, group], alpha)]
         unknown = {covariate.name: Explained() for covariate in self.covariates}
         return {"raw": ends[0], "raw_low": ends[1], "raw_high": ends[2], "explained": unknown}

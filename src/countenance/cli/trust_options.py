@@ -49,10 +49,10 @@ def data_of(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def opened_entries(entries: Sequence[str], unverified: bool) -> Sequence[Any]:
-    """Runs and tables as a comparison takes them; runs that are not to be verified are opened here."""
+    """Runs and tables as a comparison takes them; runs are opened here, so that their page does not read them again."""
     from countenance.run import Run
 
-    return [Run(entry, verified=False) if unverified and is_run(entry) else entry for entry in entries]
+    return [Run(entry, verified=not unverified) if is_run(entry) else entry for entry in entries]
 
 
 def keep_audit(run: "Run", audit: "Audit") -> None:

@@ -113,7 +113,7 @@ def _via_box(shape: Mapping[str, Any]) -> Row | None:
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    """A mapping, also where it is written as JSON."""
+    """A value as a mapping; text is read as JSON."""
     if isinstance(value, str) and value.strip():
         try:
             value = json.loads(value)

@@ -14,7 +14,7 @@ __all__ = ["AdaptedModel", "Request", "adapt"]
 
 
 def adapt(model: Any, request: Request) -> AdaptedModel | None:
-    """The model as the engine calls it, with its card; None for an object of no library that is known here."""
+    """The model as the engine calls it, with its card; None for objects of other libraries."""
     library = library_of(model)
     if library is None:
         return None
