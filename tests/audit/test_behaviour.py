@@ -105,7 +105,7 @@ def test_our_prefixes_may_be_left_out():
     found = audit(rows, ["tone"], ["ok"])
     assert (found.findings[0].attribute, found.findings[0].metric) == ("tone", "ok")
     assert found.settings["cluster"] == "auto" and found.settings["unit"].startswith(
-        "row: each of the 300 rows has its own sample"
+        "row: each of the 300 rows has another sample"
     )
 
 

@@ -320,7 +320,7 @@ def test_what_was_taken_as_independent_in_words() -> None:
     assert Units((np.zeros(3, int),), ("sample",)).sentence(1234) == "image (column sample): 1,234 rows of 1 image"
     both = Units((code, np.array([0, 1, 1])), ("identity", "sample")).sentence(3)
     assert both == "person and image (columns identity and sample, crossed): 3 rows of 2 people and 2 images"
-    assert Units((), ("sample",)).sentence(2) == "row: each of the 2 rows has its own sample"
+    assert Units((), ("sample",)).sentence(2) == "row: each of the 2 rows has another sample"
     assert Units((), (), None).sentence(1) == "row: the 1 row was taken as independent, as asked (cluster none)"
     assert "the 2 rows were taken as independent" in Units((), (), None).sentence(2)
     third = [("a", pa.array([0, 0, 1, 1])), ("b", pa.array([0, 1, 0, 1])), ("c", pa.array([0, 1, 1, 0]))]

@@ -88,7 +88,7 @@ class Units:
             if self.cluster is None:
                 return f"row: the {counted} {each}, as asked (cluster none)"
             if self.ways:
-                return f"row: each of the {counted} has its own {' and '.join(self.ways)}"
+                return f"row: each of the {counted} has another {' and '.join(self.ways)}"
             return (
                 f"row: no column that says whose a row is (identity, person_id, sample …) was found, so the {counted} "
                 "are taken as independent; if rows share a person or a picture, the setting cluster names "
