@@ -313,7 +313,7 @@ def test_how_many_more_it_takes() -> None:
     assert need.sentence(0.8, ("person", "people")).endswith(
         "no smallest difference that matters was named for ok (delta)"
     )
-    mean = draft(share=0.9, values={"effect_name": "rank-biserial"})
+    mean = draft(share=0.9, se=0.05, values={"effect_name": "rank-biserial"})
     need = Needed(mean, 0.2, math.nan, 0.1)
     assert (need.rows, need.units, need.both) == (240, 120, False)
     assert need.sentence(0.8, ("person", "people")) == (

@@ -106,7 +106,7 @@ def given_out(pieces: int) -> engine._RayShards:
 
     def start() -> engine._Actor:
         made.append(object())
-        return engine._Actor(made[-1], object(), time.monotonic())
+        return engine._Actor(made[-1], object())
 
     parts = SimpleNamespace(workers=1, start=start, watch=Watch(0.05), threads=1, gpus_per_worker=0.0)
     work = deque(engine._RayWork(Piece(k, 0, 0, 8)) for k in range(pieces))

@@ -230,7 +230,7 @@ def test_a_node_with_other_software_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
     told = {"host": "n7", "node": "x", "software": {**software(), "countenance": "0.0.1"}}
     with pytest.raises(InputError, match=r"node n7 has countenance 0\.0\.1, this machine has"):
-        shards._greeted(engine._Actor(None, None, 0.0), told)
+        shards._greeted(engine._Actor(None, None), told)
 
 
 @given(st.integers(1, 5000), st.data())

@@ -136,7 +136,7 @@ class Engine:
         self.watch, self.job, self.started = Notes(), job(), []
 
     def start(self) -> ray._Actor:
-        actor = ray._Actor(Handle(self.fake), Ref(), self.fake.now)
+        actor = ray._Actor(Handle(self.fake), Ref())
         self.started.append(actor)
         return actor
 
@@ -454,7 +454,7 @@ def engine_on(fake: FakeRay, monkeypatch: pytest.MonkeyPatch, **given: Any) -> r
 
 def started(fake: FakeRay) -> ray._Actor:
     handle = Handle(fake)
-    actor = ray._Actor(handle, Ref(), 0.0)
+    actor = ray._Actor(handle, Ref())
     fake.results[actor.hello] = {}
     return actor
 
@@ -522,7 +522,7 @@ def test_an_actor_gets_what_it_needs(fake: FakeRay, monkeypatch: pytest.MonkeyPa
     actor = engine.start()
     assert made["num_cpus"] == 4 and made["num_gpus"] == 0.5 and made["runtime_env"] == {"env_vars": {"A": "b"}}
     assert made["variables"] == {"AWS_REGION": "x", "COUNTENANCE_MAX_PIXELS": "7"}
-    assert actor.handle.hello.calls == [("key",)] and not actor.ready and actor.started == 1000.0
+    assert actor.handle.hello.calls == [("key",)] and not actor.ready
     ray.RayEngine(job(), Watch(0.05), "key").start()
     assert made["num_gpus"] is None and made["num_cpus"] == 1
 
