@@ -4,6 +4,7 @@ import html
 import math
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from tests.view.conftest import Viewer, query, start
 
 from countenance.comparing import compare, leaderboard
 from countenance.run import Run, audit_run, store_audit
+from countenance.view.comparing import MOST_RUNS
+from countenance.view.samples import RunGallery
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +51,24 @@ def test_the_estimates_of_both_stand_side_by_side(pair: Viewer) -> None:
     assert len(links) == 6  # female, male and unknown, in both
     for link in links:
         assert pair.ask(link).status == 200
+
+
+def test_the_pictures_of_as_many_runs_as_are_compared_are_each_read_once(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(MOST_RUNS):
+        shutil.copytree(runs / "second", tmp_path / f"run{number}")
+    read, load = [], RunGallery._load
+    monkeypatch.setattr(RunGallery, "_load", lambda gallery: (read.append(gallery.opened.id), load(gallery)))
+    here = start([tmp_path])
+    ids = sorted(one.id for one in here.library.summaries())
+    address = "/compare/changes?" + "&".join(f"run={one}" for one in ids) + "&by=gender&metric=recall@0.5"
+    assert here.send(address).status == 200
+    for one in ids:
+        while here.send(f"/api/runs/{one}/pictures").json()["state"] == "loading":
+            time.sleep(0.05)
+    assert "data-waiting=" not in here.send(address).text and sorted(read) == ids
+    here.close()
 
 
 def test_the_changes_are_those_of_compare(pair: Viewer) -> None:

@@ -16,14 +16,14 @@ from countenance.report.charts.forest import ChangeRow, Forest, ForestRow
 from countenance.report.comparison import change_plots, first_screen, gap_plots
 from countenance.report.names import CROSS, attribute_label
 from countenance.run.auditing import WHOLE
-from countenance.view.library import Summary
+from countenance.view.library import MOST_OPEN, Summary
 from countenance.view.open_run import OpenRun
 from countenance.view.pages import album_of, waiting
 from countenance.view.question import Question
 from countenance.view.rows import Selection
 from countenance.view.site import Site
 
-MOST_RUNS = 6
+MOST_RUNS = MOST_OPEN
 MOST_CANDIDATES = 100
 """Runs to choose from on the page of a comparison."""
 

@@ -24,8 +24,8 @@ from countenance.view.scope import Folder, ScopedStorage, canonical
 
 LONG = 1.0
 """Seconds after which making a list took long."""
-MOST_OPEN = 4
-"""Runs whose columns are kept in memory."""
+MOST_OPEN = 6
+"""Runs whose columns and pictures are kept in memory: as many as one page compares, so that none displaces another."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader
 
 from countenance.report.render import environment
-from countenance.view.library import Library
+from countenance.view.library import MOST_OPEN, Library
 from countenance.view.named_views import Saved
 from countenance.view.open_run import OpenRun
 from countenance.view.policy import STATIC
@@ -37,7 +37,7 @@ class Site:
         if known is None or known.opened is not opened:
             known = RunGallery(opened, self.privacy.mode(opened.run.manifest.dataset.card.real_people))
             self.galleries[opened.id] = known
-            while len(self.galleries) > 4:
+            while len(self.galleries) > MOST_OPEN:
                 del self.galleries[next(iter(self.galleries))]
         return known
 
