@@ -308,8 +308,10 @@ def leaderboard(
     sites = {which: folder for which, folder in (("public", public), ("private", private)) if folder is not None}
     for folder in sites.values():
         check_site(folder)
-    if public is not None and private is not None and public.resolve() == private.resolve():
-        raise InputError(f"--public and --private name one folder, {public}; name two")
+    if public is not None and private is not None:
+        first, second = public.resolve(), private.resolve()
+        if first.is_relative_to(second) or second.is_relative_to(first):  # it would be published with it, or replaced
+            raise InputError(f"--public {public} and --private {private} are not apart; name two folders side by side")
     draws, limits = Draws(replicates=replicates, seed=seed), EntryLimits(seconds, memory_gb)
     rules = Rules(strict_rubric, draws, time, passes, limits)
     with progress("entries", len(submission_folders(board)), quiet=quiet) as step:

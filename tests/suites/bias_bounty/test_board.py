@@ -300,8 +300,9 @@ def test_a_site_has_the_table_as_json_and_as_a_feed(board: Path, challenge: Path
     line = ["bias-bounty", "leaderboard", str(board), "--data", str(challenge), "-q"]
     assert app.run([*line, "--public", str(tmp_path / "notes")]) == 2
     assert "not empty and no board site" in capsys.readouterr().err
-    assert app.run([*line, "--public", str(tmp_path / "x"), "--private", str(tmp_path / "x")]) == 2
-    assert "--public and --private name one folder" in capsys.readouterr().err
+    for first, second in (("x", "x"), ("x", "x/y"), ("x/y", "x")):
+        assert app.run([*line, "--public", str(tmp_path / first), "--private", str(tmp_path / second)]) == 2
+        assert "are not apart; name two folders side by side" in capsys.readouterr().err
 
 
 def test_a_rejection_that_names_the_holdout_is_not_public(challenge: Path, tmp_path: Path) -> None:
