@@ -130,10 +130,11 @@ class Statement:
     """Metric, attribute and group of the side that is named first."""
 
 
-def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
+def statement(finding: Finding, names: Names, noun: str = "", kind: str = "") -> Statement:
     """One comparison as a sentence: who, how much, against whom, by how much.
 
-    The side that is served worse is named first, whichever the audit put first. `noun` is the metric in words.
+    The side that is served worse is named first, whichever the audit put first. `noun` is the metric in words, `kind`
+    how its sizes are printed, by default as the kind of the metric.
     """
     group, versus = names.who(finding.attribute, finding.group), names.versus(finding.attribute, finding.versus)
     own = (finding.estimate, finding.low, finding.high)
@@ -142,7 +143,7 @@ def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
     if _can_turn(finding):
         group, versus, own, other = versus, group, other, own
         difference, low, high = -difference, -high, -low
-    kind = finding.metric_kind
+    kind = kind or finding.metric_kind
     what = noun or finding.metric
     what = f"the share without {what}" if finding.kind == "missing" else what
     sides = (
