@@ -45,6 +45,11 @@ def finding(**changes: object) -> Finding:
     return Finding(**(values | changes))  # type: ignore[arg-type]
 
 
+def test_a_size_of_one_is_a_point() -> None:
+    assert words.verdict_label("none larger than 0.01") == "no gap of 1 point or more"
+    assert words.gap_words({"delta": {"ok": 0.01}, "metrics": ["ok"]}) == "1 point"
+
+
 NAMES = Names(["skin_tone", "gender"], {"skin_tone": ["monk_9", "monk_10"], "gender": ["female", "male"]}, 2)
 
 

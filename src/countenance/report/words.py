@@ -69,7 +69,7 @@ def _size(verdict: str, kind: str) -> str:
     """The δ that a verdict names, in points for rates."""
     size = verdict.removeprefix("none larger than ")
     try:
-        return f"{100 * float(size):g} points" if kind == "rate" else size
+        return numbers.points(float(size)) if kind == "rate" else size
     except ValueError:
         return size if size != verdict else "that size"
 
@@ -327,7 +327,7 @@ def gap_words(settings: Mapping[str, Any]) -> str:
     deltas = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
     sizes = set(deltas.values())
     if len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
-        return f"{100 * size:g} points"
+        return numbers.points(size)
     return delta_words(settings)
 
 
