@@ -87,7 +87,12 @@ def test_what_a_fair_system_shows_equals_the_mean_over_shuffled_labels():
 
 @pytest.mark.parametrize(
     ("rates", "people", "rows"),
-    [([0.9] * 4, 80, 1), ([0.9, 0.88, 0.92], 100, 3), ([0.95, 0.85, 0.75], 80, 1), ([0.8, 0.9], 60, 4)],
+    [
+        pytest.param([0.9] * 4, 80, 1, marks=pytest.mark.slow),
+        pytest.param([0.9, 0.88, 0.92], 100, 3, marks=pytest.mark.slow),
+        ([0.95, 0.85, 0.75], 80, 1),
+        ([0.8, 0.9], 60, 4),
+    ],
     ids=["fair", "nearly fair", "unfair", "clustered"],
 )
 def test_intervals_cover_the_true_measure(rates, people, rows):

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -263,8 +264,11 @@ def test_step_down_adjusts_as_permuted_minima_do():
     assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
 
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
-    "name", ["ten tones, 200 people × 10", "a number with a bent effect", "the label changes within people"]
+    "name", ["ten tones, 200 people × 10", slow("a number with a bent effect"), slow("the label changes within people")]
 )
 def test_fair_worlds_are_not_called(name):
     """Twenty-five tables of a world that is fair given its conditions: at most four alarms (more: p < .002)."""

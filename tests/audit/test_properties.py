@@ -186,6 +186,7 @@ def test_holm_of_exact_tests_is_the_plain_sum_over_what_each_test_can_reach(test
     assert (adjusted <= holm(p) + 1e-12).all() and (adjusted >= p - 1e-12).all()
 
 
+@pytest.mark.slow
 def test_exact_tests_keep_the_level_of_a_family():
     """Twelve changes of forty people without any effect, of which one to twelve people differ by chance."""
     rng = np.random.default_rng(11)

@@ -41,7 +41,9 @@ def disagreement(change: Change, alone: bool) -> str:
     return ""
 
 
-@pytest.mark.parametrize("rows_per_person", [1, 2, 4])
+@pytest.mark.parametrize(
+    "rows_per_person", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)]
+)
 def test_better_and_worse_never_stand_beside_an_interval_that_holds_zero(rows_per_person: int) -> None:
     old, new, names = small_tables(rows_per_person)
     options: dict[str, Any] = {"by": [], "metrics": names, "better": "higher", "families": ["metric"]}

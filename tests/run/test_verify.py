@@ -47,7 +47,9 @@ def test_every_file_is_watched(run: Run) -> None:
     assert verify(run.store).problems == []
 
 
-@pytest.mark.parametrize("name", ["failures.parquet", "answers/00001.parquet", "shards/00000.json"])
+@pytest.mark.parametrize(
+    "name", ["failures.parquet", "answers/00001.parquet", pytest.param("shards/00000.json", marks=pytest.mark.slow)]
+)
 def test_a_file_that_was_removed_is_missed_after_another_audit_too(run: Run, discs: Path, name: str) -> None:
     (run.path / name).unlink()
     again = Run(run.path)

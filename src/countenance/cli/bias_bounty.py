@@ -21,7 +21,7 @@ app = Commands("Run a bias bounty: entries label skin tone, age and gender; accu
 ENTRY = typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
 Entry = Annotated[str, ENTRY]
 DATA = typer.Option(help="A folder in the challenge's layout: train, test and holdout with their labels.")
-NAME = typer.Option(help="The entry's name on the leaderboard.")
+NAME = typer.Option(help="The entry's name on the leaderboard (a bundle has its own in entry.json).")
 Replicates = Annotated[int, typer.Option(min=100, help="Bootstrap replicates.")]
 
 
@@ -237,9 +237,7 @@ def submit_bundle(
     file: Annotated[Path, typer.Argument(help="What `bundle` wrote.", metavar="FILE")],
     data: Annotated[Path, DATA],
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
-    name: Annotated[
-        str | None, typer.Option(help="The entry's name on the leaderboard (default: that of its entry.json).")
-    ] = None,
+    name: Annotated[str | None, NAME] = None,
     replace: Annotated[bool, typer.Option(help=REPLACE)] = False,
     crew: Annotated[str, typer.Option(help=CREW)] = "",
 ) -> None:

@@ -100,7 +100,7 @@ def test_predicting_needs_no_torch(unsupervised: Path, challenge: Path) -> None:
     assert done.stdout.strip() == "36", done.stderr
 
 
-@pytest.mark.parametrize("entry", ["better", "unsupervised"])
+@pytest.mark.parametrize("entry", [pytest.param("better", marks=pytest.mark.slow), "unsupervised"])
 def test_a_handful_of_pictures_is_enough_to_train_on(challenge: Path, tmp_path: Path, entry: str) -> None:
     pytest.importorskip("torch")
     from countenance.suites.bias_bounty.training import EntryTraining, train_entry

@@ -153,6 +153,7 @@ def test_pictures_of_one_person_widen_the_interval(tmp_path: Path) -> None:
     assert tones[1].fair[0] > tones[0].fair[0]
 
 
+@pytest.mark.slow
 def test_the_intervals_cover() -> None:
     from countenance.data.adapters.bias_bounty_files import ClassTable
     from countenance.suites.bias_bounty.rules import CLASS_COUNTS

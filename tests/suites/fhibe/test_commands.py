@@ -120,7 +120,7 @@ def test_the_thresholds_that_were_used_are_the_ones_that_are_named(tree):
         ("keypoint_estimation", "PCK", "thresholds 0.2, 0.35"),
         ("person_parsing", "AR_MASK", "thresholds 0.2, 0.35"),
         ("body_parts_detection", "AR_DET", "thresholds 0.2, 0.35"),
-        ("body_parts_detection", "ACC_DET", "at 0.2, 0.35"),
+        ("body_parts_detection", "ACC_DET", "at a probability of 0.2, 0.35"),
     ],
 )
 def test_every_metric_names_its_thresholds(task, metric, text):

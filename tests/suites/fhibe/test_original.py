@@ -110,7 +110,10 @@ def test_a_published_script_runs_unchanged(root, tmp_path, monkeypatch, task):
         assert "30 of 30 pictures differ from their original in size" in run.notes[0]
 
 
-@pytest.mark.parametrize("task", ["body_parts_detection", "keypoint_estimation", "person_localization"])
+OTHERS = [pytest.param(task, marks=pytest.mark.slow) for task in ("keypoint_estimation", "person_localization")]
+
+
+@pytest.mark.parametrize("task", ["body_parts_detection", *OTHERS])
 def test_the_files_of_the_original_hold_its_numbers(root, tmp_path, monkeypatch, task):
     """The same files as strict mode writes when the wrapper is given the drawn people alone, as it was published."""
     from countenance.suites.fhibe import evaluate_task

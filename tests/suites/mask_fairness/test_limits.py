@@ -70,7 +70,8 @@ def test_half_of_all_is_counted_by_its_errors_and_p_at_the_limit_is_none():
     cause, sentence = why(seed_row("g", 4, 4, 4, 12), finding())
     assert cause == "small cell" and "it rests on 0 errors among 4 faces" in sentence
     clear = seed_row("g", 100, 200, 150, 200)
-    assert [why(clear, finding(p=p))[0] for p in (0.05, 0.0499)] == ["clustering", "multiplicity"]
+    assert [why(clear, finding(p=p))[0] for p in (0.05, 0.0499)] == ["other test", "multiplicity"]
+    assert why(clear, finding(p=0.05, deff=1.4))[0] == "clustering"
     alike = seed_row("g", 100, 200, 101, 200)
     assert why(alike, finding())[1].startswith(
         "neither rule finds a difference, but 200 faces would show only a gap of 15 points (Cohen's h 0.30) or more"
