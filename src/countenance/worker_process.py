@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from json import dumps, loads  # bound here: a model may replace those of the module
 from pathlib import Path
 from typing import IO, Any
@@ -80,6 +81,7 @@ def main() -> None:
 
     imported._worker = True
     die_with_parent()
+    print_by_line()
     commands = os.fdopen(int(sys.argv[1]), "rb")
     replies = os.fdopen(int(sys.argv[2]), "w", buffering=1)
     sys.argv = sys.argv[:1]
@@ -89,6 +91,16 @@ def main() -> None:
         _serve(target, job, commands, replies)
     except BrokenPipeError:
         return
+
+
+def print_by_line() -> None:
+    """Write each line when it is printed, as standard error does, and not when a buffer is full.
+
+    Both go into one pipe, so the lines of a thread arrive in the order in which it printed them; the buffer of a worker
+    that is killed would be lost.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
 
 
 def die_with_parent() -> None:

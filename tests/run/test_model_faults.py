@@ -59,12 +59,23 @@ def test_what_is_no_error_of_python_costs_one_line(tmp_path: Path, discs: Path, 
     assert ("GeneratorExit" if "generator" in model else "KeyboardInterrupt") in said
 
 
-def test_what_a_model_prints_is_prefixed_cut_off_and_without_secrets(tmp_path: Path, discs: Path, capfd) -> None:
+def test_what_a_model_prints_is_prefixed_cut_off_and_without_secrets(
+    tmp_path: Path, discs: Path, capfd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # with it every Python writes at once
     assert ran("prints", discs, tmp_path / "run") == 0
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("model| ")]
     assert len(lines) == 41 and lines[-1].startswith("model| … (what else is printed is left out)")
     assert lines[0] == "model| loading s3://…@bucket/x\\x1b[31m"
     assert all(len(line) <= 520 for line in lines)
+
+
+def test_what_a_model_printed_before_it_died_is_shown(
+    tmp_path: Path, discs: Path, capfd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    assert ran("prints_and_dies", discs, tmp_path / "run") == 2
+    assert "model| the last words" in capfd.readouterr().err.splitlines()
 
 
 def test_ctrl_c_in_the_users_program_still_stops_it(tmp_path: Path) -> None:

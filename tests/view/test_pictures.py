@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -287,6 +288,63 @@ def test_pictures_that_are_still_being_read_say_so_and_nothing_waits_for_them(
     finally:
         go.set()
         slow.close()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "/runs/{first}/samples?show=all",
+        "/runs/{first}/samples/3",
+        "/runs/{first}/tests",
+        "/compare/samples?run={first}&run={second}&change=any",
+        "/compare/changes?run={first}&run={second}",
+    ],
+)
+def test_pictures_that_arrive_while_a_page_is_made_are_brought_in(
+    runs: Path, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The dataset is read right after the page looked for it in vain the first time."""
+    import threading
+
+    from countenance.report.album import Album
+    from countenance.view import comparing, pages
+    from countenance.view.samples import RunGallery
+
+    go, load, some, album_of = threading.Event(), RunGallery._load, RunGallery.some, pages.album_of
+    early: list[str] = []
+
+    def slowly(gallery: RunGallery) -> None:
+        go.wait()
+        load(gallery)
+
+    def arrives(gallery: RunGallery) -> None:
+        early.append(gallery.state)
+        go.set()
+        gallery.wait()
+
+    def looked_up(gallery: RunGallery, names: Any) -> Any:
+        known = some(gallery, names)
+        arrives(gallery)
+        return known
+
+    def album(site: Any, opened: Any) -> Album:
+        faces = album_of(site, opened)
+        arrives(site.gallery(opened))
+        return faces
+
+    monkeypatch.setattr(RunGallery, "_load", slowly)
+    monkeypatch.setattr(RunGallery, "some", looked_up)
+    for module in (pages, comparing):
+        monkeypatch.setattr(module, "album_of", album)
+    here = start([runs])
+    try:
+        address = page.format(first=here.id_of("first/run"), second=here.id_of("second"))
+        text = here.send(address).text
+        assert early[0] == "loading" and "data-waiting=" in text and ">no picture<" not in text
+        assert "data-waiting=" not in here.ask(address).text
+    finally:
+        go.set()
+        here.close()
 
 
 def test_captions_are_one_line_and_filters_count_failures(viewer: Viewer, first: str) -> None:

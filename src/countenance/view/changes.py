@@ -66,6 +66,7 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
     pages = max(1, -(-len(pairs) // SIZE))
     page = min(values.number("page", 1), pages)
     here = slice((page - 1) * SIZE, page * SIZE)
+    loading = waiting(site, several.runs)
     old = _items(site, first, several.question, pairs[here, 0])
     new = _items(site, second, several.question, pairs[here, 1])
     metric = selections[0].metric
@@ -81,7 +82,7 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
             ChangedSample(first_item, second_item, f"{a:.4g}", f"{b:.4g}")
             for first_item, second_item, a, b in zip(old, new, before[here], after[here], strict=True)
         ],
-        "waiting": waiting(site, several.runs),
+        "waiting": loading,
         "total": len(pairs),
         "page": page,
         "pages": pages,
@@ -92,10 +93,8 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
 
 
 def _items(site: Site, opened: OpenRun, question: Question, places: Any) -> list[Item]:
-    gallery = site.gallery(opened)
-    gallery.start()
     by = [name for name in question.by if name in opened.columns.attributes]
-    return gallery.items(opened.rows_at([int(place) for place in places]), by, [])
+    return site.gallery(opened).items(opened.rows_at([int(place) for place in places]), by, [])
 
 
 def _pairs(first: OpenRun, second: OpenRun, chosen: Sequence[Selection]) -> tuple[Any, Any, Any]:

@@ -168,6 +168,8 @@ def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
 def differences(site: Site, several: Several, *, linked: bool = True) -> dict[str, Any]:
     """How runs differ from the first of them; a static copy has no links from numbers."""
     ranking, comparisons = compared(site, several)
+    shown = [opened for opened in several.runs[1:] if not opened.run.manifest.dataset.card.real_people]
+    loading = waiting(site, shown)
     parts = []
     metric = several.question.metrics[0]
     for index, comparison in enumerate(comparisons, 1):
@@ -187,13 +189,12 @@ def differences(site: Site, several: Several, *, linked: bool = True) -> dict[st
                 "samples": _samples_address(several, index, metric) if linked else "",
             }
         )
-    shown = [opened for opened in several.runs[1:] if not opened.run.manifest.dataset.card.real_people]
     return {
         "title": "Changes",
         "several": several,
         "parts": parts,
         "ranking": ranking,
-        "waiting": waiting(site, shown),
+        "waiting": loading,
     }
 
 

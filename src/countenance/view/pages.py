@@ -190,6 +190,7 @@ def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, 
     audit = opened.tested(question)
     source = Live.tested(opened, question, audit)
     context = evidence(source)
+    context["waiting"] = "" if opened.run.manifest.dataset.card.real_people else waiting(site, [opened])
     album = album_of(site, opened)
     if album.mode != "off":
         model = opened.run.model_label
@@ -208,7 +209,6 @@ def tests_context(site: Site, opened: OpenRun, question: Question) -> dict[str, 
     context |= {"unanswered_link": f"/runs/{opened.id}/unanswered", "extra": suite_sections(source)}
     context["findings_csv"] = f"/runs/{opened.id}/export/findings.csv?{question.query()}"
     context |= {"first_metric": question.metrics[0], "attributes": opened.columns.attributes}
-    context["waiting"] = "" if opened.run.manifest.dataset.card.real_people else waiting(site, [opened])
     return context | {"rows_link": source.link(), "query": question.query()}
 
 
@@ -222,8 +222,15 @@ def album_of(site: Site, opened: OpenRun) -> Album:
 
 
 def waiting(site: Site, runs: Sequence[OpenRun]) -> str:
-    """The addresses at which the script asks whether pictures have been read; empty if none are being read."""
-    loading = [opened for opened in runs if site.gallery(opened).state == "loading"]
+    """The addresses at which the script asks whether pictures have been read; empty if none are being read.
+
+    A page asks this before it looks up its first picture: pictures that arrive while the page is made would otherwise
+    be missing from its first rows, and nothing would bring them in.
+    """
+    galleries = [(opened, site.gallery(opened)) for opened in runs]
+    for _, gallery in galleries:
+        gallery.start()
+    loading = [opened for opened, gallery in galleries if gallery.state == "loading"]
     return " ".join(f"/api/runs/{opened.id}/pictures" for opened in loading)
 
 

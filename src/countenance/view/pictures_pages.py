@@ -94,8 +94,8 @@ def row_at(opened: OpenRun, place: int) -> dict[str, Any]:
 
 def gallery_context(site: Site, opened: OpenRun, chosen: Selection) -> dict[str, Any]:
     """A page of pictures; pictures that are still being read are filled in later."""
+    loading = waiting(site, [opened])
     gallery = site.gallery(opened)
-    gallery.start()
     page = chosen.page()
     by = [name for name in chosen.question.by if name in opened.columns.attributes] or opened.groupable[:3]
     metrics = list(dict.fromkeys([chosen.metric, *_telling(opened)]))
@@ -108,7 +108,7 @@ def gallery_context(site: Site, opened: OpenRun, chosen: Selection) -> dict[str,
         "items": items,
         "captions": captions(items),
         "gallery": gallery,
-        "waiting": waiting(site, [opened]),
+        "waiting": loading,
         "privacy": site.privacy.sentence(real),
         "shows": SHOWS,
         "orders": ORDERS,
@@ -137,8 +137,8 @@ def _groups(opened: OpenRun, chosen: Selection) -> list[tuple[str, str, str, int
 
 def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -> dict[str, Any]:
     """One sample: the whole picture, all data about it, and its neighbours in the selection."""
+    loading = waiting(site, [opened])
     gallery: RunGallery = site.gallery(opened)
-    gallery.start()
     row = row_at(opened, place)
     item = gallery.item(row, opened.columns.attributes, [metric.name for metric in opened.metrics], whole=True)
     places, _ = chosen.places()
@@ -152,7 +152,7 @@ def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -
         "item": item,
         "row": row,
         "gallery": gallery,
-        "waiting": waiting(site, [opened]),
+        "waiting": loading,
         "size": (sample.width, sample.height) if sample else None,
         "subjects": len(sample.people) if sample else 0,
         "privacy": site.privacy.sentence(real),
@@ -183,8 +183,8 @@ def unanswered_context(site: Site, opened: OpenRun, parameters: dict[str, str]) 
         and (not kind or row["kind"] == kind)
         and (not by or group in map(str, row.get(f"attr.{by}") or ()))
     ]
+    loading = waiting(site, [opened])
     gallery = site.gallery(opened)
-    gallery.start()
     number = Parameters(parameters).number("page", 1)
     size = SIZES[1]
     pages = max(1, -(-len(matching) // size))
@@ -196,7 +196,7 @@ def unanswered_context(site: Site, opened: OpenRun, parameters: dict[str, str]) 
         "title": f"Images without a prediction in {opened.title}",
         "rows": [(row, str(row["sample"]) in known) for row in shown],
         "gallery": gallery,
-        "waiting": waiting(site, [opened]) if matching else "",
+        "waiting": loading if matching else "",
         "privacy": site.privacy.sentence(opened.run.manifest.dataset.card.real_people),
         "group": group if by else "",
         "query": urlencode(

@@ -137,6 +137,7 @@ class RunGallery:
     def item(self, row: dict[str, Any], by: Sequence[str], metrics: Sequence[str], *, whole: bool = False) -> Item:
         """One row: the picture with truth and prediction drawn over it, the person, the prediction and the scores."""
         name = str(row.get("sample"))
+        loading = self.state == "loading"  # before the sample is looked up, which may arrive in between
         sample = self.sample(name)
         try:
             answer = self.answer(name)
@@ -166,7 +167,7 @@ class RunGallery:
             prediction,
             true,
             isinstance(answer, Picture),
-            self.state == "loading",
+            loading,
         )
 
     def _pixels(self, sample: Sample, least: float = 1.0) -> Any:

@@ -3,8 +3,8 @@
 A worker is a plain child process (`python -m countenance.worker_process`) rather than a fork or a spawn of the user's
 program: that program is never imported again, a crash takes only the worker down, and a worker that hangs can be
 killed. It runs in its own session with an empty standard input; what is printed in it goes to standard error, each line
-with a prefix and at most a screenful; processes that were started in it end with it; when a parent is killed its
-workers end.
+with a prefix and at most a screenful, those of a thread in the order in which it printed them; processes that were
+started in it end with it; when a parent is killed its workers end.
 
 The worker imports `target` ("module:function"), calls it with the job, and gets a handler. The handler is called with
 each order (a dict of JSON values) and a function `tell` that sends messages to the parent; what it returns (JSON

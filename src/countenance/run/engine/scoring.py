@@ -26,7 +26,7 @@ from countenance.run.shard import Failure, Predicted, ShardResult, Stop, grouped
 from countenance.run.store import RunStore
 from countenance.storage import open_storage
 from countenance.tasks import Task, load_task
-from countenance.worker_process import child, die_with_parent
+from countenance.worker_process import child, die_with_parent, print_by_line
 
 STORING = 4
 """Shards that are being stored, all at once, while the next one is scored: a store may be slow to answer."""
@@ -192,6 +192,7 @@ def _end_as(code: int) -> None:
 def main() -> None:
     """Run the process: it receives a job, then, for each stream, its shards and the outcomes of each batch."""
     die_with_parent()
+    print_by_line()
     orders, replies = os.fdopen(int(sys.argv[1]), "rb"), int(sys.argv[2])
     lock = threading.Lock()
 
