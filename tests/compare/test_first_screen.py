@@ -3,13 +3,14 @@
 import math
 import re
 
+import numpy as np
 import pytest
 
 from countenance.auditing.verdict import DISPARITY
 from countenance.cli.comparing import comparison_lines, leaderboard_lines
 from countenance.comparing import Comparison, compare, leaderboard
 from countenance.report.comparison import dumbbells, write_comparison
-from countenance.report.comparison_words import change_words, gap_words, kind_of, lead, told_side
+from countenance.report.comparison_words import change_words, gap_words, kind_of, lead, matters, plain, told_side
 from countenance.report.leaderboard import board_pages
 
 
@@ -73,6 +74,31 @@ def test_dumbbells_are_sorted_by_loss_and_old_comes_first(worse: Comparison, tmp
     assert page.index("v2 is worse than v1") < page.index('class="dumbbell severe"') < page.index("<details")
     shown = re.sub(r"\"data:[^\"]*\"", "", page)  # files to download have the codes
     assert "v2 − v1" not in page and "v1</bdi> <span" in page and "disparity" not in shown
+
+
+def test_only_what_is_printed_in_points_has_a_margin_in_points(tmp_path) -> None:
+    """Two metrics may have the same smallest difference in different units."""
+    rng = np.random.default_rng(0)
+    overlap = rng.uniform(0.6, 0.8, 600)
+    rows = rows_of({"no": [1] * 300, "yes": [1] * 300})
+    old = rows | {"iou": overlap.tolist(), "genuine_accepted": [0.5, 1.0] * 300}
+    new = old | {"iou": (overlap + 0.001).tolist()}
+    names = ["correct", "iou", "genuine_accepted"]
+    same = compare(old, new, by=["masked"], metrics=names, adjust="holm", names=["v1", "v2"])
+    assert {change.delta for change in same.overall} == {0.05}
+    rate, overlaps, shares = (plain(text, same) for text in same.decisions)
+    assert "5 points" in rate and "5 points" in shares and "0.05" not in rate + shares
+    assert "by 0.05 or more" in overlaps and "points" not in overlaps
+    assert plain(same.decision, same) == " ".join([rate, overlaps, shares]) and overlaps in repr(same)
+    page = write_comparison(same, [old, new], tmp_path / "c.html").read_text(encoding="utf-8")
+    margins = re.findall(r"The smallest difference that matters is (.+?)\.?</p>", page)
+    assert margins == ["5 points", "0.05", "5 points"]
+
+
+def test_a_margin_is_printed_with_all_its_digits(worse: Comparison) -> None:
+    (change,) = worse.overall
+    words = [matters(change.model_copy(update={"delta": delta})) for delta in (0.01, 0.0025, 0.05)]
+    assert words == ["1 point", "0.25 points", "5 points"]
 
 
 def test_in_a_notebook(worse: Comparison) -> None:

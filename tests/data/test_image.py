@@ -26,11 +26,12 @@ def test_a_png_decodes_to_its_pixels() -> None:
     assert np.array_equal(decode(saved(gradient())), np.asarray(gradient()))
 
 
-def test_an_exif_rotated_photo_is_turned_upright(tmp_path) -> None:
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_an_exif_rotated_photo_is_turned_upright(tmp_path, kind) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # shown turned by 90 degrees clockwise
-    path = tmp_path / "a.png"
-    path.write_bytes(saved(gradient(6, 4), exif=exif))
+    path = tmp_path / "a.picture"
+    path.write_bytes(saved(gradient(6, 4), kind, exif=exif))
     image = LazyImage(path)
     assert image.size() == (4, 6)
     assert np.array_equal(image.load(), np.rot90(np.asarray(gradient()), -1))

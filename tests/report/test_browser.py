@@ -234,3 +234,5 @@ def test_the_handle_moves_by_keyboard_and_every_verdict_follows(chromium: Any, r
         assert "out" in after
         counted = page.locator(".handle").first.locator("[data-count=out]").text_content()
         assert int(counted) == after.count("out")
+        mark.evaluate("input => { input.value = 0.01; input.dispatchEvent(new Event('input')); }")
+        page.wait_for_function("() => document.querySelector('.handle output').textContent === '1 point'")

@@ -14,6 +14,8 @@ from countenance.auditing.cautions import FURTHER_PERSON
 from countenance.report import write_report
 from countenance.report.album import Album
 from countenance.report.charts.group_forests import group_forest
+from countenance.report.charts.headline import headline_numbers
+from countenance.report.charts.heat_maps import heat_maps
 from countenance.report.first_screen import FirstScreen, first_screen
 from countenance.report.handle import handles
 from countenance.report.notes import first_notes, together
@@ -235,6 +237,19 @@ def test_a_share_is_printed_in_percent_and_points_wherever_it_stands() -> None:
     assert forest is not None and all(row.value.endswith("%") for row in forest.rows)
     assert all("points" in row.difference for row in forest.rows)
     assert first_screen(source, "The model").forest.rows[-1].value.endswith("%")
+    assert headline_numbers(source)[0].value.endswith("%")
+    assert re.search(r"named right is [\d.]+\u202f% .* points lower", decision(source))
+
+
+def test_a_heat_map_prints_shares_as_the_forest_beside_it() -> None:
+    rng = np.random.default_rng(5)
+    groups = {"g": ["a"] * 300 + ["b"] * 300, "h": ["x", "y"] * 300}
+    rows = groups | {"correct": (rng.binomial(3, 0.9, 600) / 3).tolist()}
+    found = audit(rows, by=["g", "h"], metrics=["correct"], better="higher", depth=2)
+    ((_, (drawn,)),) = heat_maps(AuditSource(found, load_task("attributes")))
+    cells = [cell for _, line in drawn.rows for cell in line]
+    assert len(cells) == 4 and all(cell.text.endswith("%") for cell in cells)
+    assert drawn.best.endswith("%")
 
 
 def test_a_model_that_fails_more_than_the_limit_of_shares_fails_everybody() -> None:

@@ -171,6 +171,31 @@ def test_rows_that_show_nobody_are_not_of_people(tmp_path: Path) -> None:
         assert re.search(r"Who\s+Nothing of this kind was compared\.", text)
 
 
+def test_rows_of_nobody_stay_rows_in_every_phrase(tmp_path: Path) -> None:
+    """A condition may stand before the noun, and the other side may be all other rows."""
+    cameras = [f"c{i % 30}" for i in range(1500)]
+    rng = np.random.default_rng(8)
+    masked, light = rng.choice(["yes", "no"], 1500), rng.choice(["day", "dusk", "night"], 1500)
+    right = rng.random(1500) > np.where(masked == "yes", 0.3, 0.03)
+    rows = {"camera": cameras, "masked": masked.tolist(), "correct": right.astype(int).tolist()}
+    text = text_of(ct.audit(rows, ["masked"], ["correct"], cluster="camera"), tmp_path)
+    assert re.search(r"The model fails \d+ of \d+ masked rows\. It fails \d+ of \d+ unmasked rows\.", text), text[:300]
+    right = rng.random(1500) > np.where(light == "night", 0.3, 0.03)
+    rows = {"camera": cameras, "light": light.tolist(), "correct": right.astype(int).tolist()}
+    text = text_of(ct.audit(rows, ["light"], ["correct"], cluster="camera"), tmp_path)
+    assert re.search(r"The model fails \d+ of \d+ rows in night light\. It fails \d+ of [\d,]+ other rows\.", text)
+
+
+def test_a_rate_of_predictions_about_no_people_is_of_rows() -> None:
+    rng = np.random.default_rng(4)
+    light, truth = rng.choice(["day", "dusk", "night"], 1800), rng.integers(0, 2, 1800)
+    wrong = rng.random(1800) < np.where((light == "night") & (truth == 0), 0.4, 0.04)
+    rows = {"light": light.tolist(), "truth": truth.tolist(), "pred": np.where(wrong, 1 - truth, truth).tolist()}
+    text = str(ct.audit(rows, ["light"], truth="truth", pred="pred", cluster=None))
+    assert re.search(r"The model fails \d+ of \d+ rows in night light whose truth is negative\.", text), text
+    assert re.search(r"It fails \d+ of [\d,]+ other rows\.", text), text
+
+
 def test_rows_of_people_in_a_table_are_rows_and_in_scores_of_a_run_pictures(tmp_path: Path) -> None:
     people = [f"p{i % 400}" for i in range(1500)]
     audits = {

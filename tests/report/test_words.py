@@ -1,9 +1,11 @@
 """Sentences: who is failed, by how much, how sure."""
 
 import math
+from pathlib import Path
 
 import pytest
 
+import countenance as ct
 from countenance.auditing import Audit, Finding, audit
 from countenance.auditing.headline import by_weight, headline
 from countenance.report import words
@@ -43,6 +45,14 @@ def finding(**changes: object) -> Finding:
         "direction": "worse",
     }
     return Finding(**(values | changes))  # type: ignore[arg-type]
+
+
+def test_a_size_of_one_is_a_point(tmp_path: Path) -> None:
+    assert words.verdict_label("none larger than 0.01") == "no gap of 1 point or more"
+    assert words.gap_words({"delta": {"ok": 0.01}, "metrics": ["ok"]}) == "1 point"
+    rows = {"g": ["a", "b"] * 60, "correct": [0, 1, 1] * 40}
+    page = Path(ct.audit(rows, ["g"], ["correct"], delta=0.01).report(tmp_path / "page.html"))
+    assert ">1 point</output>" in page.read_text(encoding="utf-8")
 
 
 NAMES = Names(["skin_tone", "gender"], {"skin_tone": ["monk_9", "monk_10"], "gender": ["female", "male"]}, 2)

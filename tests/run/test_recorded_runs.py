@@ -205,7 +205,7 @@ def test_a_slice_in_a_run_is_compared_for_its_people_only_and_a_note_says_so(tmp
         run.store.write_table(SCORES, table.append_column(field, pa.array(slice_of, pa.string())))
     result = audit_run(run, ["hard"], ["right"], adjust="holm")
     assert "only they are compared" in result.notes
-    assert {(each.group, each.versus) for each in result.findings} <= {("no", "yes"), ("yes", "no")}
+    assert {(each.group, each.versus) for each in result.findings} == {("no", "yes")}
 
 
 def test_names_that_are_not_there_are_refused(tmp_path: Path) -> None:

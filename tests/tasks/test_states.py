@@ -1,5 +1,6 @@
 """States of reducers on disk, merged while they come, and average precision from columns that are never all held."""
 
+import json
 import tracemalloc
 from unittest import mock
 
@@ -37,6 +38,28 @@ def test_a_state_comes_back_from_its_bytes(state):
 def test_damaged_bytes_are_refused(cut):
     with pytest.raises(ValueError):
         state_from_bytes(state_to_bytes({"a": np.arange(5)})[:cut])
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        [["a", "|V1", [8]], ["b", "|V8", [-1]], ["c", "|V1", [8]]],  # two arrays of the same bytes
+        [["a", "<f8", [2**32, 2**32]], ["b", "<f8", [1]]],
+        [["a", "<f8", [10**30]]],
+        [["a", "(f4,", [2]]],
+        [["a", "|O", [1]]],
+        [["a", "<f8", [1.0]]],
+        [["a", "<f3", [1]]],
+        [["a", None, [1]]],
+        [7],
+        7,
+        "deep",
+    ],
+)
+def test_a_wrong_description_of_arrays_is_refused(about):
+    text = b"[" * 100_000 if about == "deep" else json.dumps(about).encode()
+    with pytest.raises(ValueError):
+        state_from_bytes(len(text).to_bytes(8, "little") + text + bytes(8))
 
 
 def test_python_objects_are_not_stored():

@@ -167,6 +167,18 @@ def test_escape_closes_what_is_open_around_the_focus(chromium: Any, viewer: View
         assert page.evaluate("document.activeElement.parentElement.className") == "save"
 
 
+def test_escape_clears_a_search_before_it_closes_what_is_around(chromium: Any, viewer: Viewer, first: str) -> None:
+    with opened(chromium, viewer, f"/runs/{first}") as page:
+        page.wait_for_selector("body[data-tested]", timeout=120_000)
+        page.locator("summary", has_text="All findings").click()
+        search = page.locator("#f-text")
+        search.fill("monk")
+        search.press("Escape")
+        assert search.is_visible() and search.input_value() == ""
+        search.press("Escape")
+        assert search.is_hidden()
+
+
 def test_faces_of_the_list_say_loading_until_they_are_drawn(chromium: Any, viewer: Viewer) -> None:
     page = chromium.new_page()
     waiting: list[Any] = []

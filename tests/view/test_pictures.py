@@ -12,14 +12,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from tests.gating.conftest import write_run
 from tests.view.conftest import Viewer, drawn, query, start
 
 from countenance.cli.app import run as command
+from countenance.report.charts.forest import Forest
 from countenance.run import Run
 from countenance.run.file_names import thumbnails_of
 from countenance.run.purge import purge
 from countenance.run.store import RunStore
 from countenance.run.verification import verify
+from countenance.view import figures
+from countenance.view.library import Library
 from countenance.view.privacy import Privacy
 
 
@@ -193,6 +197,19 @@ def test_figures_are_exported(viewer: Viewer, first: str, form: str, start_of: b
     assert answer.status == 200 and answer.content.startswith(start_of) and len(answer.content) > 1000
     assert viewer.ask(f"/runs/{first}/export/figure.{form}?{query(by_metric='average_recall')}").status == 200
     assert viewer.ask(f"/runs/{first}/export/figure.{form}?{query(by_metric='nothing')}").status == 400
+
+
+def test_a_figure_prints_shares_in_percent_as_the_page_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = [0.5, 0.75, 1.0, 1.0] * 20
+    write_run(tmp_path / "run", {"attr.tone": ["dark", "light"] * 40, "m.genuine_accepted": scores})
+    library = Library([tmp_path])
+    opened = library.open(library.summaries()[0].id)
+    plots: list[Forest] = []
+    monkeypatch.setattr(figures, "whole_figure", plots.append)
+    monkeypatch.setattr(figures, "content_of", lambda figure, ending: b"")
+    figures.forest_figure(opened, opened.question(), "svg", "genuine_accepted")
+    values = [row.value for row in plots[0].rows]
+    assert len(values) == 2 and all(value.endswith("%") for value in values), values
 
 
 def test_a_csv_of_hostile_names_holds_no_formula(viewer: Viewer) -> None:

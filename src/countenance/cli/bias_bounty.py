@@ -296,18 +296,13 @@ def leaderboard(
     """Run every entry on the holdout, rank the entries by score with intervals, and name the winners of the prizes."""
     from countenance.cli.progress import progress
     from countenance.files import write_json
-    from countenance.report.board_site import check_site
     from countenance.suites.bias_bounty.board import Rules, rank, submission_folders
     from countenance.suites.bias_bounty.entry_runs import EntryLimits
     from countenance.suites.bias_bounty.page import write_pages, write_site
     from countenance.suites.bias_bounty.printing import table_lines
     from countenance.suites.bias_bounty.scoring import Draws
 
-    sites = {which: folder for which, folder in (("public", public), ("private", private)) if folder is not None}
-    for folder in sites.values():
-        check_site(folder)
-    if public is not None and private is not None and public.resolve() == private.resolve():
-        raise InputError(f"--public and --private name one folder, {public}; name two")
+    sites = _sites(public, private, out)
     draws, limits = Draws(replicates=replicates, seed=seed), EntryLimits(seconds, memory_gb)
     rules = Rules(strict_rubric, draws, time, passes, limits)
     with progress("entries", len(submission_folders(board)), quiet=quiet) as step:
@@ -322,6 +317,20 @@ def leaderboard(
         say(f"{which:8} {write_site(ranking, data, folder, which, pictures=pictures).resolve()}")
     if not ranking.standings and ranking.rejected:
         raise InputError(f"{board}: every submission was rejected; the reasons are above")
+
+
+def _sites(public: Path | None, private: Path | None, out: Path | None) -> dict[str, Path]:
+    """The folders of the sites, refused before the work: a site may not hold anything else, such as the other site."""
+    from countenance.report.board_site import check_site
+
+    sites = {which: folder for which, folder in (("public", public), ("private", private)) if folder is not None}
+    written = {f"--{which}": folder for which, folder in sites.items()} | ({} if out is None else {"--out": out})
+    for which, folder in sites.items():
+        check_site(folder)
+        for option, place in written.items():
+            if option != f"--{which}" and place.resolve().is_relative_to(folder.resolve()):
+                raise InputError(f"{option} {place} lies in the folder of --{which}, {folder}; name another place")
+    return sites
 
 
 @app.command("time")

@@ -241,6 +241,8 @@ def _upright_size(source: bytes | BinaryIO, name: str) -> tuple[int, int]:
     with _open(source, name) as picture:
         width, height = picture.size
         try:
+            if picture.format == "TIFF":  # some versions of the library have turned its size already
+                width, height = (int(picture.tag_v2[tag]) for tag in (0x0100, 0x0101))
             turned = _exif(picture).get(0x0112, 1) in (5, 6, 7, 8)
         except Exception as error:  # for some formats this decodes the picture
             raise DataError(f"{name}: damaged or truncated ({error})") from error

@@ -9,6 +9,7 @@ from countenance.auditing.units import stored_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE
 from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, HIGHER, LOWER, NARROWED, REVERSED, WORSE
+from countenance.comparing.sides import POINTS
 from countenance.data.vocabulary import UNKNOWN
 from countenance.report import numbers, words
 from countenance.report.groups import label, others, people
@@ -21,7 +22,7 @@ ENOUGH, FEW, TOO_FEW = "no change of {} or more", "not enough {} to tell", "too 
 
 def kind_of(change: Change | Gap) -> str:
     """How the metric's numbers are written: "rate" (as percent) or "mean" (as they are)."""
-    return "rate" if change.scale == "points" or (change.scale and is_share(change.metric)) else "mean"
+    return "rate" if change.scale == POINTS or (change.scale and is_share(change.metric)) else "mean"
 
 
 def size(change: Change | Gap, value: float) -> str:
@@ -37,11 +38,7 @@ def matters(change: Change | Gap) -> str:
     """The smallest change that matters, in words."""
     if change.delta is None:
         return "any size"
-    return _round(size(change, change.delta)) if kind_of(change) == "rate" else f"{change.delta:g}"
-
-
-def _round(text: str) -> str:
-    return text.replace(".0 points", " points")
+    return numbers.points(change.delta) if kind_of(change) == "rate" else f"{change.delta:g}"
 
 
 def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]:
@@ -168,13 +165,13 @@ def _further(comparison: Comparison, change: Change) -> str:
 
 
 def plain(text: str, result: Comparison | Leaderboard) -> str:
-    """A decision in a page's words: groups as people, metrics by their nouns, differences that matter in points.
+    """A decision in a page's words: groups as people, metrics by their nouns, shares in points.
 
     >>> rows = {"sample": list(range(400)), "masked": ["yes", "no"] * 200}
     >>> from countenance.comparing import compare
     >>> old, new = rows | {"correct": [1, 0] * 200}, rows | {"correct": [0, 1] * 200}
-    >>> plain("It is worse for masked = yes (by 0.05 or more).", compare(old, new, by="masked", metrics="correct"))
-    'It is worse for masked (by 5 points or more).'
+    >>> plain("It is worse for masked = yes.", compare(old, new, by="masked", metrics="correct"))
+    'It is worse for masked.'
     """
     sides = [(change.attribute, change.group) for change in result.groups]
     sides += [(gap.attribute, gap.group) for gap in result.gaps]
@@ -183,15 +180,22 @@ def plain(text: str, result: Comparison | Leaderboard) -> str:
         text = text.replace(pair, f"{label(gap.attribute, gap.group)} and {label(gap.attribute, gap.versus)}")
     for attribute, group in sorted(set(sides), key=lambda side: (-len(side[0]) - len(side[1]), side)):
         text = text.replace(f"{attribute} = {group}", label(attribute, group))
-    for change in result.overall:
-        noun = noun_in(change.metric, result.settings)
-        text = text.replace(f"{change.metric}: ", f"{noun}: ")
-        if change.delta is not None and kind_of(change) == "rate":
-            for word in ("by", "of", "than", "seeing"):
-                text = re.sub(
-                    rf"\b({word}(?: more than)?) {change.delta:g}\b(?! points)", rf"\1 {matters(change)}", text
-                )
-    return text
+    known = {change.metric: change for change in result.overall}
+    names = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    starts = rf"(?:^|(?<= ))(?=(?:{names}): )"  # with several metrics, the sentences on each begin with its name
+    return "".join(_of_metric(part, known, result.settings) for part in re.split(starts, text)) if known else text
+
+
+def _of_metric(text: str, known: Mapping[str, Change], settings: Mapping[str, Any]) -> str:
+    """The sentences on one metric, with its noun; the decision writes δ in points only for rates, a page for shares."""
+    own = next((change for name, change in known.items() if text.startswith(f"{name}: ")), None)
+    if own is not None:
+        text = f"{noun_in(own.metric, settings)}{text.removeprefix(own.metric)}"
+    elif len(known) == 1:
+        own = next(iter(known.values()))
+    if own is None or own.delta is None or own.scale == POINTS or kind_of(own) != "rate":
+        return text
+    return re.sub(rf"\b(by|of|than|seeing) {own.delta:g}\b", rf"\1 {matters(own)}", text)
 
 
 def rows_words(settings: Mapping[str, Any]) -> str:

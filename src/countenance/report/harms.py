@@ -54,6 +54,8 @@ class HarmSide:
     """None for a mean."""
     unit: str
     """What n counts, of `clusters` people: picture or row; empty where it counts people."""
+    of_rows: bool = False
+    """Whether `people` names rows, because the data does not say that they are of people."""
 
     @property
     def counts(self) -> str:
@@ -65,18 +67,11 @@ class HarmSide:
     @property
     def failed_people(self) -> str:
         """The failures with their people: "7 of 50 masked people", "36 of 80 pictures of 20 women"."""
-        if self.group == REST and not self.attribute:
-            if self._is_rows:
-                return f"{self.counts} other rows"
+        if self.group == REST and not self.attribute and not self.of_rows:
             return f"{self.counts} {self.unit}s of others" if self.unit else f"{self.counts} others"
-        if not self.unit or self._is_rows:
+        if not self.unit or self.of_rows:
             return f"{self.counts} {self.people}"
         return f"{self.counts} {self.unit}s of {self._many}{self.people}"
-
-    @property
-    def _is_rows(self) -> bool:
-        """Whether `people` names rows, because the data does not say that they are of people."""
-        return self.people.startswith(ROWS)
 
     @property
     def _many(self) -> str:
@@ -86,7 +81,7 @@ class HarmSide:
     @property
     def many_people(self) -> str:
         """The people with their number: "44 people over 60", "80 pictures of 20 women"."""
-        if not self.unit or self._is_rows:
+        if not self.unit or self.of_rows:
             return f"{numbers.count(self.n)} {self.people}"
         return f"{numbers.plural(self.n, self.unit)} of {self._many}{self.people}"
 
@@ -258,7 +253,7 @@ def sides(finding: Finding, metric: Metric, source: Audited) -> tuple[HarmSide, 
     numbers_of_other = (f.estimate_versus, f.low_versus, f.high_versus)
     second = _side(f, f.versus, (f.n_versus, f.clusters_versus), numbers_of_other, metric, source, rate)
     if f.versus == REST:
-        rest = OTHER_ROWS if second.people == OTHER_ROWS else "everyone else"
+        rest = OTHER_ROWS if second.of_rows else "everyone else"
         second = replace(second, attribute="", label=rest, people=rest)
     return first, second
 
@@ -269,11 +264,13 @@ def _side(
     n, clusters = size
     failed = round(failing_share(value[0], metric.better, f.kind) * n) if rate and math.isfinite(value[0]) else None
     named = group != REST
+    rows = f.role != PERSON and not of_people(source.audit.settings)
+    people = source.names.people(f.attribute, group, ROWS if rows else "people") if named else "everyone else"
     return HarmSide(
         f.attribute,
         group,
         source.names.who(f.attribute, group) if named else "everyone else",
-        _people(f, group, source) + whose(metric.name, source.audit.settings),
+        people + whose(metric.name, source.audit.settings),
         n,
         people_counted(clusters, source.audit.settings),
         value[0],
@@ -281,15 +278,8 @@ def _side(
         value[2],
         failed,
         unit_of(n, clusters, source.audit.settings, source.overall.get(metric.name)),
+        rows,
     )
-
-
-def _people(f: Finding, group: str, source: Audited) -> str:
-    """A group as people; as rows if it is a condition in a table whose rows are not said to be of people."""
-    rows = f.role != PERSON and not of_people(source.audit.settings)
-    if group == REST:
-        return OTHER_ROWS if rows else "everyone else"
-    return source.names.people(f.attribute, group, ROWS if rows else "people")
 
 
 def of_people(settings: Mapping[str, Any]) -> bool:
@@ -375,4 +365,5 @@ def everyone(source: Audited, metric: Metric) -> HarmSide | None:
         whole.high,
         failed,
         unit,
+        not of_people(settings),
     )

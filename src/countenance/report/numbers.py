@@ -81,6 +81,16 @@ def percent(number: float, kind: str = "mean") -> str:
     return f"{100 * number:.{digits}f}{THIN}%"
 
 
+def points(share: float) -> str:
+    """A size between 0 and 1 in points, with all its digits.
+
+    >>> points(0.05), points(0.01), points(0.0025)
+    ('5 points', '1 point', '0.25 points')
+    """
+    size = f"{100 * share:g}"
+    return f"{size} {'point' if size == '1' else 'points'}"
+
+
 def change(number: float | None, kind: str = "mean", *, sign: bool = True) -> str:
     """A difference: percentage points for rates.
 

@@ -25,6 +25,7 @@ from countenance.report.harms import (
     harm_of,
     harms,
     metric_words,
+    shown_kind,
     sides,
     size_key,
 )
@@ -176,7 +177,9 @@ def decision(source: Audited) -> str:
     deciding = [harm.finding for harm in harms(source)[:1]] or words.strongest(differing, source.names, most=1)
     if not deciding:
         return f"{label}. {words.summary(audit)}"
-    text = words.statement(deciding[0], source.names, metric_words(source, deciding[0].metric)[1].noun)
+    wording = metric_words(source, deciding[0].metric)[1]
+    kind = shown_kind(deciding[0].metric_kind, wording)
+    text = words.statement(deciding[0], source.names, wording.noun, kind)
     return f"{label}. {text.who}: {text.text} {words.how_sure(deciding[0], audit.settings)}"
 
 

@@ -69,7 +69,7 @@ def _size(verdict: str, kind: str) -> str:
     """The δ that a verdict names, in points for rates."""
     size = verdict.removeprefix("none larger than ")
     try:
-        return f"{100 * float(size):g} points" if kind == "rate" else size
+        return numbers.points(float(size)) if kind == "rate" else size
     except ValueError:
         return size if size != verdict else "that size"
 
@@ -130,10 +130,11 @@ class Statement:
     """Metric, attribute and group of the side that is named first."""
 
 
-def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
+def statement(finding: Finding, names: Names, noun: str = "", kind: str = "") -> Statement:
     """One comparison as a sentence: who, how much, against whom, by how much.
 
-    The side that is served worse is named first, whichever the audit put first. `noun` is the metric in words.
+    The side that is served worse is named first, whichever the audit put first. `noun` is the metric in words, `kind`
+    how its sizes are printed, by default as the kind of the metric.
     """
     group, versus = names.who(finding.attribute, finding.group), names.versus(finding.attribute, finding.versus)
     own = (finding.estimate, finding.low, finding.high)
@@ -142,7 +143,7 @@ def statement(finding: Finding, names: Names, noun: str = "") -> Statement:
     if _can_turn(finding):
         group, versus, own, other = versus, group, other, own
         difference, low, high = -difference, -high, -low
-    kind = finding.metric_kind
+    kind = kind or finding.metric_kind
     what = noun or finding.metric
     what = f"the share without {what}" if finding.kind == "missing" else what
     sides = (
@@ -326,7 +327,7 @@ def gap_words(settings: Mapping[str, Any]) -> str:
     deltas = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
     sizes = set(deltas.values())
     if len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
-        return f"{100 * size:g} points"
+        return numbers.points(size)
     return delta_words(settings)
 
 

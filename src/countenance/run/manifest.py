@@ -49,13 +49,16 @@ class DatasetRecord(Part):
 
     @property
     def label(self) -> str:
-        """The dataset as pages call it: its name, with its part if one was named.
+        """The dataset as pages call it: its name, with its part if one was named, without options of its reading.
 
         >>> card = DatasetCard(name="people")
         >>> DatasetRecord(card=card, source="people:portraits").label, DatasetRecord(card=card).label
         ('people:portraits', 'people')
+        >>> DatasetRecord(card=DatasetCard(name="happyfaces"), source="happyfaces:faces?held_back=more").label
+        'happyfaces:faces'
         """
-        return self.source if self.source and self.source.startswith(f"{self.card.name}:") else self.card.name
+        named = (self.source or "").partition("?")[0]
+        return named if named.startswith(f"{self.card.name}:") else self.card.name
 
 
 class MetricRecord(Part):

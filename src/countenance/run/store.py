@@ -221,10 +221,12 @@ class RunStore(ShardStore):
 
     def _evidence_arrays(self) -> State:
         try:
-            return state_from_bytes(self.read(EVIDENCE))
+            content = self.read(EVIDENCE)
         except Missing:
             return {}
-        except (ValueError, TypeError) as error:
+        try:
+            return state_from_bytes(content)
+        except ValueError as error:
             raise RunError(f"{self.place}/{EVIDENCE}: damaged ({first_line(error)}); {remedy_of(EVIDENCE)}") from None
 
     def _result_list(self) -> list[Result]:

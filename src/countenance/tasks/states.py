@@ -5,7 +5,10 @@ A worker stores the state of its shard beside the shard; the process that finish
 
 import functools
 import json
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +19,8 @@ from countenance.scratch import temporary_file
 State = Mapping[str, NDArray[Any]]
 LENGTH = 8
 """Bytes that say how long the description of the arrays is."""
+PLAIN = re.compile(r"[<>|=][biufcmMSUV][0-9]+(\[\w+\])?")
+"""Types of arrays of numbers, texts, truth values or times."""
 
 
 class Unstorable(ValueError):
@@ -31,7 +36,7 @@ class _Place(NamedTuple):
 
     @property
     def size(self) -> int:
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
+        return int(np.dtype(self.dtype).itemsize) * math.prod(self.shape)
 
     def of(self, content: bytes) -> NDArray[Any]:
         return np.frombuffer(content, self.dtype).reshape(self.shape).copy()  # one that may be written on
@@ -59,9 +64,15 @@ def state_from_bytes(content: bytes) -> State:
 def _places(content: bytes) -> dict[str, _Place]:
     start = LENGTH + int.from_bytes(content[:LENGTH], "little")
     places = {}
-    for name, dtype, shape in json.loads(content[LENGTH:start]):
-        places[name] = _Place(dtype, tuple(shape), start)
-        start += places[name].size
+    try:
+        for name, dtype, shape in json.loads(content[LENGTH:start]):
+            sides = tuple(map(index, shape))
+            if not PLAIN.fullmatch(dtype) or min(sides, default=0) < 0:  # the next arrays would lie over this one
+                raise ValueError(f"an array of {dtype} with the sides {shape}")
+            places[str(name)] = _Place(dtype, sides, start)
+            start += places[str(name)].size
+    except (TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"not a description of arrays ({error})") from None
     if start != len(content):
         raise ValueError(f"{len(content)} bytes, expected {start}")
     return places

@@ -8,7 +8,10 @@ from countenance.report.charts.group_forests import values_of
 from countenance.report.charts.scale import Scale
 from countenance.report.draw.mpl.forest import whole_figure
 from countenance.report.draw.mpl.style import content_of
+from countenance.report.harms import shown_kind
+from countenance.report.metric_words import words_of
 from countenance.report.names import attribute_label
+from countenance.tasks import Metric
 from countenance.view.open_run import OpenRun
 from countenance.view.question import Question
 
@@ -23,16 +26,17 @@ def forest_figure(opened: OpenRun, question: Question, form: str, metric: str) -
         if estimate.metric == metric and estimate.depth == 1 and estimate.n
     ]
     names = opened.names(estimates)
+    described = next((known for known in opened.metrics if known.name == metric), Metric(metric, "", None))
+    kind = shown_kind(estimates[0].metric_kind if estimates else "mean", words_of(described, opened.task))
     blocks = []
     for attribute, groups in groupby(names.ordered(estimates), key=lambda estimate: estimate.attribute):
         rows = [
-            ForestRow(names.group(attribute, e.group), *values_of(e, e.metric_kind), numbers.plural(e.n, "row"), n=e.n)
+            ForestRow(names.group(attribute, e.group), *values_of(e, kind), numbers.plural(e.n, "row"), n=e.n)
             for e in groups
         ]
         blocks.append(ForestBlock(attribute_label(attribute), tuple(rows)))
     where = "; ".join(f"{name} = {' or '.join(values)}" for name, values in question.where.items())
     note = f"{100 * (1 - question.alpha):g} % intervals" + (f"; where {where}" if where else "")
-    kind = estimates[0].metric_kind if estimates else "mean"
     scale = Scale.around(bounds(row for block in blocks for row in block.rows), kind)
     forest = Forest(metric, metric, scale, tuple(blocks), title=f"{metric}: {opened.title}", note=note)
     return content_of(whole_figure(forest.unmarked()), f".{form}")

@@ -300,8 +300,14 @@ def test_a_site_has_the_table_as_json_and_as_a_feed(board: Path, challenge: Path
     line = ["bias-bounty", "leaderboard", str(board), "--data", str(challenge), "-q"]
     assert app.run([*line, "--public", str(tmp_path / "notes")]) == 2
     assert "not empty and no board site" in capsys.readouterr().err
-    assert app.run([*line, "--public", str(tmp_path / "x"), "--private", str(tmp_path / "x")]) == 2
-    assert "--public and --private name one folder" in capsys.readouterr().err
+    site = tmp_path / "x"
+    for options in (["--public", site, "--private", site], ["--public", site, "--private", site / "y"]):
+        assert app.run([*line, *map(str, options)]) == 2
+        assert f"--private {options[-1]} lies in the folder of --public" in capsys.readouterr().err
+    for option, place in (("--public", site / "y"), ("--out", site / "board.html")):
+        assert app.run([*line, "--private", str(site), option, str(place)]) == 2
+        assert f"{option} {place} lies in the folder of --private, {site}; name another" in capsys.readouterr().err
+    assert not site.exists()
 
 
 def test_a_rejection_that_names_the_holdout_is_not_public(challenge: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from countenance.cli import app
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import entry_runs
 from countenance.suites.bias_bounty.board import Board, Rules, rank
-from countenance.suites.bias_bounty.contest import Contest, open_contest
+from countenance.suites.bias_bounty.contest import Contest, folded, open_contest
 from countenance.suites.bias_bounty.entry import entry_files
 from countenance.suites.bias_bounty.entry_runs import RUNS, TEST_RUNS, EntryLimits
 from countenance.suites.bias_bounty.scoring import Draws
@@ -247,6 +247,9 @@ def test_spellings_that_look_alike_are_one_crew_and_one_name(honest, challenge: 
         assert app.run([*submit, "--name", f"n{number}", "--crew", crew]) == 0
     crews = [Handed.read(board / f"n{number}").crew for number in range(len(spellings))]
     assert crews == ["Red"] * 9 + ["Zo\u00eb"] * 2 + ["reed"]
+    pairs = [("НОВА", "нова"), ("НОВА", "HOBA"), ("ΝΙΚΟΣ", "νικος"), ("ΝΟΤΑ", "nota"), ("raνen", "raven")]
+    assert all(folded(first) == folded(second) for first, second in pairs)
+    assert folded("van") != folded("nan") and folded("нова") != folded("нора")
     capsys.readouterr()
     for name in ("N0", "\uff4e0", "n\u200d0", "n\ufe0f0", "\u039d0"):
         assert app.run([*submit, "--name", name, "--crew", "blue"]) == 2

@@ -222,10 +222,12 @@ def test_runs_of_several_methods_are_tables_of_their_own(tmp_path: Path):
         ("b", 0, 1),
     ]
     table = summary([record("m", 0.1, 0, 0.9)])
-    for change in ({"worst_head_mean": "x"}, {"worst_head_std": "x"}, {"runs": None}):
-        wrong = json.loads(json.dumps(table))
-        wrong["mix_rates"][0] |= change
-        (tmp_path / "runs.json").write_text(json.dumps(wrong))
+    wrong = [
+        table | {"mix_rates": [table["mix_rates"][0] | change]}
+        for change in ({"worst_head_mean": "x"}, {"worst_head_std": "x"}, {"runs": None})
+    ]
+    for item in (*wrong, table | {"folder": 5}):
+        (tmp_path / "runs.json").write_text(json.dumps(item))
         with pytest.raises(InputError, match="not a table"):
             report.read_sweeps(tmp_path / "runs.json")
 

@@ -1,5 +1,6 @@
 """The rules at their limits: significance, percent, cut lines, numbers of groups, inverted classes, words."""
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -73,6 +74,7 @@ def test_half_of_all_is_counted_by_its_errors_and_p_at_the_limit_is_none():
     assert [why(clear, finding(p=p))[0] for p in (0.05, 0.0499)] == ["other test", "multiplicity"]
     assert why(clear, finding(p=0.05, deff=1.4))[0] == "clustering"
     alike = seed_row("g", 100, 200, 101, 200)
+    assert "would show none with a power of 80 %" in why(alike, finding(mde_difference=math.nan))[1]
     assert why(alike, finding())[1].startswith(
         "neither rule finds a difference, but 200 faces would show only a gap of 15 points (Cohen's h 0.30) or more"
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from countenance.auditing import Estimate
 from countenance.report import numbers, words
+from countenance.report.harms import shown_kind
 from countenance.report.metric_words import words_of
 from countenance.report.source import Audited
 from countenance.tasks import Number
@@ -43,7 +44,8 @@ def headline_numbers(source: Audited) -> list[Headline]:
     lines = []
     for metric in source.metrics:
         if estimate := source.overall.get(metric.name):
-            kind, wording = estimate.metric_kind, words_of(metric, source.task)
+            wording = words_of(metric, source.task)
+            kind = shown_kind(estimate.metric_kind, wording)
             lines.append(
                 Headline(
                     wording.noun,

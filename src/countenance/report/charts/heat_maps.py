@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from countenance.auditing import Estimate, Finding
 from countenance.report import numbers, words
+from countenance.report.harms import shown_kind
 from countenance.report.metric_words import words_of
 from countenance.report.names import CROSS, Names, attribute_label, value_label
 from countenance.report.source import Audited
@@ -136,7 +137,7 @@ def _cell(
         numbers.span(estimate.low, estimate.high, estimate.metric_kind),
         None if few else tint(estimate.estimate, low, high, better),
         kind,
-        "not compared" if finding is None else words.finding_label(finding, estimate.group),
+        "not compared" if finding is None else words.finding_label(finding, estimate.group, estimate.metric_kind),
         (estimate.metric, estimate.attribute, estimate.group),
     )
 
@@ -148,20 +149,22 @@ def heat_maps(source: Audited) -> list[tuple[Metric, list[HeatMap]]]:
     for metric in source.metrics:
         here = [e for e in source.audit.groups if e.metric == metric.name and e.depth == 2]
         domain = value_range(here, min_n) if here else None
+        wording = words_of(metric, source.task)
+        shown = [e.model_copy(update={"metric_kind": shown_kind(e.metric_kind, wording)}) for e in here]
         own = [f for f in source.audit.findings if f.metric == metric.name and f.kind == "group"]
         findings = {(f.attribute, f.group): f for f in own}
         maps = []
         named = [tuple(cross) for cross in source.audit.settings.get("crosses") or [] if len(cross) == 2]
         for pair in dict.fromkeys([*itertools.combinations(source.names.by, 2), *named]):
             name = CROSS.join(pair)
-            cells = {_values(source, e): e for e in here if e.attribute == name}
+            cells = {_values(source, e): e for e in shown if e.attribute == name}
             if not cells:
                 continue
             tested = {key: findings[name, e.group] for key, e in cells.items() if (name, e.group) in findings}
             drawn = heat_map(
                 metric.name, pair, cells, tested, source.names, better=metric.better, min_n=min_n, domain=domain
             )
-            maps.append(replace(drawn, noun=words_of(metric, source.task).noun))
+            maps.append(replace(drawn, noun=wording.noun))
         if maps:
             by_metric.append((metric, maps))
     return by_metric

@@ -91,7 +91,8 @@
       var delta = Math.max(0, Number(input.value)), moved = false;
       if (mark.hidden) { mark.hidden = false; box.classList.add("moved"); }
       stand(delta);
-      output.textContent = Number((scale * delta).toFixed(2)) + (unit ? " " + unit : "");
+      var size = Number((scale * delta).toFixed(2));
+      output.textContent = size + (unit ? " " + (size === 1 ? unit.replace(/s$/, "") : unit) : "");
       rows.forEach(function (row) {
         var state = stateAt(row, delta);
         if (state === row.state) return;

@@ -29,21 +29,28 @@ INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0
 """Letters and marks that are not drawn; characters of the category Cf are not drawn either."""
 LOOK_LATIN = (
     ("АВЕЅІЈКМНОРСТУХаеѕіјорсухһӏԁԛԝ", "ABESIJKMHOPCTYXaesijopcyxhldqw"),  # Cyrillic
-    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧορν", "ABEZHIKMNOPTYXopv"),  # Greek
+    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧορ", "ABEZHIKMNOPTYXop"),  # Greek
 )
-ALIKE = str.maketrans({letter: latin for pair in LOOK_LATIN for letter, latin in zip(*pair, strict=True)})
-"""Letters that look like a Latin one."""
+ALIKE = str.maketrans(
+    {letter.casefold(): latin.casefold() for pair in LOOK_LATIN for letter, latin in zip(*pair, strict=True)}
+)
+"""Letters that look like a Latin one, in either case."""
+LATIN = re.compile("[A-Za-z]")
 
 
 def folded(name: str) -> str:
     """What names that look alike have in common.
 
-    Case, width and invisible characters do not count, and Cyrillic and Greek letters that look Latin are Latin.
+    Case, width and invisible characters do not count, and Cyrillic and Greek letters that look Latin in one of their
+    cases are Latin.
 
     >>> folded("Ｒed") == folded("RE\u200dD"), folded("red") == folded("reed")
     (True, False)
     """
-    plain = unicodedata.normalize("NFKC", name).translate(ALIKE).casefold()
+    plain = unicodedata.normalize("NFKC", name)
+    if LATIN.search(plain):
+        plain = plain.replace("ν", "v")  # the small letter of Ν, which looks like N
+    plain = plain.casefold().translate(ALIKE)
     shown = INVISIBLE.sub("", "".join(c for c in plain if unicodedata.category(c) != "Cf"))
     return unicodedata.normalize("NFKC", shown)
 

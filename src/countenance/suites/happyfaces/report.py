@@ -91,6 +91,8 @@ def read_sweeps(*paths: Path) -> list[tuple[Path, Record]]:
 def _checked(table: Record) -> Record:
     """The table, after checking that everything that the page shows exists and is a number where needed."""
     table["method"], table["auc_0_30"], table["lowest_mix_rate_above_90"], table["not_answered"], table["mix_rates"][0]
+    if not isinstance(table.get("folder", ""), str):
+        raise ValueError("not a folder")
     for row in table["mix_rates"]:
         values = [row["mix_rate"], row["runs"], row["answered"]]
         if row["answered"]:

@@ -44,6 +44,11 @@ def why(row: SeedRow, finding: Finding | None) -> tuple[Cause, str]:
         )
     if finding.verdict == "untestable":
         return "not testable", f"no difference by the published rule; the audit does not test it: {finding.reason}"
+    if finding.verdict == "insufficient evidence" and math.isnan(finding.mde_difference):
+        return "power", (
+            f"neither rule finds a difference, but {row.n} faces would show none with a power of 80 %, however large: "
+            "that is not a proof of fairness"
+        )
     if finding.verdict == "insufficient evidence":
         return "power", (
             f"neither rule finds a difference, but {row.n} faces would show only a gap of "

@@ -18,7 +18,7 @@ from countenance.run.store import RunStore
 from countenance.run.whole_run import stored
 from countenance.suites.uccs.evaluation import Submission, UccsEvaluation
 from countenance.suites.uccs.rules import evaluated, in_numbers, refuse_without_known
-from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions, merge, partial, submission_of
+from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions, hash_of, merge, partial, submission_of
 from countenance.tasks import State
 from countenance.tasks.states import merged
 
@@ -123,6 +123,6 @@ def _evaluation_of_stored(run: Run, dataset: Dataset, outcomes: State) -> UccsEv
         raise InputError(f"{run.place}: the run has no stored predictions")
     recognition = run.manifest.task == RECOGNITION.name
     submission = submission_of(state, CurveOptions(**run.manifest.options), recognition=recognition)
-    # A run of an earlier version has no outcomes; those of other images, or in another order, are not of these.
-    same = np.array_equal(outcomes.get("samples", ()), state["images"])
+    # A run of an earlier version has no outcomes, and those of a truth that was edited since are not of this one.
+    same = np.array_equal(outcomes.get("of", ()), [hash_of(state)])
     return UccsEvaluation.from_state(submission, outcomes) if same else evaluated(submission)

@@ -22,11 +22,13 @@ from countenance.data.adapters.uccs_protocol import Protocol
 from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, ListedIdentities
+from countenance.run.hashes import digest
 from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
 from countenance.suites.uccs.operating import EVERYBODY, Point, middle, operating_points, shares
 from countenance.suites.uccs.rules import evaluated
 from countenance.tasks import Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number
+from countenance.tasks.states import state_to_bytes
 from countenance.tasks.task import subject_row
 
 
@@ -144,6 +146,11 @@ def submission_of(state: State, rules: CurveOptions, *, recognition: bool) -> Su
     return Submission("", protocol, scores, state["image"], rules.settings(), recognition=recognition)
 
 
+def hash_of(state: State) -> str:
+    """A hash of all faces and detections: stored outcomes belong to these and to no others."""
+    return digest(state_to_bytes(state))
+
+
 def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:
     def finish(state: State, whole: Whole) -> Reduced:
         if not len(state["face_image"]):
@@ -156,7 +163,7 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
         point = operating_points(evaluation, (), [allowed / evaluation.scale], people)[0]
         columns = _columns(evaluation, point.threshold, recognition, state)
         results, notes = _results(evaluation, point, allowed, people), _twice(evaluation, recognition)
-        return Reduced(results, columns, notes, evidence={"samples": state["images"], **evaluation.to_state()})
+        return Reduced(results, columns, notes, evidence={"of": np.array([hash_of(state)]), **evaluation.to_state()})
 
     return finish
 

@@ -175,8 +175,9 @@
     var link = document.querySelector('a[rel="' + rel + '"]');
     if (link) location.href = link.href;
   }
-  // Escape closes what is open around the focus, also from within a field.
+  // Escape closes what is open around the focus, also from within a field; a search is cleared first, by the browser.
   function closed(target) {
+    if (target.type === "search" && target.value) return false;
     var open = target.closest && target.closest("details[open]");
     if (!open) return false;
     open.open = false;
