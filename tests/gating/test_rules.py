@@ -305,3 +305,15 @@ def test_licences_of_data_and_model(made: Made) -> None:
     unsaid = made({"m.ok": [1]}, licences=("not stated", "MIT"))
     assert not ct.gate(unsaid, {"licences": {"allow": ["MIT"]}}).passed
     assert ct.gate(unsaid, {"licences": {"allow": ["MIT", "not stated"]}}).passed
+
+
+def test_an_interval_at_a_shared_level_is_named_where_it_is_printed() -> None:
+    from countenance.gating.bounds import Limits, Measurement
+    from countenance.gating.output import check_line
+
+    shared = Measurement("m", 0.85, 0.82, 0.88, 0.81, 0.89, attribute="g", group="a")
+    assert check_line(shared.check(Limits(at_least=0.9), 0.05)).endswith(
+        "0.850 [0.810, 0.890], at the level shared by all groups"
+    )
+    own = Measurement("m", 0.85, 0.82, 0.88, 0.82, 0.88, attribute="g", group="a")
+    assert check_line(own.check(Limits(at_least=0.9), 0.05)).endswith("0.850 [0.820, 0.880]")

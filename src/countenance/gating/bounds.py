@@ -137,6 +137,7 @@ class Measurement:
             value=self.value,
             low=low,
             high=high,
+            interval_words=which.removeprefix(", "),
             beyond=limits.beyond(self.value),
             n=self.n,
             units=self.units,

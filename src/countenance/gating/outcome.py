@@ -36,6 +36,8 @@ class RuleCheck(BaseModel):
     high: float = NAN
     """The interval that decides: at the level shared by all checks where one fails, with every missing score as wrong
     where something is missing."""
+    interval_words: str = ""
+    """Why it is not the group's own interval: the level shared by all groups, or missing scores as wrong."""
     beyond: float = NAN
     """How far the number is beyond its limit; negative if it is within."""
     n: int = 0

@@ -90,6 +90,8 @@ def check_line(check: RuleCheck) -> str:
         return f"{who or check.about}: {check.reason.partition(';')[0]}"
     if versus:
         number += f" against {versus}"
+    if check.interval_words:
+        number += f", {check.interval_words}"
     if check.evidence == INSUFFICIENT and check.units:
         if check.needed is not None:
             number += f"; needs {needed_words(check.needed, check.unit)} (has {check.units:,})"
