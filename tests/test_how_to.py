@@ -69,11 +69,14 @@ def assert_shown(shown: tuple[str, ...], printed: str, place: str) -> None:
         )
 
 
-def run_page(page: str, folder: Path) -> None:
-    """Run the steps of a page in the current folder; a command ends with 0 unless `echo $?` shows something else."""
+def run_page(page: str, folder: Path) -> int:
+    """Run the steps of a page in the current folder and return how many they are.
+
+    A command ends with 0 unless `echo $?` shows something else.
+    """
     names: dict[str, object] = {"__name__": "page"}
-    code = 0
-    for step in steps(page):
+    code, every = 0, list(steps(page))
+    for step in every:
         place, printed = f"{page}: {step.text.splitlines()[0]}", io.StringIO()
         if step.text == "echo $?":
             assert step.shown == (str(code),), place
@@ -84,6 +87,7 @@ def run_page(page: str, folder: Path) -> None:
             code = outcome(step, names, folder)
         assert_shown(step.shown, printed.getvalue(), place)
     assert code == 0, f"{page}: the last command ended with {code}"
+    return len(every)
 
 
 def outcome(step: Step, names: dict[str, object], folder: Path) -> int:
@@ -125,12 +129,12 @@ def folder(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 @pytest.mark.usefixtures("fewer_to_train_on")
 @pytest.mark.parametrize("page", JOBS)
 def test_a_job_is_done_as_its_page_says(page: str, folder: Path) -> None:
-    run_page(f"how-to/{page}", folder)
+    assert run_page(f"how-to/{page}", folder) > 0
 
 
 @pytest.mark.parametrize("page", [*EXTEND, *CONCEPTS, "moving", "calibration"])
 def test_the_examples_of_a_page_run(page: str, folder: Path) -> None:
-    run_page(page, folder)
+    assert run_page(page, folder) > 0
 
 
 def test_every_job_is_there_and_short() -> None:
