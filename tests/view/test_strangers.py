@@ -105,6 +105,19 @@ def test_an_address_has_a_length(viewer: Viewer, first: str) -> None:
     ).status in (400, 413)
 
 
+def test_a_refused_request_gets_its_answer_though_more_is_sent(viewer: Viewer) -> None:
+    with socket.create_connection(("127.0.0.1", viewer.port), timeout=60) as connection:
+        connection.sendall(b"POST /views HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n")
+        time.sleep(0.2)
+        connection.sendall(b"name=" + b"x" * 1000)
+        time.sleep(0.2)
+        connection.sendall(b"x" * 1000)
+        answer = b""
+        while part := connection.recv(4096):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
 def test_connections_that_never_ask_are_cut_off(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "REQUEST", 0.5)
     here = start([runs / "second"])

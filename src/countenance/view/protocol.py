@@ -19,6 +19,7 @@ class TimedProtocol(H11Protocol):
     """A connection with a time limit for each of its requests."""
 
     _clock: asyncio.TimerHandle | None = None
+    _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -31,9 +32,17 @@ class TimedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._start_clock()
-        super().data_received(data)
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):  # the request is whole
+        if not self._refused:
+            super().data_received(data)
+        if not self._refused and self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):  # the request is whole
             self._stop_clock()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer, and let the client close: closing first would reset a connection before the answer is read."""
+        head = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n"
+        self.transport.write(f"{head}{msg}".encode())
+        self.transport.write_eof()
+        self._refused = True
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_clock()
