@@ -28,13 +28,6 @@ WIDEST_RATE = 0.6
 FEW = 2
 """The rank of a comparison with too few people: drawn last."""
 SHOWN, GOOD, UNKNOWN, OUT, UNTESTED = "harm", "better", "unknown", "out", "untested"
-WORDS = {
-    SHOWN: "served worse",
-    GOOD: "served better",
-    UNKNOWN: "not enough people to tell",
-    OUT: "no gap of that size",
-    UNTESTED: "too few to test",
-}
 
 
 @dataclass(frozen=True)
@@ -112,7 +105,8 @@ def _handle(source: Audited, metric: Metric, delta: float, findings: list[Findin
     axis = Scale.around([low, high], "points" if rate else "mean", least=2 * delta)
     scale = 100.0 if rate else 1.0
     drawn = [_row(gap, metric, axis, delta, source) for gap in rows[:MOST]]
-    tally = {state: sum(row.state == state for row in drawn) for state in WORDS}
+    said = state_words(source)
+    tally = {state: sum(row.state == state for row in drawn) for state in said}
     return Handle(
         metric.name,
         metric_words(source, metric.name)[1].noun,
@@ -126,7 +120,7 @@ def _handle(source: Audited, metric: Metric, delta: float, findings: list[Findin
         axis.at(0.0),
         [(axis.at(tick), axis.label(tick)) for tick in axis.ticks],
         drawn,
-        [(state, WORDS[state], n) for state, n in tally.items()],
+        [(state, said[state], n) for state, n in tally.items()],
         max(0, len(rows) - MOST),
     )
 
@@ -228,8 +222,19 @@ def decides(f: Finding, state: str, source: Audited) -> str:
     """The words beside a comparison's interval: its state, or how many more people would decide it if that is known."""
     if state == UNKNOWN and f.clusters_needed is not None:
         more = f.clusters_needed - f.clusters
-        noun, nouns = words.cluster_noun(source.audit.settings)
+        noun, nouns = words.counted_nouns(source.audit.settings)
         if 0 < more <= words.MOST_TO_COLLECT:
             return numbers.plural(more, f"more {noun}", f"more {nouns}")
         return "more people than a study can collect" if more > words.MOST_TO_COLLECT else "almost on the limit"
-    return WORDS[state]
+    return state_words(source)[state]
+
+
+def state_words(source: Audited) -> dict[str, str]:
+    """The words for the states of comparisons, in the order of their counts."""
+    return {
+        SHOWN: "served worse",
+        GOOD: "served better",
+        UNKNOWN: words.not_enough(words.counted_nouns(source.audit.settings)[1]),
+        OUT: "no gap of that size",
+        UNTESTED: "too few to test",
+    }

@@ -1,7 +1,7 @@
 // The handle: moves the mark from which a gap matters, and says again how every comparison ends there.
 (function () {
   "use strict";
-  var WORDS = { harm: "served worse", better: "served better", unknown: "not enough people to tell", out: "no gap of that size", untested: "too few to test" };
+  var WORDS = { harm: "served worse", better: "served better", out: "no gap of that size", untested: "too few to test" };
 
   var GROUPED = new Intl.NumberFormat("en"), AT_ONCE = 100;
 
@@ -30,7 +30,7 @@
   function decides(row, state, delta, nouns) {
     if (state !== "unknown") return WORDS[state];
     var more = Math.ceil(row.n * times(row, delta)) - row.n;
-    if (isNaN(more)) return WORDS.unknown;
+    if (isNaN(more)) return "not enough " + nouns[1] + " to tell";
     if (more <= 0) return "almost on the limit";
     if (more > 10000) return "more people than a study can collect";
     return GROUPED.format(more) + " more " + (more === 1 ? nouns[0] : nouns[1]);
