@@ -86,12 +86,10 @@ def options_page() -> str:
         if spellings.get(flag, f"`{flag}`") != f"`{flag}`":
             text += [f"Spelled {spellings[flag]}.", ""]
         for (meaning, default), commands in meanings.get(flag, {}).items():
-            text += [
-                f"{meaning} {f'Default: {default}.' if default else ''}",
-                "",
-                f"Commands: {_listed(commands)}.",
-                "",
-            ]
+            stated = f"{meaning} Default: {default}." if default else meaning
+            text += [stated, "", f"Commands: {_listed(commands)}.", ""]
+        if flag in names and flag in meanings:
+            text += [f"In Python: `{names[flag]}`.", ""]
         for current in sorted(former.get(flag, ())):
             called = [name for name, replaced in FORMER.items() if replaced.get(flag) == current]
             text += [f"In {_listed(called)}: now [{current}](#{current.strip('-')}); both are read.", ""]
