@@ -83,7 +83,7 @@ class Draft:
     repeats: Draft | None = None
     """An earlier comparison of the same rows under another name; the two are counted once."""
     weight: float = 1.0
-    """How many comparisons this one stands for: choosing the best group looks at all pairs."""
+    """How many comparisons this one counts as: choosing the best group compares all pairs of groups."""
     named: bool = True
     ranks_decided: bool = False
     """Whether the test of ranks decided, not that of the mean."""

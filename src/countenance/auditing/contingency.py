@@ -16,9 +16,9 @@ from countenance.auditing.codes import combined, firsts_of
 from countenance.auditing.table import Array
 
 SAMPLE = 2000
-"""Units of a sample that is examined before all units are."""
+"""Units in the sample that is examined before all units are."""
 SAVING = 4
-"""Drawing counts pays if it draws this many times fewer numbers than there are units."""
+"""Counts are drawn instead of units if that takes this many times fewer random numbers than there are units."""
 
 
 @dataclass(frozen=True)

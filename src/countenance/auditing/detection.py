@@ -20,7 +20,7 @@ from countenance.auditing.sums import cluster_means
 from countenance.auditing.table import Array, Attribute
 
 FEWEST_VALUES = 20
-"""This many values must repeat."""
+"""At least this many values must occur more than once."""
 SHUFFLES = 999
 MOST_STEPS = 100_000_000
 """Rows times shuffles; a larger table is approximated by the moments of the statistic."""

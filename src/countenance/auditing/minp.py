@@ -30,9 +30,9 @@ MOST_ROW_STEPS = 300_000_000
 MOST_VALUES = 200_000_000
 NEAR = 1 + 1e-9
 TYPICAL = 4
-"""Weight, in shuffled tables, of the family's average statistic in the estimate of one statistic's level."""
+"""The weight of the family's average when the level of one statistic is estimated from shuffled tables."""
 COARSE = 1.5
-"""If more than this many times the level tie at the bound, a p at the bound is no estimate of the level."""
+"""If ties at the bound make the level more than this many times as large, a p at the bound is no estimate of it."""
 NOT_FOR = "min-p is for comparisons with the rest or with a named group, not for {}"
 
 

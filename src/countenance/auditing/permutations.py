@@ -25,7 +25,7 @@ from countenance.auditing.sums import Cross, CrossWay, Side
 from countenance.auditing.table import Array
 
 CELLS = 1_000_000
-"""How many numbers a batch of permutations may hold at once, about."""
+"""About how many numbers a batch of permutations may hold at once."""
 MANY = 20_000
 """With at least this many clusters, all columns of a metric are summed in one pass over the labels."""
 

@@ -22,7 +22,7 @@ from countenance.person_columns import GROUPS_OF
 
 ATTRIBUTE = "attr."
 NOTE = b"countenance.note"
-"""Where a column's maker stores a note on it, in its metadata."""
+"""The key under which a column's metadata holds a note on the column."""
 
 
 class Source:

@@ -45,7 +45,7 @@ COLUMNS = OF_PICTURE | OF_PERSON
 GRID = 24
 """Points of the grid along the longer side."""
 SCALE = 128
-"""The Laplacian is that of the picture at this many pixels along the longer side."""
+"""The Laplacian is computed from the picture scaled to this many pixels along the longer side."""
 WIDER = 0.5
 """If only a face's box is known, this share of it on each side, and everything below, counts as the person."""
 FEWEST = 24

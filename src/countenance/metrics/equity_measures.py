@@ -195,7 +195,7 @@ class MeasuredEquity(NamedTuple):
     low: float
     high: float
     fair: float
-    """The mean."""
+    """The mean over fair systems."""
     fair_limit: float
     """The limit that 19 of 20 fair systems do not exceed."""
     p: float

@@ -21,7 +21,7 @@ SMALLEST = 1e-10
 """What stands for a miss rate of 0, which has no logarithm."""
 IGNORED, NOBODY = -2, -1
 SLACK = 1.25
-"""Detections are kept that are higher or lower than the heights asked for by this factor."""
+"""Detections are kept that are higher or lower than the requested heights by up to this factor."""
 
 
 class MissRate(NamedTuple):

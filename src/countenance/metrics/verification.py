@@ -42,7 +42,7 @@ class Verification(NamedTuple):
     identities: int
     images: int
     sufficient: bool
-    """Whether the different pairs can resolve the rate asked for: at least 3 / rate of them."""
+    """Whether the different pairs can resolve the requested rate: at least 3 / rate of them."""
     roc_far: Array
     roc_val: Array
 

@@ -11,7 +11,7 @@ MODELS = {
     "jpeg": "JPEG",
     "ir101": "IR-101",
 }
-"""Models of the zoo as their authors write them."""
+"""The zoo's models under the names that their authors write."""
 
 
 def model_label(name: str) -> str:

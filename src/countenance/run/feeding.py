@@ -25,7 +25,7 @@ class Decoded(NamedTuple):
     digest: str
     """The hash of its file."""
     conditions: Conditions | None = None
-    """How it was taken; None where its pixels were never in this memory."""
+    """The conditions measured on the picture; None where its pixels were never in this memory."""
 
 
 Outcome = Decoded | Exception | None

@@ -185,7 +185,8 @@ class Reader:
     """Boxes whose corners are the wrong way round, each with its place."""
     boxes: int = 0
     first: tuple[str, Any] | None = None
-    """The place of the first embedding, or the first person's parts, and what others must agree with."""
+    """The place of the first embedding and its length, or of the first person with parts and the names of these; all
+    later ones must have the same."""
 
     def read(self, name: str, value: Any, entry: Mapping[str, Any], place: str) -> None:
         """Store one image's answer."""

@@ -54,7 +54,8 @@ class Identification:
     face_row: Ints
     """The detection each truth face takes, or -1."""
     stranger_score: Floats
-    """Of each truth face of an unknown subject the score of the identity it is taken for; else `MISSED`."""
+    """For each truth face of an unknown subject, the score of the identity that it is mistaken for; otherwise
+    `MISSED`."""
 
 
 def detection_outcomes(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from countenance.metrics.pairs.vectors import Array, Ints, Vectors
 
 MOST = 1_000_000
-"""Genuine pairs of one person that are compared; of a person with more, this many are drawn by the seed."""
+"""The most genuine pairs of one person that are compared; if there are more, this many are drawn by the seed."""
 
 
 class Genuine(NamedTuple):

@@ -41,7 +41,7 @@ class Influence:
     effective: float
     """The effective number of people: fewer if some have many more pictures than others."""
     share: float = 1.0
-    """The people here among all people that the rate is about."""
+    """The number of people here, as a share of all people of the rate."""
 
     def scaled(self, share: float) -> "Influence":
         """These contributions as a sample of this share of all people, to estimate the variance for all."""

@@ -33,7 +33,7 @@ class Request:
     answer: type[Any]
     needs: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The words that each attribute of the people in the data takes, where the answer is such words."""
+    """The values of each attribute of the people in the data, for a model that answers with such words."""
 
     @classmethod
     def of(cls, task: Any, data: Any) -> "Request":

@@ -35,7 +35,7 @@ Step = Callable[[int], None]
 ABOUT = ("dataset", "task", "model_name", "compat", "mini", "depth", "layout")
 """Settings that a manifest stores unchanged."""
 INSTEAD = ("PSNR", "SSIM")
-"""Metrics of pictures that need no network."""
+"""Metrics of pictures that are reported where no requested metric can be computed; they need no network."""
 SECONDS = 60.0
 """Time that one image may take in a wrapper that runs in a worker process."""
 
