@@ -67,7 +67,7 @@ def test_a_group_without_units_is_an_empty_row() -> None:
     assert not drawn.findall("svg")
 
 
-def test_the_six_marks_differ_in_shape() -> None:
+def test_the_marks_differ_in_shape() -> None:
     assert len(set(marks.SHAPES.values())) == 7
     for kind in marks.SHAPES:
         svg(marks.icon(kind))
