@@ -3,7 +3,7 @@
 `python benchmarks/conditions.py` takes rendered people as they are stored, and as JPEG, WebP and PNG files of three
 sizes. As in a run, the pixels of a picture's points are copied right after it was decoded, and the columns of all
 pictures of a shard are computed later, together. Printed are the processor time of decoding, that of both steps, and
-their ratio. Of each picture, and of the columns, the least of several rounds counts, since other work on the machine
+their ratio. Of each picture, and of the columns, the least of many rounds counts, since other work on the machine
 only adds to it; the time that it takes to read the clock is subtracted from each.
 
 `--agreement` prints instead how well the grid's values rank 300 portraits as a grid of five times as many points along
@@ -41,11 +41,12 @@ def clock() -> float:
     return float(np.diff(times).min())
 
 
-def line(name: str, files: Sequence[bytes], samples: Sequence[Sample], rounds: int) -> str:
+def line(name: str, files: Sequence[bytes], samples: Sequence[Sample], seconds: float) -> str:
     """One line of the table."""
     times, together = np.full((2, len(files)), np.inf), np.inf
     ids, people = zip(*((sample.id, subject.id) for sample in samples for subject in sample.subjects), strict=True)
-    for _ in range(rounds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
         waiting = []
         for k, content in enumerate(files):
             start = time.thread_time_ns()
@@ -84,7 +85,7 @@ def agreement() -> str:
     usual, grids = points.GRID, []
     for along in (usual, 5 * usual):
         points.GRID = along
-        points.grid_of.cache_clear()
+        points.spacing.cache_clear()
         points._taps.cache_clear()
         conditions = Conditions()
         for sample in samples:
@@ -103,7 +104,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=int, default=64, help="Pictures of a shard.")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=10, help="Processor time of the rounds of each line.")
     parser.add_argument("--agreement", action="store_true")
     options = parser.parse_args()
     if options.agreement:
@@ -115,12 +116,12 @@ def main() -> None:
     for source in ("people:portraits", "people:twins", "people:bodies"):
         samples = list(load_dataset(source))[: options.pictures]
         files = [sample.read_checked()[0] for sample in samples]
-        print(line(f"{source} as stored", files, samples, options.rounds), flush=True)
+        print(line(f"{source} as stored", files, samples, options.seconds), flush=True)
     samples = list(load_dataset("people:portraits"))[: options.pictures]
     for size in SIZES:
         for form, quality in FORMATS:
             files = [encoded(sample, size, form, quality) for sample in samples]
-            print(line(f"portraits, {form} {size} × {size}", files, samples, options.rounds), flush=True)
+            print(line(f"portraits, {form} {size} × {size}", files, samples, options.seconds), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ the picture is decoded; the values are computed later, for many pictures at once
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import points
-from countenance.data.points import Grid, PointPixels, grid_of, point_pixels, sums_of_parts
+from countenance.data.points import PointPixels, point_pixels, spacing, sums_of_parts
 from countenance.data.sample import Floats, Sample, Subject
 from countenance.errors import InputError
 
@@ -136,23 +136,22 @@ class Conditions:
 
     def _measure(self) -> None:
         """Measure the pictures that wait, those with equally many points and people together."""
-        alike: dict[tuple[tuple[int, int] | None, int], list[int]] = {}
+        alike: dict[tuple[tuple[int, ...], int], list[int]] = {}
         starts, persons = [], 0
         for place, (pixels, subjects) in enumerate(self._waiting):
             starts.append(persons)
             persons += len(subjects)
-            grid = grid_of(pixels.height, pixels.width)
-            alike.setdefault((None if grid is None else grid.shape, len(subjects)), []).append(place)
+            if pixels.values is not None:
+                alike.setdefault((pixels.values.shape, len(subjects)), []).append(place)
         pictures = np.full((len(starts), len(OF_PICTURE)), np.nan)
         pictures[:, -2] = [pixels.jpeg_quality for pixels, _ in self._waiting]
         pictures[:, -1] = [sum([not subject.ignored for subject in subjects]) for _, subjects in self._waiting]
         people = np.full((persons, len(OF_PERSON)), np.nan)
-        for (shape, count), places in alike.items():
-            if shape is not None:
-                of_people = np.array([starts[place] for place in places])[:, None] + np.arange(count)
-                group = [self._waiting[place][0] for place in places]
-                subjects = [subject for place in places for subject in self._waiting[place][1]]
-                pictures[places, :-2], people[of_people] = _values(group, subjects, count)
+        for (_, count), places in alike.items():
+            of_people = np.array([starts[place] for place in places])[:, None] + np.arange(count)
+            group = [self._waiting[place][0] for place in places]
+            subjects = [subject for place in places for subject in self._waiting[place][1]]
+            pictures[places, :-2], people[of_people] = _values(group, subjects, count)
         self._waiting.clear()
         self._values[0].append(pictures)
         self._values[1].append(people)
@@ -184,15 +183,15 @@ def _values(pictures: Sequence[PointPixels], subjects: Sequence[Subject], count:
     faces = _boxes([subject.face_box for subject in subjects]).reshape(len(pictures), count, 4)
     boxes = np.where(np.isnan(faces), persons, faces)
     x0, y0, x1, y1 = np.moveaxis(boxes, 2, 0)
-    height, width = np.array([pixels[:2] for pixels in pictures], dtype=np.float64).T[..., None]
+    height, width, step, reach = np.array([(*pixels[:2], *spacing(*pixels[:2])) for pixels in pictures]).T[..., None]
     people[..., 0] = y1 - y0
     people[..., 1] = people[..., 0] / height
     people[..., 2] = np.abs((x0 + x1) / 2 / width - 0.5)
     people[..., 3] = (y0 + y1) / 2 / height
     people[..., 4] = np.array([turn_of(subject) for subject in subjects], dtype=np.float64).reshape(people.shape[:2])
-    grids = [cast(Grid, grid_of(pixels.height, pixels.width)) for pixels in pictures]
-    values = [cast(NDArray[np.uint8], pixels.values) for pixels in pictures]
-    sums = sums_of_parts(values, _parts(persons, faces, grids))
+    values = [pixels.values for pixels in pictures if pixels.values is not None]  # it is known of all
+    rows, columns = (reach + step * np.arange(count) for count in values[0].shape[1:])
+    sums = sums_of_parts(values, _parts(persons, faces, rows[:, None], columns[:, None]))
     counted = sums[points.POINTS]
     counted[:, 0][counted[:, 0] < FEWEST] = np.nan
     counted[counted == 0] = np.nan
@@ -208,19 +207,17 @@ def _boxes(boxes: Sequence[Floats | None]) -> Floats:
     return np.concatenate([UNKNOWN[:0], *(UNKNOWN if box is None else box for box in boxes)])
 
 
-def _parts(persons: Floats, faces: Floats, grids: Sequence[Grid]) -> NDArray[np.bool_]:
-    """The points of the surroundings of each picture, then those of each face: pictures × parts × points."""
+def _parts(persons: Floats, faces: Floats, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """The points of the surroundings of each picture, then those of each face: pictures × parts × rows × columns."""
     reach = WIDER * (faces[..., 2:] - faces[..., :2])
     bodies = np.concatenate([faces[..., :2] - reach, faces[..., 2:] + reach], axis=2)
     bodies[..., 3] = np.inf  # everything below
     np.copyto(bodies, persons, where=~np.isnan(persons))
     x0, y0, x1, y1 = np.moveaxis(np.concatenate([bodies, faces], axis=1)[..., None], 2, 0)
-    rows = np.array([grid.rows for grid in grids])[:, None]
-    columns = np.array([grid.columns for grid in grids])[:, None]
     inside = ((rows >= y0) & (rows <= y1))[..., None] & ((columns >= x0) & (columns <= x1))[..., None, :]
     count = persons.shape[1]
     outside = ~inside[:, :count].any(axis=1, keepdims=True)
-    return np.concatenate([outside, inside[:, count:]], axis=1).reshape(len(grids), 1 + count, -1)
+    return np.concatenate([outside, inside[:, count:]], axis=1)
 
 
 def _light(sums: Floats) -> tuple[Floats, Floats, Floats]:

@@ -7,7 +7,6 @@ whichever pictures are measured together.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ WEIGHTS = np.array([306 / 1024, 601 / 1024, 117 / 1024])
 """Of red, green and blue in the luminance: .299, .587 and .114 as fractions of 1024, so that sums are exact."""
 LUMINANCE, EDGES, LUMINANCE_SQUARED, EDGES_SQUARED, WARMTH, GRAIN, POINTS = range(7)
 """What is summed over points: luminance, Laplacian, the square of each, red less blue, second difference; and 1."""
+TAPS = 9
 IN_CACHE = 16
 """Pictures whose pixels are summed together; those of more do not fit into the processor's cache."""
 STANDARD_SUM = 3688
@@ -36,7 +36,7 @@ class PointPixels(NamedTuple):
     height: int
     width: int
     values: NDArray[np.uint8] | None
-    """The pixels of each point (`_taps`); None where the picture is too small to have a grid."""
+    """The nine values of each point (`_taps`) × rows × columns; None where the picture is too small to have points."""
     jpeg_quality: float | None
 
 
@@ -44,7 +44,7 @@ def point_pixels(pixels: NDArray[np.uint8], content: bytes = b"") -> PointPixels
     """The pixels that are measured of a picture; `content` is its file, of which the JPEG quality is read.
 
     >>> point_pixels(np.zeros((48, 24, 3), np.uint8)).values.shape
-    (9, 253)
+    (9, 23, 11)
     """
     height, width = pixels.shape[:2]
     taps = _taps(height, width)
@@ -52,35 +52,17 @@ def point_pixels(pixels: NDArray[np.uint8], content: bytes = b"") -> PointPixels
     return PointPixels(height, width, values, jpeg_quality(content))
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Where the points of a picture of one size are."""
-
-    rows: NDArray[np.intp]
-    """The y of each row of points."""
-    columns: NDArray[np.intp]
-    """The x of each column of points."""
-    reach: int
-    """Distance of the neighbours from which the Laplacian is computed."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of rows and of columns."""
-        return len(self.rows), len(self.columns)
-
-
 @lru_cache(maxsize=4096)
-def grid_of(height: int, width: int) -> Grid | None:
-    """The grid of a picture's size; None where the picture is too small to have one.
+def spacing(height: int, width: int) -> tuple[int, int]:
+    """The distance between the points of a picture, and how far the first ones are from its edges.
 
-    >>> grid_of(256, 192).shape, grid_of(2, 2)
-    ((23, 18), None)
+    The second is also the distance of the neighbours from which the Laplacian is computed.
+
+    >>> spacing(256, 192)
+    (11, 2)
     """
     largest = max(height, width)
-    step, reach = -(-largest // GRID), max(round(largest / SCALE), 1)
-    if min(height, width) <= 2 * reach:
-        return None
-    return Grid(np.arange(reach, height - reach, step), np.arange(reach, width - reach, step), reach)
+    return -(-largest // GRID), max(round(largest / SCALE), 1)
 
 
 @lru_cache(maxsize=64)
@@ -88,30 +70,32 @@ def _taps(height: int, width: int) -> NDArray[np.intp] | None:
     """Where the values of each point lie in the flat picture: red, green and blue of its pixel, green of the four
     pixels at the Laplacian's distance, green of the two pixels beside it.
     """
-    grid = grid_of(height, width)
-    if grid is None:
+    step, reach = spacing(height, width)
+    if min(height, width) <= 2 * reach:
         return None
-    red = 3 * (grid.rows[:, None] * width + grid.columns).reshape(-1)
-    up, left = 3 * width * grid.reach, 3 * grid.reach
+    rows, columns = np.arange(reach, height - reach, step), np.arange(reach, width - reach, step)
+    red = 3 * (rows[:, None] * width + columns)
+    up, left = 3 * width * reach, 3 * reach
     offsets = np.array([0, 1, 2, 1 - up, 1 + up, 1 - left, 1 + left, 1 - 3, 1 + 3])
-    result: NDArray[np.intp] = red + offsets[:, None]
+    result: NDArray[np.intp] = red + offsets[:, None, None]
     return result
 
 
 def sums_of_parts(pictures: Sequence[NDArray[np.uint8]], parts: NDArray[np.bool_]) -> Floats:
     """For pictures with equally many points the sums over each of their parts: `POINTS` + 1 × pictures × parts.
 
-    `parts` says which points belong to a part: pictures × parts × points.
+    `parts` says which points belong to a part: pictures × parts × rows × columns.
 
     >>> pixels = point_pixels(np.full((48, 48, 3), 7, np.uint8)).values
-    >>> sums_of_parts([pixels], np.ones((1, 1, pixels.shape[1]), np.bool_))[[LUMINANCE, POINTS], 0, 0].tolist()
+    >>> sums_of_parts([pixels], np.ones((1, 1, 23, 23), np.bool_))[[LUMINANCE, POINTS], 0, 0].tolist()
     [3703.0, 529.0]
     """
+    parts = parts.reshape(*parts.shape[:2], -1)
     sums = np.empty((*parts.shape[:2], POINTS + 1))
     terms = np.empty((min(len(parts), IN_CACHE), POINTS, parts.shape[2]))
     for start in range(0, len(parts), IN_CACHE):
         some = slice(start, start + IN_CACHE)
-        values = np.stack(pictures[some])
+        values = np.array(pictures[some]).reshape(-1, TAPS, parts.shape[2])
         of_some = terms[: len(values)]
         _fill(of_some, values)
         weights = parts[some].astype(np.float64)
