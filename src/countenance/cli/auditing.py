@@ -337,14 +337,14 @@ def _short(f: "Finding", way: str) -> str:
 
 def _table(findings: list["Finding"], floor: float, columns: int | None) -> list[str]:
     from countenance.auditing.verdict import p_words
-    from countenance.report.words import mark
+    from countenance.report.words import own_mark
 
     if not findings:
         return []
     rows: list[Sequence[str]] = [HEAD]
     for f in findings:
         way = f.direction if f.direction in ("worse", "better") else "differs" if f.severity else ""
-        colour = "favoured" if way == "better" and f.severity else mark(f.verdict, f.severity)
+        colour = "favoured" if way == "better" and f.severity else own_mark(f)
         rows.append(
             (
                 f.measure,

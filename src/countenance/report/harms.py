@@ -195,6 +195,11 @@ def metric_words(source: Audited, name: str) -> tuple[Metric, MetricWords]:
     return metric, words_of(metric, source.task)
 
 
+def kind_shown(finding: Finding, source: Audited) -> str:
+    """How a page prints the numbers of a finding."""
+    return shown_kind(finding.metric_kind, metric_words(source, finding.metric)[1])
+
+
 def failing_share(value: float, better: str | None, kind: str = "") -> float:
     """How often a rate fails, whether it counts successes or failures.
 

@@ -200,7 +200,7 @@ def _open(paper: Paper, content: dict[str, Any]) -> None:
 def _findings(paper: Paper, source: Audited) -> None:
     findings = in_order(source.audit.findings)
     small = [f.verdict == UNTESTABLE and f.depth > 1 for f in findings]
-    rows = [finding_row(f, source.names) for f, left_out in zip(findings, small, strict=True) if not left_out]
+    rows = [finding_row(f, source) for f, left_out in zip(findings, small, strict=True) if not left_out]
     if not rows:
         return
     paper.heading("Findings", need=50)
