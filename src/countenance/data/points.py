@@ -18,7 +18,7 @@ from countenance.data.sample import Floats
 GRID = 24
 """Points of the grid along the longer side."""
 SCALE = 128
-"""The Laplacian is that of the picture at this many pixels along the longer side."""
+"""The Laplacian is computed from the picture scaled to this many pixels along the longer side."""
 WEIGHTS = np.array([306 / 1024, 601 / 1024, 117 / 1024])
 """Of red, green and blue in the luminance: .299, .587 and .114 as fractions of 1024, so that sums are exact."""
 LUMINANCE, EDGES, LUMINANCE_SQUARED, EDGES_SQUARED, WARMTH, GRAIN, POINTS = range(7)

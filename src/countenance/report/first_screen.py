@@ -22,6 +22,7 @@ from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, Fore
 from countenance.report.charts.scale import Scale
 from countenance.report.harms import (
     EVERYONE,
+    FACE,
     MISSING,
     TWINS,
     Harm,
@@ -31,7 +32,7 @@ from countenance.report.harms import (
     metric_words,
     people_counted,
     shown_kind,
-    unit_of,
+    unit_in,
 )
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
@@ -179,7 +180,7 @@ def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
             f"{noun} {values[0]}, {others} {values[1]}",
             "",
             source.names.swatch(f.attribute, f.group),
-            words.mark(f.verdict, f.severity),
+            words.own_mark(f),
             (f.metric, f.attribute, f.group),
         )
         (who if f.role == PERSON else when).append(line)
@@ -241,6 +242,9 @@ def overall_mark(source: Audited) -> str:
         return words.SEVERE
     if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
         return words.FAVOURED
+    shown = {words.own_mark(f) for f in source.audit.findings if f.verdict == words.DISPARITY}
+    if source.audit.verdict == words.DISPARITY and shown == {words.DIFFERS}:
+        return words.DIFFERS
     severe = any(f.severity == words.SEVERE for f in source.audit.findings)
     return words.mark(source.audit.verdict, words.SEVERE if severe else words.MINOR)
 
@@ -259,7 +263,7 @@ def _line_label(harm: Harm, names: Names) -> str:
 
 
 def _mark(harm: Harm) -> str:
-    return words.mark(harm.finding.verdict, harm.finding.severity)
+    return words.own_mark(harm.finding)
 
 
 def _counted(source: Audited) -> str:
@@ -273,6 +277,8 @@ def _counted(source: Audited) -> str:
     noun, nouns = words.cluster_noun(source.audit.settings)
     if "unnamed" in noun:
         return f"{numbers.plural(whole.n, 'picture')} of people"
+    if unit_in(source, whole.n, whole.clusters) == FACE:
+        return numbers.plural(whole.n, FACE)
     if whole.clusters and whole.clusters != whole.n:
         unit = row_noun(source.audit.settings.get("ways") or [])
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
@@ -361,7 +367,7 @@ def _foremost(source: Audited, metric: Metric, whole: HarmSide | None) -> list[H
                 e.low,
                 e.high,
                 failed,
-                unit_of(e.n, e.clusters, source.audit.settings, source.overall.get(metric.name)),
+                unit_in(source, e.n, e.clusters, source.overall.get(metric.name)),
             )
         )
     return foremost
@@ -401,7 +407,9 @@ def _own_verdict(side: HarmSide, metric: Metric, source: Audited) -> tuple[str, 
     if not own:
         return UNMARKED, ""
     mark = words.mark_of(own[0], side.group)
-    return mark, "not confirmed" if mark == words.UNSURE else words.finding_label(own[0], side.group)
+    return mark, "not confirmed" if mark == words.UNSURE else words.finding_label(
+        own[0], source.audit.settings, side.group
+    )
 
 
 def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
@@ -421,13 +429,13 @@ def rest_words(source: Audited, metric: Metric, ordered: Sequence[Harm]) -> str:
     own += [h.finding for h in ordered if h.finding.kind == SPLIT and h.metric.name == metric.name]
     marks = [words.mark_of(f, words.failed_side(f)) for f in own]
     shown = sum(m in (words.SEVERE, words.MINOR) for m in marks)
-    unknown = sum(f.verdict == words.DISPARITY and f.direction not in (words.WORSE, words.BETTER) for f in own)
+    many = words.counted_nouns(source.audit.settings)[1]
     counts = (
-        (shown - unknown, "group served worse", "groups served worse"),
-        (unknown, "group that differs", "groups that differ"),
+        (shown, "group served worse", "groups served worse"),
+        (marks.count(words.DIFFERS), "group that differs", "groups that differ"),
         (marks.count(words.FAVOURED), "served better", "served better"),
         (marks.count(words.NONE), "cleared", "cleared"),
-        (marks.count(words.UNSURE), "with not enough people to tell", "with not enough people to tell"),
+        (marks.count(words.UNSURE), f"with {words.not_enough(many)}", f"with {words.not_enough(many)}"),
         (marks.count(words.UNTESTED), "with too few to test", "with too few to test"),
     )
     return " · ".join(numbers.plural(n, noun, nouns) for n, noun, nouns in counts if n)

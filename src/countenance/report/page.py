@@ -243,7 +243,7 @@ def _listed(source: Audited, most: int | None = None) -> dict[str, Any]:
     ordered, heavy = findings.in_order(source.audit.findings), most is not None
     most = most or (len(ordered) if len(ordered) <= findings.MOST else findings.FIRST)
     return {
-        "findings": findings.table_rows(ordered[:most], source.names),
+        "findings": findings.table_rows(ordered[:most], source),
         "all_findings": len(ordered),
         "csv": findings.csv_uri(ordered[:most], short=heavy),
     }
@@ -274,6 +274,7 @@ def audited(source: Audited) -> dict[str, Any]:
         "columns": findings.COLUMNS,
         "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
         "cluster_noun": words.cluster_noun(settings),
+        "counted_nouns": words.counted_nouns(settings),
         "unit_words": words.unit_words(str(settings["unit"])),
         "recorded": recorded(settings),
     }

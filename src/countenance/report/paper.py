@@ -33,6 +33,7 @@ TINTS = {
     "unsure": "#eff2f6",
     "none": "#eaf4ef",
     "untested": "#f2f1ec",
+    "differs": "#f2f1ec",
     "favoured": "#eff2f6",
 }
 

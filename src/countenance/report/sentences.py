@@ -29,7 +29,7 @@ from countenance.report.harms import (
     sides,
     size_key,
 )
-from countenance.report.names import REST
+from countenance.report.names import REST, sentence_case
 from countenance.report.source import Audited
 from countenance.report.twin_words import thing_words
 from countenance.report.words import DISPARITY, UNTESTABLE
@@ -53,7 +53,8 @@ def sentence(
 
 
 def failed_by_all(source: Audited) -> Estimate | None:
-    """The metric by which the model fails more than the limit of all: of rates the worst, else of means of shares."""
+    """The metric by which the model fails more than the limit of all rows: the worst rate, else the worst mean of
+    shares."""
     poor = failing(source.audit)
     if poor is not None:
         return poor
@@ -84,8 +85,7 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if audit.verdict == DISPARITY:
         return _without_losers(source, model)
     if audit.verdict == UNTESTABLE:
-        noun, many = words.cluster_noun(audit.settings)
-        few = f": too few {'people' if noun == 'row' else many} in every group" if audit.findings else ""
+        few = f": too few {words.counted_nouns(audit.settings)[1]} in every group" if audit.findings else ""
         return f"{'No gap is shown, and nobody can be cleared' if few_were_tested(audit) else NOTHING_TESTED}{few}."
     gap = words.gap_words(audit.settings)
     if audit.verdict.startswith("none"):
@@ -97,10 +97,11 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if all(delta is None for delta in deltas_of(audit.settings).values()):
         return "No gap is shown; which gap would matter was not said."
     unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
+    thin = words.not_enough(words.counted_nouns(audit.settings)[1])
     if len(audit.findings) == 1:
-        return "No gap is shown, but the comparison has not enough people to tell."
+        return f"No gap is shown, but the comparison has {thin}."
     have = "has" if unsure == 1 else "have"
-    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons {have} not enough people to tell."
+    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons {have} {thin}."
 
 
 def in_sentences(text: str, verb: str) -> str:
@@ -159,18 +160,17 @@ def harm_sentence(model: str, harm: Harm) -> str:
     return f"{model} {harm.words.verb} {losing.failed_people}, and {other.failed_people}."
 
 
-VERDICTS = {
-    DISPARITY: "Somebody is served worse",
-    UNTESTABLE: "Too few people to test",
-    words.INSUFFICIENT: "Not enough people to tell",
-}
-
-
 def decision(source: Audited) -> str:
     """The verdict of an audit and its decisive comparison, in words."""
     audit = source.audit
     gap = words.gap_words(audit.settings)
-    label = VERDICTS.get(audit.verdict, f"No gap of {gap} or more")
+    many = words.counted_nouns(audit.settings)[1]
+    labels = {
+        DISPARITY: "Somebody is served worse",
+        UNTESTABLE: words.too_few(many),
+        words.INSUFFICIENT: words.not_enough(many),
+    }
+    label = sentence_case(labels.get(audit.verdict, f"no gap of {gap} or more"))
     if audit.verdict == DISPARITY and words.only_favoured(audit):
         label = f"Somebody is served better; {nobody_worse(audit, 'be served')}"
     differing = [f for f in audit.findings if f.verdict == DISPARITY]

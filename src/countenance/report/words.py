@@ -23,7 +23,9 @@ DISPARITY, INSUFFICIENT, UNTESTABLE = "disparity", "insufficient evidence", "unt
 SEVERE, MINOR, NONE, UNSURE, UNTESTED = "severe", "minor", "none", "unsure", "untested"
 FAVOURED = "favoured"
 """The mark of the side that a disparity serves better; a verdict itself never has it."""
-RANK = {SEVERE: 0, MINOR: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
+DIFFERS = "differs"
+"""The mark of a disparity of which nobody said which way is better: no side is served worse."""
+RANK = {SEVERE: 0, MINOR: 1, DIFFERS: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
 MORE = 1.3
 """How many times larger an intersection's effect must be than its group's to be listed beside it."""
 MOST_TO_COLLECT = 10_000
@@ -46,10 +48,10 @@ def mark(verdict: str, severity: str | None = None) -> str:
     return UNTESTED if verdict == UNTESTABLE else UNSURE
 
 
-def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE) -> str:
+def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE, many: str = "people") -> str:
     """A verdict in the words of pages; the codes stay in the API and in files.
 
-    `direction` is that of the side described.
+    `direction` is that of the side described, `many` what the audit counts (`counted_nouns`).
 
     >>> verdict_label("disparity"), verdict_label("disparity", direction="better")
     ('served worse', 'served better')
@@ -62,7 +64,21 @@ def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE) -
         return {WORSE: "served worse", BETTER: "served better"}.get(direction, "differs")
     if verdict.startswith("none"):
         return f"no gap of {_size(verdict, kind)} or more"
-    return {INSUFFICIENT: "not enough people to tell", UNTESTABLE: "too few people to test"}.get(verdict, verdict)
+    return {INSUFFICIENT: not_enough(many), UNTESTABLE: too_few(many)}.get(verdict, verdict)
+
+
+def not_enough(many: str) -> str:
+    """The words for a comparison without enough evidence; `many` is what the audit counts.
+
+    >>> not_enough("people"), too_few("rows")
+    ('not enough people to tell', 'too few rows to test')
+    """
+    return f"not enough {many} to tell"
+
+
+def too_few(many: str) -> str:
+    """The words for a comparison that was not tested."""
+    return f"too few {many} to test"
 
 
 def _size(verdict: str, kind: str) -> str:
@@ -74,16 +90,17 @@ def _size(verdict: str, kind: str) -> str:
         return size if size != verdict else "that size"
 
 
-def finding_label(finding: Finding, group: str | None = None, kind: str = "") -> str:
+def finding_label(finding: Finding, settings: Mapping[str, Any], group: str | None = None, kind: str = "") -> str:
     """The label of a finding for one of its sides, by default the one named first; `kind` is how its sizes are printed.
 
-    By default sizes are printed as the kind of its metric.
+    By default sizes are printed as the kind of its metric. `settings` are those of the audit.
     """
     turned = group is not None and group != finding.group
     way = finding.direction
     if turned:
         way = {WORSE: BETTER, BETTER: WORSE}.get(way, way)
-    return verdict_label(finding.verdict, kind=kind or finding.metric_kind, direction=way)
+    many = counted_nouns(settings)[1]
+    return verdict_label(finding.verdict, kind=kind or finding.metric_kind, direction=way, many=many)
 
 
 def mark_of(finding: Finding | None, group: str) -> str:
@@ -93,6 +110,13 @@ def mark_of(finding: Finding | None, group: str) -> str:
     favoured = BETTER if finding.group == group else WORSE
     if finding.verdict == DISPARITY and finding.direction == favoured:
         return FAVOURED
+    return own_mark(finding)
+
+
+def own_mark(finding: Finding) -> str:
+    """The mark of a finding itself, whichever side is looked at."""
+    if finding.verdict == DISPARITY and finding.direction not in (WORSE, BETTER):
+        return DIFFERS
     return mark(finding.verdict, finding.severity)
 
 
@@ -294,7 +318,7 @@ def summary(audit: Audit) -> str:
         if len(audit.findings) == 1:
             tried = "shows no difference, and clears nobody" if tested_all_the_same else "could not be tested"
             return f"The only comparison {tried}: {audit.reason.removeprefix('nothing could be compared: ')}."
-        least, unit = int(audit.settings.get("min_n", 20)), cluster_noun(audit.settings)[1]
+        least, unit = int(audit.settings.get("min_n", 20)), counted_nouns(audit.settings)[1]
         few = all(min(f.clusters, f.clusters_versus) < least for f in audit.findings)
         why = f"each has fewer than {least} {unit} on one side" if few else audit.findings[0].reason
         tried = "shows a difference, and none clears anybody" if tested_all_the_same else "could be tested"
@@ -361,14 +385,15 @@ def tally(audit: Audit) -> list[Tally]:
     labels = {
         SEVERE: "large gap shown",
         MINOR: "small gap shown",
-        UNSURE: "not enough people to tell",
+        DIFFERS: "group differs",
+        UNSURE: not_enough(counted_nouns(audit.settings)[1]),
         NONE: no_gap_words(audit.settings),
-        UNTESTED: "too few people to test",
+        UNTESTED: too_few(counted_nouns(audit.settings)[1]),
     }
     counts = dict.fromkeys(labels, 0)
     for finding in audit.findings:
-        counts[mark(finding.verdict, finding.severity)] += 1
-    many = {SEVERE: "large gaps shown", MINOR: "small gaps shown"}
+        counts[own_mark(finding)] += 1
+    many = {SEVERE: "large gaps shown", MINOR: "small gaps shown", DIFFERS: "groups differ"}
     return [Tally(kind, (many if n > 1 else labels).get(kind, labels[kind]), n) for kind, n in counts.items() if n]
 
 
@@ -377,7 +402,7 @@ def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
     if not finding.clusters_needed:
         return numbers.NOTHING
     more = finding.clusters_needed - finding.clusters
-    noun, many = cluster_noun(settings)
+    noun, many = counted_nouns(settings)
     if more <= 0:
         return "enough"
     rows = f" ({numbers.plural(finding.n_needed, 'row')} in all)" if finding.n_needed else ""
@@ -387,7 +412,7 @@ def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
 def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
     """What a test would need, for a comparison that could not be tested."""
     need = int(settings.get("min_n", 20))
-    unit = cluster_noun(settings)[1]
+    unit = counted_nouns(settings)[1]
     if finding.clusters < need:
         return f"at least {need} {unit}"
     if finding.clusters_versus < need:
@@ -395,6 +420,7 @@ def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
     return "rows that differ"
 
 
+_EACH = re.compile(r"row: each of the [\d,]+ rows? has another (\S+)")
 _UNIT = re.compile(
     r"(?P<unit>.+?) \(columns? (?P<column>.+?)\): (?P<rows>[\d,]+) rows? of (?P<units>[\d,]+ .+?)(?P<more>; .*)?"
 )
@@ -430,3 +456,22 @@ def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:
         return stored_nouns(settings)
     cluster = settings.get("cluster")  # older stored audits have no entry for units
     return nouns([str(cluster).partition(" else ")[0]] if cluster and cluster != "auto" else [])
+
+
+def counted_nouns(settings: Mapping[str, Any]) -> tuple[str, str]:
+    """The noun for what an audit counts, singular and plural.
+
+    A row is a person where each row has another person. Otherwise it stays a row, since nothing says what it is: in a
+    table from elsewhere `sample` may name recordings or questions. Of people and pictures that name nobody, people.
+
+    >>> each = "row: each of the 300 rows has another identity"
+    >>> counted_nouns({"nouns": ["row", "rows"], "unit": each}), counted_nouns({"nouns": ["row", "rows"]})
+    (('person', 'people'), ('row', 'rows'))
+    >>> counted_nouns({"ways": ["sample"]})
+    ('picture', 'pictures')
+    """
+    noun, many = (part.partition(" or unnamed ")[0] for part in cluster_noun(settings))
+    each = _EACH.fullmatch(str(settings.get("unit") or ""))
+    if noun == "row" and each and (person := nouns([each[1]]))[0] != "image":
+        noun, many = person
+    return ("picture", "pictures") if noun == "image" else (noun, many)

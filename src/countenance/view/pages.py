@@ -42,8 +42,8 @@ VERDICTS = {
     words.SEVERE: "some people are served worse",
     words.MINOR: "some people are served a little worse",
     words.NONE: "no gap that matters",
-    words.UNSURE: "not enough people to tell",
-    words.UNTESTED: "too few people to test",
+    words.UNSURE: "not enough data to tell",
+    words.UNTESTED: "too little data to test",
 }
 """What the marks of verdicts mean, for the list of runs."""
 
@@ -152,7 +152,8 @@ def run_context(opened: OpenRun, question: Question) -> dict[str, Any]:
         "rows_link": source.link(),
         "settings": {"alpha": question.alpha, "h0": 0.2},
         "no_gap": words.no_gap_words(source.audit.settings),
-        "cluster_noun": words.cluster_noun(question.stored) if question.stored else ("row", "rows"),
+        "cluster_noun": words.cluster_noun(question.stored),
+        "counted_nouns": words.counted_nouns(question.stored),
         "manifest": opened.run.manifest,
         "tests": f"/runs/{opened.id}/tests?{question.query()}",
         "stream": f"/api/runs/{opened.id}/audit?{question.query()}",
@@ -225,7 +226,7 @@ def waiting(site: Site, runs: Sequence[OpenRun]) -> str:
     """The addresses at which the script asks whether pictures have been read; empty if none are being read.
 
     A page asks this before it looks up its first picture: pictures that arrive while the page is made would otherwise
-    be missing from its first rows, and nothing would bring them in.
+    be missing from its first rows, and nothing would load them later.
     """
     galleries = [(opened, site.gallery(opened)) for opened in runs]
     for _, gallery in galleries:

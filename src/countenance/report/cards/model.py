@@ -87,7 +87,7 @@ def _limits(source: ReportSource, manifest: dict[str, Any], settings: dict[str, 
     if missing:
         named = ", ".join(cell(source.names.who(attribute, group)) for attribute, group in missing[:8])
         more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
-        lines.append(f"Not tested, too few people: {named}{more}.")
+        lines.append(f"Not tested, too few {words.counted_nouns(settings)[1]}: {named}{more}.")
     unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
     if unsure:
         lines.append(

@@ -18,7 +18,7 @@ from countenance.report.source import ReportSource
 from countenance.run.licences import in_words, of_manifest
 
 WIDTH = 40
-"""Characters of the picture's axis."""
+"""The length of the drawn axis in characters."""
 LONGEST_NAME = 24
 
 

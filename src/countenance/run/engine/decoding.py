@@ -42,8 +42,8 @@ ENVIRONMENT = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(256 * 2**20),
 }
-"""Of a decode process. The last two keep the memory of one picture for the next: given back to the system and taken
-again for every picture, it cost a fifth of the processors' time."""
+"""The environment of a decode process. The last two variables keep the memory of one picture for the next: returning it
+to the system and requesting it again for every picture took a fifth of the processors' time."""
 READ_AHEAD = 4
 """Batches whose samples are read before the shared memory has space for their pictures."""
 

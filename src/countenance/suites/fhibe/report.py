@@ -186,7 +186,7 @@ def _section(run: Run, source: ReportSource) -> dict[str, Any]:
             *(_number(result) for result in source.results if isinstance(result, Number) and _is_published(result)),
         ],
         "disparities": [
-            finding_words(f, names) | {"mirror": mirrored(f, disparities, names)} for f in disparities[:LISTED]
+            finding_words(f, source) | {"mirror": mirrored(f, disparities, names)} for f in disparities[:LISTED]
         ],
         "tested": len(disparities),
         "pairs": [pair.words(names) for pair in pairs[:LISTED]],

@@ -14,12 +14,13 @@ from countenance.errors import InputError, MissingExtra
 from countenance.files import write_atomically
 from countenance.report.charts.forest import UNMARKED
 from countenance.report.draw.palette import COLOURS, GRID, INK, LINE, SOFT
-from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
+from countenance.report.words import DIFFERS, FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
 from countenance.text import redacted
 
 SHAPES: dict[str, Mapping[str, Any]] = {
     SEVERE: {"marker": "D", "fill": True},
     MINOR: {"marker": "D", "fill": False},
+    DIFFERS: {"marker": "s", "fill": False},
     FAVOURED: {"marker": "^", "fill": False},
     NONE: {"marker": "o", "fill": True},
     UNSURE: {"marker": "o", "fill": False},
