@@ -1,7 +1,7 @@
 """Finds a column that nobody named and whose values mark similar rows, to use as the independent unit.
 
 A table may call its people anything. Rows of one value are alike where the products of their residuals are larger, on
-average, than those of any two rows; labels that are shuffled over rows say how large chance makes them.
+average, than those of any two rows; shuffled labels show how large these are by chance.
 """
 
 from __future__ import annotations

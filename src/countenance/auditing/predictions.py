@@ -219,7 +219,7 @@ def _in_words_of(texts: Sequence[str], classes: Collection[str]) -> list[str]:
 
 
 def _check_shared_words(predicted: Sequence[str], classes: Collection[str], positive: str | None) -> None:
-    """Refuse predictions in other words than the truth, unless they are scores, yes and no, or 1 and 0.
+    """Refuse predictions that use other words than the truth, unless they are scores, yes and no, or 1 and 0.
 
     >>> _check_shared_words(["approve", "reject"], {"paid", "default"}, "paid")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The columns an audit asked for, as arrays: attributes coded, metrics as floats, units and pairs."""
+"""The columns that an audit needs, as arrays: attributes coded, metrics as floats, units and pairs."""
 
 from __future__ import annotations
 

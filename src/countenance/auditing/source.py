@@ -26,7 +26,7 @@ NOTE = b"countenance.note"
 
 
 class Source:
-    """The columns of a table, read only when asked for. A source that is used again keeps what it has read.
+    """The columns of a table, read on first use. A source that is used again keeps what it has read.
 
     >>> Source({"sex": ["f", "m"], "found": [1, 0]}).names
     ['sex', 'found']

@@ -104,7 +104,7 @@ def run(
 
 
 def _trackers(names: list[str] | None) -> list[str]:
-    """The trackers named, refused now where one is unknown or its package is not installed."""
+    """The named trackers; an unknown one, or one whose package is not installed, is refused before the run."""
     from importlib.util import find_spec
 
     from countenance.data.tables import near

@@ -107,7 +107,8 @@ def log_average_miss_rates(detections: RankedDetections, *, replicates: int = 10
 
 
 def _curves(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
-    """People (resamples × groups) and miss rates (× points) with images that count this many times."""
+    """Numbers of people (resamples × groups) and miss rates (resamples × groups × points) with these weights of
+    images."""
     kinds = detections.members.shape[1]
     people = np.zeros((len(weights), kinds))
     for image, kind in detections.truths():

@@ -139,7 +139,7 @@ def validation_rate(
 
     Exact over all pairs of the images given. Folds hold whole identities: the threshold for a person's pairs comes from
     different pairs in which neither person of that fold takes part. The interval is a cluster bootstrap over
-    identities, the threshold found again in each replicate. NaN without same or without different pairs.
+    identities, with the threshold chosen again in each replicate. NaN without same or without different pairs.
 
     >>> points = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
     >>> validation_rate(points, np.array([0, 0, 1, 1])).val

@@ -1,4 +1,4 @@
-"""Models of the zoo as their authors write them: the one place that decides what a page calls a model."""
+"""The names of the zoo's models as their authors write them; every page takes the name of a model from here."""
 
 MODELS = {
     "mtcnn": "MTCNN",

@@ -61,7 +61,7 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
 
 @atexit.register
 def _close_sessions() -> None:
-    """End the threads of every session while the interpreter is still whole.
+    """End the threads of every session before the interpreter shuts down.
 
     Threads that still run when the process ends may abort it and so change its exit code.
     """

@@ -90,7 +90,7 @@ def _read(table: Array, head: Head, classes: int) -> tuple[Array, Array, NDArray
 
 
 def kind_found(names: Sequence[str], declared: str | None, place: str) -> str | None:
-    """What a network with these classes finds: `person`, `face`, or None if its only class has no telling name.
+    """What a network with these classes finds: `person`, `face`, or None if the name of its only class says nothing.
 
     >>> kind_found(["person", "car"], None, "net.onnx")
     'person'

@@ -22,6 +22,7 @@ from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, Fore
 from countenance.report.charts.scale import Scale
 from countenance.report.harms import (
     EVERYONE,
+    FACE,
     MISSING,
     TWINS,
     Harm,
@@ -32,7 +33,7 @@ from countenance.report.harms import (
     metric_words,
     people_counted,
     shown_kind,
-    unit_of,
+    unit_in,
 )
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
@@ -310,6 +311,8 @@ def _counted(source: Audited) -> str:
     noun, nouns = words.cluster_noun(source.audit.settings)
     if "unnamed" in noun:
         return f"{numbers.plural(whole.n, 'picture')} of people"
+    if unit_in(source, whole.n, whole.clusters) == FACE:
+        return numbers.plural(whole.n, FACE)
     if whole.clusters and whole.clusters != whole.n:
         unit = row_noun(source.audit.settings.get("ways") or [])
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
@@ -398,7 +401,7 @@ def _foremost(source: Audited, metric: Metric, whole: HarmSide | None) -> list[H
                 e.low,
                 e.high,
                 failed,
-                unit_of(e.n, e.clusters, source.audit.settings, source.overall.get(metric.name)),
+                unit_in(source, e.n, e.clusters, source.overall.get(metric.name)),
             )
         )
     return foremost

@@ -215,7 +215,7 @@ def limit(f: Finding) -> float:
 
 
 def state_of(f: Finding, *, loses: bool) -> str:
-    """The state in which a comparison is at the audit's δ; `loses`: the side that is drawn is shown to."""
+    """The state in which a comparison is at the audit's δ; `loses` says whether the drawn side is shown to lose."""
     if f.verdict == words.DISPARITY:
         return SHOWN if loses else GOOD
     if f.verdict == words.UNTESTABLE:

@@ -54,7 +54,8 @@ def sentence(
 
 
 def failed_by_all(source: Audited) -> Estimate | None:
-    """The metric by which the model fails more than the limit of all: of rates the worst, else of means of shares."""
+    """The metric by which the model fails more than the limit of all rows: the worst rate, else the worst mean of
+    shares."""
     poor = failing(source.audit)
     if poor is not None:
         return poor

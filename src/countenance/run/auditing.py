@@ -235,7 +235,7 @@ def _there(name: str, columns: Sequence[str]) -> bool:
 def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[tuple[Source, dict[str, str]]]:
     """The rows that are about some of the metrics, with those of the people of failed images.
 
-    With them comes, by metric, the column that says whether there was an answer.
+    Also returns, by metric, the column that says whether there was an answer.
     """
     known = {metric.name: metric for metric in metrics_of(run)}
     chosen = [known.get(name, Metric(name, "", None)) for name in metrics]

@@ -147,9 +147,9 @@ class Run:
         return self.store.results()
 
     def evidence(self, make: "Callable[[State], Parsed]") -> "Parsed":
-        """What `make` makes of the arrays that the results were made from (`Reduced.evidence`); of none, if none.
+        """The result of `make` for the arrays behind the results (`Reduced.evidence`), which may be none.
 
-        It is kept as long as these are the same, so that several pages and tables, with one `make`, make it once.
+        It is kept as long as these are the same, so that several pages and tables with the same `make` compute it once.
         """
         return self.store.evidence(make)
 

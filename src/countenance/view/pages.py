@@ -227,7 +227,7 @@ def waiting(site: Site, runs: Sequence[OpenRun]) -> str:
     """The addresses at which the script asks whether pictures have been read; empty if none are being read.
 
     A page asks this before it looks up its first picture: pictures that arrive while the page is made would otherwise
-    be missing from its first rows, and nothing would bring them in.
+    be missing from its first rows, and nothing would load them later.
     """
     galleries = [(opened, site.gallery(opened)) for opened in runs]
     for _, gallery in galleries:

@@ -441,7 +441,7 @@ def _picture_at(path: Path) -> Picture:
 
 PICTURES = Format(
     name="pictures",
-    meaning="a folder of pictures, named as the images they were made of",
+    meaning="a folder of pictures, each named after the image that it was made from",
     kinds=(Picture,),
     detects=lambda path: path.is_dir(),
     read=read_pictures,

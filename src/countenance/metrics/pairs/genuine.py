@@ -50,7 +50,7 @@ def genuine_pairs(vectors: Vectors, ends: Ints, *, seed: int = 0, most: int = MO
 
 
 def _drawn(size: int, most: int, random: np.random.Generator) -> tuple[Ints, Ints]:
-    """Some pairs of this many pictures, without repetition."""
+    """Some of the pairs that this many pictures make, without repetition."""
     pairs = size * (size - 1) // 2
     place = np.unique(random.integers(0, pairs, most))
     end = np.cumsum(np.arange(size)[::-1])  # picture i has size - 1 - i pairs with later ones

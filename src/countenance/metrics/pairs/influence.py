@@ -72,7 +72,8 @@ class Influence:
         return cls(fmr, fnmr, mine, both, dyads, (genuine, impostors), effective)
 
     def band(self, genuine: Array, impostor: Array, value: Array, level: float = LEVEL) -> RateBand:
-        """The interval of a rate that changes by genuine·δFNMR + impostor·δFMR (one weight for each threshold)."""
+        """The interval of a rate that changes by genuine·δFNMR + impostor·δFMR (each weight has a value for each
+        threshold)."""
         own = genuine * self.genuine + impostor * self.impostor
         people = max(self.effective, 2.5)
         dyads = impostor**2 * self.dyads

@@ -126,7 +126,7 @@ def bgr(image: Pixels) -> Pixels:
 def chosen_kinds(names: Iterable[str], request: Request, model: str) -> tuple[str, ...] | None:
     """The kinds that the boxes of a detector with these classes show: those that the task needs, or else all.
 
-    None means that all boxes count: the detector has one class without a telling name.
+    None means that all boxes count: the detector has one class whose name says nothing.
 
     >>> chosen_kinds(["person", "car", "face"], Request("face_localization", object, ("face",)), "mine")
     ('face',)

@@ -11,7 +11,7 @@ Predictor = tuple[Callable[[Any], Any], tuple[str, ...], dict[str, Any]]
 
 
 def by_sentence(pipe: Any, request: base.Request, name: str) -> Predictor:
-    """A zero-shot classifier, asked with one sentence for each word of each attribute."""
+    """A zero-shot classifier, called with one sentence for each word of each attribute."""
     question = sentences.sentences_of(request, name)
 
     def predict(picture: Any) -> Labels:

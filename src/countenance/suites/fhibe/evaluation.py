@@ -190,7 +190,7 @@ def about(settings: FhibeSettings, skipped: dict[str, str]) -> dict[str, Any]:
         "metrics": computed or list(INSTEAD),
         "notes": []
         if computed
-        else [f"none of the metrics asked for could be computed; {' and '.join(INSTEAD)} are reported instead"],
+        else [f"none of the requested metrics could be computed; {' and '.join(INSTEAD)} are reported instead"],
         "thresholds": {name: settings.scoring.levels(name).tolist() for name in settings.metrics if name in EXACT},
         "skipped": skipped,
         "options": {
