@@ -226,6 +226,8 @@ def _empty_lists(source: Audited) -> tuple[str, str]:
     roles = source.audit.settings.get("roles") or {}
     compared = {role_of([name], roles) for name in source.names.by} | {f.role for f in source.audit.findings}
     no_gap, none_compared = "No confirmed gap.", "Nothing of this kind was compared."
+    if not source.audit.findings:
+        return "Nothing could be compared.", "Nothing could be compared."
     return (
         no_gap if PERSON in compared else none_compared,
         no_gap if compared - {PERSON} else none_compared,
@@ -316,7 +318,7 @@ def _counted(source: Audited) -> str:
     if whole.clusters and whole.clusters != whole.n:
         unit = row_noun(source.audit.settings.get("ways") or [])
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
-    return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
+    return numbers.plural(whole.n, *words.counted_nouns(source.audit.settings))
 
 
 def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:

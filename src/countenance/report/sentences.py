@@ -88,7 +88,7 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if audit.verdict == UNTESTABLE:
         few = f": too few {words.counted_nouns(audit.settings)[1]} in every group" if audit.findings else ""
         return f"{'No gap is shown, and nobody can be cleared' if few_were_tested(audit) else NOTHING_TESTED}{few}."
-    gap = words.gap_words(audit.settings)
+    gap = words.gap_words(audit.settings, points=words.in_points(audit))
     if audit.verdict.startswith("none"):
         return f"{model} serves no group worse by {gap} or more{which_interval(audit)}."
     missing = words.untested_groups(audit)
@@ -164,7 +164,7 @@ def harm_sentence(model: str, harm: Harm) -> str:
 def decision(source: Audited) -> str:
     """The verdict of an audit and its decisive comparison, in words."""
     audit = source.audit
-    gap = words.gap_words(audit.settings)
+    gap = words.gap_words(audit.settings, points=words.in_points(audit))
     many = words.counted_nouns(audit.settings)[1]
     labels = {
         DISPARITY: "Somebody is served worse",
