@@ -53,6 +53,8 @@ JOINTS = MetricWords("joints placed right", meaning="joints placed right, a shar
 POSES = MetricWords("pose fit", meaning="how well the pose fits, 0 to 1")
 PARTS_SEEN = MetricWords("body parts seen", meaning="body parts that are there and are named, a share")
 PARTS_RIGHT = MetricWords("body parts judged right")
+NAMED = "correct_"
+"""The beginning of metrics of how often one attribute is named right."""
 _OF_TASK = {
     ("face_localization", "recall@0.5"): FACES,
     ("face_localization", "recall@0.75"): MetricWords("faces boxed tightly", "misses", "missed", "found"),
@@ -96,6 +98,14 @@ _OF_METRIC = {
 
 
 def _known(metric: str, task: str) -> MetricWords | None:
+    """Our words for a task's metric.
+
+    >>> _known("correct_skin_tone", "bias_bounty").verb
+    'names the wrong skin tone for'
+    """
+    if metric.startswith(NAMED):
+        what = metric.removeprefix(NAMED).replace("_", " ")
+        return MetricWords(f"{what} named right", f"names the wrong {what} for", "named wrong", "named right")
     return _OF_TASK.get((task, metric)) or _OF_METRIC.get(metric)
 
 
