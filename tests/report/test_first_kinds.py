@@ -289,3 +289,12 @@ def test_means_without_hits_show_dots_for_the_worst_scores_and_sizes_in_their_ow
         assert north.counts.startswith("60 of 300 among the worst tenth") and south.counts.startswith("none of 300")
         text = re.sub(r"<[^>]+>", " ", Path(result.report(tmp_path / "page.html")).read_text(encoding="utf-8"))
         assert f"{delta:g} or more" in text and " points" not in text.partition("How sure")[2].partition("Method")[0]
+
+
+def test_a_mean_of_shares_says_what_it_is_averaged_over_where_the_page_also_counts_pairs() -> None:
+    """The pairs of a run of verification have another rate than the mean of its pictures."""
+    rows = {"identity": [f"p{i // 2}" for i in range(80)], "genuine_accepted": [0.2, 0.4] * 40, "g": ["a", "b"] * 40}
+    found = audit(rows, by=["g"], metrics=["genuine_accepted"], better="higher")
+    first = first_screen(AuditSource(found, load_task("face_verification")), "dlib")
+    assert first.sentence == "dlib fails everybody: it refuses 70\u202f% of true matches (average over pictures)."
+    assert first.forest is not None and first.forest.noun == "true matches accepted (average over pictures)"

@@ -39,6 +39,7 @@ from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
 from countenance.report.names import REST, Names, attribute_label
 from countenance.report.sentences import (
+    average_words,
     counts_sentence,
     failed_by_all,
     finding_sentence,
@@ -331,7 +332,8 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
     whole = everyone(source, metric)
     kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
-    kind = shown_kind(kind, metric_words(source, metric.name)[1])
+    wording = metric_words(source, metric.name)[1]
+    kind = shown_kind(kind, wording)
     chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
         chosen = [(side, None) for side in _foremost(source, metric, whole)]
@@ -347,7 +349,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
         (ForestBlock("", tuple(rows)),),
         whole.estimate if whole else None,
         better=metric.better,
-        noun=metric_words(source, metric.name)[1].noun,
+        noun=f"{wording.noun}{average_words(wording)}",
         note=rest_words(source, metric, ordered),
     )
 

@@ -27,6 +27,8 @@ class MetricWords:
     right: str = "right"
     share: str = ""
     """What a row's score is a share of, such as "true matches"."""
+    each: str = ""
+    """What the shares are averaged over, where the page also counts all of them together."""
     meaning: str = ""
     """The same in full, for the line below; empty: the task's own sentence."""
 
@@ -72,8 +74,12 @@ _OF_METRIC = {
     "localised": MetricWords("faces found", "misses", "missed", "found"),
     "true_positive": MetricWords("masks seen", "overlooks the mask of", "overlooked", "seen"),
     "true_negative": MetricWords("bare faces judged right", "sees a mask on", "judged wrong", "judged right"),
-    "genuine_accepted": MetricWords("true matches accepted", "refuses", "refused", "accepted", "true matches"),
-    "impostor_accepted": MetricWords("wrong matches accepted", "accepts", "accepted", "refused", "wrong matches"),
+    "genuine_accepted": MetricWords(
+        "true matches accepted", "refuses", "refused", "accepted", "true matches", "picture"
+    ),
+    "impostor_accepted": MetricWords(
+        "wrong matches accepted", "accepts", "accepted", "refused", "wrong matches", "picture"
+    ),
     "FMR": MetricWords("taken for somebody else of the same group", "confuses", "confused"),
     "enrolled": MetricWords("pictures enrolled", "fails to enrol", "not enrolled", "enrolled"),
     "identified": MetricWords("known people recognised", "fails to recognise", "not recognised", "recognised"),
