@@ -13,12 +13,15 @@ from countenance.auditing import audit
 from countenance.auditing.cautions import FURTHER_PERSON
 from countenance.report import write_report
 from countenance.report.album import Album
+from countenance.report.cards.tables import finding_row
 from countenance.report.charts.group_forests import group_forest
 from countenance.report.charts.headline import headline_numbers
 from countenance.report.charts.heat_maps import heat_maps
+from countenance.report.findings import table_rows
 from countenance.report.first_screen import FirstScreen, first_screen
 from countenance.report.handle import handles
 from countenance.report.notes import first_notes, together
+from countenance.report.open_questions import cannot_tell
 from countenance.report.sentences import decision
 from countenance.report.source import AuditSource, ReportSource
 from countenance.run import Run, audit_run, evaluate, store_audit
@@ -180,7 +183,10 @@ def test_a_page_of_a_thousand_groups_stays_light(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert page.stat().st_size <= 1_500_000 and text.count("<li class=") >= 1000
     assert "940 more groups of site" in text and "The page holds the first 250" in text
-    assert "what <code>--json</code> writes has all" in text and "findings.parquet" not in text
+    assert (
+        "<code>to_arrow</code>, or <code>--json</code> on the command line) hold all" in text
+        and "findings.parquet" not in text
+    )
 
 
 def test_a_gap_of_a_metric_without_a_direction_is_listed_and_nobody_is_called_served_worse() -> None:
@@ -239,6 +245,16 @@ def test_a_share_is_printed_in_percent_and_points_wherever_it_stands() -> None:
     assert first_screen(source, "The model").forest.rows[-1].value.endswith("%")
     assert headline_numbers(source)[0].value.endswith("%")
     assert re.search(r"named right is [\d.]+\u202f% .* points lower", decision(source))
+    for finding in source.audit.findings:
+        (row,) = table_rows([finding], source)
+        texts = [cell.text for cell in row.cells]
+        assert texts[5].endswith("%") and texts[8].endswith("points"), "the table of all findings"
+        assert finding_row(finding, source)[5].count("points") == 1, "the table of a paper"
+    thin = source.audit.model_copy(
+        update={"findings": [f.model_copy(update={"verdict": "insufficient evidence"}) for f in source.audit.findings]}
+    )
+    unsure = cannot_tell(AuditSource(thin, source.task)).unsure
+    assert unsure and all("%" in open_one.estimate and "points" in open_one.seen for open_one in unsure)
 
 
 def test_a_heat_map_prints_shares_as_the_forest_beside_it() -> None:

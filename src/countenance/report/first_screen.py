@@ -29,6 +29,7 @@ from countenance.report.harms import (
     HarmSide,
     everyone,
     harms,
+    kind_shown,
     metric_words,
     people_counted,
     shown_kind,
@@ -53,6 +54,7 @@ from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
 
 MOST_LINES, WORST = 4, 3
+UNDER_WAY = "Being tested."
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,38 @@ def first_screen(
     )
 
 
+def untested_screen(source: Audited, model: str, album: Album | None = None) -> FirstScreen:
+    """The first screen while comparisons are still being tested: how many of all the model fails, and pictures."""
+    album = Album("off") if album is None else album
+    return FirstScreen(
+        words.UNTESTED,
+        counts_sentence(source, model) or _number_of_all(source, model),
+        "",
+        [],
+        [],
+        "",
+        "",
+        UNDER_WAY,
+        UNDER_WAY,
+        _forest(source, []),
+        failures(source, [], album, GroupRows(source)),
+        [],
+        UNDER_WAY,
+        "",
+        _counted(source),
+    )
+
+
+def _number_of_all(source: Audited, model: str) -> str:
+    """The first metric of everyone as a sentence; the model alone where nothing was measured."""
+    for metric in source.metrics:
+        if whole := source.overall.get(metric.name):
+            wording = metric_words(source, metric.name)[1]
+            kind = shown_kind(whole.metric_kind, wording)
+            return f"{model}: {wording.noun} {numbers.percent(whole.estimate, kind)}."
+    return f"{model}."
+
+
 def terminal_words(source: Audited, model: str) -> str:
     """The first words of the first screen as a terminal prints them: sentences of at most three numbers."""
     ordered = harms(source)
@@ -174,7 +208,7 @@ def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
     for f in _differing(source):
         noun = metric_words(source, f.metric)[1].noun
         others = "others" if f.versus == REST else source.names.who(f.attribute, f.versus)
-        values = [numbers.percent(value, f.metric_kind) for value in (f.estimate, f.estimate_versus)]
+        values = [numbers.percent(value, kind_shown(f, source)) for value in (f.estimate, f.estimate_versus)]
         line = HarmLine(
             source.names.who(f.attribute, f.group),
             f"{noun} {values[0]}, {others} {values[1]}",

@@ -24,6 +24,7 @@ from countenance.report.harms import (
     failing_share,
     harm_of,
     harms,
+    kind_shown,
     metric_words,
     shown_kind,
     sides,
@@ -208,7 +209,7 @@ def _without_losers(source: Audited, model: str) -> str:
     if words.only_favoured(source.audit):
         return f"{model} serves {group} better than the others; {nobody_worse(source.audit, 'be served')}."
     metric, wording = metric_words(source, first.metric)
-    values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
+    values = [numbers.value(value, kind_shown(first, source)) for value in (first.estimate, first.estimate_versus)]
     if first.kind == TWINS:
         labels = [side.label for side in sides(first, metric, source)]
         both = " against ".join(f"{value} ({label})" for value, label in zip(values, labels, strict=True))

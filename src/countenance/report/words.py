@@ -273,11 +273,14 @@ def unconfirmed(findings: Sequence[Finding], most: int = 2) -> list[Finding]:
     return sorted(worse, key=lambda f: -abs(f.effect))[:most]
 
 
-def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[Statement]:
+def in_short(
+    audit: Audit, names: Names, nouns: Mapping[str, str], kinds: Mapping[str, str] | None = None
+) -> list[Statement]:
     """For a verdict without a disparity: the largest observed gap, and the group about which least is known.
 
-    `nouns` has each metric in words.
+    `nouns` has each metric in words, `kinds` how its sizes are printed, by default as the kind of the metric.
     """
+    kinds = kinds or {}
     tested = [f for f in audit.findings if f.verdict != UNTESTABLE]
     if not tested:
         return []
@@ -286,7 +289,7 @@ def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[State
     seen = [f for f in tested if f.depth == first and math.isfinite(f.effect)]
     if seen:
         widest = max(seen, key=lambda f: abs(f.effect))
-        widest_gap = statement(widest, names, nouns[widest.metric])
+        widest_gap = statement(widest, names, nouns[widest.metric], kinds.get(widest.metric, ""))
         who = names.who(widest.attribute, failed_side(widest))
         statements.append(Statement("Largest gap seen", f"{who}; {widest_gap.text}", widest.metric))
     unsure = [f for f in tested if mark(f.verdict) == UNSURE and f.depth == first and math.isfinite(f.mde)]
@@ -294,7 +297,8 @@ def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[State
         least = max(unsure, key=lambda f: f.mde)
         text = f"{names.who(least.attribute, least.group)} ({nouns[least.metric]}, n = {numbers.count(least.n)}): "
         if math.isfinite(least.mde_difference):
-            gap = numbers.change(least.mde_difference, least.metric_kind, sign=False)
+            kind = kinds.get(least.metric, least.metric_kind)
+            gap = numbers.change(least.mde_difference, kind, sign=False)
             text += f"only a gap of about {gap} would have shown"
         else:
             text += "no gap, however large, would have shown reliably"
