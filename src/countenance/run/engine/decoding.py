@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from countenance.data import Sample
-from countenance.data.conditions import outline
 from countenance.data.image import EncodedImage
 from countenance.data.jpeg import upright
 from countenance.data.manifest import StoredImage
@@ -281,7 +280,7 @@ class Decoders:
         if "large" in reply:
             return decode_one(sample)
         pixels = None if self.spec is not None else self.arena.view(start, (*reply["shape"], 3))
-        return Decoded(pixels, reply["digest"], reply["conditions"])
+        return Decoded(pixels, reply["digest"], reply["points"])
 
     @staticmethod
     def _prepared(block: Any, pictures: list[Outcome], replies: list[dict[str, Any]]) -> Prepared:
@@ -353,13 +352,11 @@ class Decoders:
 
 
 def _alone(sample: Sample) -> Sample | Exception:
-    """The parts of a sample that a decode process needs: its picture (from a table, its file) and its people."""
+    """The parts of a sample that a decode process needs: its picture (from a table, its file)."""
     image = sample.image
     if isinstance(image, StoredImage):
         try:
             image = EncodedImage(image.read_bytes(), image.name)
         except Exception as error:  # one unreadable image is a failure of that image
             return error
-    return Sample(
-        sample.id, image, sample.width, sample.height, subjects=outline(sample.subjects), sha256=sample.sha256
-    )
+    return Sample(sample.id, image, sample.width, sample.height, sha256=sample.sha256)
