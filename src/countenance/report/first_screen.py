@@ -39,6 +39,7 @@ from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
 from countenance.report.names import REST, Names, attribute_label
 from countenance.report.sentences import (
+    average_words,
     counts_sentence,
     failed_by_all,
     finding_sentence,
@@ -226,6 +227,8 @@ def _empty_lists(source: Audited) -> tuple[str, str]:
     roles = source.audit.settings.get("roles") or {}
     compared = {role_of([name], roles) for name in source.names.by} | {f.role for f in source.audit.findings}
     no_gap, none_compared = "No confirmed gap.", "Nothing of this kind was compared."
+    if not source.audit.findings:
+        return "Nothing could be compared.", "Nothing could be compared."
     return (
         no_gap if PERSON in compared else none_compared,
         no_gap if compared - {PERSON} else none_compared,
@@ -316,7 +319,7 @@ def _counted(source: Audited) -> str:
     if whole.clusters and whole.clusters != whole.n:
         unit = row_noun(source.audit.settings.get("ways") or [])
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
-    return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
+    return numbers.plural(whole.n, *words.counted_nouns(source.audit.settings))
 
 
 def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
@@ -329,7 +332,8 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
     whole = everyone(source, metric)
     kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
-    kind = shown_kind(kind, metric_words(source, metric.name)[1])
+    wording = metric_words(source, metric.name)[1]
+    kind = shown_kind(kind, wording)
     chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
         chosen = [(side, None) for side in _foremost(source, metric, whole)]
@@ -345,7 +349,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
         (ForestBlock("", tuple(rows)),),
         whole.estimate if whole else None,
         better=metric.better,
-        noun=metric_words(source, metric.name)[1].noun,
+        noun=f"{wording.noun}{average_words(wording)}",
         note=rest_words(source, metric, ordered),
     )
 

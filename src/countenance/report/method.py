@@ -19,9 +19,9 @@ COMPARISONS = {
 }
 
 
-def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]]:
-    """Headed paragraphs that explain the statistics."""
-    alpha, delta = float(settings.get("alpha", 0.05)), words.gap_words(settings)
+def paragraphs(settings: Mapping[str, Any], tested: int, *, points: bool = True) -> list[tuple[str, str]]:
+    """Headed paragraphs that explain the statistics; `points`: gaps are of percentages."""
+    alpha, delta = float(settings.get("alpha", 0.05)), words.gap_words(settings, points=points)
     power, min_n = float(settings.get("power", 0.8)), int(settings.get("min_n", 20))
     h0 = float(settings.get("h0", 0.2))
     level = f"{100 * (1 - alpha):g} %"
