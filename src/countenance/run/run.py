@@ -149,7 +149,8 @@ class Run:
     def evidence(self, make: "Callable[[State], Parsed]") -> "Parsed":
         """What `make` makes of the arrays that the results were made from (`Reduced.evidence`); of none, if none.
 
-        It is kept as long as these are the same, so that several pages and tables, with one `make`, make it once.
+        It is kept as long as these are the same, so that several pages and tables make it once. Each function has what
+        it made; a closure is the same function at each call, so what it makes may depend on the run alone.
         """
         return self.store.evidence(make)
 

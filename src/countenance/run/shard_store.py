@@ -49,7 +49,7 @@ class ShardStore:
         """Whether files of a finished run are refused if their content has changed."""
         self._finished: bool | None = None
         """Whether the run is finished by its manifest; None until it was read."""
-        self._parsed: dict[str, tuple[Any, Any]] = {}
+        self._parsed: dict[tuple[str, object], tuple[Any, Any]] = {}
         """The content last read of a file, with the file's stamp."""
 
     @property
@@ -84,7 +84,7 @@ class ShardStore:
             )
         return bool(self.verified and self._finished and is_sealable(name))
 
-    def _once(self, name: str, parse: Callable[[], Parsed], what: str = "") -> Parsed:
+    def _once(self, name: str, parse: Callable[[], Parsed], what: object = None) -> Parsed:
         """What `parse` makes of a file; read again only if the file has changed, or if that cannot be decided.
 
         `what` distinguishes several things that are made of one file.
@@ -93,7 +93,7 @@ class ShardStore:
         if stamp is None:
             return parse()
         stamp = (*stamp, bool(self.verified and self._finished))
-        key = f"{name} {what}"
+        key = (name, what)
         if self._parsed.get(key, (None, None))[0] != stamp:
             self._parsed[key] = (stamp, parse())
         parsed: Parsed = self._parsed[key][1]

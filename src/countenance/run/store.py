@@ -216,8 +216,12 @@ class RunStore(ShardStore):
         return list(self._once(RESULTS, self._result_list))
 
     def evidence(self, make: Callable[[State], Parsed]) -> Parsed:
-        """What `make` makes of the arrays behind the results; made again only if they have changed."""
-        return self._once(EVIDENCE, lambda: make(self._evidence_arrays()))
+        """What `make` makes of the arrays behind the results; made again only if they have changed.
+
+        A run without these arrays, of an earlier version, is as old as its results.
+        """
+        name = EVIDENCE if self.storage.has(EVIDENCE) else RESULTS
+        return self._once(name, lambda: make(self._evidence_arrays()), getattr(make, "__code__", make))
 
     def _evidence_arrays(self) -> State:
         try:
