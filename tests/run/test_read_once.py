@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from countenance.auditing.audit import audited
 from countenance.cli.app import run as command
 from countenance.data import paths
 from countenance.data.adapters.happyfaces_layout import SETS
+from countenance.run.pictures import is_dataset_of
 from countenance.storage.local import LocalStorage
 from countenance.testing import face_picture, write_small_dataset
 
@@ -143,6 +145,52 @@ def test_a_command_reads_the_labels_once(tmp_path: Path, words: list[str]) -> No
     counts = opened(folder, COMMAND, *arguments)
     assert {name: n for name, n in counts.items() if not name.endswith(".png")} == {"card.json": 1, "labels.csv": 1}
     assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_a_command_reads_each_picture_once_and_those_that_its_page_shows_once_more(tmp_path: Path) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=40, size=16)
+    arguments = ["run", "face_localization", "--data", folder, "--out", tmp_path / "run", *OPTIONS]
+    times = sorted(shown(opened(folder, COMMAND, *arguments)).values())
+    assert times[:30] == [1] * 30 and len(times) == 40 and times[-1] <= 2
+
+
+def test_a_picture_that_was_written_after_its_run_is_compared_again(tmp_path: Path) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=20, size=16)
+    time.sleep(0.02)  # older than the run by more than a step of the clock of files
+    run = ct.evaluate(centre, "face_localization", ct.load_dataset(folder), out=tmp_path / "run")
+    assert is_dataset_of(run, run.dataset())
+    next(folder.glob("images/*.png")).write_bytes(b"another picture")
+    assert not is_dataset_of(run, run.dataset())
+
+
+def test_a_command_that_is_repeated_takes_the_stored_audit_and_reads_what_says_so_once(tmp_path: Path) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=40, size=16)
+    arguments = ["run", "face_localization", "--data", folder, "--out", tmp_path / "run", *OPTIONS, "--by"]
+    counts = []
+    for by in ("gender", "gender", "skin_tone"):
+        assert opened(folder, COUNTED, tmp_path / "counts", *arguments, by)["labels.csv"] == 1
+        counts.append(json.loads((tmp_path / "counts").read_text()))
+    assert [each.get("audits", 0) for each in counts] == [1, 0, 1]
+    assert counts[1]["run.json"] <= 3 and counts[1]["files.json"] <= 2 and counts[1]["scores.parquet"] <= 2
+
+
+def test_an_audit_is_computed_again_when_anything_that_it_says_may_be_different(tmp_path: Path, monkeypatch) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=40, size=16)
+    run = ct.evaluate(centre, "face_localization", str(folder), out=tmp_path / "run")
+    counts = count_reads(monkeypatch)
+    first = run.audit(["gender"])
+    for again in (run, ct.Run(tmp_path / "run")):
+        assert again.audit(["gender"]).to_dict(groups=True) == first.to_dict(groups=True) and counts["audits"] == 1
+    assert ct.Run(tmp_path / "run", verified=False).audit(["gender"]) and counts["audits"] == 2
+    run.audit(["gender"], alpha=0.01)
+    run.audit(["gender"])
+    assert counts["audits"] == 4  # of two questions, the last one is stored
+    (tmp_path / "run" / "findings.parquet").write_bytes(b"edited")
+    run.audit(["gender"])
+    assert counts["audits"] == 5 and ct.Run(tmp_path / "run").findings().num_rows
+    monkeypatch.setattr("countenance.__version__", "another")
+    run.audit(["gender"])
+    assert counts["audits"] == 6
 
 
 def test_the_report_of_a_run_that_was_made_here_has_its_dataset(tmp_path: Path) -> None:
@@ -316,6 +364,7 @@ import json, sys
 from collections import Counter
 import countenance.run.auditing as auditing
 from countenance.cli.app import run
+from countenance.run.pictures import is_dataset_of
 from countenance.storage.local import LocalStorage
 
 counts, computed = Counter(), auditing.audited

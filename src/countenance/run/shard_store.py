@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from countenance.answers.store import answers_from_table, answers_table
@@ -15,6 +16,7 @@ from countenance.errors import RunError
 from countenance.run.file_names import (
     ANSWERS,
     COMPLETED,
+    MANIFEST,
     MANY_SCORES,
     SHARDS,
     STATE,
@@ -92,7 +94,8 @@ class ShardStore:
         stamp = self.storage.stamp(name) if isinstance(self.storage, LocalStorage) else None
         if stamp is None:
             return parse()
-        stamp = (*stamp, bool(self.verified and self._finished))
+        if name != MANIFEST:  # which says itself whether the run is finished
+            stamp = (*stamp, bool(self.verified and self._finished))
         key = (name, what)
         if self._parsed.get(key, (None, None))[0] != stamp:
             self._parsed[key] = (stamp, parse())
@@ -219,9 +222,12 @@ class ShardStore:
             if self.storage.guarded:
                 if there[name] != marker.sizes.get(name):
                     return False
-            elif digest(self.storage.read(name)) != expected:
+            elif self._once(name, partial(self._digest, name), digest) != expected:
                 return False
         return True
+
+    def _digest(self, name: str) -> str:
+        return digest(self.storage.read(name))
 
     def sweep(self, markers: Mapping[int, Marker]) -> None:
         """Remove files of shards that no marker names: those of writers that were killed or came second."""

@@ -18,6 +18,7 @@ from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.run.file_names import (
     ANSWERS,
+    AUDIT,
     EVIDENCE,
     FAILURES,
     FIT,
@@ -58,6 +59,10 @@ class RunStore(ShardStore):
         return self.storage.has(MANIFEST)
 
     def manifest(self) -> Manifest:
+        """What was evaluated, how, and on what."""
+        return self._once(MANIFEST, self._checked_manifest).model_copy()
+
+    def _checked_manifest(self) -> Manifest:
         try:
             content = self.storage.read(MANIFEST)
         except Missing:
@@ -210,6 +215,11 @@ class RunStore(ShardStore):
         if self._checks(name):
             self.hashes.check_digest(name, content.hexdigest, remedy_of(name))
         return copy
+
+    def audit(self) -> dict[str, Any]:
+        """The content of the stored audit; `Missing` when there is none, InputError when it is no JSON object."""
+        content: dict[str, Any] = self._once(AUDIT, lambda: dict(json_of(self.read(AUDIT), AUDIT)))
+        return content
 
     def results(self) -> list[Result]:
         """The results; empty if the task has no reducer."""
