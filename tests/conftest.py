@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import gc
 import os
 import sys
 import tempfile
@@ -14,6 +15,8 @@ from tests.browser import CHROMIUM
 sys.path.append(str(Path(__file__).parent))  # s3_servers
 from s3_servers import CREDENTIALS, Proxy, moto_server
 
+# The collected tests are a million objects that stay until the end: the collector need not look through them again.
+gc.disable()
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The secret that tells runs made here from others is not the one of whoever runs the tests.
 _STATE = tempfile.TemporaryDirectory(prefix="countenance-tests-")
@@ -33,6 +36,18 @@ os.fsync = _known
 # A busy machine is no failure, and the first example of a test often imports a library.
 settings.register_profile("without deadline", deadline=None)
 settings.load_profile("without deadline")
+
+
+def pytest_collection_finish() -> None:
+    """Leave the collected tests out of every later garbage collection."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Give them back, so that nothing is reported as leaked."""
+    gc.unfreeze()
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -1,9 +1,13 @@
 """The documentation as a site: it builds without a warning, and its generated pages say what the code has."""
 
+import functools
+import http.server
 import os
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +85,46 @@ def test_names_of_options_and_metrics_stay_whole(site: Path, chromium: Any, widt
         name => [name.innerText, name.getClientRects().length]))""")
     assert {"threshold_from", "genuine_accepted"} <= set(lines) and set(lines.values()) == {1}
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *parts: object) -> None:
+        """Print no request."""
+
+
+@pytest.fixture
+def address(site: Path) -> Iterator[str]:
+    """The site, served: a browser searches no site that it reads from a disk."""
+    handler = functools.partial(QuietHandler, directory=site)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not here: apt-get install chromium")
+def test_a_search_for_an_option_leads_to_its_place(address: str, chromium: Any) -> None:
+    page = chromium.new_page()
+    page.goto(f"{address}/index.html")
+    results = ".md-search-result__item:first-child a.md-search-result__link[href*='#']"
+    for option in ("--min-n", "--by", "--near", "--box-format"):  # two words, a stop word, no setting, a former option
+        page.fill(".md-search__input", "")
+        page.click(".md-search__input")
+        page.keyboard.type(option)
+        page.wait_for_selector(f"{results}[href*='reference/options.html']:has-text('{option}')", timeout=60_000)
+        first = page.locator(results).first.get_attribute("href")
+        assert first.rpartition("#")[2] == option.strip("-"), first
+    page.fill(".md-search__input", "")
+    page.keyboard.type("withdraw consent")
+    page.wait_for_selector(".md-search-result__item:first-child [href*='how-to/withdraw-consent.html']")
+
+
+def test_every_option_has_its_place(site: Path) -> None:
+    text = (site / "reference" / "options.html").read_text(encoding="utf-8")
+    listed = set(re.findall(r'<h2 id="([\w-]+)"', text))
+    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert len(listed) > 150 and set(re.findall(r"<td><code>--([\w-]+)</code>", commands)) <= listed
 
 
 def test_every_fence_is_a_block_of_code(site: Path) -> None:

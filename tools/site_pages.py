@@ -18,7 +18,9 @@ import countenance
 from countenance.answers.formats.registry import format_names, load_format
 from countenance.auditing.settings import AuditSettings
 from countenance.cli.app import app
+from countenance.cli.former_flags import FORMER
 from countenance.cli.help import EXAMPLES
+from countenance.cli.settings import GROUPS, flag_of
 from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
 from countenance.tasks import Options, Task, load_task, task_names
 
@@ -56,6 +58,41 @@ def command_page() -> str:
         rows = [_option_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
         if rows:
             text += ["| option | default | |", "|---|---|---|", *rows, ""]
+    return "\n".join(text)
+
+
+def options_page() -> str:
+    """Every option once, in alphabetical order, with what it means in which commands.
+
+    A search for `--min-n` is a search for this title (docs/search.js).
+    """
+    meanings: dict[str, dict[tuple[str, str], list[str]]] = {}
+    spellings: dict[str, str] = {}
+    for path, command in _commands(typer.main.get_command(app), ("countenance",)):
+        for parameter in command.params:
+            flag = next((flag for flag in parameter.opts if flag.startswith("--")), "")
+            if flag and not getattr(parameter, "hidden", False):
+                spellings[flag] = _spellings(parameter)
+                meaning = (_cell(getattr(parameter, "help", "") or ""), _default(parameter))
+                meanings.setdefault(flag, {}).setdefault(meaning, []).append(" ".join(path[1:]))
+    names = {flag_of(group, name): name for group in GROUPS for name in group.model_fields}
+    former: dict[str, set[str]] = {}
+    for replaced in FORMER.values():
+        for flag, current in replaced.items():
+            former.setdefault(flag, set()).add(current)
+    text = ["---", "search: {boost: 3}", "---", "", "# Options", "", "Every option of the commands, by its name.", ""]
+    for flag in sorted({*meanings, *former}):
+        text += [f"## {flag} {{#{flag.strip('-')}}}", ""]
+        if spellings.get(flag, f"`{flag}`") != f"`{flag}`":
+            text += [f"Spelled {spellings[flag]}.", ""]
+        for (meaning, default), commands in meanings.get(flag, {}).items():
+            stated = f"{meaning} Default: {default}." if default else meaning
+            text += [stated, "", f"Commands: {_listed(commands)}.", ""]
+        if flag in names and flag in meanings:
+            text += [f"In Python: `{names[flag]}`.", ""]
+        for current in sorted(former.get(flag, ())):
+            called = [name for name, replaced in FORMER.items() if replaced.get(flag) == current]
+            text += [f"In {_listed(called)}: now [{current}](#{current.strip('-')}); both are read.", ""]
     return "\n".join(text)
 
 
@@ -118,6 +155,7 @@ def pages() -> dict[str, str]:
     listed = {
         "reference/python.md": python_page(),
         "reference/commands.md": command_page(),
+        "reference/options.md": options_page(),
         "reference/settings.md": settings_page(),
     }
     tasks = [load_task(name) for name in task_names()]
@@ -190,10 +228,21 @@ def _markdown(docstring: str) -> str:
     return "\n".join([*lines, "```"] if fenced else lines)
 
 
+def _listed(commands: Iterable[str]) -> str:
+    """Commands with links to their places on the page of commands."""
+    return ", ".join(f"[{name}](commands.md#{name.replace(' ', '-')})" for name in commands)
+
+
 def _option_row(parameter: Any) -> str:
-    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
-    default = "" if callable(parameter.default) else parameter.default
-    return f"| {names} | {_code(default)} | {_cell(getattr(parameter, 'help', '') or '')} |"
+    return f"| {_spellings(parameter)} | {_default(parameter)} | {_cell(getattr(parameter, 'help', '') or '')} |"
+
+
+def _spellings(parameter: Any) -> str:
+    return ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+
+
+def _default(parameter: Any) -> str:
+    return _code("" if callable(parameter.default) else parameter.default)
 
 
 def task_options(options: type[Options]) -> list[str]:

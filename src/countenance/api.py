@@ -58,7 +58,8 @@ def audit(
     equity: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
-    """Compare groups of people; returns an `Audit`, which says what the evidence shows; that of a run is stored in it.
+    """Compare groups of people; returns an `Audit`, which says what the evidence shows; the audit of a run is stored in
+    the run.
 
     `source` is a run (or where it is) or any table with a row for each unit that can fail: a mapping of columns, a
     DataFrame, an Arrow table, a file (CSV with any separator, Parquet, JSON; `.gz`). Wrong input is an `InputError`.

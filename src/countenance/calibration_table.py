@@ -25,7 +25,8 @@ QUESTIONS = {
     "reference": ("reference", "best,"),
     "": ("twins", "gate", "compare", "false match", "missing"),
 }
-"""By kind of comparison, words of the processes that simulate it; the last entry is for other comparisons."""
+"""By kind of comparison, words in the names of the processes that simulate it; the last entry is for other
+comparisons."""
 
 
 class CalibrationLine(BaseModel):

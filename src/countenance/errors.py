@@ -63,7 +63,7 @@ class CannotAnswer(Exception):
 
 
 class GateFailed(Exception):
-    """A gate was asked for and the run did not pass it (exit 1)."""
+    """A run did not pass a gate (exit 1)."""
 
 
 class MissingExtra(InputError):

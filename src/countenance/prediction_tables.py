@@ -15,7 +15,7 @@ from countenance.person_columns import person_column
 from countenance.table_files import RECORDS, TEXTS, table_columns, write_columns
 
 MOST_NAMED = 12
-"""This many columns are named where one is not there."""
+"""An error about a missing column lists at most this many of the columns that are there."""
 MOST_VALUES = 30
 """Columns of text with more different values are not groups, unless they are named."""
 

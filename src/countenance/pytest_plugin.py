@@ -62,7 +62,7 @@ def countenance_gate(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
 
 
 def settle(item: Any, run: Any, policy: Any, baseline: Any = None) -> "Gate":
-    """Check a gate for a test: fail, warn, and store the outcome where reports find it."""
+    """Check a gate for a test: fail or warn, and store the outcome in the file that reports read."""
     from countenance.errors import InputError
     from countenance.gating import gate, output
 

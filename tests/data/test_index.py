@@ -231,7 +231,7 @@ def cut_tar(folder: Path, discs: Dataset) -> Path:
     [
         (broken_dict, "not a readable Arrow file"),
         (lost_file, "missing"),
-        (outside, "leads out of the dataset folder"),
+        (outside, "leads out of its folder"),
         (no_pictures, "no column of pictures"),
         (no_image_in_sample, "no picture"),
         (cut_tar, "not a readable tar"),

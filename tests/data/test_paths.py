@@ -12,7 +12,7 @@ from countenance.errors import InputError
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../x", "..\\x", "C:\\x", "", "a\x00b"])
 def test_a_name_that_leads_out_is_refused(tmp_path, name: str) -> None:
-    with pytest.raises(InputError, match="leads out of the dataset folder"):
+    with pytest.raises(InputError, match="leads out of its folder"):
         inside(tmp_path, name, "row 2")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.browser import IN_BROWSER
 from typer.testing import CliRunner
 
 from countenance.auditing import audit
@@ -207,3 +208,28 @@ def test_a_page_says_slices_in_words_with_counts_and_everyone_on_the_scale(tmp_p
     assert f"{round(first.estimate * first.n_confirm)} of {first.n_confirm} " in heading
     shown = re.sub(r' title="[^"]*"', "", page)
     assert "brightness of the surroundings" in shown and "img.brightness" not in shown and "light = " not in shown
+
+
+PLACES = """() => [...document.querySelectorAll(".short-forest tbody tr")].map(row => {
+    const text = document.createRange(); text.selectNodeContents(row.querySelector(".sub"));
+    const marks = [...row.querySelectorAll("td.plot .mark, td.plot .interval")];
+    return [Math.max(...[...text.getClientRects()].map(line => line.right)),
+            Math.min(...marks.map(mark => mark.getBoundingClientRect().left))];
+})"""
+
+
+class TestInABrowser:
+    pytestmark = IN_BROWSER
+
+    def test_the_counts_of_a_small_estimate_end_before_its_point(self, chromium, tmp_path):
+        n = 6000
+        table = {
+            "person_id": [f"p{i // 4}" for i in range(n)],
+            "light": ["dim" if i % 8 < 4 else "even" for i in range(n)],
+            "found": [float(i % 8 >= 4 or i % 97 == 0) for i in range(n)],
+        }
+        page = chromium.new_page(viewport={"width": 680, "height": 900})
+        page.goto(write_page(discover(table, "found", better="higher"), "t", tmp_path).as_uri())
+        places = page.evaluate(PLACES)
+        page.close()
+        assert places and all(text < mark for text, mark in places), places

@@ -67,8 +67,8 @@ def test_a_group_without_units_is_an_empty_row() -> None:
     assert not drawn.findall("svg")
 
 
-def test_the_six_marks_differ_in_shape() -> None:
-    assert len(set(marks.SHAPES.values())) == 6
+def test_the_marks_differ_in_shape() -> None:
+    assert len(set(marks.SHAPES.values())) == 7
     for kind in marks.SHAPES:
         svg(marks.icon(kind))
 
@@ -132,7 +132,7 @@ def cell(group: str, estimate: float, n: int = 60) -> Estimate:
 def test_a_heat_map_shows_the_missing_and_does_not_tint_the_few() -> None:
     names = Names(["a", "b"], {"a": ["x", "y"], "b": ["u", "v"]}, 2)
     cells = {("x", "u"): cell("x × u", 0.9), ("x", "v"): cell("x × v", 0.4), ("y", "u"): cell("y × u", 0.1, n=3)}
-    made = heat_map("m", ("a", "b"), cells, {}, names)
+    made = heat_map("m", ("a", "b"), cells, {}, names, settings={})
     grid = dict(made.rows)
     assert [c.step for c in grid["x"]] == [0, 8]
     assert [c.step for c in grid["y"]] == [None, None]
@@ -142,7 +142,7 @@ def test_a_heat_map_shows_the_missing_and_does_not_tint_the_few() -> None:
 
 def test_the_longer_attribute_of_a_heat_map_goes_down_the_side() -> None:
     names = Names(["a", "b"], {"a": ["x"], "b": ["u", "v", "w"]}, 2)
-    made = heat_map("m", ("a", "b"), {("x", "w"): cell("x × w", 0.5)}, {}, names)
+    made = heat_map("m", ("a", "b"), {("x", "w"): cell("x × w", 0.5)}, {}, names, settings={})
     assert made.rows_name == "b" and [label for label, _ in made.rows] == ["u", "v", "w"]
     assert made.rows[2][1][0].text == "50.0\u202f%"
 

@@ -44,6 +44,6 @@ def test_the_largest_effects_come_first_among_those_alike(hostile_run: Run) -> N
     ]
     given = [wanted[i] for i in (6, 3, 0, 5, 2, 4, 1)]
     assert [id(f) for f in by_size([*given, made("disparity", 1.0, nan)])] == [id(f) for f in wanted]
-    said = finding_words(wanted[3], source.names)
-    assert said["depth"] == "crossed" and finding_words(wanted[0], source.names)["depth"] == "alone"
+    said = finding_words(wanted[3], source)
+    assert said["depth"] == "crossed" and finding_words(wanted[0], source)["depth"] == "alone"
     assert said["n"].count(" / ") == 1 and said["effect"].startswith(effect_label(one.effect_name))

@@ -212,7 +212,27 @@ def test_a_number_of_people_that_is_not_known_is_not_taken_for_none(source: Audi
     finding = source.audit.findings[0].model_copy(update={"clusters_needed": None})
     assert decides(finding, UNKNOWN, source) == "not enough people to tell"
     enough = finding.model_copy(update={"clusters_needed": finding.clusters})
-    assert decides(enough, UNKNOWN, source) == "almost on the limit"
+    assert decides(enough, UNKNOWN, source) == "almost on the limit; more data will hardly settle it"
+
+
+def test_a_gap_that_is_far_larger_than_what_matters_needs_only_the_people_who_show_it(source: AuditSource) -> None:
+    base = source.audit.findings[0].model_copy(
+        update={
+            "verdict": "insufficient evidence",
+            "effect_name": "h",
+            "n": 49,
+            "clusters": 49,
+            "n_versus": 500,
+            "estimate_versus": 0.9,
+            "mde": 0.65,
+            "mde_difference": 0.25,
+            "clusters_needed": 1976,
+        }
+    )
+    assert decides(base, UNKNOWN, source, 0.02) == "1,927 more people", "what matters is 5 points"
+    behind = decides(base, UNKNOWN, source, 0.18)
+    assert 10 < int(behind.removesuffix(" more people")) < 100
+    assert decides(base, UNKNOWN, source, 0.4) == "looks worse; chance is not ruled out"
 
 
 def test_without_a_better_direction_the_first_groups_are_those_that_differ_most() -> None:

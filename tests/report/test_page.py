@@ -187,7 +187,7 @@ def test_hostile_pictures_are_shown_and_named_as_text(hostile_run: Run, tmp_path
 
 def test_a_run_that_can_test_nothing_still_has_a_page(small_run: Run, tmp_path: Path, read: Reader) -> None:
     page = read(write_report(small_run, tmp_path / "small.html"))
-    assert "No gap is shown, and nobody can be cleared: too few people in every group." in page.text
+    assert "No gap is shown, and nobody can be cleared: too few pictures in every group." in page.text
     assert "fewer than 20" in page.text
 
 

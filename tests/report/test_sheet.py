@@ -41,7 +41,7 @@ def test_real_people_are_not_shown_unless_asked_for(drawn: Dataset, tmp_path: Pa
     hidden = read(write_sheet(real, tmp_path / "hidden.html"))
     assert not hidden.tags("img") and "shows real people, so no picture is shown" in hidden.text
     shown = read(write_sheet(real, tmp_path / "shown.html", thumbnails=4, faces=True))
-    assert len(shown.tags("img")) == 4 and "showing them was asked for" in shown.text
+    assert len(shown.tags("img")) == 4 and "they are shown on request" in shown.text
 
 
 def test_a_picture_that_cannot_be_read_is_counted_not_hidden(drawn: Dataset, tmp_path: Path, read: Reader) -> None:

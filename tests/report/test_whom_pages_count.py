@@ -8,7 +8,9 @@ import numpy as np
 
 import countenance as ct
 from countenance.auditing.headline import headline
-from countenance.report.harms import unit_of
+from countenance.report.harms import HarmSide, everyone, unit_of
+from countenance.report.source import AuditSource
+from countenance.tasks import load_task
 
 
 def text_of(audit: ct.Audit, folder: Path) -> str:
@@ -44,6 +46,24 @@ def test_pictures_of_people_who_are_not_told_apart_stay_pictures(tmp_path: Path)
     assert unit_of(80, 80, {"ways": ["sample"]}, whole.overall[0]) == "", (
         "a group of lone faces among groups of several"
     )
+
+
+def test_rows_of_images_with_several_people_are_faces_where_the_task_is_about_faces() -> None:
+    rows = faces_in_images() | {"identity": [f"p{i % 90}" for i in range(600)]}
+    audit = ct.audit(rows, ["masked"], ["found"], better="higher")
+    assert audit.settings["ways"] == ["identity", "sample"]
+    for name, words in (
+        ("face_localization", r"\d+ of 600 faces"),
+        ("person_localization", r"\d+ of 600 rows of .*people"),
+    ):
+        source = AuditSource(audit, load_task(name))
+        whole = everyone(source, source.metrics[0])
+        assert whole is not None and re.fullmatch(words, whole.failed_people), whole.failed_people
+
+
+def test_one_person_is_not_a_people() -> None:
+    side = HarmSide("", "", "", "people", 30, 1, 0.9, 0.5, 1.0, 3, "picture")
+    assert (side.failed_people, side.many_people) == ("3 of 30 pictures of 1 person", "30 pictures of 1 person")
 
 
 def rooms(count: int = 34) -> dict[str, list[Any]]:

@@ -9,6 +9,9 @@ import countenance as ct
 from countenance.auditing import Audit, Finding, audit
 from countenance.auditing.headline import by_weight, headline
 from countenance.report import words
+from countenance.report.draw.palette import COLOURS
+from countenance.report.draw.svg import marks as svg
+from countenance.report.first_screen import first_screen
 from countenance.report.names import Names, clean
 from countenance.report.people_words import value_words
 from countenance.report.sentences import sentence
@@ -121,7 +124,7 @@ def test_the_favoured_side_does_not_look_like_the_failed_one() -> None:
     assert words.mark_of(failed, failed.versus) == "favoured"
     assert words.mark_of(finding(direction="better"), failed.group) == "favoured"
     unsaid = finding(direction="unknown")
-    assert words.mark_of(unsaid, unsaid.group) == words.mark_of(unsaid, unsaid.versus) == "severe"
+    assert words.mark_of(unsaid, unsaid.group) == words.mark_of(unsaid, unsaid.versus) == "differs"
     assert words.mark_of(finding(verdict="insufficient evidence"), "x") == "unsure"
     assert words.mark_of(None, "x") == "untested"
 
@@ -192,7 +195,7 @@ def test_the_tally_counts_every_comparison_once() -> None:
     found = audit(rows, by=["g"], metrics=["ok"])
     counted = words.tally(found)
     assert sum(part.n for part in counted) == len(found.findings)
-    assert {part.mark for part in counted} >= {"severe", "untested"}
+    assert {part.mark for part in counted} >= {"differs", "untested"}, "which way is better was not said"
 
 
 def test_without_a_disparity_the_largest_gap_and_the_least_known_are_told() -> None:
@@ -201,6 +204,8 @@ def test_without_a_disparity_the_largest_gap_and_the_least_known_are_told() -> N
     assert found.verdict == "insufficient evidence"
     gap, least = words.in_short(found, Names.of(found), {"ok": "doors opened"})
     assert gap.who == "Largest gap seen" and gap.text.startswith("g a; doors opened is 83.3\u202f%")
+    of_shares = words.in_short(found, Names.of(found), {"ok": "doors opened"}, {"ok": "mean"})
+    assert of_shares[0].text.startswith("g a; doors opened is 0.833"), "how sizes are printed is the page's"
     assert "(doors opened, n = 60)" in least.text and "rows" in least.text
     assert words.summary(found) == (
         "The only comparison that could be tested shows no difference, and cannot exclude one of 5 points or more."
@@ -279,3 +284,32 @@ def test_values_of_the_people_read_as_words_about_people() -> None:
     }
     assert {key: value_words(*key).label for key in shown} == shown
     assert value_words("pronoun", "0. She/her/hers").alone
+
+
+def test_what_could_not_be_decided_names_what_the_rows_are() -> None:
+    """Rows of recordings or questions are no people; each row of another person is one."""
+    rows = {"camera": ["a"] * 30 + ["b"] * 30 + ["c"] * 5, "found": [1, 1, 1, 1, 0, 1] * 10 + [1] * 5}
+    of_cameras = audit(rows, by=["camera"], metrics=["found"])
+    of_people = audit(rows | {"identity": [f"p{i}" for i in range(65)]}, by=["camera"], metrics=["found"])
+    for result, many in ((of_cameras, "rows"), (of_people, "people")):
+        labels = {words.finding_label(f, result.settings) for f in result.findings}
+        assert labels == {f"not enough {many} to tell", f"too few {many} to test"}
+        assert labels <= {part.label for part in words.tally(result)}
+        assert f"not enough {many} to tell" in sentence(AuditSource.of(result), "The model")
+        assert f"with not enough {many} to tell" in result._repr_html_()
+
+
+def test_a_gap_of_unknown_direction_has_a_neutral_mark() -> None:
+    """The red diamond means worse; without a better direction no side is."""
+    rows = {"camera": ["a"] * 200 + ["b"] * 200, "shade": [0.1, 0.2] * 100 + [0.8, 0.9] * 100}
+    result = audit(rows, by=["camera"], metrics=["shade"], delta=0.05)
+    assert result.verdict == words.DISPARITY
+    first = first_screen(AuditSource.of(result), "The model")
+    marks = {
+        first.mark,
+        *(line.mark for line in first.when),
+        *(row.mark for row in first.forest.rows if row.label != "all rows"),
+    }
+    assert marks == {words.DIFFERS} == {part.mark for part in words.tally(result)}
+    assert svg.SHAPES[words.DIFFERS] not in {shape for mark, shape in svg.SHAPES.items() if mark != words.DIFFERS}
+    assert COLOURS[words.DIFFERS] not in {COLOURS[words.SEVERE], COLOURS[words.MINOR]}

@@ -373,8 +373,8 @@ def test_batches_are_decoded_ahead_within_bounds(monkeypatch):
     feed = by_thread(groups())
     first = next(feed)
     assert first.group.owner == 0 and len(drawn) == AHEAD + 2
-    pixels, digest, conditions = first.pictures[0]
-    assert pixels.shape == (16, 16, 3) and len(digest) == 64 and "img.sharpness" in conditions.picture
+    pixels, digest, points = first.pictures[0]
+    assert pixels.shape == (16, 16, 3) and len(digest) == 64 and (points.height, points.width) == (16, 16)
     assert [batch.group.owner for batch in feed] == [2, 4, 6, 8, 10]
     monkeypatch.setattr("countenance.run.feeding.BUDGET", 2 * 2 * 16 * 16 * 3)  # two batches
     drawn.clear()

@@ -340,10 +340,10 @@ def test_a_picture_on_which_two_processes_died_is_a_failed_image(decoders: Any) 
 def test_what_processes_found_becomes_a_batch(decoders: Any) -> None:
     work = begin(decoders, group(3))
     decoders.arena.bytes[:3600] = 9
-    work.replies[:] = [{"shape": (2, 5), "digest": "d0", "conditions": None}, {"error": "torn"}, {"large": True}]
+    work.replies[:] = [{"shape": (2, 5), "digest": "d0", "points": None}, {"error": "torn"}, {"large": True}]
     batch = decoders._finished(work)
-    pixels, digest, conditions = batch.pictures[0]
-    assert conditions is None
+    pixels, digest, points = batch.pictures[0]
+    assert points is None
     assert pixels.shape == (2, 5, 3) and digest == "d0" and (pixels == 9).all() and batch.prepared is None
     assert isinstance(batch.pictures[1], InputError) and "torn" in str(batch.pictures[1])
     assert batch.pictures[2][0].shape == (20, 20, 3) and (batch.pictures[2][0] == 0).all()  # decoded here

@@ -1,4 +1,4 @@
-"""Predictions made from the truth with noise of a known strength, so that whom a demo fails is known in advance.
+"""Predictions made from the truth with noise of a known strength, so that it is known in advance whom a demo fails.
 
 Each function takes the truth of the people of one image, how strong the noise is for each of them (1: usual), and a
 random generator.

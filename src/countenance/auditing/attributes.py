@@ -259,7 +259,7 @@ def quantile_cuts(values: Array, count: int, counts: Array | None = None) -> tup
 
 
 def bin_labels(cuts: Sequence[float], whole: bool) -> list[str]:
-    """Names of bins, in order: from a cut point, it included, up to the next.
+    """Names of bins, in order: each from a cut point (included) up to the next (not included).
 
     >>> bin_labels((18, 40, 65), True), bin_labels((0.5,), False)
     (['<18', '18–39', '40–64', '65+'], ['<0.5', '0.5+'])

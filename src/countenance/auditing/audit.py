@@ -85,8 +85,8 @@ def audited(work: Computation, *, equity: bool = False) -> Audit:
 def notes_of_columns(rows: Rows) -> list[str]:
     """Notes on the compared columns.
 
-    A slice that was searched for is known for some people only, `age` may mean groups of ages, and groups may be one
-    in different spelling.
+    A slice that was searched for is known for some people only, `age` may mean groups of ages, and two groups may be
+    the same in two spellings.
     """
     renamed = (
         f"{choice.asked_as} is read as {bare(choice.column)}: this data has groups of {choice.asked_as} and no numbers"

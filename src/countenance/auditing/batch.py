@@ -61,7 +61,7 @@ class Batch:
     measured: MeasuredMetric
     settings: AuditSettings
     nouns: tuple[str, str]
-    """What units are called, one and many of them."""
+    """The noun for a unit, in the singular and in the plural."""
     groupings: list[Grouping] = field(default_factory=list)
     place: list[int] = field(default_factory=list)
     """For each comparison, its grouping."""

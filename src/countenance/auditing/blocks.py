@@ -118,9 +118,9 @@ class _Chunk:
         return weights.sum(axis=1) if self.grid else np.bincount(self.cell, weights, minlength=self.size)
 
     def products(self, first: Array, second: Array) -> Array:
-        """Sum over the blocks of each cell what two numbers of a block give, multiplied.
+        """Sum over the blocks of each cell the products of two numbers of a block.
 
-        In a grid nothing but the sums is written: the products of a million rows would cost more than their addition.
+        In a grid only the sums are written: to write the products of a million rows would cost more than to add them.
         """
         if not self.grid:
             return np.bincount(self.cell, first * second, minlength=self.size)
@@ -195,7 +195,8 @@ class _Blocks:
             self.shared += chunk.shared(y)
 
     def _add_means(self, chunk: _Chunk, n: Array, y: Array, big_y: Array) -> None:
-        """Add clusters' means in the cells; for the rest of a cell, what its blocks change in everybody's."""
+        """Add clusters' means in the cells; for the rest of a cell, by how much its blocks change the means of all
+        rows."""
         own, everyone = cluster_means(n, y), cluster_means(chunk.big_n, big_y)
         left = cluster_means(chunk.here_n - n, chunk.beside(big_y) - y)
         here = chunk.beside(everyone)

@@ -83,7 +83,7 @@ class Draft:
     repeats: Draft | None = None
     """An earlier comparison of the same rows under another name; the two are counted once."""
     weight: float = 1.0
-    """How many comparisons this one stands for: choosing the best group looks at all pairs."""
+    """How many comparisons this one counts as: choosing the best group compares all pairs of groups."""
     named: bool = True
     ranks_decided: bool = False
     """Whether the test of ranks decided, not that of the mean."""
@@ -103,7 +103,7 @@ class Draft:
         self.ranks_decided = name == "rank"
 
     def hold_with(self, other: Draft) -> None:
-        """Call the difference small only if another view of it does so too, such as missing scores as wrong."""
+        """Call the difference small only if it is also small in another view, such as with missing scores as wrong."""
         self.smaller = self.smaller and other.smaller
         for name, wider in (("low_equivalence", min), ("high_equivalence", max)):
             if name in self.values and name in other.values:

@@ -158,7 +158,8 @@ class Computation:
             )
 
     def _note(self, grouping: Grouping, measured: MeasuredMetric, summed: Summed) -> None:
-        """Note the numbers of a grouping's groups, including unknown values, and the groups that cannot be compared."""
+        """Record the numbers of a grouping's groups, including unknown values, and the groups that cannot be
+        compared."""
         if grouping.kind == UNKNOWN_OR_NOT:
             self._note_cells(grouping, [0], measured, summed)
             units = int(np.asarray(summed.sums.cells.units)[0])
@@ -240,7 +241,7 @@ class Computation:
         self.excluded.append(excluded_entry(metric, attribute, group, (n, clusters), why, untested))
 
     def exclude_computed(self, metrics: Sequence[str]) -> None:
-        """Note the requested groups that have no number of a metric that rows do not give."""
+        """Record the requested groups without a number, for a metric that rows do not give."""
         there = {(ratios.computed.metric, ratios.computed.attribute) for ratios in self.computed}
         for metric in metrics:
             why = f"{metric} is computed of all people, not of a selection of rows"

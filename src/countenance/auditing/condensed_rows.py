@@ -29,7 +29,7 @@ from countenance.auditing.twins import Twins
 from countenance.auditing.units import IMAGE, Units, Unnamed
 
 LARGE = 2_000_000
-"""Rows from which on sums are made by duckdb: beyond what min-p shuffles row by row."""
+"""With at least this many rows, which is more than min-p shuffles one by one, duckdb computes the sums."""
 MOST_SHUFFLED = 2_000_000
 """Units whose labels a spread's test may shuffle."""
 

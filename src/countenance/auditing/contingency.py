@@ -1,8 +1,8 @@
 """Permutations of labels over units of few kinds, for which only the counts of kinds by labels are drawn.
 
 A hundred thousand independent rows of a rate are of two kinds, right and wrong. Shuffling their labels and adding up is
-the same, in distribution, as drawing the table of kinds by labels with its margins fixed (multivariate
-hypergeometric), which costs nothing that grows with the number of rows.
+the same, in distribution, as drawing the table of kinds by labels with its margins fixed (multivariate hypergeometric),
+whose cost does not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from countenance.auditing.codes import combined, firsts_of
 from countenance.auditing.table import Array
 
 SAMPLE = 2000
-"""Units of a sample that is examined before all units are."""
+"""Units in the sample that is examined before all units are."""
 SAVING = 4
-"""Drawing counts pays if it draws this many times fewer numbers than there are units."""
+"""Counts are drawn instead of units if that takes this many times fewer random numbers than there are units."""
 
 
 @dataclass(frozen=True)

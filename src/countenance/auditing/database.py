@@ -10,7 +10,7 @@ from countenance.errors import InputError
 from countenance.scratch import scratch_folder
 
 MEMORY = "4GB"
-"""What duckdb may hold; more goes to a temporary folder."""
+"""The memory that duckdb may use; what does not fit goes to a temporary folder."""
 TABLE = "incoming"
 
 

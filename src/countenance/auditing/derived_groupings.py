@@ -1,6 +1,6 @@
 """Further divisions of an attribute in two: unknown against known, and an ordered attribute at each place.
 
-Each is an attribute of two values, made of the codes of another, so that sums and permutations need not know of it.
+Each is an attribute of two values, made of the codes of another, so that sums and permutations treat it as any other.
 """
 
 from __future__ import annotations

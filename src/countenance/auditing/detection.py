@@ -1,7 +1,7 @@
 """Finds a column that nobody named and whose values mark similar rows, to use as the independent unit.
 
 A table may call its people anything. Rows of one value are alike where the products of their residuals are larger, on
-average, than those of any two rows; labels that are shuffled over rows say how large chance makes them.
+average, than those of any two rows; shuffled labels show how large these are by chance.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from countenance.auditing.sums import cluster_means
 from countenance.auditing.table import Array, Attribute
 
 FEWEST_VALUES = 20
-"""This many values must repeat."""
+"""At least this many values must occur more than once."""
 SHUFFLES = 999
 MOST_STEPS = 100_000_000
 """Rows times shuffles; a larger table is approximated by the moments of the statistic."""

@@ -55,7 +55,7 @@ class _Attribute:
         self.names = [metric.metric for metric in scores]
         self.columns = [metric.column for metric in scores]
         self.wrong: list[list[int]] = []
-        """By metric, the places of its columns with every missing score as wrong."""
+        """By metric, the places of those of its columns in which every missing score counts as wrong."""
         for metric in scores:
             self.wrong.append(list(range(len(self.columns), len(self.columns) + len(metric.wrong))))
             self.columns += metric.wrong

@@ -84,8 +84,8 @@ def interval(
     """Low, high and design effect of a group's estimate, or of many.
 
     `iccs` and `row` are the correlation within clusters and the variance of a row, pooled over all groups. A rate's
-    design effect is at least what the correlation implies. A mean keeps its own variance unless that comes from too
-    few people to be trusted, as the kurtosis of the metric tells; then it has at least the pooled one. The mean of one
+    design effect is at least what the correlation implies. A mean keeps its own variance unless that comes from too few
+    people to be trusted, as the kurtosis of the metric shows; then it has at least the pooled one. The mean of one
     person alone has no interval (NaN) where nothing else says how people vary. A metric with `ends` allows for one
     further person at the far end, see `FarEnds`, and stays within them.
 

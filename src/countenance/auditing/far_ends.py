@@ -3,9 +3,9 @@
 Where everybody of a group is right in all of their pictures, nothing in the rows says that somebody might fail in all
 of theirs. So no limit of a rate, or of a metric between two ends, is tighter than the one that people's means give (t
 over people) with one further person at the far end of that side. Where hardly anybody fails, t is still too narrow: it
-gives 60 people who never fail a limit of .951, and where one person in twenty fails, 60 people have none of them in
-4.6 % of samples, not in 2.5 %. So no limit is tighter than Clopper and Pearson's either, for as many people, right or
-wrong in all pictures, as have that variance. Rates of one row a person need none of it: Wilson's and Clopper and
+gives 60 people who never fail a limit of .951, and where one person in twenty fails, 60 people have none of them in 4.6
+% of samples, not in 2.5 %. So no limit is tighter than Clopper and Pearson's either, for as many people, right or wrong
+in all pictures, as have that variance. Rates of one row for each person need none of this: Wilson's and Clopper and
 Pearson's limits are made for them.
 """
 

@@ -123,7 +123,8 @@ def served_worse(finding: Finding) -> bool:
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
-    """Disparities in order: worse, different, better; groups before intersections; severe, of people, large first."""
+    """Disparities in order: worse, different, better; groups before intersections; then severe ones, those of people,
+    and large ones first."""
 
     def key(f: Finding) -> tuple[int, int, bool, bool, float]:
         size = abs(f.effect) if math.isfinite(f.effect) else 0.0

@@ -68,7 +68,7 @@ class ComparableRows:
 
     @property
     def people(self) -> Array:
-        """The first of what is independent."""
+        """The codes of the first kind of unit, usually people."""
         return self.units[0]
 
 

@@ -2,8 +2,8 @@
 
 A comparison has one or more statistics, each a number that orders tables like a p (it need not be a valid p:
 permutations calibrate it). Permutations are joint over all attributes and metrics, so comparisons that say nearly the
-same thing are not corrected for several times, as with Holm. A statistic that no shuffled label gives may bring its own
-draws.
+same thing are corrected for about once, and not several times as in Holm's method. A statistic that cannot be computed
+from shuffled labels may have draws of its own.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ MOST_ROW_STEPS = 300_000_000
 MOST_VALUES = 200_000_000
 NEAR = 1 + 1e-9
 TYPICAL = 4
-"""Weight, in shuffled tables, of the family's average statistic in the estimate of one statistic's level."""
+"""The weight of the family's average when the level of one statistic is estimated from shuffled tables."""
 COARSE = 1.5
-"""If more than this many times the level tie at the bound, a p at the bound is no estimate of the level."""
+"""If ties at the bound make the level more than this many times as large, a p at the bound is no estimate of it."""
 NOT_FOR = "min-p is for comparisons with the rest or with a named group, not for {}"
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One statistic of some comparisons, with what gives it when labels are shuffled.
+    """One statistic of some comparisons, and how it is computed when labels are shuffled.
 
     `comparisons` are places among all comparisons of the audit. Statistics of one `block` are ranked together, so that
-    one that is badly calibrated does not drag the others down. Either `request` and `evaluate` give the statistic of
+    one that is badly calibrated does not distort the others. Either `request` and `evaluate` give the statistic of
     labels as they are and shuffled, or `observed` is the statistic and `draw` gives as many draws from its own null
-    distribution as it is asked for.
+    distribution as are requested.
     """
 
     name: str
@@ -226,7 +226,7 @@ def _adjusted(
 def balanced(p: Array, values: Array, block: Array) -> tuple[Array, Array]:
     """Within each block, p replaced by its rank among all observed and shuffled p of the block.
 
-    Otherwise one badly calibrated metric would drag the others down.
+    Otherwise one badly calibrated metric would distort the others.
 
     >>> own, shuffled = balanced(np.array([0.01]), np.array([[0.5], [0.2], [0.01]]), np.array([0]))
     >>> own.tolist(), shuffled[:, 0].tolist()

@@ -15,7 +15,7 @@ from countenance.auditing.far_ends import Ends
 from countenance.auditing.layout import Column
 
 TOLERATED = 0.01
-"""With an unbounded metric, the share of a group's rows that may be missing for an all-clear."""
+"""For a metric without bounds: the largest share of a group's rows that may be missing if it is to be cleared."""
 LACKING = "more than 1 % of a side has no score, and {} has no worst value to put in its place"
 
 

@@ -25,7 +25,7 @@ from countenance.auditing.sums import Cross, CrossWay, Side
 from countenance.auditing.table import Array
 
 CELLS = 1_000_000
-"""How many numbers a batch of permutations may hold at once, about."""
+"""About how many numbers a batch of permutations may hold at once."""
 MANY = 20_000
 """With at least this many clusters, all columns of a metric are summed in one pass over the labels."""
 
@@ -124,7 +124,7 @@ class Permutations:
         return self._of_labels(whole, labels)
 
     def _of_labels(self, whole: Array | None, labels: Array | None) -> list[Sampled]:
-        """The sides of all wanted comparisons: codes of whole clusters, and for each row whose label it has."""
+        """The sides of all wanted comparisons: from whole clusters, or by rows from the row whose label each has."""
         parts: list[dict[int, tuple[Side, Side, Cross]]] = []
         for place, request in enumerate(self.requests):
             parts.append({})

@@ -19,8 +19,8 @@ from countenance.errors import InputError
 
 MOST_ROWS = 10**9
 NEAR, CLOSE, WIDER = 0.02, 0.002, 1.5
-"""A size is searched where the approximation is wrong by more than the first share, up to an error of the second; the
-range that must contain it grows by the third."""
+"""A size is searched for where the approximation is off by more than the first share, until the error is at most the
+second; the range of the search grows by the third until it contains the size."""
 STATISTICS = {"rate": 1, "mean": 2}
 """A real metric is compared by its mean and by its ranks; the smaller p of the two counts twice."""
 STEPS = 8

@@ -24,7 +24,7 @@ from countenance.words import in_doubt, is_missing, is_number, number_of, withou
 Array = NDArray[np.float64]
 CLASSES, NUMBERS = "classes", "numbers"
 MOST_CLASSES = 10
-"""Whole numbers with at most this many different values are classes where predictions have no others."""
+"""Whole numbers are classes if there are at most this many different ones and predictions have no others."""
 THRESHOLD = 0.5
 FOUR_FIFTHS = 1.25
 """A ratio of selection rates of more than this (or less than .8) matters: the four-fifths rule."""
@@ -219,7 +219,7 @@ def _in_words_of(texts: Sequence[str], classes: Collection[str]) -> list[str]:
 
 
 def _check_shared_words(predicted: Sequence[str], classes: Collection[str], positive: str | None) -> None:
-    """Refuse predictions in other words than the truth, unless they are scores, yes and no, or 1 and 0.
+    """Refuse predictions that use other words than the truth, unless they are scores, yes and no, or 1 and 0.
 
     >>> _check_shared_words(["approve", "reject"], {"paid", "default"}, "paid")
     Traceback (most recent call last):

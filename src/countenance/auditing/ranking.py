@@ -1,8 +1,8 @@
 """Ranking entries that were scored on the same units: paired differences, adjusted for how many pairs there are.
 
-Two entries do badly on the same people, so their separate intervals overlap far more often than the evidence about
-their difference is weak. Here every pair is compared on the same draws of people. An entry's rank is one more than the
-number of entries that are shown to be better; entries share a rank where the evidence cannot tell them apart.
+Two entries fail on the same people, so their separate intervals often overlap although the evidence for a difference is
+strong. Here every pair is compared on the same draws of people. An entry's rank is one more than the number of entries
+that are shown to be better; entries share a rank where the evidence cannot tell them apart.
 
 Scores that are not means (a largest minus a smallest class, a fifth power) are resampled in small steps, the numerical
 bootstrap of Hong and Li (2018): weights move from 1 towards a bootstrap draw by ε = n^(-1/3) only, and the change of
@@ -59,7 +59,7 @@ class Ranking:
 
     @property
     def first(self) -> tuple[str, ...]:
-        """The entries that none is shown to be better than; more than one where the evidence cannot decide."""
+        """The entries for which no other is shown to be better; more than one where the evidence cannot decide."""
         return tuple(name for name, rank in zip(self.names, self.ranks, strict=True) if rank == 1)
 
     @property

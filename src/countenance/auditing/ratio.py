@@ -18,7 +18,7 @@ TWICE = 2.0
 
 
 class Ratio(NamedTuple):
-    """A ratio with its interval; a limit is None where it is unbounded, and so is a ratio to nothing."""
+    """A ratio with its interval; a limit is None where it is unbounded, and so is a ratio whose divisor is 0."""
 
     value: float | None
     low: float | None

@@ -1,4 +1,4 @@
-"""The columns an audit asked for, as arrays: attributes coded, metrics as floats, units and pairs."""
+"""The columns that an audit needs, as arrays: attributes coded, metrics as floats, units and pairs."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ class Rows:
     unknown: frozenset[int] = frozenset()
     """Where elements stand for many rows: the attributes with unknown values."""
     column_notes: Mapping[str, str]
-    """By column of an attribute, a note from its origin: a discovered slice is known for only some people."""
+    """By column of an attribute, a note on its origin, such as that a discovered slice is known for only some
+    people."""
 
     def __init__(
         self,

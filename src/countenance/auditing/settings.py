@@ -223,10 +223,10 @@ class Judged:
 
 
 def judged(settings: AuditSettings, metrics: Sequence[str], bounded: Sequence[bool]) -> dict[str, Judged]:
-    """Each metric's smallest difference that matters and direction.
+    """For each metric, the smallest difference that matters and the better direction.
 
-    A rate, and a metric whose values lie in [0, 1], has a default difference that matters; any other metric has what
-    was named. The direction is the one named, else the one that the metric's name says.
+    A rate, and a metric whose values lie in [0, 1], has a default difference that matters; any other metric has only
+    what was named. The direction is the one named, else the one that the metric's name says.
     """
     common, deltas = parse_delta(settings.delta)
     ways = parse_better(settings.better)

@@ -149,7 +149,7 @@ def _drawn(parts: list[tuple[Array, int]], draws: int, rng: np.random.Generator)
 
 
 def exact_p(ones: float, n: float, all_ones: float, everyone: float) -> float:
-    """The exact p for people of one 0/1 row each: this many ones among n people, and among everyone.
+    """The exact p for people with one 0/1 row each, from the numbers of ones among n people and among everyone.
 
     >>> exact_p(0, 19, 500, 519) < 1e-30, round(exact_p(5, 10, 50, 100), 6)
     (True, 1.0)

@@ -22,11 +22,11 @@ from countenance.person_columns import GROUPS_OF
 
 ATTRIBUTE = "attr."
 NOTE = b"countenance.note"
-"""Where a column's maker stores a note on it, in its metadata."""
+"""The key under which a column's metadata holds a note on the column."""
 
 
 class Source:
-    """The columns of a table, read only when asked for. A source that is used again keeps what it has read.
+    """The columns of a table, read on first use. A source that is used again keeps what it has read.
 
     >>> Source({"sex": ["f", "m"], "found": [1, 0]}).names
     ['sex', 'found']

@@ -80,7 +80,7 @@ class Side:
 
     @property
     def ways(self) -> list[tuple[int, Way]]:
-        """Every way with its sign in the variance: +first, +second, -both together."""
+        """Every way of clustering with its sign in the variance: +first, +second, -both together."""
         return list(zip((1, 1, -1), (self.first, *self.further), strict=False))
 
     @property

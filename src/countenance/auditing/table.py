@@ -92,7 +92,7 @@ def text_of(value: Any) -> str:
 
 
 def doubtful_groups(attribute: Attribute) -> list[str]:
-    """Notes on groups that may be one and the same, or nobody's: their names are compared exactly.
+    """Notes on groups that may be the same group in two spellings, or no group: names are compared exactly.
 
     >>> levels = ["1", "1.0", "Female", "female ", "nan"]
     >>> for note in doubtful_groups(Attribute("g", levels, np.arange(5))): print(note)

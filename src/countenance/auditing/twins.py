@@ -50,7 +50,7 @@ class Twins:
     paired: frozenset[str]
     """Attributes whose values are compared in pairs, and so not with other people."""
     apart: Array | None
-    """Rows that are compared by groups: all but the changed ones; None: all rows, as every one is a twin."""
+    """Rows that are compared by groups: all but the changed ones; None: all rows, because every row is a twin."""
     things: list[str] | None
     """The changes to look at; None: all."""
     bases: Array

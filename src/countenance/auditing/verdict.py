@@ -212,7 +212,7 @@ def _disparity(draft: Draft, question: VerdictQuestion) -> Finding:
 
 
 def _of_few(draft: Draft, p_adjusted: float, question: VerdictQuestion) -> Finding:
-    """A comparison with fewer people than an all-clear needs: a disparity where a permutation shows one."""
+    """The verdict on fewer people than an all-clear needs: a disparity where a permutation test shows one."""
     values = draft.values
     if not draft.small or math.isnan(p_adjusted):
         blank = {"p": math.nan, "p_mean": math.nan, "p_rank": math.nan, "test": "", "test_statistic": math.nan}
@@ -285,7 +285,7 @@ class Needed:
 
 
 def h_of_gap(rate: float, gap: float) -> float:
-    """Cohen's h of a rate that lies a gap away from another, away from the nearer end; NaN if there is no such rate.
+    """Cohen's h between a rate and one that is a gap further from its nearer end (0 or 1); NaN if there is none.
 
     >>> round(h_of_gap(0.95, 0.05), 4)
     0.1925

@@ -1,4 +1,4 @@
-"""The largest difference between two groups: each may be near everybody else together, and far from another group."""
+"""The largest difference between two groups: a group may be close to all others together and far from one of them."""
 
 from __future__ import annotations
 

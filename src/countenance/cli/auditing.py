@@ -203,7 +203,7 @@ def lines_of(result: "Audit", columns: int | None = None, finished: "Run | None"
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     lines: list[str] = [PaintedLine(["verdict  ", PaintedText(result.verdict, mark(result.verdict, worst))])]
     short = headline(result) if finished is None else _run_sentences(finished, result)
-    lines += wrapped("in short", short, columns)
+    lines += wrapped("in short", in_flags(short), columns)
     lines += wrapped("findings", tally(result), columns)
     lines += wrapped("overall", overall_words(result), columns) if result.overall else []
     lines += [*unit_lines(result, columns), ""]
@@ -337,14 +337,14 @@ def _short(f: "Finding", way: str) -> str:
 
 def _table(findings: list["Finding"], floor: float, columns: int | None) -> list[str]:
     from countenance.auditing.verdict import p_words
-    from countenance.report.words import mark
+    from countenance.report.words import own_mark
 
     if not findings:
         return []
     rows: list[Sequence[str]] = [HEAD]
     for f in findings:
         way = f.direction if f.direction in ("worse", "better") else "differs" if f.severity else ""
-        colour = "favoured" if way == "better" and f.severity else mark(f.verdict, f.severity)
+        colour = "favoured" if way == "better" and f.severity else own_mark(f)
         rows.append(
             (
                 f.measure,
@@ -416,7 +416,7 @@ def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> l
     worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     return [
         PaintedLine(["verdict  ", PaintedText(result.verdict, mark(result.verdict, worst))]),
-        *wrapped("in short", short, columns),
+        *wrapped("in short", in_flags(short), columns),
         *wrapped("model", f"{manifest['model']['name']} on {images}{scores}", columns),
         *wrapped("unit", in_flags(result.settings["unit"]), columns),
         *wrapped("findings", tally(result, adjusted=True), columns),

@@ -199,7 +199,7 @@ def open_(
 ) -> None:
     """Set the dates and crews of a contest; entries outside them are refused by `submit` and not ranked.
 
-    What is not named stays as it was set before; `--closes ""` takes a date back.
+    What is not named stays as it was set before; `--closes ""` removes a date.
     """
     from countenance.suites.bias_bounty.contest import Contest, open_contest
 

@@ -271,7 +271,7 @@ def _decision(sentences: Sequence[str], columns: int | None) -> list[str]:
     """The sentences, each on lines of its own."""
     lines = []
     for place, sentence in enumerate(sentences):
-        lines += wrapped("" if place else "decision", sentence, columns)
+        lines += wrapped("" if place else "decision", in_flags(sentence), columns)
     return lines
 
 

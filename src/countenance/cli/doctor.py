@@ -25,7 +25,7 @@ TELLING = {
     "pandas": "pandas",
     "hub": "huggingface_hub",
 }
-"""A module of each optional part, which is installed if its module is."""
+"""For each optional part a module that is installed exactly where the part is."""
 
 
 def doctor() -> None:

@@ -180,7 +180,7 @@ def report(
     dataset_version: Version = None,
     largest_regions: Annotated[bool, typer.Option(help="Compare ancestry and nationality by continent.")] = False,
 ) -> None:
-    """Audit a run and write its bias report; no face is shown unless asked for."""
+    """Audit a run and write its bias report; faces are shown only on request."""
     from countenance.run.run import Run
     from countenance.suites.fhibe.evaluation import amended
     from countenance.suites.fhibe.report import write_bias_report

@@ -1,4 +1,4 @@
-"""`countenance gate`: hold a run against a policy (exit 0: it passes, 1: it does not, 2: wrong input)."""
+"""`countenance gate`: check a run against a policy (exit 0: it passes, 1: it does not, 2: wrong input)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -138,7 +138,7 @@ VALUES = {
 
 
 def with_help(command: Any) -> Any:
-    """The command, with every command below it helped by an example and by sections of options."""
+    """The command, with an example and sections of options in the help of every command below it."""
     for path, group in groups(command):
         group.format_help = partial(_group_help, group, EXAMPLES[" ".join(path)])
     for path, leaf in leaves(command):
@@ -147,7 +147,7 @@ def with_help(command: Any) -> Any:
 
 
 def groups(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every group of commands, with its words; the first group has none."""
+    """Every group of commands with the words that call it: none for the first, which is the program."""
     if getattr(command, "commands", None) is not None:
         yield path, command
         for name, inner in command.commands.items():
@@ -155,7 +155,7 @@ def groups(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command that does something, with its words."""
+    """Every command that is no group, with the words that call it."""
     below = getattr(command, "commands", None)
     if below is None:
         yield path, command

@@ -23,6 +23,7 @@ COLOURS = {
     "minor": "yellow",
     "unsure": "blue",
     "none": "green",
+    "differs": "white",
     "favoured": "cyan",
     "untested": "bright_black",
 }

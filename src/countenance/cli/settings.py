@@ -255,12 +255,15 @@ def in_flags(message: InputError | str) -> str:
     'a.csv: --columns names no column; say --columns file=img or --only-present'
     >>> in_flags("rows of one nr are alike; cluster=None refuses it")
     'rows of one nr are alike; --cluster none refuses it'
+    >>> in_flags("ok: which way is better is not known (the setting better says it)")
+    'ok: which way is better is not known (--better says it)'
     """
     text = str(message)
     if isinstance(message, OptionError):
         names = {*(name for name in _flags() if "_" in name), *message.arguments} - {""}
         text = re.sub(rf"(?<![-\w./\\'\"])({_alternatives_of(names)})(?![-\w/\\'\"=]|\.\w)", _flag, text)
     shown = {name for name, flag in _flags().items() if flag.startswith("--")} | {*FLAGS, *PLAIN_ARGUMENTS}
+    text = re.sub(rf"\bthe setting ({_alternatives_of(shown)})\b", _assigned_flag, text)
     return re.sub(rf"(?<![-\w./\\'\"?&]){ASSIGNED.format(_alternatives_of(shown))}", _assigned, text)
 
 
@@ -273,10 +276,15 @@ ASSIGNED = (
 or none. Between two of them there is a comma, which flags do not have."""
 
 
+def _assigned_flag(match: re.Match[str]) -> str:
+    """The flag of an argument."""
+    name = match[1]
+    return f"--{name.replace('_', '-')}" if name in PLAIN_ARGUMENTS else FLAGS.get(name) or _flags()[name]
+
+
 def _assigned(match: re.Match[str]) -> str:
     """The flag of an argument, with its value as typed in a shell."""
-    name = match[1]
-    flag = f"--{name.replace('_', '-')}" if name in PLAIN_ARGUMENTS else FLAGS.get(name) or _flags()[name]
+    name, flag = match[1], _assigned_flag(match)
     number = {"True": "", "False": "", "None": "none"}.get(match["number"], match["number"])
     value = match["quoted"] or number or match["text"] or ""
     if match["text"] is not None and " " in match["text"]:

@@ -38,7 +38,7 @@ class Paired:
     missing: dict[str, Array] = field(default_factory=dict)
     """By metric, where an entry has no score although it should, a column for each entry."""
     every: dict[str, Array] = field(default_factory=dict)
-    """If `scores` has only rows that all entries have: the scores including rows of some entries."""
+    """Where `scores` has only the rows that all entries have: the scores with the rows that only some entries have."""
     unpaired: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     alone: list[Array] = field(default_factory=list)

@@ -46,9 +46,9 @@ class DatasetCard(Record):
     consent: str = "not stated"
     citation: str = ""
     warning: str = ""
-    """Said on every report made from this dataset."""
+    """A warning that every report made from this dataset shows."""
     real_people: bool = True
-    """Whether the pictures show people who exist; faces of real people are not shown unless asked for."""
+    """Whether the pictures show people who exist; faces of real people are hidden unless they are requested."""
     attributes: dict[str, AttributeCard] = Field(default_factory=dict)
     paired_by: dict[Literal["base", "change"], str] | None = None
     """For twins: the attribute that names the base picture, and the attribute that names the change."""

@@ -1,21 +1,20 @@
-"""How a picture was taken, measured while its pixels are at hand: the columns `img.*` of a run's scores.
+"""How pictures were taken: the columns `img.*` of a run's scores.
 
 Light and colours are those of the surroundings, outside of everybody's box, so that they say nothing of how a person
 looks. Measurements of the face itself are named `img.face.*`: they change with skin tone, and a gap with such a column
-held equal may be explained by the very thing that is compared. Everything is taken from a grid of 24 points along the
-picture's longer side, so that it costs little beside decoding.
+held equal may be explained by the very thing that is compared. The pixels come from `countenance.data.points`, while
+the picture is decoded; the values are computed later, for many pictures at once.
 """
 
 import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data import points
+from countenance.data.points import PointPixels, point_pixels, spacing, sums_of_parts
 from countenance.data.sample import Floats, Sample, Subject
 from countenance.errors import InputError
 
@@ -42,200 +41,190 @@ OF_PERSON = {
 COLUMNS = OF_PICTURE | OF_PERSON
 """Every column with its meaning."""
 
-GRID = 24
-"""Points of the grid along the longer side."""
-SCALE = 128
-"""The Laplacian is that of the picture at this many pixels along the longer side."""
 WIDER = 0.5
 """If only a face's box is known, this share of it on each side, and everything below, counts as the person."""
 FEWEST = 24
 """Points outside the face that are needed to measure the light of the surroundings."""
-LUMINANCE, EDGES, WARMTH, GRAIN, SQUARES = range(5)
-"""Rows of the sums; the squares of the first two begin at `SQUARES`, and `POINTS` counts points."""
-POINTS = SQUARES + 2
-SUMMED = POINTS + 1
-MIXED = np.array(
-    [
-        [306 / 1024, 601 / 1024, 117 / 1024, 0, 0, 0, 0, 0, 0],
-        [0, -4, 0, 1, 1, 1, 1, 0, 0],
-        [1, 0, -1, 0, 0, 0, 0, 0, 0],
-        [0, -2, 0, 0, 0, 0, 0, 1, 1],
-    ]
-)
-"""From the pixels of a point (`_Grid.taps`) to its luminance, Laplacian, red less blue and second difference.
-
-The weights of the luminance are .299, .587 and .114 as fractions of 1024, so that all sums are exact: they are the same
-on every machine, in whatever order a library adds.
-"""
-STANDARD_SUM = 3688
-"""Sum of the luminance table of the JPEG standard, which stands for quality 50."""
+AT_ONCE = 256
+"""Pictures that wait at most until they are measured together."""
+UNKNOWN = np.full(4, np.nan)
+"""The box of a person without one."""
 
 
-@dataclass(slots=True)  # one for each picture: a frozen one takes 1.5 µs more to make
-class Conditions:
-    """The measurements of one picture, and of each person's face, by the person's id."""
-
-    picture: Mapping[str, float | None] = field(default_factory=dict)
-    people: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-
-    def columns(self, subject: str | None) -> dict[str, float | None]:
-        """The columns of a row about a person, or about the picture (with those of its only person)."""
-        if subject is None and len(self.people) == 1:
-            return {**self.picture, **next(iter(self.people.values()))}
-        return {**self.picture, **self.people.get(subject or "", {})}
-
-
-def outline(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
-    """People reduced to what the measurements need: boxes, points, and whether they are ignored regions.
-
-    >>> outline([Subject("ann", attributes={"age": 30.0})])[0].attributes
-    {}
-    """
-    return tuple(
-        Subject(
-            s.id,
-            person_box=s.person_box,
-            face_box=s.face_box,
-            keypoints=s.keypoints,
-            landmarks=s.landmarks,
-            attributes={"ignore": "yes"} if s.ignored else {},
-        )
-        for s in subjects
-    )
-
-
-def load_measured(sample: Sample) -> tuple[NDArray[np.uint8], str, Conditions]:
-    """A sample's pixels, the hash of its file, and its conditions; errors are those of `load_checked`."""
+def load_points(sample: Sample) -> tuple[NDArray[np.uint8], str, PointPixels]:
+    """A sample's pixels, the hash of its file, and the pixels to measure; errors are those of `read_checked`."""
     content, digest = sample.read_checked()
     pixels = sample.decoded(content)
-    return pixels, digest, measured(pixels, sample.subjects, content)
+    return pixels, digest, point_pixels(pixels, content)
 
 
-def measured_again(sample: Sample) -> Conditions | None:
-    """The conditions of a picture that was read before; None where it cannot be read any more."""
+def points_again(sample: Sample) -> PointPixels | None:
+    """The pixels to measure of a picture that was read before; None where it cannot be read any more."""
     try:
-        return load_measured(sample)[2]
+        return load_points(sample)[2]
     except InputError:
         return None
 
 
-def measured(pixels: NDArray[np.uint8], subjects: Sequence[Subject] = (), content: bytes = b"") -> Conditions:
-    """The conditions of a picture.
+class Conditions:
+    """The conditions of many pictures, and of each person in them.
 
-    >>> grey = measured(np.full((80, 80, 3), 100, np.uint8))
-    >>> round(grey.picture["img.brightness"]), grey.picture["img.noise"], grey.picture["img.people"]
-    (100, 0.0, 0.0)
+    >>> conditions = Conditions()
+    >>> conditions.add("a.png", [], point_pixels(np.full((80, 80, 3), 100, np.uint8)))
+    >>> columns = conditions.columns(["a.png"], [None])
+    >>> float(columns["img.brightness"][0]), float(columns["img.noise"][0]), "img.size_px" in columns
+    (100.0, 0.0, False)
     """
-    height, width = pixels.shape[:2]
-    picture: dict[str, float | None] = {
-        "img.jpeg_quality": jpeg_quality(content),
-        "img.people": float(sum([not subject.ignored for subject in subjects])),
-    }
-    grid = _grid(height, width)
-    if grid is None:
-        return Conditions(picture)
-    parts = np.zeros((1 + len(subjects), len(grid.rows), len(grid.columns)))
-    outside = parts[0]
-    outside[:] = 1
-    people = [
-        _placed(grid, (height, width), subject, outside, face)
-        for subject, face in zip(subjects, parts[1:], strict=True)
-    ]
-    surroundings, *faces = np.dot(_values(pixels, grid), parts.reshape(len(parts), -1).T).T.tolist()
-    picture |= _surroundings(surroundings)
-    for person, sums in zip(people, faces, strict=True):
-        if sums[POINTS]:
-            person["img.face.brightness"], person["img.face.contrast"], person["img.face.sharpness"] = _light(sums)
-    return Conditions(picture, {subject.id: person for subject, person in zip(subjects, people, strict=True)})
 
+    def __init__(self) -> None:
+        self._pictures: dict[str, int] = {}
+        self._people: dict[tuple[str, str | None], int] = {}
+        self._persons = 0
+        self._waiting: list[tuple[PointPixels, Sequence[Subject]]] = []
+        self._values: tuple[list[Floats], list[Floats]] = [], []
+        """Of pictures and of people, in the order in which they were added."""
 
-def _values(pixels: NDArray[np.uint8], grid: "_Grid") -> Floats:
-    """The terms that are summed over the points of a part of the picture: `SUMMED` rows, a column for each point."""
-    values = np.empty((SUMMED, grid.taps.shape[1]))
-    np.dot(MIXED, pixels.reshape(-1).take(grid.taps).astype(np.float64), out=values[:SQUARES])
-    np.multiply(values[:2], values[:2], out=values[SQUARES:POINTS])
-    np.abs(values[GRAIN], out=values[GRAIN])
-    values[POINTS] = 1
-    return values
+    def __bool__(self) -> bool:
+        return bool(self._pictures)
 
+    def add(self, sample: str, subjects: Sequence[Subject], pixels: PointPixels) -> None:
+        """Measure a picture, at the latest when a value is needed."""
+        self._pictures[sample] = len(self._pictures)
+        for subject in subjects:
+            self._people[sample, subject.id] = self._persons
+            self._persons += 1
+        if len(subjects) == 1:  # a row about the picture has the columns of its only person
+            self._people[sample, None] = self._persons - 1
+        self._waiting.append((pixels, subjects))
+        if len(self._waiting) == AT_ONCE:
+            self._measure()
 
-@dataclass(frozen=True)
-class _Grid:
-    """The points of a picture of one size that are measured."""
+    def columns(self, samples: Sequence[str], subjects: Sequence[str | None]) -> dict[str, Floats]:
+        """The columns of some rows, each about a person or (None) about a picture; NaN where a value is not known.
 
-    rows: list[int]
-    """The y of each row of points."""
-    columns: list[int]
-    """The x of each column of points."""
-    taps: NDArray[np.intp]
-    """Where the pixels of each point lie in the flat picture: red, green and blue of the point, green of its four
-    neighbours at the Laplacian's distance, green of the two pixels beside it."""
-
-    def between(self, x0: float, y0: float, x1: float, y1: float) -> tuple[slice, slice]:
-        """The rows and columns of points within a box."""
-        rows, columns = self.rows, self.columns
-        return (
-            slice(bisect_left(rows, y0), bisect_right(rows, y1)),
-            slice(bisect_left(columns, x0), bisect_right(columns, x1)),
+        Columns of people are left out where nobody has any value, and all columns where no picture was measured.
+        """
+        self._measure()
+        pictures = [self._pictures.get(sample, -1) for sample in samples]
+        if max(pictures, default=-1) < 0:
+            return {}
+        people = [self._people.get(key, -1) for key in zip(samples, subjects, strict=True)]
+        of_picture, of_person = (
+            _rows_of(blocks, places).T for blocks, places in zip(self._values, (pictures, people), strict=True)
         )
+        result = dict(zip(OF_PICTURE, of_picture, strict=True))
+        return result if np.isnan(of_person).all() else result | dict(zip(OF_PERSON, of_person, strict=True))
+
+    @classmethod
+    def stored(cls, rows: Any) -> "Conditions":
+        """The conditions in the rows of a score table; none without such columns.
+
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"sample": ["a"], "subject": ["ann"], "img.people": [1.0], "img.x": [0.25]})
+        >>> Conditions.stored(rows).columns(["a"], ["ann"])["img.x"].tolist()
+        [0.25]
+        """
+        result = cls()
+        if not any(name.startswith(PREFIX) for name in rows.column_names):
+            return result
+        keys = list(zip(rows["sample"].to_pylist(), rows["subject"].to_pylist(), strict=True))
+        result._people = {key: row for row, key in enumerate(keys)}
+        result._pictures = {sample: row for row, (sample, _) in enumerate(keys)}
+        for blocks, names in zip(result._values, (OF_PICTURE, OF_PERSON), strict=True):
+            blocks.append(np.stack([_stored(rows, name) for name in names], axis=1))
+        return result
+
+    def _measure(self) -> None:
+        """Measure the pictures that wait, those with equally many points and people together."""
+        alike: dict[tuple[tuple[int, ...], int], list[int]] = {}
+        starts, persons = [], 0
+        for place, (pixels, subjects) in enumerate(self._waiting):
+            starts.append(persons)
+            persons += len(subjects)
+            if pixels.values is not None:
+                alike.setdefault((pixels.values.shape, len(subjects)), []).append(place)
+        pictures = np.full((len(starts), len(OF_PICTURE)), np.nan)
+        pictures[:, -2] = [pixels.jpeg_quality for pixels, _ in self._waiting]
+        pictures[:, -1] = [sum([not subject.ignored for subject in subjects]) for _, subjects in self._waiting]
+        people = np.full((persons, len(OF_PERSON)), np.nan)
+        for (_, count), places in alike.items():
+            of_people = np.array([starts[place] for place in places])[:, None] + np.arange(count)
+            group = [self._waiting[place][0] for place in places]
+            subjects = [subject for place in places for subject in self._waiting[place][1]]
+            pictures[places, :-2], people[of_people] = _values(group, subjects, count)
+        self._waiting.clear()
+        self._values[0].append(pictures)
+        self._values[1].append(people)
 
 
-@lru_cache(maxsize=64)
-def _grid(height: int, width: int) -> _Grid | None:
-    """The grid of a picture's size; None where the picture is too small to have one."""
-    largest = max(height, width)
-    step, reach = -(-largest // GRID), max(round(largest / SCALE), 1)
-    if min(height, width) <= 2 * reach:
-        return None
-    rows, columns = np.arange(reach, height - reach, step), np.arange(reach, width - reach, step)
-    red = 3 * (rows[:, None] * width + columns).reshape(-1)
-    up, left = 3 * width * reach, 3 * reach
-    offsets = np.array([0, 1, 2, 1 - up, 1 + up, 1 - left, 1 + left, 1 - 3, 1 + 3])
-    return _Grid(rows.tolist(), columns.tolist(), red + offsets[:, None])
+def _rows_of(blocks: list[Floats], places: Sequence[int]) -> Floats:
+    """Rows of a table that is stored in blocks, which are joined; NaN for a place that is negative."""
+    blocks[:] = [np.concatenate(blocks)]
+    result = np.full((len(places), blocks[0].shape[1]), np.nan)
+    known = np.array(places) >= 0
+    result[known] = blocks[0][np.array(places)[known]]
+    return result
 
 
-def _placed(grid: _Grid, size: tuple[int, int], subject: Subject, outside: Any, face: Any) -> dict[str, float | None]:
-    """Where a person is; their points are removed from those of the surroundings, and those of the face are marked."""
-    box, own = subject.person_box, subject.face_box
-    if box is not None:
-        x0, y0, x1, y1 = box.tolist()
-        outside[grid.between(x0, y0, x1, y1)] = 0
-    if own is not None:
-        x0, y0, x1, y1 = own.tolist()
-        face[grid.between(x0, y0, x1, y1)] = 1
-        if box is None:
-            wide, high = WIDER * (x1 - x0), WIDER * (y1 - y0)
-            outside[grid.between(x0 - wide, y0 - high, x1 + wide, math.inf)] = 0
-    elif box is None:
-        return {}
-    height, width = size
-    return {
-        "img.size_px": y1 - y0,
-        "img.size_share": (y1 - y0) / height,
-        "img.x": abs((x0 + x1) / 2 / width - 0.5),
-        "img.y": (y0 + y1) / 2 / height,
-        "img.turn": turn_of(subject),
-    }
+def _stored(rows: Any, name: str) -> Floats:
+    """A column of a score table; NaN where it is null or not there."""
+    if name not in rows.column_names:
+        return np.full(rows.num_rows, np.nan)
+    return np.asarray(rows[name].to_numpy(), dtype=np.float64)
 
 
-def _surroundings(sums: Sequence[float]) -> dict[str, float | None]:
-    if sums[POINTS] < FEWEST:
-        return dict.fromkeys(("img.brightness", "img.contrast", "img.cast", "img.sharpness", "img.noise"))
+def _values(pictures: Sequence[PointPixels], subjects: Sequence[Subject], count: int) -> tuple[Floats, Floats]:
+    """The conditions of pictures with equally many points and `count` people each.
+
+    The first five of each picture, and all of each person.
+    """
+    people = np.empty((len(pictures), count, len(OF_PERSON)))
+    persons = _boxes([subject.person_box for subject in subjects]).reshape(len(pictures), count, 4)
+    faces = _boxes([subject.face_box for subject in subjects]).reshape(len(pictures), count, 4)
+    boxes = np.where(np.isnan(faces), persons, faces)
+    x0, y0, x1, y1 = np.moveaxis(boxes, 2, 0)
+    height, width, step, reach = np.array([(*pixels[:2], *spacing(*pixels[:2])) for pixels in pictures]).T[..., None]
+    people[..., 0] = y1 - y0
+    people[..., 1] = people[..., 0] / height
+    people[..., 2] = np.abs((x0 + x1) / 2 / width - 0.5)
+    people[..., 3] = (y0 + y1) / 2 / height
+    people[..., 4] = np.array([turn_of(subject) for subject in subjects], dtype=np.float64).reshape(people.shape[:2])
+    values = [pixels.values for pixels in pictures if pixels.values is not None]  # it is known of all
+    rows, columns = (reach + step * np.arange(count) for count in values[0].shape[1:])
+    sums = sums_of_parts(values, _parts(persons, faces, rows[:, None], columns[:, None]))
+    counted = sums[points.POINTS]
+    counted[:, 0][counted[:, 0] < FEWEST] = np.nan
+    counted[counted == 0] = np.nan
     brightness, contrast, sharpness = _light(sums)
-    return {
-        "img.brightness": brightness,
-        "img.contrast": contrast,
-        "img.cast": sums[WARMTH] / sums[POINTS] / max(brightness, 1.0),
-        "img.sharpness": sharpness,
-        "img.noise": sums[GRAIN] / sums[POINTS],
-    }
+    people[..., 5:] = np.stack([brightness, contrast, sharpness], axis=2)[:, 1:]
+    warmth = sums[points.WARMTH] / counted / np.maximum(brightness, 1.0)
+    light = np.stack([brightness, contrast, warmth, sharpness, sums[points.GRAIN] / counted], axis=2)[:, 0]
+    return light, people
 
 
-def _light(sums: Sequence[float]) -> tuple[float, float, float]:
+def _boxes(boxes: Sequence[Floats | None]) -> Floats:
+    """The numbers of all boxes; NaN for a person without one."""
+    return np.concatenate([UNKNOWN[:0], *(UNKNOWN if box is None else box for box in boxes)])
+
+
+def _parts(persons: Floats, faces: Floats, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """The points of the surroundings of each picture, then those of each face: pictures × parts × rows × columns."""
+    reach = WIDER * (faces[..., 2:] - faces[..., :2])
+    bodies = np.concatenate([faces[..., :2] - reach, faces[..., 2:] + reach], axis=2)
+    bodies[..., 3] = np.inf  # everything below
+    np.copyto(bodies, persons, where=~np.isnan(persons))
+    x0, y0, x1, y1 = np.moveaxis(np.concatenate([bodies, faces], axis=1)[..., None], 2, 0)
+    inside = ((rows >= y0) & (rows <= y1))[..., None] & ((columns >= x0) & (columns <= x1))[..., None, :]
+    count = persons.shape[1]
+    outside = ~inside[:, :count].any(axis=1, keepdims=True)
+    return np.concatenate([outside, inside[:, count:]], axis=1)
+
+
+def _light(sums: Floats) -> tuple[Floats, Floats, Floats]:
     """Brightness, contrast and sharpness. n Σ x² − (Σ x)² of equal pixels is exactly 0, and never below."""
-    light, edges, _, _, light_squared, edges_squared, points = sums
-    contrast = math.sqrt(points * light_squared - light * light) / points
-    return light / points, contrast, (points * edges_squared - edges * edges) / (points * points)
+    light, edges, light_squared, edges_squared, *_, counted = sums
+    contrast = np.sqrt(counted * light_squared - light * light) / counted
+    return light / counted, contrast, (counted * edges_squared - edges * edges) / (counted * counted)
 
 
 def turn_of(subject: Subject) -> float | None:
@@ -244,10 +233,10 @@ def turn_of(subject: Subject) -> float | None:
     >>> turn_of(Subject("ann", landmarks=np.array([[40.0, 50], [60, 50], [55, 60], [42, 70], [58, 70]])))
     0.25
     """
-    points = _eyes_and_nose(subject.landmarks, subject.keypoints)
-    if points is None:
+    places = _eyes_and_nose(subject.landmarks, subject.keypoints)
+    if places is None:
         return None
-    (ax, ay), (bx, by), (nx, ny) = points
+    (ax, ay), (bx, by), (nx, ny) = places
     dx, dy = bx - ax, by - ay
     length = dx * dx + dy * dy
     if not length > 1e-6:
@@ -263,54 +252,3 @@ def _eyes_and_nose(landmarks: Floats | None, keypoints: Floats | None) -> list[l
         nose, left, right = keypoints[:3, :2].tolist()
         return [right, left, nose]
     return None
-
-
-def jpeg_quality(content: bytes) -> float | None:
-    """The quality setting that a JPEG file's first quantisation table corresponds to; None for other files.
-
-    >>> from countenance.data.jpeg import sample_file
-    >>> jpeg_quality(sample_file()), jpeg_quality(b"RIFF")
-    (60.0, None)
-    """
-    if content[:2] != b"\xff\xd8":
-        return None
-    place = content.find(b"\xff\xdb", 0, 65536)
-    if place < 0 or len(content) < place + 69 or content[place + 4] & 0xF0:
-        return None
-    return _quality_of(content[place + 5 : place + 69])
-
-
-@lru_cache(maxsize=64)
-def _quality_of(table: bytes) -> float:
-    scale = 100 * sum(table) / STANDARD_SUM
-    return float(round(min(max((200 - scale) / 2 if scale <= 100 else 5000 / scale, 1), 100)))
-
-
-def with_conditions(rows: Sequence[Mapping[str, Any]], conditions: Conditions | None) -> list[dict[str, Any]]:
-    """The rows of a picture with its conditions.
-
-    >>> with_conditions([{"subject": None}], Conditions({"img.people": 2.0}))
-    [{'subject': None, 'img.people': 2.0}]
-    """
-    if conditions is None:
-        return [dict(row) for row in rows]
-    return [{**row, **conditions.columns(row["subject"])} for row in rows]
-
-
-def stored_conditions(rows: Any) -> dict[str, Conditions]:
-    """By sample, the conditions in the rows of a score table; empty without any.
-
-    >>> import pyarrow as pa
-    >>> stored_conditions(pa.table({"sample": ["a"], "subject": ["ann"], "img.people": [1.0]}))["a"].columns("ann")
-    {'img.people': 1.0}
-    """
-    names = [name for name in rows.column_names if name.startswith(PREFIX)]
-    pictures: dict[str, dict[str, float | None]] = {}
-    people: dict[str, dict[str, dict[str, float | None]]] = {}
-    for row in rows.select(["sample", "subject", *names]).to_pylist() if names else ():
-        sample, subject = str(row["sample"]), row["subject"]
-        values = {name: row[name] for name in names}
-        pictures.setdefault(sample, {name: row[name] for name in names if name in OF_PICTURE})
-        if subject is not None:
-            people.setdefault(sample, {})[str(subject)] = values
-    return {sample: Conditions(picture, people.get(sample, {})) for sample, picture in pictures.items()}

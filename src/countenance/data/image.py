@@ -91,7 +91,7 @@ class LazyImage:
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
-        """The file, at the first byte of the picture; what goes wrong with it names it."""
+        """The file, at the first byte of the picture; its errors name it."""
         regular_file(self.path)
         try:
             with self.path.open("rb") as stream:

@@ -126,7 +126,7 @@ def _opencv(content: bytes) -> Pixels | None:
 
 
 def sample_file() -> bytes:
-    """The file that decoders are compared with."""
+    """The test file on which decoders are compared."""
     return base64.b64decode(TEST_PICTURE)
 
 

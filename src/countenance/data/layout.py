@@ -129,7 +129,7 @@ class FolderWriter:
 
 
 def whole_people(dataset: Dataset, pictures: int) -> Dataset:
-    """About this many pictures that show one person: all those of people chosen evenly, so that nobody's are split."""
+    """About this many pictures that show one person: all pictures of each person who is chosen, at even distances."""
     by_person: dict[str, list[Sample]] = {}
     for sample in dataset:
         if len(sample.people) == 1:

@@ -1,4 +1,4 @@
-"""A dataset as a partitioned Parquet manifest: the form in which workers read, and large datasets are stored.
+"""A dataset as a partitioned Parquet manifest: the form in which large datasets are stored and workers read them.
 
 A row is a sample: its id, where its picture is (or the picture itself), its size, and everything known about it. A
 worker gets a manifest, a partition and a range of rows; no sample is ever sent to it.
@@ -203,7 +203,7 @@ class _PartitionFile:
         return result
 
     def _content(self, group: int) -> list[bytes | None]:
-        """The pictures of a row group; Arrow's threads would hold on to a file of Python's."""
+        """The pictures of a row group; Arrow's threads would keep a file of Python's open."""
         result: list[bytes | None] = self.parquet.read_row_group(group, ["content"], use_threads=False)[0].to_pylist()
         return result
 

@@ -192,7 +192,7 @@ def note_kinds(kinds: dict[str, str | None], sample: Sample) -> None:
 
 
 def settled(kinds: Mapping[str, str | None]) -> dict[str, str]:
-    """Attribute kinds, with text for attributes without a value in any sample."""
+    """The kinds of the attributes; text for one without a value in any sample."""
     return {name: kind or "string" for name, kind in kinds.items()}
 
 

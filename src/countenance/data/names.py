@@ -28,7 +28,7 @@ class ImageNames:
     ids: list[str]
     aliases: Mapping[str, str] = field(default_factory=dict)
     by_file_name: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """Names in other folders than the images that they were taken for: only the name of the file is the same."""
+    """Names whose file name matches an image in another folder."""
 
     @cached_property
     def _exact(self) -> set[str]:

@@ -39,12 +39,12 @@ def inside(root: Path, name: str, place: str) -> Path:
     'set/a/b.png'
     >>> inside(Path("set"), "../../etc/passwd", "labels.csv row 2")
     Traceback (most recent call last):
-    countenance.errors.DataError: labels.csv row 2: '../../etc/passwd' leads out of the dataset folder; ...
+    countenance.errors.DataError: labels.csv row 2: '../../etc/passwd' leads out of its folder; ...
     """
     pure = PurePosixPath(name.replace("\\", "/"))
     escapes = pure.is_absolute() or ".." in pure.parts or "\x00" in name or (name[1:2] == ":" and name[0].isalpha())
     if not name or escapes:
-        raise DataError(f"{place}: {name!r} leads out of the dataset folder; use a name inside it")
+        raise DataError(f"{place}: {name!r} leads out of its folder; use a name inside it")
     path = root / pure
     if path.is_symlink() or any(path.parents[i].is_symlink() for i in range(len(pure.parts) - 1)):
         try:
@@ -52,7 +52,7 @@ def inside(root: Path, name: str, place: str) -> Path:
         except (RuntimeError, OSError):
             raise DataError(f"{place}: {name!r} is a link that leads nowhere") from None
         if not resolved.is_relative_to(root.resolve()):
-            raise DataError(f"{place}: {name!r} is a link that leads out of the dataset folder")
+            raise DataError(f"{place}: {name!r} is a link that leads out of its folder")
     return path
 
 
@@ -151,7 +151,7 @@ class Unpacking:
     total: int = 0
 
     def add(self, size: int) -> None:
-        """Take note of a member before it is unpacked, or of a block that was."""
+        """Count a member before it is unpacked, or a block that was unpacked."""
         self.total += size
         if self.total > self.limit:
             raise DataError(

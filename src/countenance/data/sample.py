@@ -69,7 +69,7 @@ class Rle:
 
 
 PLACES = ("person_box", "face_box", "keypoints", "landmarks")
-"""Where a person is in an image: arrays of numbers, however they are given."""
+"""The fields that say where a person is in an image; each becomes an array of numbers."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class Dataset(Sequence[Sample]):
         self.card = card
         self.samples = tuple(samples)
         self.aliases = aliases or {}
-        """Other names of images (a COCO image id, say) with the sample id that each means."""
+        """Other names of images, such as a COCO image id, with the sample id of each."""
         self.notes = tuple(notes)
         """The reader's notes: what was left out, and how many."""
         self.categories = categories or {}

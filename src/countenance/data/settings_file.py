@@ -33,7 +33,7 @@ class SettingsFile:
     least: ClassVar[Mapping[str, int]] = {}
     """Whole numbers are at least 0, except these."""
     choices: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """Words that must be one of some."""
+    """Settings that take a word, with the words that each may be."""
 
     @classmethod
     def flat(cls) -> list[tuple[str, Any]]:

@@ -134,7 +134,7 @@ def unfamiliar_values(dataset: Dataset) -> list[str]:
     >>> subjects = (Subject("0", attributes={"gender": "F"}), Subject("1", attributes={"gender": "female"}))
     >>> sample = Sample("a", ArrayImage(np.zeros((2, 2, 3), np.uint8)), 2, 2, subjects)
     >>> unfamiliar_values(Dataset(DatasetCard(name="mine"), [sample]))
-    ['gender: F is not one of our words (female, male); it is a group of its own']
+    ['gender: F is not among the usual words (female, male); it is a group of its own']
     """
     others = {
         name: [word for word in words if word not in VOCABULARIES[name]] for name, words in _words(dataset).items()
@@ -143,7 +143,7 @@ def unfamiliar_values(dataset: Dataset) -> list[str]:
 
 
 def _words(dataset: Dataset) -> dict[str, dict[str, list[str]]]:
-    """The values of attributes whose words are the package's, because the card lists none, with their places."""
+    """The values, with their places, of attributes whose card lists no words, so that the package's words apply."""
     values: dict[str, dict[str, list[str]]] = {}
     for sample in dataset:
         for about, place in [
@@ -160,7 +160,7 @@ def _words(dataset: Dataset) -> dict[str, dict[str, list[str]]]:
 
 
 def _mistyped_values(dataset: Dataset) -> Iterator[Problem]:
-    """Values that are almost one of our words, in an attribute that otherwise has these words: monk_11 among tones."""
+    """Values that are almost one of the usual words, where the other values are such words: monk_11 among tones."""
     for name, words in _words(dataset).items():
         known = VOCABULARIES[name]
         others = [word for word in words if word not in known]
@@ -177,10 +177,8 @@ def _unfamiliar(name: str, words: Sequence[str], known: Sequence[str]) -> str:
     shown = ", ".join(sorted(words)[:MOST_WORDS]) + (
         f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
     )
-    verb, kind = (
-        ("is not one", "it is a group of its own") if len(words) == 1 else ("are none", "they are groups of their own")
-    )
-    return f"{name}: {shown} {verb} of our words ({', '.join(known)}); {kind}"
+    verb, kind = ("is", "it is a group of its own") if len(words) == 1 else ("are", "they are groups of their own")
+    return f"{name}: {shown} {verb} not among the usual words ({', '.join(known)}); {kind}"
 
 
 def grouped(problems: Sequence[Problem]) -> list[str]:

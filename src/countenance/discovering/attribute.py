@@ -38,7 +38,7 @@ def check_name(name: str, columns: Sequence[str]) -> None:
 
 
 def with_attribute(table: Any, discovered: Discovered, name: str, number: int = 0) -> Any:
-    """A table with a slice as the attribute `attr.NAME`, with a note on the rows for which it is known."""
+    """A table with a slice as the attribute `attr.NAME`, with a note that says for which rows it is known."""
     import pyarrow as pa
 
     check_name(name, table.column_names)

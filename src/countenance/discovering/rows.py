@@ -62,7 +62,7 @@ class SearchRows:
 
     @property
     def badness(self) -> Array:
-        """Values turned so that more is worse; as they are where that is not known."""
+        """Values with a sign such that more is worse; unchanged where it is not known what is worse."""
         return self.values if self.better in (LOWER, None) else -self.values
 
     @property

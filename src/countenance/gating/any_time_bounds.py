@@ -1,4 +1,4 @@
-"""Rules for gates that look again and again, on data that grows: bounds that hold at every look (`any_time: true`).
+"""Rules for gates that are repeated while data grows: bounds that hold at every look (`any_time: true`).
 
 The bounds are betting confidence sequences of people's means (`metrics.any_time`), each person counted once, in the
 order of the rows: the rows of an earlier look come first in a later one. A score that is missing counts as wrong.

@@ -10,7 +10,6 @@ from countenance.auditing.verdict import shown
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 from countenance.gating.sample_sizes import (
     COLLECTABLE,
-    TOO_MANY,
     units_for_distance,
     units_for_rate,
     units_with_one_further,
@@ -206,9 +205,9 @@ def undecided(units: int, needed: int | None, nouns: tuple[str, str]) -> str:
     >>> undecided(49, 380, ("person", "people"))
     'undecided with 49 people; about 380 would decide'
     >>> undecided(49, 175_238, ("person", "people"))
-    'undecided with 49 people; it sits almost on the limit: deciding takes more than a study can collect'
+    'undecided with 49 people; it sits almost on the limit, so more data will hardly settle it'
     """
     have = f"undecided with {plural(units, *nouns)}"
     if needed is None or needed > COLLECTABLE:
-        return f"{have}; it sits almost on the limit: deciding takes {TOO_MANY}"
+        return f"{have}; it sits almost on the limit, so more data will hardly settle it"
     return f"{have}; about {needed:,} would decide"

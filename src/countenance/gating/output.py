@@ -192,7 +192,8 @@ def _text(text: str) -> str:
 
 
 def markdown(gate: Gate) -> str:
-    """The outcome as Markdown, for a job summary or a pull request: what did not pass first, every check in a fold."""
+    """The outcome as Markdown, for a job summary or a pull request: what did not pass first, every check in a folded
+    part."""
     sign, word = (SIGNS[PASS], "passed") if gate.passed else (SIGNS[FAIL], "failed")
     text_lines = [f"## {sign} Gate {word}: {cell(gate.model)} on {cell(gate.dataset)}", ""]
     text_lines += [f"{cell(tally(gate)[:1].upper() + tally(gate)[1:])}.", ""]

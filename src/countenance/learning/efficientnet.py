@@ -30,7 +30,8 @@ STAGES = (  # blocks, kernel, stride, expansion, channels out
 )
 
 Network = Callable[..., list[Any]]
-"""Photos × 3 × height × width in −1 … 1, and numbers of blocks, to a map after each of these blocks."""
+"""A function from photos (photos × 3 × height × width, −1 to 1) and numbers of blocks to a map after each of these
+blocks."""
 
 
 def efficientnet_weights() -> Path | None:

@@ -30,7 +30,7 @@ class Exported:
 def export_onnx(network: Any, path: Path, form: Exported) -> None:
     """Write a module that gives a tensor or a tuple of tensors, as many as there are outputs.
 
-    RuntimeError where onnxruntime finds other numbers than torch. The file holds no path of this machine.
+    RuntimeError where onnxruntime computes other numbers than torch. The file holds no path of this machine.
     """
     import torch
 

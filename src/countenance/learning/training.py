@@ -65,7 +65,7 @@ def descend(optimiser: Any, loss: Tensor, clip: float | None = None) -> None:
 
 
 def minimise(optimiser: Any, steps: int, loss: Callable[[float], Tensor], rise: float = 0.0) -> None:
-    """Minimise a loss, which is given the finished share of the time; the learning rate falls like a cosine.
+    """Minimise a loss, which is called with the finished share of the time; the learning rate falls like a cosine.
 
     `rise` is the share of the time in which the rate grows from 0 to the optimiser's.
     """

@@ -63,7 +63,8 @@ def average_recall(overlap: Array, thresholds: Array = AR_THRESHOLDS) -> Array:
 def suppress(
     boxes: Array, scores: Array, limit: float, relative_to: Literal["union", "smaller"] = "union"
 ) -> NDArray[np.intp]:
-    """Non-maximum suppression: the kept indices, best score first; of two that overlap by more than `limit`, one.
+    """Non-maximum suppression: the kept indices, best score first; of two that overlap by more than `limit`, the better
+    one.
 
     The overlap is the intersection's share of the union, or of the smaller box (which also removes a box in a box).
 

@@ -54,10 +54,10 @@ def average_precisions(
 
     Boxes that find somebody of another group are left out. A false positive counts by the group's share of the people
     in its image, without people by the group's share of all people, so that groups which are found equally well have
-    equal values whatever their sizes. People in one image stand or fall together, and all groups share the resamples.
-    No truth: NaN. Memory: a byte an image and resample, for as many resamples at once as `MOST_WEIGHTS` allows, and
-    the blocks. Time: false positives of one image between two hits are added up once, before images are resampled, so a
-    model that predicts 200,000 boxes for every image costs little more than one that predicts a few.
+    equal values whatever their sizes. People in one image are found or missed together, and all groups share the
+    resamples. No truth: NaN. Memory: a byte an image and resample, for as many resamples at once as `MOST_WEIGHTS`
+    allows, and the blocks. Time: false positives of one image between two hits are added up once, before images are
+    resampled, so a model that predicts 200,000 boxes for every image costs little more than one that predicts a few.
 
     >>> ranked, truths = (np.array([0, 1]), np.array([0, -1])), (np.array([0, 1]), np.array([0, 0]))
     >>> shares = np.ones((1, 1))
@@ -91,7 +91,7 @@ def resampled_images(generator: np.random.Generator, replicates: int, n: int) ->
 
 
 def _weighted(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
-    """True boxes and average precision (resamples × groups) with images that count this many times."""
+    """True boxes and average precision (resamples × groups) with these weights of images."""
     groups, kinds = detections.members.shape
     by_kind = np.zeros((len(weights), kinds))
     for image, kind in detections.truths():

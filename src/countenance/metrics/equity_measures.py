@@ -153,9 +153,9 @@ BOTH = (
 def trials(units: Array, rates: Array, drawn: Array, most: Array | float = np.inf) -> Array:
     """The effective number of trials of each rate: its units, or more if the rate varies less between bootstrap draws.
 
-    A unit's value may itself be a share of many comparisons. Taken for a single trial, it would make a rate of one in a
-    hundred look like one in thirty, and differences between such rates would vanish. `most` limits the number,
-    where units are people with several rows, to that of a rate with one further unit at the far end.
+    A unit's value may itself be a share of many comparisons. If it counted as a single trial, a rate of one in a
+    hundred would look like one in thirty, and differences between such rates would not be seen. `most` limits the
+    number, where units are people with several rows, to that of a rate with one further unit at the far end.
 
     >>> trials(np.array([20.0]), np.array([0.01]), np.array([[0.009], [0.011]]))
     array([9900.])
@@ -195,7 +195,7 @@ class MeasuredEquity(NamedTuple):
     low: float
     high: float
     fair: float
-    """The mean."""
+    """The mean over fair systems."""
     fair_limit: float
     """The limit that 19 of 20 fair systems do not exceed."""
     p: float

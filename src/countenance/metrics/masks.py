@@ -81,7 +81,7 @@ def compress(lengths: Sequence[int] | Ints) -> str:
 
 
 def spans(lengths: Ints) -> tuple[Ints, Ints]:
-    """The beginning and end of each inside run (half open), without empty runs.
+    """The beginning and end of each run of pixels inside the mask (end not included), without empty runs.
 
     >>> spans(np.array([2, 3, 1, 0, 1, 2]))
     (array([2, 7]), array([5, 9]))

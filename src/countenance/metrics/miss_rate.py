@@ -21,7 +21,7 @@ SMALLEST = 1e-10
 """What stands for a miss rate of 0, which has no logarithm."""
 IGNORED, NOBODY = -2, -1
 SLACK = 1.25
-"""Detections are kept that are higher or lower than the heights asked for by this factor."""
+"""Detections are kept that are higher or lower than the requested heights by up to this factor."""
 
 
 class MissRate(NamedTuple):
@@ -107,7 +107,8 @@ def log_average_miss_rates(detections: RankedDetections, *, replicates: int = 10
 
 
 def _curves(detections: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
-    """People (resamples × groups) and miss rates (× points) with images that count this many times."""
+    """Numbers of people (resamples × groups) and miss rates (resamples × groups × points) with these weights of
+    images."""
     kinds = detections.members.shape[1]
     people = np.zeros((len(weights), kinds))
     for image, kind in detections.truths():

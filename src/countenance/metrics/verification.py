@@ -42,7 +42,7 @@ class Verification(NamedTuple):
     identities: int
     images: int
     sufficient: bool
-    """Whether the different pairs can resolve the rate asked for: at least 3 / rate of them."""
+    """Whether the different pairs can resolve the requested rate: at least 3 / rate of them."""
     roc_far: Array
     roc_val: Array
 
@@ -139,7 +139,7 @@ def validation_rate(
 
     Exact over all pairs of the images given. Folds hold whole identities: the threshold for a person's pairs comes from
     different pairs in which neither person of that fold takes part. The interval is a cluster bootstrap over
-    identities, the threshold found again in each replicate. NaN without same or without different pairs.
+    identities, with the threshold chosen again in each replicate. NaN without same or without different pairs.
 
     >>> points = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
     >>> validation_rate(points, np.array([0, 0, 1, 1])).val

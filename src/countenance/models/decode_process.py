@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from countenance.data.conditions import load_measured
+from countenance.data.conditions import load_points
 from countenance.data.jpeg import installed, upright
 from countenance.models.inputs import InputSpec, resized
 from countenance.worker_process import die_with_parent
@@ -56,9 +56,9 @@ def read(sample: Any, room: Any) -> dict[str, Any]:
 
 def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
     """Decode a sample's picture into the buffer `room`; returns its description for the parent."""
-    pixels, digest, conditions = load_measured(sample)
+    pixels, digest, points = load_points(sample)
     shape = (int(pixels.shape[0]), int(pixels.shape[1]))
-    message: dict[str, Any] = {"digest": digest, "shape": shape, "conditions": conditions}
+    message: dict[str, Any] = {"digest": digest, "shape": shape, "points": points}
     if spec is not None:
         pixels, message["scale"], message["offset"] = resized(pixels, spec)
     if pixels.size > len(room):  # larger than the dataset says: the parent process decodes it

@@ -1,4 +1,4 @@
-"""Models of the zoo as their authors write them: the one place that decides what a page calls a model."""
+"""The names of the zoo's models as their authors write them; every page takes the name of a model from here."""
 
 MODELS = {
     "mtcnn": "MTCNN",
@@ -11,7 +11,7 @@ MODELS = {
     "jpeg": "JPEG",
     "ir101": "IR-101",
 }
-"""Models of the zoo as their authors write them."""
+"""The zoo's models under the names that their authors write."""
 
 
 def model_label(name: str) -> str:

@@ -45,7 +45,7 @@ class ModelCard(Record):
     """Whether `content` covers all that the model is. Objects with state and code that opens files cannot be hashed."""
     settings: dict[str, Any] = Field(default_factory=dict)
     finds: tuple[str, ...] = ()
-    """What it finds, in the words of `countenance.answers.targets` (face, person, …); empty: not said."""
+    """What it finds, in the words of `countenance.answers.targets` (face, person, …); empty: unknown."""
 
 
 def code_sha256(path: Path) -> str:

@@ -31,7 +31,7 @@ from countenance.models.tflite import open_tflite
 __all__ = ["InputSpec", "OnnxModel", "OnnxSpec", "OutputSpec", "open_session", "prepare"]
 
 _OPEN: "weakref.WeakSet[Any]" = weakref.WeakSet()
-"""The sessions that nobody has let go of yet."""
+"""The sessions that are still in use."""
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
@@ -61,7 +61,7 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
 
 @atexit.register
 def _close_sessions() -> None:
-    """End the threads of every session while the interpreter is still whole.
+    """End the threads of every session before the interpreter shuts down.
 
     Threads that still run when the process ends may abort it and so change its exit code.
     """
@@ -129,7 +129,7 @@ class OnnxModel:
     """An ONNX network with declared pre- and post-processing."""
 
     leaves_input = True
-    """It does not write on a batch."""
+    """It does not change the batch that it receives."""
 
     def __init__(self, weights: Path, spec: OnnxSpec, device: str = "cpu") -> None:
         self.spec = spec

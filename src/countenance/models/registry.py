@@ -48,7 +48,7 @@ class ModelSpec:
     device: str = "cpu"
     settings: Mapping[str, Any] = field(default_factory=dict)
     request: Request | None = None
-    """What is asked of it, for a model of another library that `module:attr` names."""
+    """What the model is to do, where `module:attr` names a model of another library."""
     timed: bool = False
     """Whether the time of each picture is measured."""
 

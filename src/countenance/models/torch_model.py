@@ -52,7 +52,7 @@ class TorchModel:
     """
 
     leaves_input = True
-    """It does not write on a batch."""
+    """It does not change the batch that it receives."""
 
     def __init__(self, module: Any, spec: InputSpec, answer: Any, device: str = "cpu", batch: int = 1) -> None:
         self.torch, self.batch = import_torch(), batch

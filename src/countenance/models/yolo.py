@@ -25,14 +25,15 @@ from countenance.metrics.boxes import suppress
 Array = NDArray[np.float64]
 Head = Literal["v5", "v8", "end2end"]
 MIN_SCORE, OVERLAP = 0.25, 0.7
-"""Scores above the first, overlaps up to the second: what ultralytics takes where nothing is said."""
+"""Scores above the first, overlaps up to the second: the defaults of ultralytics."""
 MOST_BOXES = 300
 APART = 7680.0
 """Boxes of different classes are moved so far apart that none suppresses the other."""
 LARGEST = 8192
 """Pixels of a side, and classes, of a network that is recognised."""
 COCO = ("person", *(f"class {i}" for i in range(1, 80)))
-"""The classes of a network that has 80 and does not name them: COCO's first one is the only one that counts here."""
+"""The classes of a network with 80 classes that it does not name; COCO's first class, a person, is the only one in use
+here."""
 
 
 class YoloBoxes(NamedTuple):
@@ -89,7 +90,7 @@ def _read(table: Array, head: Head, classes: int) -> tuple[Array, Array, NDArray
 
 
 def kind_found(names: Sequence[str], declared: str | None, place: str) -> str | None:
-    """What a network with these classes finds: `person`, `face`, or None if its only class has no telling name.
+    """What a network with these classes finds: `person`, `face`, or None if the name of its only class says nothing.
 
     >>> kind_found(["person", "car"], None, "net.onnx")
     'person'

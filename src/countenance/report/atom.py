@@ -11,7 +11,7 @@ from countenance.report.names import clean
 INDEX, FEED = "index.html", "feed.xml"
 ATOM = "http://www.w3.org/2005/Atom"
 NO_DATE = "1970-01-01T00:00:00+00:00"
-"""Of a table that is not a file: Atom wants a date, and the same board gives the same bytes."""
+"""The date of a board that is not a file: Atom requires one, and the same board must give the same bytes."""
 
 
 @dataclass(frozen=True)

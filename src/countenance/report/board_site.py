@@ -186,12 +186,13 @@ def _table(board: Leaderboard, metric: str) -> dict[str, Any]:
         }
         for standing, change in zip(standings, changes, strict=True)
     ]
+    block = ForestBlock("", tuple(listed.values()))
     return {
         "metric": metric,
         "better": better,
         "rows": rows,
         "kind": _kind(board, metric),
-        "forest": change_forest(metric, better, [ForestBlock("", tuple(listed.values()))], scale_of(known)),
+        "forest": change_forest(metric, better, [block], scale_of(known), board.settings),
     }
 
 
@@ -222,7 +223,7 @@ def _of_model(board: Leaderboard, metric: str, model: str) -> dict[str, Any]:
         "standing": standing,
         "kind": _kind(board, metric),
         "groups": [(label_of(score.attribute, score.group), score) for score in standing.groups],
-        "against": change_forest(metric, better, [ForestBlock("", rows)], scale_of(against)),
+        "against": change_forest(metric, better, [ForestBlock("", rows)], scale_of(against), board.settings),
     }
 
 

@@ -124,7 +124,7 @@ def _moved(comparison: Comparison, entries: Sequence[Any]) -> Iterator[Moved]:
 
 
 def _dotted(album: Changed, moved: Moved) -> Changed:
-    """With dots where people got worse and none of them may be shown."""
+    """The faces, with dots where people got worse and none of them may be shown."""
     worse = album.title == WORSE[0] and album.total and not album.tiles
     return replace(album, dots=_dots(album, moved.paired.rows)) if worse else album
 

@@ -4,12 +4,11 @@ import contextlib
 import csv
 import io
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import countenance
-from countenance.auditing.units import stored_nouns
 from countenance.auditing.verdict import DISPARITY
 from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
@@ -17,7 +16,7 @@ from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
 from countenance.report import changes, numbers, render, words
 from countenance.report.charts.dumbbells import Dumbbell, Dumbbells
-from countenance.report.charts.forest import CHANGE_MARKS, ChangeRow, Forest, ForestBlock
+from countenance.report.charts.forest import ChangeRow, Forest, ForestBlock, change_marks
 from countenance.report.charts.scale import Scale
 from countenance.report.comparison_words import change_words, counted, gap_words, kind_of, lead, loss, told_side
 from countenance.report.findings import csv_link, safe_cell
@@ -71,7 +70,7 @@ def first_screen(comparison: Comparison, links: Links | None = None, shown: int 
         "sentence": first,
         "further": further,
         "dumbbells": dumbbells(comparison, comparison.overall[0].metric, links, shown) if comparison.overall else None,
-        "nouns": stored_nouns(comparison.settings),
+        "nouns": words.counted_nouns(comparison.settings),
     }
 
 
@@ -112,7 +111,7 @@ def _dumbbell(change: Change, comparison: Comparison, links: Links | None) -> Du
     who = label(change.attribute, change.group)
     return Dumbbell(
         who=f"{who[:1].upper()}{who[1:]}",
-        size=numbers.plural(change.clusters, *stored_nouns(comparison.settings)),
+        size=numbers.plural(change.clusters, *words.counted_nouns(comparison.settings)),
         ends=(change.estimate_a, change.estimate_b),
         old=numbers.value(change.estimate_a, kind),
         new=numbers.value(change.estimate_b, kind),
@@ -218,10 +217,13 @@ def _row(change: Change | Gap, label: str, values: tuple[str, str], verdict: tup
     )
 
 
-def change_forest(metric: str, better: str | None, blocks: Sequence[ForestBlock], scale: Scale) -> Forest:
+def change_forest(
+    metric: str, better: str | None, blocks: Sequence[ForestBlock], scale: Scale, settings: Mapping[str, Any]
+) -> Forest:
     """Differences around zero."""
+    marks = change_marks(words.counted_nouns(settings)[1])
     axis = f"{metric}: change" + (" (lower is better)" if better == "lower" else "")
-    return Forest(metric, axis, scale, tuple(blocks), 0.0, "no difference", CHANGE_MARKS, better)
+    return Forest(metric, axis, scale, tuple(blocks), 0.0, "no difference", marks, better)
 
 
 def _changes(comparison: Comparison, metric: str) -> Forest | None:
@@ -234,7 +236,7 @@ def _changes(comparison: Comparison, metric: str) -> Forest | None:
     for name, listed in by_attribute(own[1:]):
         rows = [change_row(change, label_of(name, change.group), settings) for change in listed]
         blocks.append(ForestBlock(attribute_label(name), tuple(rows)))
-    return change_forest(metric, own[0].better, blocks, scale_of(own))
+    return change_forest(metric, own[0].better, blocks, scale_of(own), comparison.settings)
 
 
 def _gaps(comparison: Comparison, metric: str) -> Forest | None:
@@ -249,7 +251,7 @@ def _gaps(comparison: Comparison, metric: str) -> Forest | None:
             against = "" if gap.versus == "rest" else f" against {others(name, gap.versus)}"
             rows.append(gap_row(gap, label_of(name, gap.group) + against, comparison.settings))
         blocks.append(ForestBlock(attribute_label(name), tuple(rows)))
-    return change_forest(metric, comparison.settings["better"][metric], blocks, scale_of(own))
+    return change_forest(metric, comparison.settings["better"][metric], blocks, scale_of(own), comparison.settings)
 
 
 def label_of(attribute: str, group: str) -> str:

@@ -139,7 +139,7 @@ def _shortened(forest: Forest) -> tuple[Forest, int]:
 
     def change_key(row: ForestRow) -> tuple[bool, bool, bool, float]:
         whole = row.label == "everyone"
-        shown = isinstance(row, ChangeRow) and row.mark in (words.SEVERE, words.MINOR, words.FAVOURED)
+        shown = isinstance(row, ChangeRow) and row.mark in (words.SEVERE, words.MINOR, words.DIFFERS, words.FAVOURED)
         size = -abs(row.estimate) if math.isfinite(row.estimate) else 0.0
         return not whole, not shown, row.mark == words.UNTESTED, size
 

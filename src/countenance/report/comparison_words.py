@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countenance.auditing.units import stored_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE
 from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, HIGHER, LOWER, NARROWED, REVERSED, WORSE
@@ -17,7 +16,7 @@ from countenance.report.metric_words import is_share, noun_in
 
 MUCH = 3.0
 """A change of this many times what matters is called much."""
-ENOUGH, FEW, TOO_FEW = "no change of {} or more", "not enough {} to tell", "too few {} to test"
+ENOUGH = "no change of {} or more"
 
 
 def kind_of(change: Change | Gap) -> str:
@@ -47,19 +46,19 @@ def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]
     An interval that excludes zero is never called undecided: the words say that it looks better or worse, and why that
     is not enough.
     """
-    noun, many = stored_nouns(settings)
+    noun, many = words.counted_nouns(settings)
     if change.verdict in (WORSE, BETTER):
         mark = {WORSE: words.MINOR if change.small else words.SEVERE, BETTER: words.FAVOURED}[change.verdict]
         return mark, change.verdict + (f", by less than {matters(change)}" if change.small else "")
     if change.verdict in (HIGHER, LOWER):
-        return words.MINOR, change.verdict
+        return words.DIFFERS, change.verdict
     if change.verdict != CANNOT_TELL:
         return words.NONE, ENOUGH.format(matters(change))
     if not math.isfinite(change.low):
-        return words.UNTESTED, TOO_FEW.format(many)
+        return words.UNTESTED, words.too_few(many)
     least = int(settings["min_n"])
     if change.low <= 0 <= change.high or change.direction not in (WORSE, BETTER):
-        return (words.UNSURE, FEW.format(many)) if change.tested else (words.UNTESTED, TOO_FEW.format(many))
+        return (words.UNSURE, words.not_enough(many)) if change.tested else (words.UNTESTED, words.too_few(many))
     much = "much " if change.delta and abs(change.difference) >= MUCH * change.delta else ""
     looks = f"looks {much}{change.direction}"
     if change.clusters < least:
@@ -87,16 +86,16 @@ def told_side(gap: Gap) -> Gap:
 
 def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tuple[str, str]:
     """The mark of a gap and how it moved, seen from the side that lost or caught up."""
-    many = stored_nouns(settings)[1]
+    many = words.counted_nouns(settings)[1]
     if gap.verdict != DISPARITY:
         if gap.verdict.startswith("none"):
             return words.NONE, ENOUGH.format(matters(gap))
         if gap.verdict == UNTESTABLE:
-            return words.UNTESTED, TOO_FEW.format(many)
-        return words.UNSURE, FEW.format(many)
+            return words.UNTESTED, words.too_few(many)
+        return words.UNSURE, words.not_enough(many)
     amount = size(gap, gap.difference)
     if better is None:
-        return words.MINOR, f"the gap {gap.moved} by {amount}"
+        return words.DIFFERS, f"the gap {gap.moved} by {amount}"
     if gap.direction == WORSE:
         if gap.moved == NARROWED:
             return words.NONE, f"lost {amount} of a lead"

@@ -14,7 +14,9 @@ from countenance.auditing import Finding
 from countenance.auditing.effects import effect_label
 from countenance.auditing.ratio import Ratio
 from countenance.report import numbers, words
-from countenance.report.names import Names, attribute_label, clean, in_group_order
+from countenance.report.harms import kind_shown
+from countenance.report.names import attribute_label, clean, in_group_order
+from countenance.report.source import Audited
 
 MOST, FIRST = 600, 250
 """If there are more findings than `MOST`, a page holds the first ones, so that it stays small, and says so."""
@@ -64,7 +66,7 @@ def in_order(findings: Sequence[Finding]) -> list[Finding]:
 
     def key(finding: Finding) -> tuple[int, int, float]:
         p = finding.p_adjusted if math.isfinite(finding.p_adjusted) else 2.0
-        return (words.RANK[words.mark(finding.verdict, finding.severity)], finding.depth, p)
+        return (words.RANK[words.own_mark(finding)], finding.depth, p)
 
     return sorted(in_group_order(findings), key=key)
 
@@ -80,28 +82,30 @@ def by_size(findings: Sequence[Finding]) -> list[Finding]:
     return sorted((f for f in findings if f.difference == f.difference), key=key)
 
 
-def finding_words(f: Finding, names: Names) -> dict[str, str]:
+def finding_words(f: Finding, source: Audited) -> dict[str, str]:
     """A finding as the words and numbers of a short list."""
+    names, kind = source.names, kind_shown(f, source)
     return {
         "metric": f.measure,
         "group": names.who(f.attribute, f.group),
         "versus": names.versus(f.attribute, f.versus),
         "n": f"{numbers.count(f.n)} / {numbers.count(f.n_versus)}",
-        "difference": numbers.change(f.difference, f.metric_kind),
-        "interval": numbers.change_span(f.diff_low, f.diff_high, f.metric_kind),
+        "difference": numbers.change(f.difference, kind),
+        "interval": numbers.change_span(f.diff_low, f.diff_high, kind),
         "effect": f"{effect_label(f.effect_name)} {numbers.effect(f.effect)}",
         "p": numbers.probability(f.p_adjusted),
-        "verdict": words.finding_label(f),
+        "verdict": words.finding_label(f, source.audit.settings, kind=kind),
         "depth": "alone" if f.depth == 1 else "crossed",
     }
 
 
-def table_rows(findings: Sequence[Finding], names: Names) -> list[FindingRow]:
+def table_rows(findings: Sequence[Finding], source: Audited) -> list[FindingRow]:
     """The rows of the page's table."""
-    return [_row(finding, names) for finding in findings]
+    return [_row(finding, source) for finding in findings]
 
 
-def _row(f: Finding, names: Names) -> FindingRow:
+def _row(f: Finding, source: Audited) -> FindingRow:
+    names, kind = source.names, kind_shown(f, source)
     versus = "everyone else" if f.versus == "rest" else names.group(f.attribute, f.versus)
     own: tuple[str, ...] = (f.metric, f.attribute, f.group)
     other = (*own, "rest") if f.versus == "rest" else (f.metric, f.attribute, f.versus)
@@ -111,19 +115,19 @@ def _row(f: Finding, names: Names) -> FindingRow:
         Cell(names.group(f.attribute, f.group), ""),
         Cell(versus, ""),
         _number(numbers.count(f.n), f.n, own),
-        _number(numbers.value(f.estimate, f.metric_kind), f.estimate, own),
-        _number(numbers.span(f.low, f.high, f.metric_kind), f.low, own),
-        _number(numbers.value(f.estimate_versus, f.metric_kind), f.estimate_versus, other),
-        _number(numbers.change(f.difference, f.metric_kind), f.difference, own),
-        _number(numbers.change_span(f.diff_low, f.diff_high, f.metric_kind), f.diff_low, own),
+        _number(numbers.value(f.estimate, kind), f.estimate, own),
+        _number(numbers.span(f.low, f.high, kind), f.low, own),
+        _number(numbers.value(f.estimate_versus, kind), f.estimate_versus, other),
+        _number(numbers.change(f.difference, kind), f.difference, own),
+        _number(numbers.change_span(f.diff_low, f.diff_high, kind), f.diff_low, own),
         _number(numbers.probability(f.p_adjusted), f.p_adjusted, own),
         _number(numbers.effect(f.effect), f.effect, own),
     ]
-    verdict = words.finding_label(f)
+    verdict = words.finding_label(f, source.audit.settings, kind=kind)
     return FindingRow(
         f.metric,
         f.attribute,
-        words.mark(f.verdict, f.severity),
+        words.own_mark(f),
         verdict,
         names.reason(f),
         cells,

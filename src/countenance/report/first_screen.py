@@ -22,21 +22,24 @@ from countenance.report.charts.forest import UNMARKED, Forest, ForestBlock, Fore
 from countenance.report.charts.scale import Scale
 from countenance.report.harms import (
     EVERYONE,
+    FACE,
     MISSING,
     TWINS,
     Harm,
     HarmSide,
     everyone,
     harms,
+    kind_shown,
     metric_words,
     people_counted,
     shown_kind,
-    unit_of,
+    unit_in,
 )
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
 from countenance.report.names import REST, Names, attribute_label
 from countenance.report.sentences import (
+    average_words,
     counts_sentence,
     failed_by_all,
     finding_sentence,
@@ -52,6 +55,7 @@ from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
 
 MOST_LINES, WORST = 4, 3
+UNDER_WAY = "Being tested."
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,38 @@ def first_screen(
     )
 
 
+def untested_screen(source: Audited, model: str, album: Album | None = None) -> FirstScreen:
+    """The first screen while comparisons are still being tested: how many of all the model fails, and pictures."""
+    album = Album("off") if album is None else album
+    return FirstScreen(
+        words.UNTESTED,
+        counts_sentence(source, model) or _number_of_all(source, model),
+        "",
+        [],
+        [],
+        "",
+        "",
+        UNDER_WAY,
+        UNDER_WAY,
+        _forest(source, []),
+        failures(source, [], album, GroupRows(source)),
+        [],
+        UNDER_WAY,
+        "",
+        _counted(source),
+    )
+
+
+def _number_of_all(source: Audited, model: str) -> str:
+    """The first metric of everyone as a sentence; the model alone where nothing was measured."""
+    for metric in source.metrics:
+        if whole := source.overall.get(metric.name):
+            wording = metric_words(source, metric.name)[1]
+            kind = shown_kind(whole.metric_kind, wording)
+            return f"{model}: {wording.noun} {numbers.percent(whole.estimate, kind)}."
+    return f"{model}."
+
+
 def terminal_words(source: Audited, model: str) -> str:
     """The first words of the first screen as a terminal prints them: sentences of at most three numbers."""
     ordered = harms(source)
@@ -173,13 +209,13 @@ def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
     for f in _differing(source):
         noun = metric_words(source, f.metric)[1].noun
         others = "others" if f.versus == REST else source.names.who(f.attribute, f.versus)
-        values = [numbers.percent(value, f.metric_kind) for value in (f.estimate, f.estimate_versus)]
+        values = [numbers.percent(value, kind_shown(f, source)) for value in (f.estimate, f.estimate_versus)]
         line = HarmLine(
             source.names.who(f.attribute, f.group),
             f"{noun} {values[0]}, {others} {values[1]}",
             "",
             source.names.swatch(f.attribute, f.group),
-            words.mark(f.verdict, f.severity),
+            words.own_mark(f),
             (f.metric, f.attribute, f.group),
         )
         (who if f.role == PERSON else when).append(line)
@@ -191,6 +227,8 @@ def _empty_lists(source: Audited) -> tuple[str, str]:
     roles = source.audit.settings.get("roles") or {}
     compared = {role_of([name], roles) for name in source.names.by} | {f.role for f in source.audit.findings}
     no_gap, none_compared = "No confirmed gap.", "Nothing of this kind was compared."
+    if not source.audit.findings:
+        return "Nothing could be compared.", "Nothing could be compared."
     return (
         no_gap if PERSON in compared else none_compared,
         no_gap if compared - {PERSON} else none_compared,
@@ -241,6 +279,9 @@ def overall_mark(source: Audited) -> str:
         return words.SEVERE
     if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
         return words.FAVOURED
+    shown = {words.own_mark(f) for f in source.audit.findings if f.verdict == words.DISPARITY}
+    if source.audit.verdict == words.DISPARITY and shown == {words.DIFFERS}:
+        return words.DIFFERS
     severe = any(f.severity == words.SEVERE for f in source.audit.findings)
     return words.mark(source.audit.verdict, words.SEVERE if severe else words.MINOR)
 
@@ -259,7 +300,7 @@ def _line_label(harm: Harm, names: Names) -> str:
 
 
 def _mark(harm: Harm) -> str:
-    return words.mark(harm.finding.verdict, harm.finding.severity)
+    return words.own_mark(harm.finding)
 
 
 def _counted(source: Audited) -> str:
@@ -273,10 +314,12 @@ def _counted(source: Audited) -> str:
     noun, nouns = words.cluster_noun(source.audit.settings)
     if "unnamed" in noun:
         return f"{numbers.plural(whole.n, 'picture')} of people"
+    if unit_in(source, whole.n, whole.clusters) == FACE:
+        return numbers.plural(whole.n, FACE)
     if whole.clusters and whole.clusters != whole.n:
         unit = row_noun(source.audit.settings.get("ways") or [])
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
-    return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
+    return numbers.plural(whole.n, *words.counted_nouns(source.audit.settings))
 
 
 def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
@@ -289,7 +332,8 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
     whole = everyone(source, metric)
     kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
-    kind = shown_kind(kind, metric_words(source, metric.name)[1])
+    wording = metric_words(source, metric.name)[1]
+    kind = shown_kind(kind, wording)
     chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
         chosen = [(side, None) for side in _foremost(source, metric, whole)]
@@ -305,7 +349,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
         (ForestBlock("", tuple(rows)),),
         whole.estimate if whole else None,
         better=metric.better,
-        noun=metric_words(source, metric.name)[1].noun,
+        noun=f"{wording.noun}{average_words(wording)}",
         note=rest_words(source, metric, ordered),
     )
 
@@ -361,7 +405,7 @@ def _foremost(source: Audited, metric: Metric, whole: HarmSide | None) -> list[H
                 e.low,
                 e.high,
                 failed,
-                unit_of(e.n, e.clusters, source.audit.settings, source.overall.get(metric.name)),
+                unit_in(source, e.n, e.clusters, source.overall.get(metric.name)),
             )
         )
     return foremost
@@ -401,7 +445,9 @@ def _own_verdict(side: HarmSide, metric: Metric, source: Audited) -> tuple[str, 
     if not own:
         return UNMARKED, ""
     mark = words.mark_of(own[0], side.group)
-    return mark, "not confirmed" if mark == words.UNSURE else words.finding_label(own[0], side.group)
+    return mark, "not confirmed" if mark == words.UNSURE else words.finding_label(
+        own[0], source.audit.settings, side.group
+    )
 
 
 def _right(side: HarmSide, metric: Metric, settings: Mapping[str, Any]) -> str:
@@ -421,13 +467,13 @@ def rest_words(source: Audited, metric: Metric, ordered: Sequence[Harm]) -> str:
     own += [h.finding for h in ordered if h.finding.kind == SPLIT and h.metric.name == metric.name]
     marks = [words.mark_of(f, words.failed_side(f)) for f in own]
     shown = sum(m in (words.SEVERE, words.MINOR) for m in marks)
-    unknown = sum(f.verdict == words.DISPARITY and f.direction not in (words.WORSE, words.BETTER) for f in own)
+    many = words.counted_nouns(source.audit.settings)[1]
     counts = (
-        (shown - unknown, "group served worse", "groups served worse"),
-        (unknown, "group that differs", "groups that differ"),
+        (shown, "group served worse", "groups served worse"),
+        (marks.count(words.DIFFERS), "group that differs", "groups that differ"),
         (marks.count(words.FAVOURED), "served better", "served better"),
         (marks.count(words.NONE), "cleared", "cleared"),
-        (marks.count(words.UNSURE), "with not enough people to tell", "with not enough people to tell"),
+        (marks.count(words.UNSURE), f"with {words.not_enough(many)}", f"with {words.not_enough(many)}"),
         (marks.count(words.UNTESTED), "with too few to test", "with too few to test"),
     )
     return " · ".join(numbers.plural(n, noun, nouns) for n, noun, nouns in counts if n)

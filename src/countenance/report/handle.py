@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from countenance.auditing import Finding
+from countenance.auditing.effects import cohen_h
 from countenance.auditing.groups import SPLIT
 from countenance.auditing.headline import deltas_of
+from countenance.auditing.power import growth
 from countenance.report import numbers, words
 from countenance.report.charts.scale import Scale
 from countenance.report.harms import TWINS, harms, metric_words, shown_kind, sides
@@ -27,14 +29,9 @@ WIDEST_RATE = 0.6
 """How far the axis of a rate goes, unless a confirmed gap reaches further."""
 FEW = 2
 """The rank of a comparison with too few people: drawn last."""
+LOOKS_WORSE = "looks worse; chance is not ruled out"
+ON_THE_LIMIT = "almost on the limit; more data will hardly settle it"
 SHOWN, GOOD, UNKNOWN, OUT, UNTESTED = "harm", "better", "unknown", "out", "untested"
-WORDS = {
-    SHOWN: "served worse",
-    GOOD: "served better",
-    UNKNOWN: "not enough people to tell",
-    OUT: "no gap of that size",
-    UNTESTED: "too few to test",
-}
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,8 @@ def _handle(source: Audited, metric: Metric, delta: float, findings: list[Findin
     axis = Scale.around([low, high], "points" if rate else "mean", least=2 * delta)
     scale = 100.0 if rate else 1.0
     drawn = [_row(gap, metric, axis, delta, source) for gap in rows[:MOST]]
-    tally = {state: sum(row.state == state for row in drawn) for state in WORDS}
+    labels = state_words(source)
+    tally = {state: sum(row.state == state for row in drawn) for state in labels}
     return Handle(
         metric.name,
         metric_words(source, metric.name)[1].noun,
@@ -126,7 +124,7 @@ def _handle(source: Audited, metric: Metric, delta: float, findings: list[Findin
         axis.at(0.0),
         [(axis.at(tick), axis.label(tick)) for tick in axis.ticks],
         drawn,
-        [(state, WORDS[state], n) for state, n in tally.items()],
+        [(state, labels[state], n) for state, n in tally.items()],
         max(0, len(rows) - MOST),
     )
 
@@ -172,6 +170,7 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
         "out": None if math.isinf(reach) else round(reach, 5),
         "real": f.verdict == words.DISPARITY or _is_real(f, source),
         "few": f.verdict == words.UNTESTABLE,
+        "gap": _plain(gap.value),
         "seen": _plain(f.mde_difference),
         "mde": _plain(f.mde),
         "rate": _plain(f.estimate_versus),
@@ -188,7 +187,7 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
         round(max(right - left, 0.4), 2),
         axis.at(gap.value),
         state,
-        decides(f, state, source),
+        decides(f, state, source, gap.value),
         Markup(json.dumps(data, separators=(",", ":"))),  # noqa: S704 - numbers, true and false
         key,
     )
@@ -216,7 +215,7 @@ def limit(f: Finding) -> float:
 
 
 def state_of(f: Finding, *, loses: bool) -> str:
-    """The state in which a comparison is at the audit's δ; `loses`: the side that is drawn is shown to."""
+    """The state in which a comparison is at the audit's δ; `loses` says whether the drawn side is shown to lose."""
     if f.verdict == words.DISPARITY:
         return SHOWN if loses else GOOD
     if f.verdict == words.UNTESTABLE:
@@ -224,12 +223,40 @@ def state_of(f: Finding, *, loses: bool) -> str:
     return OUT if f.verdict.startswith("none") else UNKNOWN
 
 
-def decides(f: Finding, state: str, source: Audited) -> str:
-    """The words beside a comparison's interval: its state, or how many more people would decide it if that is known."""
-    if state == UNKNOWN and f.clusters_needed is not None:
-        more = f.clusters_needed - f.clusters
-        noun, nouns = words.cluster_noun(source.audit.settings)
-        if 0 < more <= words.MOST_TO_COLLECT:
-            return numbers.plural(more, f"more {noun}", f"more {nouns}")
-        return "more people than a study can collect" if more > words.MOST_TO_COLLECT else "almost on the limit"
-    return WORDS[state]
+def decides(f: Finding, state: str, source: Audited, gap: float = 0.0) -> str:
+    """The words beside a comparison's interval: its state, or how many more people would decide it if that is known.
+
+    A `gap` larger than the one that matters is decided by as many people as would show the gap itself.
+    """
+    delta = deltas_of(source.audit.settings).get(f.metric) or 0.0
+    if state != UNKNOWN or f.clusters_needed is None:
+        return state_words(source)[state]
+    larger = gap > delta
+    needed = math.ceil(f.clusters * _times(f, gap)) if larger else f.clusters_needed
+    more = needed - f.clusters
+    if more <= 0:
+        return LOOKS_WORSE if larger else ON_THE_LIMIT
+    if more > words.MOST_TO_COLLECT:
+        return "more people than a study can collect"
+    noun, nouns = words.counted_nouns(source.audit.settings)
+    return numbers.plural(more, f"more {noun}", f"more {nouns}")
+
+
+def _times(f: Finding, gap: float) -> float:
+    """How many times as large a group must be so that a gap would be seen, given that the one that matters can be."""
+    ratio = f.mde_difference / gap
+    if f.effect_name == "h":
+        moved = f.estimate_versus + (-gap if f.estimate_versus >= 0.5 else gap)
+        ratio = f.mde / abs(cohen_h(f.estimate_versus, min(max(moved, 0.0), 1.0)))
+    return growth(_share(f), ratio)[0] if math.isfinite(ratio) else 1.0
+
+
+def state_words(source: Audited) -> dict[str, str]:
+    """The words for the states of comparisons, in the order of their counts."""
+    return {
+        SHOWN: "served worse",
+        GOOD: "served better",
+        UNKNOWN: words.not_enough(words.counted_nouns(source.audit.settings)[1]),
+        OUT: "no gap of that size",
+        UNTESTED: "too few to test",
+    }

@@ -30,6 +30,7 @@ WHOSE = {
 """Words after the noun of a row, by the denominator of a rate of predictions."""
 ONE_PERSON = ("person", "speaker", "patient", "participant", "user", "row")
 """Units that are one person each; each independent row counts as one."""
+FACE = "face"
 PEOPLE_NOUNS = (*ONE_PERSON[:-1], "image", "photo", "picture")
 """Beginnings of the nouns of units that are people or show them."""
 ROWS, OTHER_ROWS = "rows", "other rows"
@@ -71,19 +72,23 @@ class HarmSide:
             return f"{self.counts} {self.unit}s of others" if self.unit else f"{self.counts} others"
         if not self.unit or self.of_rows:
             return f"{self.counts} {self.people}"
-        return f"{self.counts} {self.unit}s of {self._many}{self.people}"
+        if self.unit == FACE and self._many_people == "people":
+            return f"{self.counts} {self.unit}s"
+        return f"{self.counts} {self.unit}s of {self._many_people}"
 
     @property
-    def _many(self) -> str:
-        """The number of people behind some rows, placed before the people; empty if unknown."""
-        return f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
+    def _many_people(self) -> str:
+        """The people behind some rows, with their number if it is known."""
+        known = self.clusters and self.clusters != self.n
+        people = "person" if known and self.clusters == 1 and self.people == "people" else self.people
+        return f"{numbers.count(self.clusters)} {people}" if known else people
 
     @property
     def many_people(self) -> str:
         """The people with their number: "44 people over 60", "80 pictures of 20 women"."""
         if not self.unit or self.of_rows:
             return f"{numbers.count(self.n)} {self.people}"
-        return f"{numbers.plural(self.n, self.unit)} of {self._many}{self.people}"
+        return f"{numbers.plural(self.n, self.unit)} of {self._many_people}"
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,11 @@ def metric_words(source: Audited, name: str) -> tuple[Metric, MetricWords]:
     return metric, words_of(metric, source.task)
 
 
+def kind_shown(finding: Finding, source: Audited) -> str:
+    """How a page prints the numbers of a finding."""
+    return shown_kind(finding.metric_kind, metric_words(source, finding.metric)[1])
+
+
 def failing_share(value: float, better: str | None, kind: str = "") -> float:
     """How often a rate fails, whether it counts successes or failures.
 
@@ -277,7 +287,7 @@ def _side(
         value[1],
         value[2],
         failed,
-        unit_of(n, clusters, source.audit.settings, source.overall.get(metric.name)),
+        unit_in(source, n, clusters, source.overall.get(metric.name)),
         rows,
     )
 
@@ -288,7 +298,7 @@ def of_people(settings: Mapping[str, Any]) -> bool:
     >>> of_people({"ways": ["camera"]}), of_people({"ways": ["identity"]}), of_people({"ways": ["sample"]})
     (False, True, True)
     """
-    noun = words.cluster_noun(settings)[0]
+    noun = words.counted_nouns(settings)[0]
     return noun.startswith(PEOPLE_NOUNS) or bool(settings.get("paired_by"))
 
 
@@ -318,6 +328,14 @@ def unit_of(n: int, clusters: int, settings: Mapping[str, Any], whole: Estimate 
     if not clusters or clusters == n:
         return ""
     return row_noun(settings.get("ways") or [])
+
+
+def unit_in(source: Audited, n: int, clusters: int, whole: Estimate | None = None) -> str:
+    """As `unit_of`; a row of somebody in an image of several people is a face, where the task is about faces."""
+    settings = source.audit.settings
+    unit = unit_of(n, clusters, settings, whole)
+    needs = source.task.needs if source.task else ()
+    return FACE if unit == "row" and of_people(settings) and {"face", "embedding"} & set(needs) else unit
 
 
 def people_counted(clusters: int, settings: Mapping[str, Any]) -> int:
@@ -352,7 +370,7 @@ def everyone(source: Audited, metric: Metric) -> HarmSide | None:
     rate = whole.metric_kind == "rate" and metric.better is not None
     failed = round(failing_share(whole.estimate, metric.better) * whole.n) if rate else None
     settings = source.audit.settings
-    unit = unit_of(whole.n, whole.clusters, settings) or ("picture" if settings.get("paired_by") else "")
+    unit = unit_in(source, whole.n, whole.clusters) or ("picture" if settings.get("paired_by") else "")
     return HarmSide(
         EVERYONE,
         EVERYONE,

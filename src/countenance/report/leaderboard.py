@@ -99,7 +99,7 @@ def standings_forest(standings: Sequence[Standing], metric: str, kind: str) -> F
 def pairs_forest(board: Leaderboard, metric: str, better: str | None, pairs: Sequence[Change]) -> Forest:
     """Every two models: the second minus the first."""
     rows = tuple(change_row(pair, f"{pair.a} → {pair.b}", board.settings) for pair in pairs)
-    return change_forest(metric, better, [ForestBlock("", rows)], scale_of(pairs))
+    return change_forest(metric, better, [ForestBlock("", rows)], scale_of(pairs), board.settings)
 
 
 def cliques(standings: Sequence[Standing], pairs: Sequence[Change]) -> list[tuple[int, ...]]:

@@ -19,9 +19,9 @@ COMPARISONS = {
 }
 
 
-def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]]:
-    """Headed paragraphs that explain the statistics."""
-    alpha, delta = float(settings.get("alpha", 0.05)), words.gap_words(settings)
+def paragraphs(settings: Mapping[str, Any], tested: int, *, points: bool = True) -> list[tuple[str, str]]:
+    """Headed paragraphs that explain the statistics; `points`: gaps are of percentages."""
+    alpha, delta = float(settings.get("alpha", 0.05)), words.gap_words(settings, points=points)
     power, min_n = float(settings.get("power", 0.8)), int(settings.get("min_n", 20))
     h0 = float(settings.get("h0", 0.2))
     level = f"{100 * (1 - alpha):g} %"
@@ -58,15 +58,15 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
             f"Served worse (a disparity): the adjusted p is below {alpha:g}{larger}; a filled mark when the effect is "
             f"also larger than {h0:g} (Cohen’s h for rates, rank-biserial correlation for means), else an open one. "
             f"{no_gap}"
-            f"Too few people to test: a side has fewer than {min_n} {many}. Not enough people to tell: "
+            f"Too few {many} to test: a side has fewer than {min_n}. Not enough {many} to tell: "
             "everything else; it clears nobody. The verdict of the whole is the worst of them, and nobody is "
             "cleared while a group of an attribute that was named was not tested.",
         ),
         (
             "What could have been seen",
             f"A smallest gap is the difference that these sizes would have found "
-            f"{100 * power:g} % of the time, after the correction. How many more people "
-            "(images, rows) it takes is counted for the smallest difference that matters.",
+            f"{100 * power:g} % of the time, after the correction. How many more "
+            f"{many} it takes is counted for the smallest difference that matters.",
         ),
     ]
 

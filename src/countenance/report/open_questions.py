@@ -6,6 +6,7 @@ from typing import Any
 
 from countenance.auditing import Finding
 from countenance.report import numbers, words
+from countenance.report.harms import kind_shown
 from countenance.report.names import Names, attribute_label
 from countenance.report.source import Audited
 
@@ -38,6 +39,8 @@ class CannotTell:
     untested_crossed: list[Open]
     excluded: list[Open]
     not_compared: list[tuple[str, str]]
+    many: str = "people"
+    """What the audit counts."""
 
     @property
     def nothing(self) -> bool:
@@ -52,12 +55,14 @@ class CannotTell:
         thin, few = len(self.unsure) + len(self.unsure_crossed), len(self.untested) + len(self.untested_crossed)
         parts = []
         if thin:
-            parts.append(f"{numbers.plural(thin, 'comparison has', 'comparisons have')} not enough people to tell")
+            parts.append(f"{numbers.plural(thin, 'comparison has', 'comparisons have')} {words.not_enough(self.many)}")
         if few:
-            parts.append(f"{numbers.plural(few, 'comparison has', 'comparisons have')} too few people to test")
+            parts.append(f"{numbers.plural(few, 'comparison has', 'comparisons have')} {words.too_few(self.many)}")
         if self.excluded and not parts:
             parts.append(f"{numbers.plural(len(self.excluded), 'group was', 'groups were')} not compared")
-        return f"{' and '.join(parts)}: these groups may be served worse, and this data would not show it."
+        single = thin + few == 1 or (not thin + few and len(self.excluded) == 1)
+        groups = "this group" if single else "these groups"
+        return f"{' and '.join(parts)}: {groups} may be served worse, and this data would not show it."
 
 
 def cannot_tell(source: Audited) -> CannotTell:
@@ -74,18 +79,21 @@ def cannot_tell(source: Audited) -> CannotTell:
     if unnamed:
         not_compared.append((", ".join(map(attribute_label, unnamed)), "not named"))
     return CannotTell(
-        _open([f for f in unsure if f.depth == 1], names, settings),
-        _open([f for f in unsure if f.depth > 1], names, settings),
-        _open([f for f in untested if f.depth == 1], names, settings),
-        _open([f for f in untested if f.depth > 1], names, settings),
+        _open([f for f in unsure if f.depth == 1], source),
+        _open([f for f in unsure if f.depth > 1], source),
+        _open([f for f in untested if f.depth == 1], source),
+        _open([f for f in untested if f.depth > 1], source),
         [_excluded(entry, names) for entry in others if entry["n"] or entry["group"] != "(unknown)"],
         not_compared,
+        words.counted_nouns(settings)[1],
     )
 
 
-def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -> list[Open]:
+def _open(findings: Sequence[Finding], source: Audited) -> list[Open]:
+    names, settings = source.names, source.audit.settings
     questions = []
     for f in findings:
+        kind = kind_shown(f, source)
         versus = "" if f.versus == "rest" else f" against {names.group(f.attribute, f.versus)}"
         gap = f.mde_difference
         questions.append(
@@ -96,8 +104,8 @@ def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -
                 names.group(f.attribute, f.group) + versus,
                 f.n,
                 f.clusters,
-                f"{numbers.value(f.estimate, f.metric_kind)} ({numbers.span(f.low, f.high, f.metric_kind)})",
-                numbers.change(gap, f.metric_kind, sign=False) if numbers.is_number(gap) else "none",
+                f"{numbers.value(f.estimate, kind)} ({numbers.span(f.low, f.high, kind)})",
+                numbers.change(gap, kind, sign=False) if numbers.is_number(gap) else "none",
                 words.more_needed(f, settings) if f.verdict != words.UNTESTABLE else words.what_is_missing(f, settings),
                 names.reason(f),
                 (f.metric, f.attribute, f.group),

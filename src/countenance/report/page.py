@@ -243,7 +243,7 @@ def _listed(source: Audited, most: int | None = None) -> dict[str, Any]:
     ordered, heavy = findings.in_order(source.audit.findings), most is not None
     most = most or (len(ordered) if len(ordered) <= findings.MOST else findings.FIRST)
     return {
-        "findings": findings.table_rows(ordered[:most], source.names),
+        "findings": findings.table_rows(ordered[:most], source),
         "all_findings": len(ordered),
         "csv": findings.csv_uri(ordered[:most], short=heavy),
     }
@@ -257,8 +257,8 @@ def audited(source: Audited) -> dict[str, Any]:
         "audit": audit,
         "calibration": calibration_hash(),
         "settings": settings,
-        "delta": words.gap_words(settings),
-        "no_gap": words.no_gap_words(settings),
+        "delta": words.gap_words(settings, points=words.in_points(audit)),
+        "no_gap": words.no_gap_words(settings, points=words.in_points(audit)),
         "sized": words.is_sized(settings),
         "tally": words.tally(audit),
         "tally_bar": tally_bar(words.tally(audit)),
@@ -272,8 +272,13 @@ def audited(source: Audited) -> dict[str, Any]:
         "together": together(list(audit.notes)),
         "decision": decision(source),
         "columns": findings.COLUMNS,
-        "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
+        "method": method.paragraphs(
+            settings,
+            tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings),
+            points=words.in_points(audit),
+        ),
         "cluster_noun": words.cluster_noun(settings),
+        "counted_nouns": words.counted_nouns(settings),
         "unit_words": words.unit_words(str(settings["unit"])),
         "recorded": recorded(settings),
     }

@@ -158,7 +158,7 @@ def _heat_maps(paper: Paper, source: ReportSource) -> None:
 
 
 def _tables(paper: Paper, content: dict[str, Any]) -> None:
-    """Put the tables among the results, as far as the page shows them."""
+    """Print those tables of the results that the page shows."""
     for sheet in content["results"].sheets:
         paper.heading(sheet.title)
         if sheet.about:
@@ -169,11 +169,11 @@ def _tables(paper: Paper, content: dict[str, Any]) -> None:
 
 
 def _open(paper: Paper, content: dict[str, Any]) -> None:
-    """Put the groups that could not be judged, each with what it would take."""
+    """Print the groups that could not be judged, each with what a verdict would need."""
     open_ones: list[Open] = [*content["cannot_tell"].unsure, *content["cannot_tell"].untested]
     paper.heading("What we cannot tell")
     if content["cannot_tell"].nothing:
-        paper.text("Every comparison that was asked for has an answer.")
+        paper.text("Every requested comparison has an answer.")
         return
     if not open_ones:
         paper.text("Only intersections of attributes are open; the page and findings.parquet list them.")
@@ -200,7 +200,7 @@ def _open(paper: Paper, content: dict[str, Any]) -> None:
 def _findings(paper: Paper, source: Audited) -> None:
     findings = in_order(source.audit.findings)
     small = [f.verdict == UNTESTABLE and f.depth > 1 for f in findings]
-    rows = [finding_row(f, source.names) for f, left_out in zip(findings, small, strict=True) if not left_out]
+    rows = [finding_row(f, source) for f, left_out in zip(findings, small, strict=True) if not left_out]
     if not rows:
         return
     paper.heading("Findings", need=50)

@@ -12,12 +12,11 @@ from markupsafe import Markup
 
 from countenance.auditing.table import UNKNOWN
 from countenance.files import write_atomically
-from countenance.report import numbers
+from countenance.report import numbers, words
 from countenance.report.comparison_words import matters, plain, rows_words
 from countenance.report.draw import svg
 from countenance.report.metric_words import noun_in
 from countenance.report.names import attribute_label, clean, sentence_case, shown, swatch, swatches, value_label
-from countenance.report.words import unit_words
 
 HERE = Path(__file__).parent
 RANGE = re.compile(r"\d+–\d+")
@@ -48,8 +47,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    templates.globals |= {"icon": svg.icon, "numbers": numbers, "draw": svg, "swatches": swatches, "UNKNOWN": UNKNOWN}
-    templates.globals |= {"matters": matters, "plain": plain, "rows_words": rows_words, "unit_words": unit_words}
+    templates.globals |= {
+        "icon": svg.icon,
+        "numbers": numbers,
+        "draw": svg,
+        "swatches": swatches,
+        "UNKNOWN": UNKNOWN,
+        "words": words,
+    }
+    templates.globals |= {"matters": matters, "plain": plain, "rows_words": rows_words, "unit_words": words.unit_words}
     templates.filters |= {
         "attribute": attribute_label,
         "value_label": value_label,

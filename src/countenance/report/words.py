@@ -17,13 +17,16 @@ from countenance.auditing.headline import (
 from countenance.auditing.units import nouns, row_noun, stored_nouns
 from countenance.auditing.verdict import SMALLER, times
 from countenance.report import numbers
+from countenance.report.metric_words import is_share
 from countenance.report.names import Names
 
 DISPARITY, INSUFFICIENT, UNTESTABLE = "disparity", "insufficient evidence", "untestable"
 SEVERE, MINOR, NONE, UNSURE, UNTESTED = "severe", "minor", "none", "unsure", "untested"
 FAVOURED = "favoured"
 """The mark of the side that a disparity serves better; a verdict itself never has it."""
-RANK = {SEVERE: 0, MINOR: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
+DIFFERS = "differs"
+"""The mark of a disparity of which nobody said which way is better: no side is served worse."""
+RANK = {SEVERE: 0, MINOR: 1, DIFFERS: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
 MORE = 1.3
 """How many times larger an intersection's effect must be than its group's to be listed beside it."""
 MOST_TO_COLLECT = 10_000
@@ -46,10 +49,10 @@ def mark(verdict: str, severity: str | None = None) -> str:
     return UNTESTED if verdict == UNTESTABLE else UNSURE
 
 
-def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE) -> str:
+def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE, many: str = "people") -> str:
     """A verdict in the words of pages; the codes stay in the API and in files.
 
-    `direction` is that of the side described.
+    `direction` is that of the side described, `many` what the audit counts (`counted_nouns`).
 
     >>> verdict_label("disparity"), verdict_label("disparity", direction="better")
     ('served worse', 'served better')
@@ -62,7 +65,21 @@ def verdict_label(verdict: str, *, kind: str = "rate", direction: str = WORSE) -
         return {WORSE: "served worse", BETTER: "served better"}.get(direction, "differs")
     if verdict.startswith("none"):
         return f"no gap of {_size(verdict, kind)} or more"
-    return {INSUFFICIENT: "not enough people to tell", UNTESTABLE: "too few people to test"}.get(verdict, verdict)
+    return {INSUFFICIENT: not_enough(many), UNTESTABLE: too_few(many)}.get(verdict, verdict)
+
+
+def not_enough(many: str) -> str:
+    """The words for a comparison without enough evidence; `many` is what the audit counts.
+
+    >>> not_enough("people"), too_few("rows")
+    ('not enough people to tell', 'too few rows to test')
+    """
+    return f"not enough {many} to tell"
+
+
+def too_few(many: str) -> str:
+    """The words for a comparison that was not tested."""
+    return f"too few {many} to test"
 
 
 def _size(verdict: str, kind: str) -> str:
@@ -74,16 +91,17 @@ def _size(verdict: str, kind: str) -> str:
         return size if size != verdict else "that size"
 
 
-def finding_label(finding: Finding, group: str | None = None, kind: str = "") -> str:
+def finding_label(finding: Finding, settings: Mapping[str, Any], group: str | None = None, kind: str = "") -> str:
     """The label of a finding for one of its sides, by default the one named first; `kind` is how its sizes are printed.
 
-    By default sizes are printed as the kind of its metric.
+    By default sizes are printed as the kind of its metric. `settings` are those of the audit.
     """
     turned = group is not None and group != finding.group
     way = finding.direction
     if turned:
         way = {WORSE: BETTER, BETTER: WORSE}.get(way, way)
-    return verdict_label(finding.verdict, kind=kind or finding.metric_kind, direction=way)
+    many = counted_nouns(settings)[1]
+    return verdict_label(finding.verdict, kind=kind or finding.metric_kind, direction=way, many=many)
 
 
 def mark_of(finding: Finding | None, group: str) -> str:
@@ -93,6 +111,13 @@ def mark_of(finding: Finding | None, group: str) -> str:
     favoured = BETTER if finding.group == group else WORSE
     if finding.verdict == DISPARITY and finding.direction == favoured:
         return FAVOURED
+    return own_mark(finding)
+
+
+def own_mark(finding: Finding) -> str:
+    """The mark of a finding itself, whichever side is looked at."""
+    if finding.verdict == DISPARITY and finding.direction not in (WORSE, BETTER):
+        return DIFFERS
     return mark(finding.verdict, finding.severity)
 
 
@@ -249,11 +274,14 @@ def unconfirmed(findings: Sequence[Finding], most: int = 2) -> list[Finding]:
     return sorted(worse, key=lambda f: -abs(f.effect))[:most]
 
 
-def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[Statement]:
+def in_short(
+    audit: Audit, names: Names, nouns: Mapping[str, str], kinds: Mapping[str, str] | None = None
+) -> list[Statement]:
     """For a verdict without a disparity: the largest observed gap, and the group about which least is known.
 
-    `nouns` has each metric in words.
+    `nouns` has each metric in words, `kinds` how its sizes are printed, by default as the kind of the metric.
     """
+    kinds = kinds or {}
     tested = [f for f in audit.findings if f.verdict != UNTESTABLE]
     if not tested:
         return []
@@ -262,7 +290,7 @@ def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[State
     seen = [f for f in tested if f.depth == first and math.isfinite(f.effect)]
     if seen:
         widest = max(seen, key=lambda f: abs(f.effect))
-        widest_gap = statement(widest, names, nouns[widest.metric])
+        widest_gap = statement(widest, names, nouns[widest.metric], kinds.get(widest.metric, ""))
         who = names.who(widest.attribute, failed_side(widest))
         statements.append(Statement("Largest gap seen", f"{who}; {widest_gap.text}", widest.metric))
     unsure = [f for f in tested if mark(f.verdict) == UNSURE and f.depth == first and math.isfinite(f.mde)]
@@ -270,13 +298,14 @@ def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[State
         least = max(unsure, key=lambda f: f.mde)
         text = f"{names.who(least.attribute, least.group)} ({nouns[least.metric]}, n = {numbers.count(least.n)}): "
         if math.isfinite(least.mde_difference):
-            gap = numbers.change(least.mde_difference, least.metric_kind, sign=False)
+            kind = kinds.get(least.metric, least.metric_kind)
+            gap = numbers.change(least.mde_difference, kind, sign=False)
             text += f"only a gap of about {gap} would have shown"
         else:
             text += "no gap, however large, would have shown reliably"
         more = more_needed(least, audit.settings)
         if more and more != "enough":
-            text += f"; one of {gap_words(audit.settings)} takes about {more}"
+            text += f"; one of {gap_words(audit.settings, points=in_points(audit))} takes about {more}"
         statements.append(Statement("Least is known about", f"{text}.", least.metric))
     return statements
 
@@ -285,7 +314,7 @@ def summary(audit: Audit) -> str:
     """For a verdict without a disparity: one sentence on all the comparisons."""
     tested = sum(f.verdict != UNTESTABLE for f in audit.findings)
     unsure = sum(mark(f.verdict) == UNSURE for f in audit.findings)
-    delta = gap_words(audit.settings)
+    delta = gap_words(audit.settings, points=in_points(audit))
     among = f"the {numbers.plural(tested, 'comparison')} that could be tested"
     none = "The only comparison that could be tested shows no difference" if tested == 1 else ""
     if not tested and audit.findings:
@@ -294,7 +323,7 @@ def summary(audit: Audit) -> str:
         if len(audit.findings) == 1:
             tried = "shows no difference, and clears nobody" if tested_all_the_same else "could not be tested"
             return f"The only comparison {tried}: {audit.reason.removeprefix('nothing could be compared: ')}."
-        least, unit = int(audit.settings.get("min_n", 20)), cluster_noun(audit.settings)[1]
+        least, unit = int(audit.settings.get("min_n", 20)), counted_nouns(audit.settings)[1]
         few = all(min(f.clusters, f.clusters_versus) < least for f in audit.findings)
         why = f"each has fewer than {least} {unit} on one side" if few else audit.findings[0].reason
         tried = "shows a difference, and none clears anybody" if tested_all_the_same else "could be tested"
@@ -318,15 +347,20 @@ def summary(audit: Audit) -> str:
     return f"Of {among}, none shows a difference, but {unsure:,} cannot exclude one of {delta} or more."
 
 
-def gap_words(settings: Mapping[str, Any]) -> str:
-    """The smallest gap that matters, in a page's words.
+def in_points(audit: Audit) -> bool:
+    """Whether gaps of an audit are of percentages: any of its metrics is a rate or a mean of shares."""
+    return not audit.overall or any(e.metric_kind == "rate" or is_share(e.metric) for e in audit.overall)
+
+
+def gap_words(settings: Mapping[str, Any], *, points: bool = True) -> str:
+    """The smallest gap that matters, in a page's words; `points`: in points where it is a share.
 
     >>> gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), gap_words({"delta": {"ms": 5.0}})
     ('5 points', '5')
     """
     deltas = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
     sizes = set(deltas.values())
-    if len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
+    if points and len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
         return numbers.points(size)
     return delta_words(settings)
 
@@ -336,7 +370,7 @@ def is_sized(settings: Mapping[str, Any]) -> bool:
     return any(delta is not None for delta in deltas_of(settings).values())
 
 
-def no_gap_words(settings: Mapping[str, Any]) -> str:
+def no_gap_words(settings: Mapping[str, Any], *, points: bool = True) -> str:
     """The words for a difference shown to be small, with the smallest one that matters if all metrics share it.
 
     >>> no_gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), no_gap_words({"delta": {"ok": 0.05, "ms": None}})
@@ -344,7 +378,7 @@ def no_gap_words(settings: Mapping[str, Any]) -> str:
     """
     sizes = set(deltas_of(settings).values())
     one_size = len(sizes) == 1 and None not in sizes
-    return f"no gap of {gap_words(settings)} or more" if one_size else "no gap that matters"
+    return f"no gap of {gap_words(settings, points=points)} or more" if one_size else "no gap that matters"
 
 
 @dataclass(frozen=True)
@@ -361,14 +395,15 @@ def tally(audit: Audit) -> list[Tally]:
     labels = {
         SEVERE: "large gap shown",
         MINOR: "small gap shown",
-        UNSURE: "not enough people to tell",
-        NONE: no_gap_words(audit.settings),
-        UNTESTED: "too few people to test",
+        DIFFERS: "group differs",
+        UNSURE: not_enough(counted_nouns(audit.settings)[1]),
+        NONE: no_gap_words(audit.settings, points=in_points(audit)),
+        UNTESTED: too_few(counted_nouns(audit.settings)[1]),
     }
     counts = dict.fromkeys(labels, 0)
     for finding in audit.findings:
-        counts[mark(finding.verdict, finding.severity)] += 1
-    many = {SEVERE: "large gaps shown", MINOR: "small gaps shown"}
+        counts[own_mark(finding)] += 1
+    many = {SEVERE: "large gaps shown", MINOR: "small gaps shown", DIFFERS: "groups differ"}
     return [Tally(kind, (many if n > 1 else labels).get(kind, labels[kind]), n) for kind, n in counts.items() if n]
 
 
@@ -377,7 +412,7 @@ def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
     if not finding.clusters_needed:
         return numbers.NOTHING
     more = finding.clusters_needed - finding.clusters
-    noun, many = cluster_noun(settings)
+    noun, many = counted_nouns(settings)
     if more <= 0:
         return "enough"
     rows = f" ({numbers.plural(finding.n_needed, 'row')} in all)" if finding.n_needed else ""
@@ -387,7 +422,7 @@ def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
 def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
     """What a test would need, for a comparison that could not be tested."""
     need = int(settings.get("min_n", 20))
-    unit = cluster_noun(settings)[1]
+    unit = counted_nouns(settings)[1]
     if finding.clusters < need:
         return f"at least {need} {unit}"
     if finding.clusters_versus < need:
@@ -395,6 +430,7 @@ def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
     return "rows that differ"
 
 
+_EACH = re.compile(r"row: each of the [\d,]+ rows? has another (\S+)")
 _UNIT = re.compile(
     r"(?P<unit>.+?) \(columns? (?P<column>.+?)\): (?P<rows>[\d,]+) rows? of (?P<units>[\d,]+ .+?)(?P<more>; .*)?"
 )
@@ -430,3 +466,22 @@ def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:
         return stored_nouns(settings)
     cluster = settings.get("cluster")  # older stored audits have no entry for units
     return nouns([str(cluster).partition(" else ")[0]] if cluster and cluster != "auto" else [])
+
+
+def counted_nouns(settings: Mapping[str, Any]) -> tuple[str, str]:
+    """The noun for what an audit counts, singular and plural.
+
+    A row is a person where each row has another person. Otherwise it stays a row, since nothing says what it is: in a
+    table from elsewhere `sample` may name recordings or questions. Of people and pictures that name nobody, people.
+
+    >>> each = "row: each of the 300 rows has another identity"
+    >>> counted_nouns({"nouns": ["row", "rows"], "unit": each}), counted_nouns({"nouns": ["row", "rows"]})
+    (('person', 'people'), ('row', 'rows'))
+    >>> counted_nouns({"ways": ["sample"]})
+    ('picture', 'pictures')
+    """
+    noun, many = (part.partition(" or unnamed ")[0] for part in cluster_noun(settings))
+    each = _EACH.fullmatch(str(settings.get("unit") or ""))
+    if noun == "row" and each and (person := nouns([each[1]]))[0] != "image":
+        noun, many = person
+    return ("picture", "pictures") if noun == "image" else (noun, many)

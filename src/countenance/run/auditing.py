@@ -20,6 +20,7 @@ from countenance.auditing.parquet import ParquetFiles
 from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
 from countenance.auditing.source import NOTE, Source
 from countenance.auditing.table import flat
+from countenance.auditing.units import Units, nouns
 from countenance.data.conditions import PREFIX
 from countenance.data.tables import near
 from countenance.decoding import first_line
@@ -130,7 +131,9 @@ def audit_source(
 
 def audited_run(run: Run, work: Computation, *, equity: bool = False) -> Audit:
     """Make the comparisons of a run's rows and conclude, with its measures of pairs and a check of its failures."""
-    return _with_failures(_with_pairs(audited(work, equity=equity), run), run)
+    audit = audited(work, equity=equity)
+    audit = audit.model_copy(update={"settings": audit.settings | {"nouns": list(work.nouns)}})
+    return _with_failures(_with_pairs(audit, run), run)
 
 
 @contextmanager
@@ -166,7 +169,20 @@ def work_of_run(
         options = _of_card(run, rows.names) | {"answered": answered}
         options |= {name: value for name, value in settings.items() if value is not None or name not in options}
         chosen = AuditSettings(where=where, **options if twins else options | {"paired_by": None})
-        yield work_of(rows, by, columns, chosen, equity=equity, computed=computed)
+        work = work_of(rows, by, columns, chosen, equity=equity, computed=computed)
+        work.nouns = _nouns(work.rows.units, source)
+        yield work
+
+
+def _nouns(units: Units, source: Source) -> tuple[str, str]:
+    """What the rows of a run are where each is a unit of its own: people if each has another identity, else images."""
+    if units.codes or not units.ways:
+        return units.nouns
+    if "identity" in source.names:
+        people = source.read([], ["identity"])["identity"]
+        if people.null_count == 0 and pc.count_distinct(people).as_py() == len(people):
+            return nouns(["identity"])
+    return nouns(units.ways)
 
 
 def computed_of(run: Run) -> list[ComputedGroups]:
@@ -219,7 +235,7 @@ def _there(name: str, columns: Sequence[str]) -> bool:
 def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[tuple[Source, dict[str, str]]]:
     """The rows that are about some of the metrics, with those of the people of failed images.
 
-    With them comes, by metric, the column that says whether there was an answer.
+    Also returns, by metric, the column that says whether there was an answer.
     """
     known = {metric.name: metric for metric in metrics_of(run)}
     chosen = [known.get(name, Metric(name, "", None)) for name in metrics]

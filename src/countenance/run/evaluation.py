@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.answers import Boxes
-from countenance.data.conditions import Conditions, stored_conditions
+from countenance.data.conditions import Conditions
 from countenance.data.manifest_writer import ManifestWriter
 from countenance.errors import InputError, RunError
 from countenance.run.chosen_model import ChosenModel
@@ -218,7 +218,7 @@ class Evaluation:
         whole = self.store.committed()
         pieces = {piece.number: piece for piece in self.plan.pieces()}
         again = {n: stored for n, stored in self.store.committed(rows=False).items() if n not in whole and n in pieces}
-        conditions = self._conditions() if again else {}
+        conditions = self._conditions() if again else Conditions()
         for number, marker in again.items():
             score(self.plan, self.store, pieces[number], marker, conditions)
         markers = self.store.committed()
@@ -228,12 +228,12 @@ class Evaluation:
                 self.store.storage.delete(entry.name)
         return markers
 
-    def _conditions(self) -> dict[str, Conditions]:
+    def _conditions(self) -> Conditions:
         """The pictures' conditions in an earlier score table; empty without one."""
         try:
-            return stored_conditions(self.store.scores())
+            return Conditions.stored(self.store.scores())
         except (InputError, Missing):
-            return {}
+            return Conditions()
 
     def _check_model(self, engine: "_Lazy", markers: Mapping[int, Marker]) -> None:
         """Repeat a few stored predictions where the model's hash does not cover everything that it is made of."""

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import Sample
-from countenance.data.conditions import Conditions, load_measured
+from countenance.data.conditions import load_points
+from countenance.data.points import PointPixels
 from countenance.models.inputs import Prepared
 
 Pixels = NDArray[np.uint8]
@@ -27,8 +28,8 @@ class Decoded(NamedTuple):
     pixels: Pixels | None
     digest: str
     """The hash of its file."""
-    conditions: Conditions | None = None
-    """How it was taken; None where its pixels were never in this memory."""
+    points: PointPixels | None = None
+    """The pixels from which its conditions are computed; None where its pixels were never in this memory."""
 
 
 Outcome = Decoded | Exception | None
@@ -129,7 +130,7 @@ def decode_all(samples: Sequence[Sample]) -> list[Outcome]:
 def decode_one(sample: Sample) -> Outcome:
     """A sample's picture, or the reason why it cannot be read."""
     try:
-        return Decoded(*load_measured(sample))
+        return Decoded(*load_points(sample))
     except Exception as error:  # one unreadable image is a failure of that image, not of the run
         return error
 

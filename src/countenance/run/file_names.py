@@ -24,7 +24,7 @@ VIEWS = "views.json"
 FIT = "fit.json"
 """What a model that was fitted first said about it."""
 QUESTIONS = "questions.json"
-"""Which different questions the run's scores were asked."""
+"""The different questions that audits have asked about the run's scores."""
 UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS, QUESTIONS)
 """Files that have no hash: they differ from machine to machine, hold the hashes, or are there for a moment."""
 COMPLETED = (SCORES, FAILURES, RESULTS, EVIDENCE, FINDINGS, AUDIT)

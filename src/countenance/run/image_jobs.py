@@ -26,7 +26,7 @@ from countenance.settings.engine import ProgressMaker
 from countenance.text import kind_and_words
 
 Step = Callable[[Any, NDArray[np.uint8], NDArray[np.float64] | None], Arrays]
-"""The model, an image and the boxes of its job in; arrays out."""
+"""A function from the model, an image and the boxes of its job to arrays."""
 
 
 @dataclass(frozen=True)

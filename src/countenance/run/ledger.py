@@ -53,7 +53,7 @@ QUESTION = (
     "equity",
     "paired_by",
 )
-"""The settings that make two questions different; neither a seed nor how many permutations there were does."""
+"""The settings that make two questions different; the seed and the number of permutations do not."""
 
 
 def noted(run: Run, audit: Audit) -> Audit:

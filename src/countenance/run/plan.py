@@ -31,7 +31,8 @@ from countenance.settings import RunSettings
 from countenance.tasks import Context, Task
 
 SMALLEST, LARGEST = 64, 50_000
-"""Images in a shard: so few that little is lost when a small run is killed, so many that a large one has few files."""
+"""The bounds of the number of images in a shard: a small run that is killed loses little, and a large run has few
+files."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.data import Sample
+from countenance.data.sample import Floats
 from countenance.errors import RunError
 from countenance.tasks import Task
 from countenance.text import redacted
@@ -18,14 +19,25 @@ def columns_of(task: Task, attributes: Mapping[str, str]) -> dict[str, str]:
     return columns | {f"m.{metric.name}": "double" for metric in task.metrics if not metric.of_groups}
 
 
-def rows_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> Any:
-    """Score rows with these columns; metrics that only some rows have come after them."""
+def rows_table(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], numbers: Mapping[str, Floats] | None = None
+) -> Any:
+    """Score rows with these columns; metrics that only some rows have, and further columns of numbers, come after them.
+
+    NaN in `numbers` is a value that is not known.
+    """
     import pyarrow as pa
 
-    further = sorted({name for row in rows for name in row} - set(columns))
+    numbers = numbers or {}
+    further = sorted(({name for row in rows for name in row} | set(numbers)) - set(columns))
     kinds = dict(columns) | dict.fromkeys(further, "double")
     types = {"string": pa.string(), "double": pa.float64(), "list": pa.list_(pa.string())}
-    arrays = [pa.array([_as(kind, row.get(name)) for row in rows], types[kind]) for name, kind in kinds.items()]
+    arrays = [
+        pa.array(numbers[name], from_pandas=True)
+        if name in numbers
+        else pa.array([_as(kind, row.get(name)) for row in rows], types[kind])
+        for name, kind in kinds.items()
+    ]
     return pa.table(arrays, names=list(kinds))
 
 

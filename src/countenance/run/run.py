@@ -149,10 +149,10 @@ class Run:
         return self.store.results()
 
     def evidence(self, make: "Callable[[State], Parsed]") -> "Parsed":
-        """What `make` makes of the arrays that the results were made from (`Reduced.evidence`); of none, if none.
+        """The result of `make` for the arrays behind the results (`Reduced.evidence`), which may be none.
 
-        It is kept as long as these are the same, so that several pages and tables make it once. Each function has what
-        it made; a closure is the same function at each call, so what it makes may depend on the run alone.
+        It is kept as long as these are the same, so that several pages and tables compute it once. Each function has
+        its own result; a closure is the same function at each call, so its result may depend on the run alone.
         """
         return self.store.evidence(make)
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes
 from countenance.answers.store import KINDS
 from countenance.data import Sample
-from countenance.data.conditions import Conditions, with_conditions
+from countenance.data.conditions import Conditions
+from countenance.data.points import PointPixels
 from countenance.errors import CannotAnswer, InputError
 from countenance.models.model import attribute_of
 from countenance.models.timing import TimedAnswer, untimed
@@ -55,6 +56,8 @@ class ShardResult:
     skipped: int = 0
     refused: dict[str, list[list[float]]] = field(default_factory=dict)
     """The boxes of predictions that were refused, by sample: perhaps they are boxes in another reading."""
+    conditions: Conditions = field(default_factory=Conditions)
+    """How its pictures were taken, for the columns `img.*` of its rows."""
     samples: list[Sample] = field(default_factory=list)
     """The samples that the task asks about, for its reducer."""
     pictures: dict[str, str] = field(default_factory=dict)
@@ -67,7 +70,8 @@ class ShardResult:
 
     def commit(self, store: RunStore, number: int, task: Task, columns: Mapping[str, str]) -> Committed:
         """Store the shard and say whether another writer did so before."""
-        rows = rows_table(self.rows, columns)
+        samples, subjects = [row["sample"] for row in self.rows], [row.get("subject") for row in self.rows]
+        rows = rows_table(self.rows, columns, self.conditions.columns(samples, subjects))
         pictures = sum_of(self.pictures) or self.read
         state = self._state(task, rows)
         return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped, pictures, state)
@@ -204,8 +208,8 @@ class Predicted(NamedTuple):
     """The hash of its picture, where one was read."""
     milliseconds: float | None = None
     """The time of its answer, where that was measured."""
-    conditions: Conditions | None = None
-    """The measured conditions of its picture, where it was read."""
+    points: PointPixels | None = None
+    """The pixels from which the conditions of its picture are computed, where it was read."""
 
 
 def validated(task: Task, batch: FedBatch, predictions: Sequence[Any], context: Context) -> list[Predicted]:
@@ -220,9 +224,7 @@ def validated(task: Task, batch: FedBatch, predictions: Sequence[Any], context: 
             time = raw.milliseconds if isinstance(raw, TimedAnswer) else None
             answer = valid(task, sample, untimed(raw), context)
             predicted.append(
-                Predicted(answer, picture.digest, time, picture.conditions)
-                if picture
-                else Predicted(answer, None, time)
+                Predicted(answer, picture.digest, time, picture.points) if picture else Predicted(answer, None, time)
             )
     return predicted
 
@@ -256,7 +258,7 @@ def settle(
     for unreadable in (True, False):  # images that could not be read come first
         for sample, outcome in together:
             if unreadable == (isinstance(outcome.answer, FailedImage) and outcome.answer.kind == "image"):
-                score_valid(task, sample, outcome.answer, result, limit, outcome.milliseconds, outcome.conditions)
+                score_valid(task, sample, outcome.answer, result, limit, outcome.milliseconds, outcome.points)
     if strict and result.failures:
         first = result.failures[0]
         raise Stop(f"{first['sample']}: {first['reason']}")
@@ -269,10 +271,9 @@ def score_one(
     sample: Sample,
     raw: Any,
     result: ShardResult,
-    conditions: Conditions | None,
 ) -> None:
     """Validate and score one prediction; one that is not valid is a failure of its image."""
-    score_valid(task, sample, valid(task, sample, raw), result, conditions=conditions)
+    score_valid(task, sample, valid(task, sample, raw), result)
 
 
 def score_valid(
@@ -282,7 +283,7 @@ def score_valid(
     result: ShardResult,
     limit: float | None = None,
     milliseconds: float | None = None,
-    conditions: Conditions | None = None,
+    points: PointPixels | None = None,
 ) -> None:
     """Score one valid answer, or record why there is none; `limit` is the time allowed, in seconds."""
     if isinstance(answer, FailedImage):
@@ -301,7 +302,9 @@ def score_valid(
         return
     unscored = {subject.id for subject in sample.subjects if not subject.scored}
     rows = [row for row in rows if row.get("subject") not in unscored] if unscored else rows
-    result.rows += with_conditions(with_latency(rows, milliseconds), conditions)
+    result.rows += with_latency(rows, milliseconds)
+    if points is not None:
+        result.conditions.add(sample.id, sample.subjects, points)
     result.answers.append((sample.id, answer))
 
 

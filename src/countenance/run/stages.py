@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import Sample
-from countenance.data.conditions import Conditions, measured_again
+from countenance.data.conditions import Conditions, points_again
 from countenance.errors import RunError
 from countenance.run.early_stop import Watch
 from countenance.run.file_names import FAILURES, MANY_SCORES, SCORES, WORK, is_own
@@ -35,10 +35,10 @@ MOST_NOTED = 5000
 """Notes look at about this many images of a larger run."""
 
 
-def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker, conditions: Mapping[str, Conditions]) -> None:
+def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker, conditions: Conditions) -> None:
     """Score the stored predictions of a shard again: no model is needed.
 
-    `conditions` are those that an earlier score table holds; a picture that was read and is not in it is read again.
+    `conditions` are those that an earlier score table holds; without any, pictures that were read are read again.
     """
     answers = store.shard_answers(piece.number)
     result = ShardResult(
@@ -46,11 +46,14 @@ def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker, conditio
         skipped=marker.skipped,
         read=marker.pictures,
         samples=[sample for sample in plan.read(piece) if plan.task.asks(sample)],
+        conditions=conditions or Conditions(),
     )
     for sample in result.samples:
         if sample.id in answers:
-            own = conditions.get(sample.id) or (measured_again(sample) if marker.pictures and not conditions else None)
-            score_one(plan.task, sample, answers[sample.id], result, conditions=own)
+            score_one(plan.task, sample, answers[sample.id], result)
+            points = points_again(sample) if marker.pictures and not conditions else None
+            if points is not None:
+                result.conditions.add(sample.id, sample.subjects, points)
     store.forget_shard(piece.number)
     result.commit(store, piece.number, plan.task, columns_of(plan.task, plan.samples.attributes))
 

@@ -226,7 +226,7 @@ class RunStore(ShardStore):
         return list(self._once(RESULTS, self._result_list))
 
     def evidence(self, make: Callable[[State], Parsed]) -> Parsed:
-        """What `make` makes of the arrays behind the results; made again only if they have changed.
+        """The result of `make` for the arrays behind the results; computed again only if they have changed.
 
         A run without these arrays, of an earlier version, is as old as its results.
         """
@@ -254,7 +254,8 @@ class RunStore(ShardStore):
             raise RunError(f"{self.place}/{RESULTS}: damaged ({first_line(error)}); {remedy_of(RESULTS)}") from None
 
     def write_results(self, reduced: Reduced) -> None:
-        """Store the results, and the arrays that they were made from, of which an earlier file goes."""
+        """Store the results and the arrays that they were made from; without arrays an earlier file of them is
+        deleted."""
         self.storage.write(RESULTS, results_to_json(reduced.results).encode())
         if reduced.evidence:
             self.storage.write(EVIDENCE, state_to_bytes(reduced.evidence))

@@ -58,7 +58,7 @@ class SuiteRequest:
     model: Any
     task: Task
     by: tuple[str, ...] | None
-    """Attributes to compare by; None: what the audit finds."""
+    """Attributes to compare by; None: those that the audit finds."""
     arguments: Mapping[str, Any]
     """Arguments of `evaluate`."""
     audit: Mapping[str, Any]

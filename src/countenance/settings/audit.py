@@ -8,7 +8,7 @@ from pydantic import SkipValidation
 from countenance.settings.base import SettingsModel, setting
 
 Words = SkipValidation[Mapping[str, str] | None]
-"""Words by name; `countenance.auditing.settings` checks them."""
+"""A word for each name; `countenance.auditing.settings` checks them."""
 
 
 class AuditFields(SettingsModel):

@@ -11,7 +11,7 @@ class RunSettings(SettingsModel):
 
     options: Mapping[str, Any] | None = setting(None, "Options of the task.", python_only=True)
     by: Sequence[str] | None = setting(
-        None, "Attributes that results by group are given for (default: all).", python_only=True
+        None, "Attributes by which results by group are computed (default: all).", python_only=True
     )
     batch: int = setting(8, "Images that the model gets at once.", ge=1)
     limit: int | None = setting(None, "Evaluate only this many images, drawn with the seed.", ge=1)

@@ -18,7 +18,7 @@ from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 
 
 def to_boxes(raw: Any, keep: str | None = None) -> Boxes:
-    """`Boxes` of what a detector returns (`raw`): `Boxes`, {"boxes", "scores"}, or an array N × 4 or N × 5.
+    """`Boxes` from what a detector returns (`raw`): `Boxes`, {"boxes", "scores"}, or an array N × 4 or N × 5.
 
     Of another library's detections only those labelled `keep` are taken. ValueError says what any other value is.
 

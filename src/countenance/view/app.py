@@ -1,4 +1,4 @@
-"""The application: routes to pages and data, each in its own file, behind the rules of `closed.py`."""
+"""The application: routes to pages and data, each in its own file, behind the rules of `guard.py`."""
 
 from typing import Any
 

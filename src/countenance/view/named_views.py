@@ -15,7 +15,7 @@ LONGEST = 120
 ADDRESS = re.compile(
     r"/(?:(?:runs/[a-z0-9-]+(?:/(?:rows|samples|unanswered)(?:/\d+)?)?|compare(?:/samples)?)?)(?:\?[^#\s]{0,4000})?"
 )
-"""A page of this viewer: a path that begins with one slash, and a query."""
+"""The address of a page of this viewer: a path that begins with one slash, and a query."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from countenance.auditing.table import UNKNOWN
 from countenance.errors import InputError
 from countenance.report import charts, words
 from countenance.report.album import Album
-from countenance.report.first_screen import first_screen
+from countenance.report.first_screen import first_screen, untested_screen
 from countenance.report.groups import people
 from countenance.report.metric_words import words_of
 from countenance.report.names import attribute_label
@@ -42,8 +42,8 @@ VERDICTS = {
     words.SEVERE: "some people are served worse",
     words.MINOR: "some people are served a little worse",
     words.NONE: "no gap that matters",
-    words.UNSURE: "not enough people to tell",
-    words.UNTESTED: "too few people to test",
+    words.UNSURE: "not enough data to tell",
+    words.UNTESTED: "too little data to test",
 }
 """What the marks of verdicts mean, for the list of runs."""
 
@@ -65,7 +65,7 @@ def router(site: Site) -> APIRouter:
         question = opened.question(request.query_params.multi_items())
         site.gallery(opened).start()  # pictures and rows are loaded while the page is read
         threading.Thread(target=opened.rows_at, args=([],), daemon=True).start()
-        return HTMLResponse(site.render("run.html.j2", **run_context(opened, question)))
+        return HTMLResponse(site.render("run.html.j2", **run_context(site, opened, question)))
 
     @routes.get("/runs/{run}/tests")
     def tests(run: str, request: Request) -> Response:
@@ -143,16 +143,18 @@ def _words(summary: Summary) -> str:
     return " ".join(parts).casefold()
 
 
-def run_context(opened: OpenRun, question: Question) -> dict[str, Any]:
+def run_context(site: Site, opened: OpenRun, question: Question) -> dict[str, Any]:
     """One run: its controls and its estimates; the tests are loaded afterwards."""
     source = Live.untested(opened, question, opened.estimates(question))
     return shared(opened, question) | {
+        "first": untested_screen(source, opened.run.model_label, album_of(site, opened)),
         "forests": charts.forests(source),
         "numbers_on_top": charts.headline_numbers(source),
         "rows_link": source.link(),
         "settings": {"alpha": question.alpha, "h0": 0.2},
         "no_gap": words.no_gap_words(source.audit.settings),
-        "cluster_noun": words.cluster_noun(question.stored) if question.stored else ("row", "rows"),
+        "cluster_noun": words.cluster_noun(question.stored),
+        "counted_nouns": words.counted_nouns(question.stored),
         "manifest": opened.run.manifest,
         "tests": f"/runs/{opened.id}/tests?{question.query()}",
         "stream": f"/api/runs/{opened.id}/audit?{question.query()}",
@@ -225,7 +227,7 @@ def waiting(site: Site, runs: Sequence[OpenRun]) -> str:
     """The addresses at which the script asks whether pictures have been read; empty if none are being read.
 
     A page asks this before it looks up its first picture: pictures that arrive while the page is made would otherwise
-    be missing from its first rows, and nothing would bring them in.
+    be missing from its first rows, and nothing would load them later.
     """
     galleries = [(opened, site.gallery(opened)) for opened in runs]
     for _, gallery in galleries:

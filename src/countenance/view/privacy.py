@@ -34,7 +34,7 @@ class Privacy:
         if not real_people:
             return "Nobody in these pictures exists."
         if self.show_faces:
-            return "These pictures show real people; showing them was asked for with --show-faces and is recorded."
+            return "These pictures show real people; they are shown because of --show-faces, which is recorded."
         return (
             "These pictures show real people and are blurred. countenance view --show-faces shows them, for one start."
         )

@@ -183,7 +183,7 @@ def test_data_check_accepts_any_value_and_says_which_are_not_our_words(tmp_path:
     write_csv(root / "t.csv", [["file", "gender"], *([f"{i}.jpg", "nb" if i else "female"] for i in range(4))])
     result = CliRunner().invoke(app, ["data", "check", str(root), "--labels", str(root / "t.csv"), "-q"])
     assert result.exit_code == 0, result.output
-    assert "gender: nb is not one of our words (female, male); it is a group of its own" in result.output
+    assert "gender: nb is not among the usual words (female, male); it is a group of its own" in result.output
 
 
 def test_run_reads_the_labels_and_says_what_it_understood_once(tmp_path: Path) -> None:

@@ -214,6 +214,10 @@ def test_a_bundle_carries_everything_and_nothing_else(entries, challenge: Path, 
     handed = Handed.read(tmp_path / "board" / "a")
     assert name == "a" and handed.crew == "red" and len(handed.code_sha256) == 64 and score.score1 == handed.score
     assert rank(tmp_path / "board", challenge, FEW).standings[0].verified
+    with zipfile.ZipFile(bundle, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("test.csv", "name,skin_tone,gender,age\n")
+    with pytest.raises(InputError, match=r"a.zip: 'test.csv' is in it 2 times, expected once"):
+        hand_in_bundle(bundle, tmp_path / "twice", challenge)
     for member in ("../x", "entry/../../x", "other.txt", "/etc/x"):
         with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
             archive.writestr(member, "x")

@@ -217,7 +217,7 @@ def test_a_draw_has_as_many_rows_as_asked_for_and_their_neighbours():
     assert everyone_in(table, drawn).line == [9, 2, 6, 1, 5, 10]
     assert len(mini(table, 10)) == 10 and len(mini(table, 1)) == 1
     for size in (0, 11):
-        with pytest.raises(InputError, match=f"mini dataset of {size} rows asked for, t.csv has 10"):
+        with pytest.raises(InputError, match=f"mini dataset of {size} rows requested, t.csv has 10"):
             mini(table, size)
     for size in (2.0, True, "3"):
         with pytest.raises(InputError, match="expected a whole number"):

@@ -69,7 +69,7 @@ def test_missing_photographs_are_refused_or_counted(pictures):
 
 def test_a_name_that_leads_out_of_the_folder_is_refused(pictures):
     root = fairface(pictures(["val/1.jpg"]), "../../etc/passwd,20-29,Male,White,T")
-    with pytest.raises(InputError, match="leads out of the dataset folder"):
+    with pytest.raises(InputError, match="leads out of its folder"):
         load_mask_data("fairface", root)
 
 

@@ -121,7 +121,7 @@ def test_a_threshold_is_for_one_false_alarm_at_least_and_all_of_them_at_most(tmp
     data, path = crowd(tmp_path)
     (found,) = evaluate_recognizer(data, [path])
     if not good:
-        with pytest.raises(InputError, match="asked for, expected more than 0 and at most 20"):
+        with pytest.raises(InputError, match="requested, expected more than 0 and at most 20"):
             calibrate(found, wanted, rounds=2)
         return
     made = calibrate(found, wanted, rounds=20)
@@ -134,7 +134,7 @@ def test_without_false_alarms_there_is_no_threshold(tmp_path):
     (found,) = evaluate_detector(data, [path])
     with pytest.raises(InputError, match=r"s\.txt: no false alarm at all"):
         calibrate(found, 1)
-    with pytest.raises(InputError, match=r"2 false identifications asked for, expected more than 0 and at most 0"):
+    with pytest.raises(InputError, match=r"2 false identifications requested, expected more than 0 and at most 0"):
         calibrate(found, 2)
 
 
@@ -159,7 +159,7 @@ def test_a_calibration_in_words():
     )
     assert told[1:3] == [
         "Drawing the images again moves the threshold between 0.4 and 0.6.",
-        "On images that did not choose it, a threshold gives 0.80 to 1.20 times the false alarms that were asked for "
+        "On images that did not choose it, a threshold gives 0.80 to 1.20 times the requested false alarms "
         "(95 % of random halves).",
     ]
 

@@ -32,13 +32,13 @@ class PredictionRequest:
     names: ImageNames
     """The images of the dataset."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """What the user said about the file, by the names that its format lists."""
+    """What the user specified about the file, by the names of the format's options."""
     units: Units | None = None
-    """What the numbers of boxes are, where the user said it."""
+    """The units of the boxes, where the user named them."""
     categories: Mapping[Any, str] = field(default_factory=dict)
     """What each category number of the dataset's own file shows (see `Dataset.categories`)."""
     people: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
-    """For each image the ids of its people, in every order in which a file may answer for them one by one."""
+    """For each image the ids of its people, in each order in which a file may list its answers for them."""
 
     def reading(self, form: Form) -> Reading:
         """How the boxes of a file are read: in pixels unless the user says otherwise."""
@@ -84,7 +84,7 @@ class Predictions:
     classes: Mapping[int, str] = field(default_factory=dict)
     """How its class numbers were read; empty if it names its classes."""
     files: tuple[Path, ...] = ()
-    """Further files that its predictions are in, such as pictures."""
+    """Further files that hold its predictions, such as pictures."""
 
 
 EMPTY: Mapping[type[Any], Callable[[], Any]] = {

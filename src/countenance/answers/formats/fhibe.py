@@ -185,7 +185,8 @@ class Reader:
     """Boxes whose corners are the wrong way round, each with its place."""
     boxes: int = 0
     first: tuple[str, Any] | None = None
-    """The place of the first embedding, or the first person's parts, and what others must agree with."""
+    """The place of the first embedding and its length, or of the first person with parts and the names of these; all
+    later ones must have the same."""
 
     def read(self, name: str, value: Any, entry: Mapping[str, Any], place: str) -> None:
         """Store one image's answer."""
@@ -440,7 +441,7 @@ def _picture_at(path: Path) -> Picture:
 
 PICTURES = Format(
     name="pictures",
-    meaning="a folder of pictures, named as the images they were made of",
+    meaning="a folder of pictures, each named after the image that it was made from",
     kinds=(Picture,),
     detects=lambda path: path.is_dir(),
     read=read_pictures,

@@ -30,7 +30,7 @@ from countenance.metrics.readings import Reading
 from countenance.settings.box_words import Form
 
 LOOKED_AT = 2**16
-"""Bytes at the beginning of a file that decide its form."""
+"""Bytes at the beginning of a file by which its form is recognised."""
 SIZES = {"x": "x", "y": "y", "w": "w", "h": "h"}
 
 

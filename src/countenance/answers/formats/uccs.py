@@ -25,7 +25,7 @@ def read(path: Path, request: PredictionRequest) -> Predictions:
 
 
 def predictions_of(scores: ScoreFile, ids: tuple[str, ...]) -> Predictions:
-    """A score file that was read as predictions for the images of a dataset."""
+    """The predictions of a score file, which was read, for the images of a dataset."""
     image, warnings = on_protocol(scores, ids, "the dataset")
     order = np.argsort(image, kind="stable")[np.count_nonzero(image < 0) :]  # by image, in the order of the file
     present, first = np.unique(image[order], return_index=True)

@@ -45,7 +45,7 @@ class ScoreFile:
     box: Floats
     score: Floats
     labels: ListedIdentities
-    """The identities listed for each detection; in version 3 those with the largest similarities, falling."""
+    """The identities listed for each detection; in version 3 those with the largest similarities, the largest first."""
     subjects: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """Version 3: the gallery subject of each similarity column."""
     warnings: tuple[str, ...] = ()

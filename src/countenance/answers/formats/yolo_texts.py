@@ -44,7 +44,7 @@ def _boxes_of(path: Path) -> list[Entry]:
 
 YOLO_TEXTS = Format(
     name="yolo",
-    meaning="a folder of text files named as the images, a line for each box: class cx cy w h score",
+    meaning="a folder of text files, each named after its image, with a line for each box: class cx cy w h score",
     kinds=(Boxes,),
     detects=lambda path: path.is_dir() and next(path.rglob("*.txt"), None) is not None,
     read=read_yolo_texts,

@@ -66,7 +66,7 @@ class Truth:
 
     labels: ClassTable
     people: tuple[str | None, ...] | None = None
-    """The person of each picture, None if not named; None as a whole: no file names people."""
+    """The person of each picture, None for a picture without a name; None as a whole where no file names people."""
     nonfaces: tuple[str, ...] = ()
 
     @classmethod

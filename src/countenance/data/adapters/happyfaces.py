@@ -94,7 +94,7 @@ class HappyFacesDataset(Dataset):
     """
 
     def __init__(self, data: HappyFaces, only: Collection[str] | None = None, *, whole: bool = False) -> None:
-        """With `only`, these photos; `whole`: they are all that a run of a draw scores, and keep the fingerprint."""
+        """With `only`, these photos; with `whole` they are all that a run of a draw scores and keep its fingerprint."""
         self.data, self._print = data, data.fingerprint()
         samples = []
         for part, photos in data.scored().items():

@@ -66,7 +66,7 @@ class Photos:
         return [f"{part}/{tag}/{name}" for tag, name in zip(self.tags, self.names, strict=True)]
 
     def take(self, indices: Sequence[int] | Labels) -> "Photos":
-        """Some of the photos, in the order asked for."""
+        """Some of the photos, in the requested order."""
         tags, names = (tuple(some[i] for i in indices) for some in (self.tags, self.names))
         return Photos(self.pixels[np.asarray(indices, np.int64)], tags, names)
 

@@ -80,7 +80,8 @@ def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable)
 
 
 def _meant(row: LabelledPerson, rows: Sequence[LabelledPerson], sample: Sample) -> list[int]:
-    """The people whom a row is about: by annotation, by number, by box, or everybody where it is the only row."""
+    """The people whom a row is about: by annotation, by number, by box, or everybody where it is the picture's only
+    row."""
     subjects = sample.people
     if row.annotation is not None:
         return [i for i, subject in enumerate(subjects) if subject.id == row.annotation]

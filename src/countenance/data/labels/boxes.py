@@ -31,7 +31,7 @@ KEYS: tuple[tuple[Form, tuple[str, ...]], ...] = (
 OWN = ("face_box", "person_box")
 """Columns of `labels.csv`, whose boxes are x0, y0, x1, y1."""
 LEAST_PERCENT = 5
-"""The fewest boxes that are tested for being in per cent."""
+"""Only with at least this many boxes is it tested whether they are in per cent."""
 USUAL: tuple[Form, ...] = ("xyxy", "xywh")
 
 

@@ -99,7 +99,7 @@ def picture_files_kind(root: Path) -> str | None:
 
 
 def picture_files_table(root: Path) -> LabelTable:
-    """The rows of all files of a folder; a file of another kind is left out and counted."""
+    """The rows of all files of a folder; files of another kind are left out and counted."""
     kind = picture_files_kind(root)
     if kind is None:
         raise DataError(

@@ -24,11 +24,11 @@ class Problems:
     """What is wrong with the file as a whole: a column that is missing, an ambiguous name."""
 
     def add(self, sentence: str, line: int, cell: str = "", single: str = "row", many: str = "rows") -> None:
-        """Note a problem of a line; `sentence` has {} for the count and the noun."""
+        """Record a problem of a line; `sentence` has {} for the count and the noun."""
         self.kinds.setdefault((sentence, single, many), []).append((line, cell))
 
     def add_whole(self, sentence: str) -> None:
-        """Note a problem of the file as a whole."""
+        """Record a problem of the file as a whole."""
         if sentence not in self.whole:
             self.whole.append(sentence)
 

@@ -207,7 +207,7 @@ def twin_problems(samples: Iterable[Row], subjects: Iterable[Row], load_image: L
 
 
 def correlation(columns: Mapping[str, Sequence[str]]) -> tuple[float, str]:
-    """Largest absolute correlation between values of two different attributes, and which they are."""
+    """The largest absolute correlation between values of two different attributes, and these values."""
     encoded = [
         (f"{key}={value}", key, np.asarray([v == value for v in values], float))
         for key, values in columns.items()

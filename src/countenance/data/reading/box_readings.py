@@ -37,7 +37,8 @@ def fits_sentence(readings: Sequence[Reading], spelled: Callable[[Reading], str]
 def checked_corners(
     numbers: Array, sizes: Array, reading: Reading, place: str, images: Sequence[str] | None = None
 ) -> Array:
-    """Corners in pixels; a reading in which more than 5 % of boxes leave the picture is refused, those that fit named.
+    """Corners in pixels; a reading in which more than 5 % of boxes leave the picture is refused, and those that fit are
+    named.
 
     `images` are the names of the boxes' pictures: the error names the first one whose box leaves it.
 

@@ -43,8 +43,8 @@ def read_yolo(
 ) -> NamedBoxes:
     """The boxes of a YOLO file: a line `class cx cy w h` for each, normalised (or in another reading).
 
-    Of a line with keypoints after them the box is read, of a polygon (`class x y x y x y …`) the box around it. Without
-    names the words are the class numbers.
+    A line with keypoints after the box gives the box; a polygon (`class x y x y x y …`) gives the box around it.
+    Without names the words are the class numbers.
     """
     boxes, words = [], []
     for number, line in enumerate(read_text(path).splitlines(), 1):

@@ -32,7 +32,7 @@ class Lines:
     line: Ints
 
     def numbers(self, expected: Bools) -> Floats | None:
-        """The `expected` fields as numbers as Python reads them, nan and inf too; None if one of them is not a number.
+        """The `expected` fields as Python reads numbers, nan and inf too; None if one of them is not a number.
 
         Other places of the array are undefined.
 

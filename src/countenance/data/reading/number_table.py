@@ -160,7 +160,7 @@ def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable 
 
 
 def _largest_only(table: FileTable, layout: LineLayout) -> FileTable:
-    """The largest listed numbers as pairs, so that a thousand columns do not fill the memory."""
+    """The largest listed numbers as pairs, so that a thousand columns take little memory."""
     own = len(layout.numbers) - len(layout.listed)
     score, column = largest(table.numbers[:, own:], layout.top)
     pairs = np.stack([layout.listed[column].astype(np.float64), score], axis=-1).reshape(-1, 2)

@@ -38,8 +38,8 @@ class _Hashed:
 def blocks(path: Path, size: int = BLOCK, digest: Digest | None = None) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines with the number of their first line; every line ends in a single newline.
 
-    A byte-order mark is dropped, Windows and old Macintosh line ends become newlines, gzip is recognised by
-    its first bytes. Anything but UTF-8 text is refused with its line. `digest` gets the file's bytes as they are.
+    A byte-order mark is dropped, Windows and old Macintosh line ends become newlines, gzip is recognised by its first
+    bytes. Anything but UTF-8 text is refused with its line. `digest` receives the file's unchanged bytes.
     """
     try:
         with ExitStack() as opened:

@@ -54,7 +54,8 @@ class Identification:
     face_row: Ints
     """The detection each truth face takes, or -1."""
     stranger_score: Floats
-    """Of each truth face of an unknown subject the score of the identity it is taken for; else `MISSED`."""
+    """For each truth face of an unknown subject, the score of the identity that it is mistaken for; otherwise
+    `MISSED`."""
 
 
 def detection_outcomes(
@@ -63,9 +64,9 @@ def detection_outcomes(
     """Which face each detection hits (UCCS version 2), or -1 for a false alarm; and its best face and
     overlap.
 
-    A detection hits the face that it overlaps most (the first such face), if that overlap is large enough
-    and no other detection overlaps this face more, nor a later one as much. So a face is hit at most once,
-    and duplicates are false alarms.
+    A detection hits the face that it overlaps most (the first such face), if that overlap is large enough, no other
+    detection overlaps this face more, and no later one as much. So a face is hit at most once, and duplicates are false
+    alarms.
 
     >>> boxes = np.array([[0.0, 0.0, 10.0, 10.0]])
     >>> twice = np.array([[1.0, 1.0, 8.0, 8.0], [1.0, 1.0, 8.0, 8.0], [50.0, 50.0, 9.0, 9.0]])

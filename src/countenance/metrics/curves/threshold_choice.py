@@ -1,4 +1,4 @@
-"""Choosing a threshold by a wanted number of false alarms, and how far the choice can be trusted."""
+"""The choice of a threshold by a requested number of false alarms, and how reliable it is."""
 
 from dataclasses import dataclass
 

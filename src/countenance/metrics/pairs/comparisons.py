@@ -21,7 +21,8 @@ from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 LEAST_KEPT, MOST_KEPT = 4_194_304, 8_388_608
 """Impostor pairs that are kept: all where there are no more than the first number, never more than the second."""
 MORE, EXTRA = 1.05, 1000
-"""For a rate, more pairs are kept than it accepts, by this factor and number, to see the next scores."""
+"""For each rate, as many pairs as it accepts are kept, times the first number plus the second, to see the next
+scores."""
 FURTHER = 64
 """Further scores that are read if those nearest to a threshold are all equal."""
 
@@ -33,7 +34,7 @@ class Threshold(NamedTuple):
 
     score: float
     exact: bool
-    """Whether it is the smallest threshold with the rate asked for; otherwise it is an edge of a histogram."""
+    """Whether it is the smallest threshold with the requested rate; otherwise it is an edge of a histogram."""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ extern "C" __global__ void count_pairs(
 
 
 class Overflow(Exception):
-    """More pairs reach the cut than the buffer holds."""
+    """More pairs reach the cut than the buffer has space for."""
 
 
 class Block(NamedTuple):

@@ -11,7 +11,7 @@ from countenance.metrics.pairs.comparisons import Comparisons
 from countenance.metrics.pairs.vectors import Array, Ints
 
 MOST = 200_000
-"""Impostor pairs whose scores are looked at; of more, this many are drawn by the seed."""
+"""The most impostor pairs whose scores are used; if there are more, this many are drawn by the seed."""
 
 
 class PairScores(NamedTuple):
@@ -21,7 +21,7 @@ class PairScores(NamedTuple):
     mean: IntervalEstimate
     deviation: float
     pairs: int
-    """All pairs that there are; fewer scores were drawn where it is larger."""
+    """How many pairs there are; if this is larger than the number of scores, these were drawn."""
 
     def density(self, edges: Array) -> Array:
         """The share of scores in each bin over the bin's width. NaN without scores."""

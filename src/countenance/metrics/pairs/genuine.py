@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from countenance.metrics.pairs.vectors import Array, Ints, Vectors
 
 MOST = 1_000_000
-"""Genuine pairs of one person that are compared; of a person with more, this many are drawn by the seed."""
+"""The most genuine pairs of one person that are compared; if there are more, this many are drawn by the seed."""
 
 
 class Genuine(NamedTuple):
@@ -50,7 +50,7 @@ def genuine_pairs(vectors: Vectors, ends: Ints, *, seed: int = 0, most: int = MO
 
 
 def _drawn(size: int, most: int, random: np.random.Generator) -> tuple[Ints, Ints]:
-    """Some pairs of this many pictures, without repetition."""
+    """Some of the pairs that this many pictures make, without repetition."""
     pairs = size * (size - 1) // 2
     place = np.unique(random.integers(0, pairs, most))
     end = np.cumsum(np.arange(size)[::-1])  # picture i has size - 1 - i pairs with later ones

@@ -41,7 +41,7 @@ class Influence:
     effective: float
     """The effective number of people: fewer if some have many more pictures than others."""
     share: float = 1.0
-    """The people here among all people that the rate is about."""
+    """The number of people here, as a share of all people of the rate."""
 
     def scaled(self, share: float) -> "Influence":
         """These contributions as a sample of this share of all people, to estimate the variance for all."""
@@ -72,7 +72,8 @@ class Influence:
         return cls(fmr, fnmr, mine, both, dyads, (genuine, impostors), effective)
 
     def band(self, genuine: Array, impostor: Array, value: Array, level: float = LEVEL) -> RateBand:
-        """The interval of a rate that changes by genuine·δFNMR + impostor·δFMR (one weight for each threshold)."""
+        """The interval of a rate that changes by genuine·δFNMR + impostor·δFMR (each weight has a value for each
+        threshold)."""
         own = genuine * self.genuine + impostor * self.impostor
         people = max(self.effective, 2.5)
         dyads = impostor**2 * self.dyads

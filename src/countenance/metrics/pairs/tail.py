@@ -83,7 +83,7 @@ def find_tail(
 
 
 def _first_cut(vectors: Vectors, ends: Ints, share: float, seed: int) -> float:
-    """A score that at least `share` of the impostor pairs surely reach, from a seeded subsample of rows."""
+    """A score that at least `share` of the impostor pairs certainly reach, from a seeded subsample of rows."""
     random, n = np.random.default_rng([seed, 3]), len(ends)
     side = min(n, int(SAMPLE**0.5))
     rows, columns = (np.sort(random.choice(n, side, replace=False)) for _ in range(2))
@@ -174,7 +174,7 @@ class _Rising:
 
 
 def sure_cut(histogram: Ints, edges: Array, keep: int) -> float:
-    """An edge that at least `keep` of the scores counted surely reach; -inf where there are fewer scores.
+    """An edge that at least `keep` of the counted scores certainly reach; -inf where there are fewer scores.
 
     It is one bin below the counted one, since rounding may put a score just below its bin's edge.
 

@@ -34,7 +34,7 @@ class Vectors:
     left: Singles
     right: Singles
     reach: tuple[float, float]
-    """Between which numbers all scores are."""
+    """The range in which all scores lie."""
     margin: float
 
     def __len__(self) -> int:

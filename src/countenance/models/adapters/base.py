@@ -33,7 +33,7 @@ class Request:
     answer: type[Any]
     needs: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The words that each attribute of the people in the data takes, where the answer is such words."""
+    """The values of each attribute of the people in the data, for a model that answers with such words."""
 
     @classmethod
     def of(cls, task: Any, data: Any) -> "Request":
@@ -126,7 +126,7 @@ def bgr(image: Pixels) -> Pixels:
 def chosen_kinds(names: Iterable[str], request: Request, model: str) -> tuple[str, ...] | None:
     """The kinds that the boxes of a detector with these classes show: those that the task needs, or else all.
 
-    None means that all boxes count: the detector has one class without a telling name.
+    None means that all boxes count: the detector has one class whose name says nothing.
 
     >>> chosen_kinds(["person", "car", "face"], Request("face_localization", object, ("face",)), "mine")
     ('face',)

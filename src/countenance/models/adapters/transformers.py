@@ -47,7 +47,7 @@ def _classes(pipe: Any, request: base.Request, name: str) -> Predictor:
 
 
 def _by_sentence(pipe: Any, request: base.Request, name: str) -> Predictor:
-    """A zero-shot classifier, asked with one sentence for each word of each attribute."""
+    """A zero-shot classifier, called with one sentence for each word of each attribute."""
     question = sentences.sentences_of(request, name)
 
     def predict(picture: Any) -> Labels:

@@ -19,7 +19,7 @@ class Entry:
     licence: str
     source: str
     build: Callable[[Path | None, str, dict[str, Any]], Model]
-    """From a weights path (or None), a device and settings."""
+    """A function from a path of weights (or None), a device and settings to the model."""
     finds: tuple[str, ...]
     """What it finds, in the words of `countenance.answers.targets`."""
     package: str | None = None

@@ -1,4 +1,4 @@
-"""OpenCV's frontal-face Haar cascade: a detector from before neural networks, still used as a baseline."""
+"""OpenCV's frontal-face Haar cascade: a detector older than neural ones, still used as a baseline."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ from countenance.models.onnx import InputSpec, open_session, prepare
 
 CLASSES = ("no_mask", "mask")
 COLUMNS = 4 + 1 + len(CLASSES)
-"""Of the output: centre and size in pixels, then logits of objectness and of each class."""
+"""The columns of the output: centre and size in pixels, then logits of objectness and of each class."""
 
 
 class WearMask:

@@ -13,8 +13,9 @@ from countenance.auditing import Finding
 from countenance.report import numbers, words
 from countenance.report.charts import forests
 from countenance.report.findings import in_order, safe_cell
-from countenance.report.names import Names, attribute_label, clean
-from countenance.report.source import ReportSource
+from countenance.report.harms import kind_shown
+from countenance.report.names import attribute_label, clean
+from countenance.report.source import Audited, ReportSource
 from countenance.run.licences import in_words, of_manifest
 
 LATEX = {
@@ -119,9 +120,9 @@ def _table(source: ReportSource, what: str, columns: Sequence[tuple[str, bool]],
     manifest, settings = source.run.manifest, source.audit.settings
     level = 100 * (1 - float(settings.get("alpha", 0.05)))
     caption = f"{source.run.model_label} on {source.run.dataset_name}: {what}. Brackets are {level:g} % intervals"
-    unit = settings.get("unit")
+    unit = words.unit_words(str(settings.get("unit") or ""))
     return CardTable(
-        f"{caption}{f'; unit: {unit}' if unit else ''}.",
+        f"{caption}{f'; {unit}' if unit else ''}.",
         tuple(name for name, _ in columns),
         tuple(right for _, right in columns),
         rows,
@@ -179,22 +180,23 @@ def findings_table(source: ReportSource) -> CardTable:
         ("verdict", False),
     )
     ordered = in_order(source.audit.findings)
-    rows = [finding_row(f, source.names) for f in ordered]
+    rows = [finding_row(f, source) for f in ordered]
     return _table(source, "each comparison", columns, rows, [f.model_dump() for f in ordered])
 
 
-def finding_row(f: Finding, names: Names) -> tuple[str, ...]:
+def finding_row(f: Finding, source: Audited) -> tuple[str, ...]:
     """A comparison as a line of a table."""
-    gap = numbers.change(f.difference, f.metric_kind)
+    names, kind = source.names, kind_shown(f, source)
+    gap = numbers.change(f.difference, kind)
     if math.isfinite(f.diff_low):
-        gap += f" [{numbers.change_span(f.diff_low, f.diff_high, f.metric_kind)}]"
+        gap += f" [{numbers.change_span(f.diff_low, f.diff_high, kind)}]"
     return (
         f.metric,
         names.who(f.attribute, f.group),
         names.versus(f.attribute, f.versus),
         f"{f.n:,} / {f.n_versus:,}",
-        f"{numbers.value(f.estimate, f.metric_kind)} / {numbers.value(f.estimate_versus, f.metric_kind)}",
+        f"{numbers.value(f.estimate, kind)} / {numbers.value(f.estimate_versus, kind)}",
         gap,
         numbers.probability(f.p_adjusted),
-        words.finding_label(f),
+        words.finding_label(f, source.audit.settings, kind=kind),
     )

@@ -16,22 +16,40 @@ from countenance.report.charts.scale import Scale
 
 UNMARKED = "unmarked"
 """The mark of all rows of a plot that shows no verdicts."""
-AUDIT_MARKS = (
-    (words.SEVERE, "served worse"),
-    (words.MINOR, "served worse, a small gap"),
-    (words.FAVOURED, "served better"),
-    (words.NONE, "no gap that matters"),
-    (words.UNSURE, "not enough people to tell"),
-    (words.UNTESTED, "too few people to test"),
-)
-CHANGE_MARKS = (
-    (words.SEVERE, "worse"),
-    (words.MINOR, "worse, by less than what matters, or direction not known"),
-    (words.FAVOURED, "better"),
-    (words.NONE, "no change that matters"),
-    (words.UNSURE, "not enough people to tell"),
-    (words.UNTESTED, "too few people to test"),
-)
+
+
+def audit_marks(many: str) -> tuple[tuple[str, str], ...]:
+    """The marks of an audit's groups with their meaning; `many` is what the audit counts.
+
+    >>> audit_marks("rows")[-1]
+    ('untested', 'too few rows to test')
+    """
+    return (
+        (words.SEVERE, "served worse"),
+        (words.MINOR, "served worse, a small gap"),
+        (words.DIFFERS, "differs; nobody said which way is better"),
+        (words.FAVOURED, "served better"),
+        (words.NONE, "no gap that matters"),
+        (words.UNSURE, words.not_enough(many)),
+        (words.UNTESTED, words.too_few(many)),
+    )
+
+
+def change_marks(many: str) -> tuple[tuple[str, str], ...]:
+    """The marks of changes with their meaning; `many` is what the comparison counts.
+
+    >>> change_marks("people")[0]
+    ('severe', 'worse')
+    """
+    return (
+        (words.SEVERE, "worse"),
+        (words.MINOR, "worse, by less than what matters"),
+        (words.DIFFERS, "changed; nobody said which way is better"),
+        (words.FAVOURED, "better"),
+        (words.NONE, "no change that matters"),
+        (words.UNSURE, words.not_enough(many)),
+        (words.UNTESTED, words.too_few(many)),
+    )
 
 
 @dataclass(frozen=True)
@@ -125,7 +143,8 @@ class Forest:
         """The forest without verdicts: every row has the same mark.
 
         >>> row = ForestRow("a", 0.5, 0.4, 0.6, "50 %", "40–60 %", "9 people", words.SEVERE, "worse")
-        >>> plain = Forest("m", "m", Scale.around([0.4, 0.6]), (ForestBlock("", (row,)),), marks=AUDIT_MARKS).unmarked()
+        >>> scale, marks = Scale.around([0.4, 0.6]), audit_marks("rows")
+        >>> plain = Forest("m", "m", scale, (ForestBlock("", (row,)),), marks=marks).unmarked()
         >>> plain.rows[0].mark, plain.marks
         ('unmarked', ())
         """

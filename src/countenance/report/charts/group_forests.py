@@ -7,7 +7,7 @@ import math
 from countenance.auditing import Estimate, Finding
 from countenance.auditing.headline import by_weight
 from countenance.report import numbers, words
-from countenance.report.charts.forest import AUDIT_MARKS, Forest, ForestBlock, ForestRow, bounds
+from countenance.report.charts.forest import Forest, ForestBlock, ForestRow, audit_marks, bounds
 from countenance.report.charts.scale import Scale
 from countenance.report.harms import all_label, harms, metric_words, shown_kind
 from countenance.report.metric_words import words_of
@@ -61,7 +61,7 @@ def group_forest(source: Audited, metric: Metric) -> Forest | None:
         tuple(blocks),
         overall.estimate if overall else None,
         f"{everybody.label} {everybody.value}" if everybody else "",
-        AUDIT_MARKS,
+        audit_marks(words.counted_nouns(source.audit.settings)[1]),
         metric.better,
         wording.noun,
         wording.meaning or metric.meaning,
@@ -92,7 +92,7 @@ def by_group(source: Audited, metric: str) -> dict[tuple[str, str], Finding]:
 
 def _rank(finding: Finding) -> tuple[int, float]:
     p = finding.p_adjusted if math.isfinite(finding.p_adjusted) else 2.0
-    return words.RANK[words.mark(finding.verdict, finding.severity)], p
+    return words.RANK[words.own_mark(finding)], p
 
 
 def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Estimate, Finding]]:
@@ -126,7 +126,7 @@ def _row(
         other = finding.versus if here else finding.group
         against = "" if other == "rest" else source.names.group(finding.attribute, other)
         note = _note(finding, estimate, mark)
-        verdict = words.finding_label(finding, estimate.group, kind)
+        verdict = words.finding_label(finding, source.audit.settings, estimate.group, kind)
     return ForestRow(
         label,
         *values_of(estimate, kind),

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from countenance.auditing import Estimate, Finding
 from countenance.report import numbers, words
@@ -83,7 +84,7 @@ def heat_map(
     names: Names,
     *,
     better: str | None = "higher",
-    min_n: int = 20,
+    settings: Mapping[str, Any],
     domain: tuple[float, float] | None = None,
 ) -> HeatMap:
     """The heat map of two attributes, the longer one on the vertical axis; empty cells are included."""
@@ -91,6 +92,7 @@ def heat_map(
     levels = {name: [value for value in names.levels.get(name, []) if value != "(unknown)"] for name in (first, second)}
     turned = len(levels[second]) > len(levels[first])
     down, across = (second, first) if turned else (first, second)
+    min_n = least_compared(settings)
     low, high = domain or value_range(list(estimates.values()), min_n)
     kind = next((estimate.metric_kind for estimate in estimates.values()), "mean")
     rows = []
@@ -98,7 +100,7 @@ def heat_map(
         cells = []
         for other in levels[across]:
             key = (other, level) if turned else (level, other)
-            cells.append(_cell(estimates.get(key), findings.get(key), low, high, better, min_n))
+            cells.append(_cell(estimates.get(key), findings.get(key), low, high, better, settings))
         rows.append((value_label(down, level), cells))
     ends = (numbers.value(high, kind), numbers.value(low, kind))
     return HeatMap(
@@ -125,27 +127,43 @@ def value_range(estimates: Sequence[Estimate], min_n: int) -> tuple[float, float
 
 
 def _cell(
-    estimate: Estimate | None, finding: Finding | None, low: float, high: float, better: str | None, min_n: int
+    estimate: Estimate | None,
+    finding: Finding | None,
+    low: float,
+    high: float,
+    better: str | None,
+    settings: Mapping[str, Any],
 ) -> HeatmapCell:
     if estimate is None or not estimate.n or not math.isfinite(estimate.estimate):
         return HeatmapCell("nobody", 0, "", None, None, "nobody in the data")
     kind = None if finding is None else words.mark_of(finding, estimate.group)
-    few = estimate.clusters < min_n
+    few = estimate.clusters < least_compared(settings)
     return HeatmapCell(
         numbers.value(estimate.estimate, estimate.metric_kind),
         estimate.n,
         numbers.span(estimate.low, estimate.high, estimate.metric_kind),
         None if few else tint(estimate.estimate, low, high, better),
         kind,
-        "not compared" if finding is None else words.finding_label(finding, estimate.group, estimate.metric_kind),
+        "not compared"
+        if finding is None
+        else words.finding_label(finding, settings, estimate.group, estimate.metric_kind),
         (estimate.metric, estimate.attribute, estimate.group),
     )
+
+
+def least_compared(settings: Mapping[str, Any]) -> int:
+    """The size from which a group is tinted: from which the audit compares it.
+
+    >>> least_compared({"min_n": 30}), least_compared({})
+    (30, 20)
+    """
+    return int(settings.get("min_n", 20))
 
 
 def heat_maps(source: Audited) -> list[tuple[Metric, list[HeatMap]]]:
     """A heat map for each metric and each pair of attributes, tinted alike within a metric."""
     by_metric = []
-    min_n = int(source.audit.settings.get("min_n", 20))
+    min_n = least_compared(source.audit.settings)
     for metric in source.metrics:
         here = [e for e in source.audit.groups if e.metric == metric.name and e.depth == 2]
         domain = value_range(here, min_n) if here else None
@@ -162,7 +180,14 @@ def heat_maps(source: Audited) -> list[tuple[Metric, list[HeatMap]]]:
                 continue
             tested = {key: findings[name, e.group] for key, e in cells.items() if (name, e.group) in findings}
             drawn = heat_map(
-                metric.name, pair, cells, tested, source.names, better=metric.better, min_n=min_n, domain=domain
+                metric.name,
+                pair,
+                cells,
+                tested,
+                source.names,
+                better=metric.better,
+                settings=source.audit.settings,
+                domain=domain,
             )
             maps.append(replace(drawn, noun=wording.noun))
         if maps:

@@ -1,7 +1,7 @@
 """The colours of the report for figures that have no style sheet."""
 
 from countenance.report.charts.forest import UNMARKED
-from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
+from countenance.report.words import DIFFERS, FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
 
 INK, SOFT, LINE, GRID, LINK = "#1c1c1a", "#5a594f", "#8d8b80", "#e6e4db", "#1a5276"
 COLOURS = {
@@ -10,6 +10,7 @@ COLOURS = {
     UNSURE: "#44546c",
     NONE: "#156048",
     UNTESTED: "#66655c",
+    DIFFERS: INK,
     FAVOURED: LINK,
     UNMARKED: LINK,
 }

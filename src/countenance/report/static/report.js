@@ -1,7 +1,7 @@
 // The handle: moves the mark from which a gap matters, and says again how every comparison ends there.
 (function () {
   "use strict";
-  var WORDS = { harm: "served worse", better: "served better", unknown: "not enough people to tell", out: "no gap of that size", untested: "too few to test" };
+  var WORDS = { harm: "served worse", better: "served better", out: "no gap of that size", untested: "too few to test" };
 
   var GROUPED = new Intl.NumberFormat("en"), AT_ONCE = 100;
 
@@ -12,6 +12,7 @@
     var ratio = row.seen / delta;
     if (row.h && row.mde !== null) {
       var moved = row.rate >= 0.5 ? row.rate - delta : row.rate + delta;
+      if (delta === row.gap) moved = Math.min(1, Math.max(0, moved)); // rounded for the page
       if (moved < 0 || moved > 1) return NaN;
       ratio = row.mde / effect(row.rate, moved);
     }
@@ -29,9 +30,10 @@
 
   function decides(row, state, delta, nouns) {
     if (state !== "unknown") return WORDS[state];
-    var more = Math.ceil(row.n * times(row, delta)) - row.n;
-    if (isNaN(more)) return WORDS.unknown;
-    if (more <= 0) return "almost on the limit";
+    var larger = row.gap !== null && row.gap > delta; // then the gap itself is what people must show
+    var more = Math.ceil(row.n * times(row, larger ? row.gap : delta)) - row.n;
+    if (isNaN(more)) return "not enough " + nouns[1] + " to tell";
+    if (more <= 0) return larger ? "looks worse; chance is not ruled out" : "almost on the limit; more data will hardly settle it";
     if (more > 10000) return "more people than a study can collect";
     return GROUPED.format(more) + " more " + (more === 1 ? nouns[0] : nouns[1]);
   }

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from countenance.data import Sample
-from countenance.data.conditions import outline
 from countenance.data.image import EncodedImage
 from countenance.data.jpeg import upright
 from countenance.data.manifest import StoredImage
@@ -41,8 +40,8 @@ ENVIRONMENT = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(256 * 2**20),
 }
-"""Of a decode process. The last two keep the memory of one picture for the next: given back to the system and taken
-again for every picture, it cost a fifth of the processors' time."""
+"""The environment of a decode process. The last two variables keep the memory of one picture for the next: returning it
+to the system and requesting it again for every picture took a fifth of the processors' time."""
 READ_AHEAD = 4
 """Batches whose samples are read before the shared memory has space for their pictures."""
 
@@ -271,7 +270,7 @@ class Decoders:
         height, width = reply["shape"]
         sample.note_size(width, height)
         pixels = None if self.spec is not None else self.arena.view(start, (height, width, 3))
-        return Decoded(pixels, reply["digest"], reply["conditions"])
+        return Decoded(pixels, reply["digest"], reply["points"])
 
     @staticmethod
     def _prepared(block: Any, pictures: list[Outcome], replies: list[dict[str, Any]]) -> Prepared:
@@ -343,11 +342,11 @@ class Decoders:
 
 
 def _alone(sample: Sample) -> Sample | Exception:
-    """The parts of a sample that a decode process needs: its picture (from a table, its file) and its people."""
+    """The parts of a sample that a decode process needs: its picture (from a table, its file)."""
     image = sample.image
     if isinstance(image, StoredImage):
         try:
             image = EncodedImage(image.read_bytes(), image.name)
         except Exception as error:  # one unreadable image is a failure of that image
             return error
-    return sample.having(image=image, subjects=outline(sample.subjects), attributes={})
+    return sample.having(image=image, subjects=(), attributes={})

@@ -96,6 +96,13 @@ def _unpack(file: Path, folder: Path) -> None:
             raise InputError(
                 f"{file}: {wrong[0]!r} is not a part of a bundle; `countenance bias-bounty bundle` writes one"
             )
+        names = [member.filename for member in members]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise InputError(
+                f"{file}: {repeated!r} is in it {names.count(repeated)} times, expected once; "
+                "`countenance bias-bounty bundle` writes a bundle"
+            )
         if sum(member.file_size for member in members) > MOST_BYTES:
             raise InputError(f"{file}: unpacks to more than {MOST_BYTES // 2**20} MiB")
         for member in members:

@@ -35,7 +35,7 @@ Step = Callable[[int], None]
 ABOUT = ("dataset", "task", "model_name", "compat", "mini", "depth", "layout")
 """Settings that a manifest stores unchanged."""
 INSTEAD = ("PSNR", "SSIM")
-"""Metrics of pictures that need no network."""
+"""Metrics of pictures that are reported where no requested metric can be computed; they need no network."""
 SECONDS = 60.0
 """Time that one image may take in a wrapper that runs in a worker process."""
 
@@ -190,7 +190,7 @@ def about(settings: FhibeSettings, skipped: dict[str, str]) -> dict[str, Any]:
         "metrics": computed or list(INSTEAD),
         "notes": []
         if computed
-        else [f"none of the metrics asked for could be computed; {' and '.join(INSTEAD)} are reported instead"],
+        else [f"none of the requested metrics could be computed; {' and '.join(INSTEAD)} are reported instead"],
         "thresholds": {name: settings.scoring.levels(name).tolist() for name in settings.metrics if name in EXACT},
         "skipped": skipped,
         "options": {

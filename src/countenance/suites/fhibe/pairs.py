@@ -2,8 +2,9 @@
 
 As published: Mann and Whitney's test of the two groups' scores, disparity = 1 − worse / better. Against the published
 table, p is adjusted for all pairs of the table (Bonferroni), the effect does not grow with the number of rows (Cliff's
-delta), the worse group of a metric where lower is better is the one with the higher scores, and means stand in where
-medians are equal. Each row counts once, also rows of one person; the audit's verdicts do not depend on this table.
+delta), the worse group of a metric where lower is better is the one with the higher scores, and means are compared
+where medians are equal. Each row counts once, also rows of one person; the audit's verdicts do not depend on this
+table.
 """
 
 import itertools

@@ -26,7 +26,7 @@ from countenance.suites.happyfaces.interface import Floats, Pictures
 
 RED = np.array([255, 0, 0], np.float64)
 REFERENCE = 250
-"""Side of the benchmark's photos in px; larger and smaller photos get a larger and smaller word."""
+"""The side of the benchmark's photos in px; on larger and smaller photos the word is larger or smaller."""
 _ENTRY = re.compile(r"(?P<set>[^/\\]+)/(?P<tag>F[HS]W[HS])/(?P<name>[^/\\]+)_(?P=tag)\.(jpg|jpeg|png)(\.gz)?")
 
 

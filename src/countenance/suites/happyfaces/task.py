@@ -47,7 +47,7 @@ class HappyFacesOptions(Options):
 
     @classmethod
     def of_rows(cls, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Methods are what is compared; runs of one draw compare whichever method they are of."""
+        """The options of the draw alone: runs of the same draw are comparable whatever their methods."""
         return {name: value for name, value in options.items() if name not in ("method", "method_options")}
 
 

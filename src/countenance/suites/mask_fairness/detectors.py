@@ -100,7 +100,8 @@ def slug(name: str) -> str:
 
 
 def weights_and_settings(model: Any, weights: Path | None) -> tuple[Path | None, dict[str, Any]]:
-    """The weights and the settings to pass to a model: for our own detector, which ships weights, others are a setting.
+    """The weights and the settings to pass to a model: for our own detector, which comes with weights, a file of others
+    is a setting.
 
     The file's hash is part of the setting, so that a newly trained file starts a new run.
 

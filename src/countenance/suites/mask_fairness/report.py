@@ -25,7 +25,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 STARS = {"significant": "*", "severe": "**"}
 """What the overview shows beside a rate of which the published rule says so."""
 WIDTH, STEP = 120, 8
-"""Of a row of the forest plot in pixels, and of each detector's line in it."""
+"""The width of a row of the forest plot and the height of each detector's line in it, in pixels."""
 Span = tuple[float, float, float]
 """The lower end of an interval, the rate, the upper end."""
 

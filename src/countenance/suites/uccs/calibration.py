@@ -34,7 +34,7 @@ class ScoreCalibration(ThresholdChoice):
             "Drawing the images again moves the threshold between "
             f"{self.threshold_low:.6g} and {self.threshold_high:.6g}.",
             f"On images that did not choose it, a threshold gives {self.elsewhere_low:.2f} to "
-            f"{self.elsewhere_high:.2f} times the {what} that were asked for (95 % of random halves).",
+            f"{self.elsewhere_high:.2f} times the requested {what} (95 % of random halves).",
             trust,
         ]
 
@@ -48,7 +48,7 @@ def calibrate(evaluation: UccsEvaluation, allowed: float, *, rounds: int = ROUND
     n, images = len(evaluation.negatives), len(evaluation.protocol.images)
     if not 0 < allowed <= max(n, 1):
         raise InputError(
-            f"{allowed:g} false identifications asked for, expected more than 0 and at most {n} (all there are)"
+            f"{allowed:g} false identifications requested, expected more than 0 and at most {n} (all there are)"
         )
     if n == 0:
         raise InputError(f"{evaluation.label}: no false alarm at all, so no threshold can be chosen by their number")

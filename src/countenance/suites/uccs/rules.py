@@ -37,7 +37,7 @@ def _present(submission: Submission) -> Bools:
 
 
 def evaluated(submission: Submission) -> UccsEvaluation:
-    """A submission under the rule of its version: outcomes, curve, and a band where one is asked for."""
+    """A submission under the rule of its version: outcomes, curve, and a band where one is requested."""
     protocol, scores, settings = submission.protocol, submission.scores, submission.settings
     recognition, present = submission.recognition, _present(submission)
     images = int(present.sum())
@@ -84,7 +84,7 @@ def with_band(evaluation: UccsEvaluation) -> UccsEvaluation:
 
 
 def in_numbers(evaluation: UccsEvaluation) -> UccsEvaluation:
-    """The same with counts instead of rates: what `CurveSettings.numbers` makes of it."""
+    """The same with counts instead of rates: as `CurveSettings.numbers` requests."""
     curve, band, total = evaluation.curve, evaluation.band, evaluation.total
     return replace(
         evaluation,

@@ -53,7 +53,7 @@ def write_runs(
     by: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> list[Run]:
-    """A run for each submission; the same submission again leaves a finished run as it is."""
+    """A run for each submission; a finished run of the same submission is left as it is."""
     first = submissions[0]
     which, version = first.protocol.path.stem, first.version
     for submission in submissions:
@@ -104,7 +104,7 @@ def evaluation_in(run: Run, submission: Submission) -> UccsEvaluation:
 
 
 def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
-    """The evaluation that a run holds, and the dataset: outcomes as stored, of the predictions that are stored."""
+    """The evaluation that a run holds, and the dataset: the stored outcomes of the stored predictions."""
     dataset = run.dataset()
     evaluation = run.evidence(lambda outcomes: _evaluation_of_stored(run, dataset, outcomes))
     faces = {sample.id: sample.subjects for sample in dataset}

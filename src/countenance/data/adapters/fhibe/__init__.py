@@ -61,7 +61,7 @@ class FhibeDataset(Dataset):
         self.images: list[str] = []
         """The names of all images of the table, also of those that were not drawn: outputs may name them."""
         self.read: dict[str, Any] = {}
-        """What the reader was called with, by the names of the source's query."""
+        """The reader's arguments, by their names in the query of the source."""
 
     def fingerprint(self) -> str:
         """A hash of the annotation table, of the part that was read if not all, and of the label maps."""

@@ -169,9 +169,9 @@ def check_ancestries(table: FhibeTable) -> None:
 def mini(table: FhibeTable, size: int) -> FhibeTable:
     """The published mini dataset: `size` rows drawn without replacement, in the order drawn."""
     if not isinstance(size, int) or isinstance(size, bool):
-        raise DataError(f"mini dataset of {size!r:.40} rows asked for, expected a whole number")
+        raise DataError(f"mini dataset of {size!r:.40} rows requested, expected a whole number")
     if size < 1 or size > len(table):
-        raise DataError(f"mini dataset of {size} rows asked for, {table.path} has {len(table)}")
+        raise DataError(f"mini dataset of {size} rows requested, {table.path} has {len(table)}")
     drawn = np.random.RandomState(MINI_SEED).choice(len(table), size=size, replace=False)
     return table.take(drawn.astype(np.intp))
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unicodedata import bidirectional
 
 from countenance.errors import InputError, MissingExtra
 from countenance.files import write_atomically
 from countenance.report.charts.forest import UNMARKED
 from countenance.report.draw.palette import COLOURS, GRID, INK, LINE, SOFT
-from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
+from countenance.report.words import DIFFERS, FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
 from countenance.text import redacted
 
 SHAPES: dict[str, Mapping[str, Any]] = {
     SEVERE: {"marker": "D", "fill": True},
     MINOR: {"marker": "D", "fill": False},
+    DIFFERS: {"marker": "s", "fill": False},
     FAVOURED: {"marker": "^", "fill": False},
     NONE: {"marker": "o", "fill": True},
     UNSURE: {"marker": "o", "fill": False},
@@ -146,9 +149,20 @@ def save(figure: Any, path: Path, about: str = "") -> Path:
     return path
 
 
-def svg_of(figure: Any) -> bytes:
-    """A figure as SVG with its text as outlines, the same bytes every time."""
-    buffer = io.BytesIO()
+def svg_of(figure: Any, font: str) -> str:
+    """A figure as SVG whose text is text, in the font of that name; the same characters every time.
+
+    Text from right to left stays outlines: matplotlib joins and orders its letters, which not every reader of SVG does.
+    """
+    buffer = io.StringIO()
     with drawing():
+        import matplotlib
+        from matplotlib.text import Text
+
+        letters = {letter for text in figure.findobj(Text) for letter in text.get_text()}
+        if not any(bidirectional(letter) in ("R", "AL") for letter in letters):
+            matplotlib.rcParams["svg.fonttype"] = "none"
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    return buffer.getvalue()
+    # All lengths are points; only font sizes have a unit, px, which others read as three quarters of a point.
+    sizes = re.compile(r'font-size: ([\d.]+)px; font-family: [^;"]+')
+    return sizes.sub(rf"font-size: \1pt; font-family: {font}", buffer.getvalue())

@@ -3,11 +3,12 @@
 from markupsafe import Markup
 
 from countenance.report.charts.forest import UNMARKED
-from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
+from countenance.report.words import DIFFERS, FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
 
 SHAPES = {
     SEVERE: '<path d="M0-6.5 6.5 0 0 6.5-6.5 0z"/>',
     MINOR: '<path class="open" d="M0-5.8 5.8 0 0 5.8-5.8 0z"/>',
+    DIFFERS: '<path class="open" d="M-4.4-4.4H4.4V4.4H-4.4z"/>',
     FAVOURED: '<path class="open" d="M0-5.6 5.8 4.4-5.8 4.4z"/>',
     NONE: '<circle r="4.6"/>',
     UNMARKED: '<circle r="4.6"/>',

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CLASS_COUNTS: Mapping[str, int] = {"skin_tone": 10, "age": 4, "gender": 2}
-"""The three attributes in the order of the formula; an accuracy weighs as many points as there are classes."""
+"""The three attributes in the order of the formula; an accuracy counts as many points as its attribute has classes."""
 POWERS: Mapping[str, int] = {"skin_tone": 5, "age": 2, "gender": 1}
 MAXIMUM = 16.0
 UNLABELLED = -1

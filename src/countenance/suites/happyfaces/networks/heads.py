@@ -17,8 +17,8 @@ from countenance.suites.happyfaces.networks.evidence import gather
 from countenance.suites.happyfaces.networks.training import NetworkSettings
 
 UnlabelledLoss = Callable[[Any, float, float], Any]
-"""To … losses, from logits of the unlabelled photos (… × photos × 2), the share of the loss's own time that is done,
-and the share of "happy" among the labels."""
+"""A function from logits of the unlabelled photos (… × photos × 2), the share of the loss's time that has passed, and
+the share of "happy" among the labels, to … losses."""
 
 
 @dataclass(frozen=True)

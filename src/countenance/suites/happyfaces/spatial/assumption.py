@@ -13,7 +13,8 @@ MOST_CUT = 0.5
 MOST_CORRELATION, MOST_WHERE_TOUCHING = 0.25, 0.2
 """Residuals of two groups that see different features are nearly uncorrelated; groups that touch are allowed less."""
 TOUCHING, MOST_OVERLAP = 0.3, 0.5
-"""Windows at the edges of two neighbouring places overlap; more than the second is one place."""
+"""Windows at the edges of two neighbouring places overlap by up to the second number; places that overlap by more are a
+single place."""
 MOST_LOG_LOSS = 0.5
 """A head with a larger log-loss than this (guessing has .69) explains too little of the label."""
 # The bounds were set on divisions 0 to 12 of the rendered people; docs/suites/happyfaces.md has their results on

@@ -11,7 +11,7 @@ Array = NDArray[np.float32]
 CENTRE = 0.22
 """Cells within this share of a face's size from its centre answer for it; the nearest one always does."""
 SMALLEST = 7.0
-"""Faces with a shorter side than this in the network's input are neither wanted nor punished."""
+"""Faces with a shorter side than this in the network's input do not count: finding one is as right as missing it."""
 
 
 def targets(boxes: NDArray[np.float64], masked: NDArray[np.float64]) -> Array:

@@ -8,7 +8,7 @@ on windows of 160×160 and, being convolutions alone, takes pictures of any size
 from typing import Any
 
 SIDE = 160
-"""Of the windows that it learns on."""
+"""The side of the training windows in pixels."""
 STRIDE = 8
 CELLS = SIDE // STRIDE
 OUTPUTS = 6

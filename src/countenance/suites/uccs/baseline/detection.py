@@ -31,11 +31,11 @@ class Baseline:
     data: Path
     which: str = "validation"
     version: int | None = None
-    """Of the challenge; default: the version of the data."""
+    """The version of the challenge; default: that of the data."""
     detector: str = "mtcnn"
     detector_weights: Path | None = None
     thresholds: tuple[float, ...] = (0.2, 0.2, 0.2)
-    """Of MTCNN's three networks."""
+    """The thresholds of MTCNN's three networks."""
     most: int | None = None
     """Detections an image may have; default: 50 in version 3, any number in version 2."""
     images: Path | None = None
