@@ -180,7 +180,7 @@ def _nouns(units: Units, source: Source) -> tuple[str, str]:
         return units.nouns
     if "identity" in source.names:
         people = source.read([], ["identity"])["identity"]
-        if people.null_count == 0 and pc.count_distinct(people).as_py() == len(people):
+        if people.null_count == 0 and len(people.cast("string").unique()) == len(people):
             return nouns(["identity"])
     return nouns(units.ways)
 
