@@ -56,7 +56,7 @@ def read_pictures(
 ) -> Dataset:
     """The pictures of a folder with the labels of the parts of a table, each part about other pictures."""
     if not pictures.ids:
-        raise DataError(f"{pictures.root}: holds no picture, so that {paths[0].name} is about nothing there")
+        raise DataError(f"{pictures.root}: holds no picture that {paths[0].name} could be about")
     finder = pictures.finder
     samples: dict[str, Sample] = {}
     notes: list[str] = []
