@@ -20,6 +20,7 @@ from countenance.report.charts.heat_maps import heat_maps
 from countenance.report.findings import table_rows
 from countenance.report.first_screen import FirstScreen, first_screen
 from countenance.report.handle import handles
+from countenance.report.members import GroupRows
 from countenance.report.notes import first_notes, together
 from countenance.report.open_questions import cannot_tell
 from countenance.report.sentences import decision
@@ -298,3 +299,13 @@ def test_a_mean_of_shares_says_what_it_is_averaged_over_where_the_page_also_coun
     first = first_screen(AuditSource(found, load_task("face_verification")), "dlib")
     assert first.sentence == "dlib fails everybody: it refuses 70\u202f% of true matches (average over pictures)."
     assert first.forest is not None and first.forest.noun == "true matches accepted (average over pictures)"
+
+
+def test_a_range_of_numbered_tones_has_its_people() -> None:
+    """FHIBE numbers its options; a range of them is written with "to", not with a dash."""
+    tones = [f"{place}. [{tone}, {tone}, {tone}]" for place, tone in enumerate((60, 90, 120, 150))]
+    rows = {"tone": tones * 50, "fit": [0.3, 0.3, 0.7, 0.7] * 50}
+    source = TableSource(audit(rows, by=["tone"], metrics=["fit"], better="fit=higher"), None, rows)
+    assert GroupRows(source).of("tone", f"{tones[0]} to {tones[1]}").sum() == 100
+    dots = first_screen(source, "The model").failures.dots
+    assert dots and all("among the worst tenth" in row.counts for row in dots)
