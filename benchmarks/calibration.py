@@ -58,10 +58,15 @@ class Line:
     surface: str = ""
     """What of the product it simulates; empty: told by what it counts."""
 
-    def run(self, tables: int) -> tuple[float, float, int]:
+    @property
+    def seed(self) -> int:
+        """The seed of a line that is drawn for the first time."""
+        return zlib.crc32(f"{self.section} {self.name}".encode())
+
+    def run(self, tables: int, seed: int | None = None) -> tuple[float, float, int]:
         """The share, its standard error, and how many tables were made."""
         count = max(20, round(tables * self.weight)) if self.weight else 0
-        value = self.share(count, np.random.default_rng(zlib.crc32(f"{self.section} {self.name}".encode())))
+        value = self.share(count, np.random.default_rng(self.seed if seed is None else seed))
         # two successes and two failures more: a share of 0 or 1 has an error too
         share = (value * count + 2) / (count + 4)
         return value, math.sqrt(share * (1 - share) / (count + 4)) if count else 0.0, count
@@ -217,16 +222,16 @@ def with_denominators(rng: np.random.Generator) -> sim.Table:
 
 def mean_alarms() -> Iterator[Line]:
     """False alarms of scores that are no rates."""
-    for rows in ("1", "4"):
+    for rows, many in (("1", "one row"), ("4", "four rows")):
         for kind in ("normal", "5% zeros", "95% zeros", "lognormal"):
             make = partial(sim.fair_scores, kind=kind, rows=rows)
             for adjust, weight in (("minp", 0.4), ("holm", 1.0)):
                 run = partial(alarms, make, ["a0", "a1"], adjust=adjust)
-                yield Line("false alarms", f"mean, {kind}, {rows} row(s) a person: {adjust}", ALARM, run, weight)
+                yield Line("false alarms", f"mean, {kind}, {many} a person: {adjust}", ALARM, run, weight)
             few = partial(sim.fair_scores, kind=kind, rows=rows, people=420, groups=(), small=20)
             yield Line(
                 "false alarms",
-                f"mean, {kind}, {rows} row(s), 20 people against 400: holm",
+                f"mean, {kind}, {many} a person, 20 people against 400: holm",
                 ALARM,
                 partial(alarms, few, ["few"], adjust="holm"),
             )

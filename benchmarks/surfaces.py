@@ -90,8 +90,8 @@ def gates() -> Iterator[SurfaceRow]:
     for outcome in ("pass", "fail"):
         run = partial(gate_decides, outcome, gating.LIMIT)
         yield SurfaceRow("gate", "gate", f"a model at its limit, one look: {outcome}", (0.0, 0.025), run, 10.0)
-    for rows, alike in ((1, 0.0), (5, 0.2), (5, 0.6)):
-        name = f"a model at its limit passes once in 50 looks, any-time, {rows} row(s) a person, alike by {alike:g}"
+    for rows, many, alike in ((1, "one row", 0.0), (5, "five rows", 0.2), (5, "five rows", 0.6)):
+        name = f"a model at its limit passes once in 50 looks, any-time, {many} a person, alike by {alike:g}"
         yield SurfaceRow("gate, any time", "gate", name, (0.0, 0.025), partial(passes_once, rows, alike))
 
 

@@ -46,6 +46,25 @@ def test_the_citation_names_this_version_and_the_five_protocols() -> None:
     assert [word for word in words if word not in titles] == []
 
 
+def test_the_citation_has_the_date_of_the_release() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    (heading,) = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[:1]
+    assert heading == f"{citation['version']} ({citation['date-released']})"
+
+
+def test_actions_of_others_are_named_by_their_commit() -> None:
+    """A tag can be moved to other code after it was reviewed; the tag of a commit stands beside it."""
+    files = [ROOT / "action.yml", *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
+    uses = [
+        line.split("uses:")[1].strip()
+        for file in files
+        for line in file.read_text("utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert len(uses) > 10
+    assert [name for name in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v[\d.]+", name)] == []
+
+
 def test_the_diagram_of_the_layers_names_packages_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     packages = set(re.findall(r"`([a-z_]+)/", text)) - {"docs", "benchmarks", "people"}

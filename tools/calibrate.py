@@ -15,7 +15,6 @@ import json
 import multiprocessing
 import re
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -210,17 +209,20 @@ def sizes_in_words(name: str) -> tuple[int, int]:
     return count, int(groups[1]) if groups else 2 if sides else 0
 
 
-def draw(index: int, tables: int) -> dict[str, Any]:
-    """One line, simulated; a line whose simulation fails has only its process and the problem."""
+def draw(index: int, tables: int, seed: int | None = None) -> dict[str, Any]:
+    """One line, simulated; a line whose simulation fails has only its process and the problem.
+
+    A line that is drawn again keeps its seed, also under a new name.
+    """
     line = simulated.lines()[index]
+    seed = line.seed if seed is None else seed
     try:
-        value, error, count = line.run(tables)
+        value, error, count = line.run(tables, seed)
     except Exception as problem:  # the other lines are worth their hours
         return {"process": f"{line.section}: {line.name}", "problem": repr(problem)}
     kind, nominal = kind_of(line)
     people, groups = sizes(line)
     surface = surface_of(line)
-    seed = zlib.crc32(f"{line.section} {line.name}".encode())
     return {
         "surface": surface,
         "process": f"{line.section}: {line.name}",
@@ -236,7 +238,7 @@ def draw(index: int, tables: int) -> dict[str, Any]:
     }
 
 
-def _draw(job: tuple[int, int]) -> dict[str, Any]:
+def _draw(job: tuple[int, int, int | None]) -> dict[str, Any]:
     return draw(*job)
 
 
@@ -264,7 +266,7 @@ def main() -> None:
     # Weakest first, and never with fewer tables than before: an interrupted run has improved what needed it most.
     before = {index: round(known.get(lines[index], {}).get("tables", 0) / (every[index].weight or 1)) for index in due}
     due.sort(key=lambda index: before[index])
-    jobs = [(index, max(options.tables, before[index])) for index in due]
+    jobs = [(index, max(options.tables, before[index]), known.get(lines[index], {}).get("seed")) for index in due]
     with multiprocessing.Pool(options.jobs) as pool:
         for done, line in enumerate(pool.imap_unordered(_draw, jobs), 1):
             if "problem" in line:

@@ -7,6 +7,7 @@ theirs by the entry points `countenance.tasks`, `countenance.models`, ….
 import hashlib
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -24,7 +25,13 @@ def plugins(kind: str) -> dict[str, EntryPoint]:
     >>> "mask_fairness" in plugins("suite")
     True
     """
-    return {point.name: point for point in entry_points(group=f"countenance.{kind}s")}
+    return _installed(f"countenance.{kind}s", tuple(sys.path))
+
+
+@cache
+def _installed(group: str, _path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """The entry points of a group; looked for once, because that reads the metadata of every package on the path."""
+    return {point.name: point for point in entry_points(group=group)}
 
 
 def registered_names(kind: str, own: Mapping[str, str]) -> list[str]:

@@ -156,7 +156,8 @@ def test_the_summary_has_the_sentence_and_the_picture(run: Run, tmp_path: Path, 
     text = (tmp_path / "s.md").read_text(encoding="utf-8")
     assert text.startswith("### drawn-faces misses 35 of 59 pictures of women") and "CC0" in text
     drawn = text.partition("```text\n")[2].partition("```")[0].splitlines()
-    assert drawn[0].endswith("by skin tone") and len(drawn) == 13 and all("●" in line for line in drawn[2:])
+    assert "recall@0.5" not in text, "metrics are named in words"
+    assert drawn[0] == "faces found by skin tone" and len(drawn) == 13 and all("●" in line for line in drawn[2:])
     lightest, darkest = (next(line for line in drawn if line.startswith(f"Monk {n} ")) for n in (1, 10))
     assert darkest.index("●") < lightest.index("●") and "served worse" in darkest
     assert run_command(["export", run.place, "--what", "summary", "--out", str(tmp_path / "s.txt")]) == 2

@@ -13,14 +13,18 @@ from countenance.auditing import audit
 from countenance.auditing.cautions import FURTHER_PERSON
 from countenance.report import write_report
 from countenance.report.album import Album
+from countenance.report.cards.tables import finding_row
 from countenance.report.charts.group_forests import group_forest
 from countenance.report.charts.headline import headline_numbers
 from countenance.report.charts.heat_maps import heat_maps
+from countenance.report.findings import table_rows
 from countenance.report.first_screen import FirstScreen, first_screen
 from countenance.report.handle import handles
+from countenance.report.members import GroupRows
 from countenance.report.notes import first_notes, together
+from countenance.report.open_questions import cannot_tell
 from countenance.report.sentences import decision
-from countenance.report.source import AuditSource, ReportSource
+from countenance.report.source import AuditSource, ReportSource, TableSource
 from countenance.run import Run, audit_run, evaluate, store_audit
 from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset, write_small_dataset
@@ -180,7 +184,10 @@ def test_a_page_of_a_thousand_groups_stays_light(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert page.stat().st_size <= 1_500_000 and text.count("<li class=") >= 1000
     assert "940 more groups of site" in text and "The page holds the first 250" in text
-    assert "what <code>--json</code> writes has all" in text and "findings.parquet" not in text
+    assert (
+        "<code>to_arrow</code>, or <code>--json</code> on the command line) hold all" in text
+        and "findings.parquet" not in text
+    )
 
 
 def test_a_gap_of_a_metric_without_a_direction_is_listed_and_nobody_is_called_served_worse() -> None:
@@ -239,6 +246,16 @@ def test_a_share_is_printed_in_percent_and_points_wherever_it_stands() -> None:
     assert first_screen(source, "The model").forest.rows[-1].value.endswith("%")
     assert headline_numbers(source)[0].value.endswith("%")
     assert re.search(r"named right is [\d.]+\u202f% .* points lower", decision(source))
+    for finding in source.audit.findings:
+        (row,) = table_rows([finding], source)
+        texts = [cell.text for cell in row.cells]
+        assert texts[5].endswith("%") and texts[8].endswith("points"), "the table of all findings"
+        assert finding_row(finding, source)[5].count("points") == 1, "the table of a paper"
+    thin = source.audit.model_copy(
+        update={"findings": [f.model_copy(update={"verdict": "insufficient evidence"}) for f in source.audit.findings]}
+    )
+    unsure = cannot_tell(AuditSource(thin, source.task)).unsure
+    assert unsure and all("%" in open_one.estimate and "points" in open_one.seen for open_one in unsure)
 
 
 def test_a_heat_map_prints_shares_as_the_forest_beside_it() -> None:
@@ -256,3 +273,39 @@ def test_a_model_that_fails_more_than_the_limit_of_shares_fails_everybody() -> N
     assert first_screen(shares(0.3), "M").sentence.startswith("M fails everybody: it gets wrong 3")
     assert first_screen(shares(0.3), "M").mark == "severe"
     assert "everybody" not in first_screen(shares(0.05), "M").sentence
+
+
+def test_means_without_hits_show_dots_for_the_worst_scores_and_sizes_in_their_own_units(tmp_path: Path) -> None:
+    """A mean has no failures to count: dots say how much of the worst tenth is the worst group's."""
+    rng = np.random.default_rng(4)
+    rows = {
+        "speaker": [f"s{i // 4}" for i in range(600)],
+        "accent": np.repeat(["north", "south"], 300).tolist(),
+        "wer": np.concatenate([rng.normal(0.3, 0.02, 300), rng.normal(0.1, 0.02, 300)]).tolist(),
+    }
+    for delta, verdict in ((0.05, "disparity"), (0.4, "none larger than 0.4")):
+        result = ct.audit(rows, by=["accent"], metrics=["wer"], better="wer=lower", delta=delta)
+        assert result.verdict == verdict
+        north, south = first_screen(TableSource(result, None, rows), "The model").failures.dots
+        assert north.counts.startswith("60 of 300 among the worst tenth") and south.counts.startswith("none of 300")
+        text = re.sub(r"<[^>]+>", " ", Path(result.report(tmp_path / "page.html")).read_text(encoding="utf-8"))
+        assert f"{delta:g} or more" in text and " points" not in text.partition("How sure")[2].partition("Method")[0]
+
+
+def test_a_mean_of_shares_says_what_it_is_averaged_over_where_the_page_also_counts_pairs() -> None:
+    """The pairs of a run of verification have another rate than the mean of its pictures."""
+    rows = {"identity": [f"p{i // 2}" for i in range(80)], "genuine_accepted": [0.2, 0.4] * 40, "g": ["a", "b"] * 40}
+    found = audit(rows, by=["g"], metrics=["genuine_accepted"], better="higher")
+    first = first_screen(AuditSource(found, load_task("face_verification")), "dlib")
+    assert first.sentence == "dlib fails everybody: it refuses 70\u202f% of true matches (average over pictures)."
+    assert first.forest is not None and first.forest.noun == "true matches accepted (average over pictures)"
+
+
+def test_a_range_of_numbered_tones_has_its_people() -> None:
+    """FHIBE numbers its options; a range of them is written with "to", not with a dash."""
+    tones = [f"{place}. [{tone}, {tone}, {tone}]" for place, tone in enumerate((60, 90, 120, 150))]
+    rows = {"tone": tones * 50, "fit": [0.3, 0.3, 0.7, 0.7] * 50}
+    source = TableSource(audit(rows, by=["tone"], metrics=["fit"], better="fit=higher"), None, rows)
+    assert GroupRows(source).of("tone", f"{tones[0]} to {tones[1]}").sum() == 100
+    dots = first_screen(source, "The model").failures.dots
+    assert dots and all("among the worst tenth" in row.counts for row in dots)

@@ -14,7 +14,7 @@ from countenance.cli.app import app
 from countenance.data.conditions import COLUMNS
 from countenance.report.charts import waterfall
 from countenance.report.held_equal import section
-from countenance.report.notes import MEASURED
+from countenance.report.names import MEASURED
 
 
 def rows(seed=1):

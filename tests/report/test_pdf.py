@@ -16,6 +16,7 @@ from countenance.report.charts.curves import CurveChart, GroupLine
 from countenance.report.charts.forest import ForestBlock, ForestRow
 from countenance.report.draw.mpl import curve_figure, forest_figures, save
 from countenance.report.draw.mpl.forest import MOST_ROWS, parts_of
+from countenance.report.draw.mpl.style import drawing, svg_of
 from countenance.report.markup import put_markup
 from countenance.report.page import context
 from countenance.report.paper import Paper, Swatch
@@ -68,6 +69,21 @@ def test_the_same_run_gives_the_same_bytes(small_run: Run, tmp_path: Path) -> No
 
 def test_hostile_names_give_a_document(hostile_run: Run, tmp_path: Path) -> None:
     assert write_pdf(hostile_run, tmp_path / "r.pdf").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name, words", [("over 60 & masked", True), ("اسم", False)])
+def test_the_words_of_a_figure_can_be_searched_where_they_read_from_left_to_right(
+    name: str, words: bool, tmp_path: Path
+) -> None:
+    with drawing() as figure:
+        drawn = figure(figsize=(4, 3))
+        drawn.add_subplot().set_yticks([0], [name])
+        svg = svg_of(drawn, "sans")
+    assert (f">{name.replace('&', '&amp;')}</text>" in svg) is words
+    assert ("font-size: 7.5pt; font-family: sans" in svg) is words
+    paper = Paper("title", "foot")
+    paper.figure(drawn, "alt")
+    assert paper.write(tmp_path / "figure.pdf").stat().st_size > 5_000
 
 
 def test_a_forest_has_every_group_on_one_scale(run: Run) -> None:

@@ -204,6 +204,8 @@ def test_without_a_disparity_the_largest_gap_and_the_least_known_are_told() -> N
     assert found.verdict == "insufficient evidence"
     gap, least = words.in_short(found, Names.of(found), {"ok": "doors opened"})
     assert gap.who == "Largest gap seen" and gap.text.startswith("g a; doors opened is 83.3\u202f%")
+    of_shares = words.in_short(found, Names.of(found), {"ok": "doors opened"}, {"ok": "mean"})
+    assert of_shares[0].text.startswith("g a; doors opened is 0.833"), "how sizes are printed is the page's"
     assert "(doors opened, n = 60)" in least.text and "rows" in least.text
     assert words.summary(found) == (
         "The only comparison that could be tested shows no difference, and cannot exclude one of 5 points or more."

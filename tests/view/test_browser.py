@@ -105,6 +105,9 @@ def test_estimates_come_before_the_tests(chromium: Any, viewer: Viewer, first: s
     with opened(chromium, viewer, f"/runs/{first}?{asked}", java_script_enabled=False) as page:
         assert page.locator("table.forest a.rows").count() >= 4
         assert page.get_by_text("Testing…").is_visible()
+        counted = page.locator(".first .sentence")
+        assert " of " in counted.inner_text() and page.locator(".first .dots, .first .tile img").first.is_visible()
+        assert counted.bounding_box()["y"] < page.get_by_text("Testing…").bounding_box()["y"] < 900
         page.get_by_role("link", name="Show the tests").click()
         assert page.locator("#findings").count() == 1
     with opened(chromium, viewer, f"/runs/{first}?{asked}") as page:

@@ -6,7 +6,7 @@
 import contextlib
 import io
 import sys
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any
 
 import typer
@@ -114,6 +114,12 @@ def _parse(path: str, leaf: Any, parse: Any, context: Any, arguments: list[str])
     return parse(context, arguments)
 
 
+@cache
+def command_line() -> Any:
+    """The command with all commands below it; made once in a process, which may run several command lines."""
+    return with_help(refuse_repeats(typer.main.get_command(app)))
+
+
 def main() -> None:
     """Run the command line and turn what went wrong into an exit code."""
     code = run(sys.argv[1:])
@@ -128,8 +134,7 @@ def run(arguments: list[str]) -> int:
     try:
         for word in arguments:
             refuse_credentials(word)
-        command = with_help(refuse_repeats(typer.main.get_command(app)))
-        result = command.main(arguments, prog_name="countenance", standalone_mode=False)
+        result = command_line().main(arguments, prog_name="countenance", standalone_mode=False)
         if result == STOPPED:  # typer raises this for Ctrl-C
             say(RESUMES, err=True)
         return result if isinstance(result, int) else 0

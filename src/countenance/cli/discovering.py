@@ -127,6 +127,8 @@ def _looks(run: Any, path: Path | None) -> tuple[Any, Any, list[str]]:
 
 
 def _lines(discovery: Any) -> list[str]:
+    from countenance.discovering.page import slice_words
+
     confirmed = sum(slice_.confirmed for slice_ in discovery.slices)
     content = discovery.to_dict()
     lines = [
@@ -138,7 +140,7 @@ def _lines(discovery: Any) -> list[str]:
     rows = [("slice", "n confirm", discovery.rows.metric, "interval", "rest", "p adj.", "confirmed")]
     rows += [
         (
-            slice_.description[:90],
+            slice_words(discovery.rows, member)[0][:90],
             f"{slice_.n_confirm:,}",
             f"{slice_.estimate:.3f}",
             f"[{slice_.low:.3f}, {slice_.high:.3f}]",
@@ -146,7 +148,7 @@ def _lines(discovery: Any) -> list[str]:
             f"{slice_.p_adjusted:.3g}",
             "yes" if slice_.confirmed else "no",
         )
-        for slice_ in discovery.slices
+        for slice_, member in zip(discovery.slices, discovery.members, strict=True)
     ]
     return lines + (list(fitted(rows, width())) if discovery.slices else [])
 

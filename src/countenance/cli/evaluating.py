@@ -252,7 +252,7 @@ def demo(
         say(f"twins    {other}: the same people, one thing changed")
         evaluate(model=other, data="people:twins/skin_tone", out=twins / other, by="skin_tone,age_group,gender,smile")
         shown.append(Run(twins / other))
-    further = [(f"{model} on the portraits: its report", out / REPORT)]
+    further = [(f"{Run(out).model_label} on the portraits: its report", out / REPORT)]
     page = write_twin_page(shown, twins / "index.html", further, change="skin_tone")
     say(f"pictures countenance view {out}")
     say(f"open     {page.resolve()}")

@@ -24,7 +24,6 @@ from countenance.report.groups import label
 from countenance.report.harms import failing_share
 from countenance.report.metric_words import MetricWords, words_of
 from countenance.report.names import attribute_label
-from countenance.report.notes import MEASURED
 from countenance.run import Run
 from countenance.run.auditing import metrics_of
 from countenance.tasks import Metric
@@ -80,7 +79,7 @@ def write_page(
         forest=_forest(shown, discovered, metric, wording, rate),
         first_tiles=FIRST_TILES,
         first_slices=FIRST_SLICES,
-        looked_at=[column_words(column) for column in discovered.looked_at],
+        looked_at=[attribute_label(column) for column in discovered.looked_at],
         noun=wording.noun,
         kind="rate" if rate else "mean",
         pictures=bool(samples),
@@ -193,15 +192,6 @@ def _sheet(
     return cells
 
 
-def column_words(name: str) -> str:
-    """A column in words.
-
-    >>> column_words("img.brightness"), column_words("face_luminance")
-    ('brightness of the surroundings', 'face luminance')
-    """
-    return MEASURED.get(name, attribute_label(name.removeprefix("img.")))
-
-
 def literal_words(literal: Literal) -> str:
     """One value of a slice in words.
 
@@ -211,14 +201,15 @@ def literal_words(literal: Literal) -> str:
     ...     (("masked", "yes"), ("face_luminance", "<0.09712"), ("img.turn", "0.0272795–0.0570396"), ("stops", "0.5+"))]
     ['masked', 'face luminance below 0.0971', 'turn of the head 0.0273 to 0.057', 'stops 0.5 or more']
     """
-    name, value = column_words(literal.attribute), literal.value
+    attribute = literal.attribute.removeprefix("attr.")
+    name, value = attribute_label(attribute), literal.value
     if below := _BELOW.fullmatch(value):
         return f"{name} below {_short(below[1])}"
     if least := _FROM.fullmatch(value):
         return f"{name} {_short(least[1])} or more"
     if ends := _BETWEEN.fullmatch(value):
         return f"{name} {_short(ends[1])} to {_short(ends[2])}"
-    return label(literal.attribute, value) if literal.attribute not in MEASURED else f"{name} {value}"
+    return f"{name} {value}" if attribute.startswith("img.") else label(attribute, value)
 
 
 def _short(number: str) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from countenance.auditing import Estimate, Finding
-from countenance.auditing.comparisons import direction
 from countenance.data.vocabulary import in_order
-from countenance.report import numbers, render
+from countenance.report import numbers, render, words
 from countenance.report.charts.group_forests import by_group
 from countenance.report.gallery import CHOICES
+from countenance.report.harms import metric_words, shown_kind
 from countenance.report.names import attribute_label, value_label
 from countenance.report.page import context, put, write_report
 from countenance.report.source import ReportSource
@@ -95,22 +95,31 @@ def _measured(source: ReportSource) -> list[Measured]:
     tables = []
     for metric in source.metrics:
         findings = by_group(source, metric.name)
+        kind = _kind(source, metric.name)
         for name in source.names.by:
             rows = [
-                _row(name, e, findings.get((name, e.group)), metric.better) for e in source.estimates(metric.name, name)
+                _row(name, e, findings.get((name, e.group)), source.audit.settings, kind)
+                for e in source.estimates(metric.name, name)
             ]
             delta = deltas.get(metric.name) if isinstance(deltas, dict) else deltas
-            shown = "not named" if delta is None else f"{delta:g}"
+            shown = "not named" if delta is None else numbers.points(delta) if kind == "rate" else f"{delta:g}"
             tables.append(Measured(metric.name, metric.meaning, shown, metric.better, attribute_label(name), rows))
     return tables
 
 
-def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: str | None) -> EvidenceRow:
+def _kind(source: ReportSource, metric: str) -> str:
+    """How the numbers of a metric are printed."""
+    known = next((e.metric_kind for e in source.audit.groups if e.metric == metric), "mean")
+    return shown_kind(known, metric_words(source, metric)[1])
+
+
+def _row(
+    attribute: str, estimate: Estimate, finding: Finding | None, settings: Mapping[str, Any], kind: str
+) -> EvidenceRow:
     """The row of a group, with the finding in which it is either side.
 
     Of two groups only the first has its own finding.
     """
-    kind = estimate.metric_kind
     values = (numbers.value(estimate.estimate, kind), numbers.span(estimate.low, estimate.high, kind))
     group = value_label(attribute, estimate.group)
     if finding is None:
@@ -121,15 +130,10 @@ def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: st
     other = finding.versus if here else finding.group
     change = numbers.change(difference, kind)
     against = change if other == "rest" else f"{change} from {value_label(attribute, other)}"
-    verdict = _verdict(finding.verdict, direction(difference, better))
+    verdict = words.finding_label(finding, settings, estimate.group, kind)
     return EvidenceRow(
         group, estimate.n, estimate.clusters, *values, against, numbers.change_span(*ends, kind), verdict
     )
-
-
-def _verdict(verdict: str, direction: str) -> str:
-    known = direction in ("worse", "better")
-    return f"{verdict} ({direction})" if known and verdict == "disparity" else verdict
 
 
 def rewrite_pages(run: Run, journal: Mapping[str, Any]) -> list[str]:

@@ -29,6 +29,7 @@ from countenance.report.harms import (
     HarmSide,
     everyone,
     harms,
+    kind_shown,
     metric_words,
     people_counted,
     shown_kind,
@@ -38,6 +39,7 @@ from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import GroupRows
 from countenance.report.names import REST, Names, attribute_label
 from countenance.report.sentences import (
+    average_words,
     counts_sentence,
     failed_by_all,
     finding_sentence,
@@ -53,6 +55,7 @@ from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
 
 MOST_LINES, WORST = 4, 3
+UNDER_WAY = "Being tested."
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,38 @@ def first_screen(
     )
 
 
+def untested_screen(source: Audited, model: str, album: Album | None = None) -> FirstScreen:
+    """The first screen while comparisons are still being tested: how many of all the model fails, and pictures."""
+    album = Album("off") if album is None else album
+    return FirstScreen(
+        words.UNTESTED,
+        counts_sentence(source, model) or _number_of_all(source, model),
+        "",
+        [],
+        [],
+        "",
+        "",
+        UNDER_WAY,
+        UNDER_WAY,
+        _forest(source, []),
+        failures(source, [], album, GroupRows(source)),
+        [],
+        UNDER_WAY,
+        "",
+        _counted(source),
+    )
+
+
+def _number_of_all(source: Audited, model: str) -> str:
+    """The first metric of everyone as a sentence; the model alone where nothing was measured."""
+    for metric in source.metrics:
+        if whole := source.overall.get(metric.name):
+            wording = metric_words(source, metric.name)[1]
+            kind = shown_kind(whole.metric_kind, wording)
+            return f"{model}: {wording.noun} {numbers.percent(whole.estimate, kind)}."
+    return f"{model}."
+
+
 def terminal_words(source: Audited, model: str) -> str:
     """The first words of the first screen as a terminal prints them: sentences of at most three numbers."""
     ordered = harms(source)
@@ -174,7 +209,7 @@ def _differing_lines(source: Audited) -> tuple[list[HarmLine], list[HarmLine]]:
     for f in _differing(source):
         noun = metric_words(source, f.metric)[1].noun
         others = "others" if f.versus == REST else source.names.who(f.attribute, f.versus)
-        values = [numbers.percent(value, f.metric_kind) for value in (f.estimate, f.estimate_versus)]
+        values = [numbers.percent(value, kind_shown(f, source)) for value in (f.estimate, f.estimate_versus)]
         line = HarmLine(
             source.names.who(f.attribute, f.group),
             f"{noun} {values[0]}, {others} {values[1]}",
@@ -192,6 +227,8 @@ def _empty_lists(source: Audited) -> tuple[str, str]:
     roles = source.audit.settings.get("roles") or {}
     compared = {role_of([name], roles) for name in source.names.by} | {f.role for f in source.audit.findings}
     no_gap, none_compared = "No confirmed gap.", "Nothing of this kind was compared."
+    if not source.audit.findings:
+        return "Nothing could be compared.", "Nothing could be compared."
     return (
         no_gap if PERSON in compared else none_compared,
         no_gap if compared - {PERSON} else none_compared,
@@ -282,7 +319,7 @@ def _counted(source: Audited) -> str:
     if whole.clusters and whole.clusters != whole.n:
         unit = row_noun(source.audit.settings.get("ways") or [])
         return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
-    return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
+    return numbers.plural(whole.n, *words.counted_nouns(source.audit.settings))
 
 
 def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
@@ -295,7 +332,8 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
     own = [h for h in ordered if h.metric.name == metric.name and h.finding.kind != "missing"][:WORST]
     whole = everyone(source, metric)
     kind = ordered[0].kind if ordered else source.overall[metric.name].metric_kind if whole else "mean"
-    kind = shown_kind(kind, metric_words(source, metric.name)[1])
+    wording = metric_words(source, metric.name)[1]
+    kind = shown_kind(kind, wording)
     chosen: list[tuple[HarmSide, Harm | None]] = [(h.losing, h) for h in own]
     if not own:
         chosen = [(side, None) for side in _foremost(source, metric, whole)]
@@ -311,7 +349,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> Forest | None:
         (ForestBlock("", tuple(rows)),),
         whole.estimate if whole else None,
         better=metric.better,
-        noun=metric_words(source, metric.name)[1].noun,
+        noun=f"{wording.noun}{average_words(wording)}",
         note=rest_words(source, metric, ordered),
     )
 

@@ -298,7 +298,7 @@ def of_people(settings: Mapping[str, Any]) -> bool:
     >>> of_people({"ways": ["camera"]}), of_people({"ways": ["identity"]}), of_people({"ways": ["sample"]})
     (False, True, True)
     """
-    noun = words.cluster_noun(settings)[0]
+    noun = words.counted_nouns(settings)[0]
     return noun.startswith(PEOPLE_NOUNS) or bool(settings.get("paired_by"))
 
 

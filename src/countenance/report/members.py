@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.auditing.attributes import Choice, coded
 from countenance.auditing.source import Source as Columns
 from countenance.report.names import REST
-from countenance.report.people_words import RANGE
+from countenance.report.people_words import RANGE, TO
 from countenance.report.source import Audited
 
 Mask = NDArray[np.bool_]
@@ -54,8 +56,8 @@ class GroupRows:
     def values_in(self, name: str, value: str) -> list[str]:
         """The values of one attribute in a group: the group itself, or all values of a range."""
         order = self.source.names.levels.get(name, [])
-        for cut in (i for i, sign in enumerate(value) if sign == RANGE):
-            first, last = value[:cut], value[cut + 1 :]
+        for between in re.finditer(f"{RANGE}|{TO}", value):
+            first, last = value[: between.start()], value[between.end() :]
             if first in order and last in order:
                 return order[order.index(first) : order.index(last) + 1]
         return [value]

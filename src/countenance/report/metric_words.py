@@ -27,6 +27,8 @@ class MetricWords:
     right: str = "right"
     share: str = ""
     """What a row's score is a share of, such as "true matches"."""
+    each: str = ""
+    """What the shares are averaged over, where the page also counts all of them together."""
     meaning: str = ""
     """The same in full, for the line below; empty: the task's own sentence."""
 
@@ -53,6 +55,8 @@ JOINTS = MetricWords("joints placed right", meaning="joints placed right, a shar
 POSES = MetricWords("pose fit", meaning="how well the pose fits, 0 to 1")
 PARTS_SEEN = MetricWords("body parts seen", meaning="body parts that are there and are named, a share")
 PARTS_RIGHT = MetricWords("body parts judged right")
+NAMED = "correct_"
+"""The beginning of metrics of how often one attribute is named right."""
 _OF_TASK = {
     ("face_localization", "recall@0.5"): FACES,
     ("face_localization", "recall@0.75"): MetricWords("faces boxed tightly", "misses", "missed", "found"),
@@ -70,8 +74,12 @@ _OF_METRIC = {
     "localised": MetricWords("faces found", "misses", "missed", "found"),
     "true_positive": MetricWords("masks seen", "overlooks the mask of", "overlooked", "seen"),
     "true_negative": MetricWords("bare faces judged right", "sees a mask on", "judged wrong", "judged right"),
-    "genuine_accepted": MetricWords("true matches accepted", "refuses", "refused", "accepted", "true matches"),
-    "impostor_accepted": MetricWords("wrong matches accepted", "accepts", "accepted", "refused", "wrong matches"),
+    "genuine_accepted": MetricWords(
+        "true matches accepted", "refuses", "refused", "accepted", "true matches", "picture"
+    ),
+    "impostor_accepted": MetricWords(
+        "wrong matches accepted", "accepts", "accepted", "refused", "wrong matches", "picture"
+    ),
     "FMR": MetricWords("taken for somebody else of the same group", "confuses", "confused"),
     "enrolled": MetricWords("pictures enrolled", "fails to enrol", "not enrolled", "enrolled"),
     "identified": MetricWords("known people recognised", "fails to recognise", "not recognised", "recognised"),
@@ -96,6 +104,14 @@ _OF_METRIC = {
 
 
 def _known(metric: str, task: str) -> MetricWords | None:
+    """Our words for a task's metric.
+
+    >>> _known("correct_skin_tone", "bias_bounty").verb
+    'names the wrong skin tone for'
+    """
+    if metric.startswith(NAMED):
+        what = metric.removeprefix(NAMED).replace("_", " ")
+        return MetricWords(f"{what} named right", f"names the wrong {what} for", "named wrong", "named right")
     return _OF_TASK.get((task, metric)) or _OF_METRIC.get(metric)
 
 

@@ -18,6 +18,24 @@ from countenance.text import redacted
 CROSS = " × "
 REST = "rest"
 LONGEST = 2000
+MEASURED = {
+    "img.brightness": "brightness of the surroundings",
+    "img.contrast": "contrast of the surroundings",
+    "img.cast": "colour cast",
+    "img.sharpness": "sharpness",
+    "img.noise": "noise",
+    "img.jpeg_quality": "JPEG quality",
+    "img.people": "number of people in the picture",
+    "img.size_px": "size of the face",
+    "img.size_share": "size of the face",
+    "img.x": "distance of the face from the middle",
+    "img.y": "height of the face in the picture",
+    "img.turn": "turn of the head",
+    "img.face.brightness": "brightness of the face",
+    "img.face.contrast": "contrast of the face",
+    "img.face.sharpness": "sharpness of the face",
+}
+"""What a run measures of its pictures, in words."""
 _BREAKS = re.compile(r"[\t\r\n\u2028\u2029]+")
 _NAMED = re.compile(r"\S*\w[._/\\]\w")
 """The beginning of a sentence that starts with the name of a file or a column: `a.json …`, `a_b …`."""
@@ -55,10 +73,20 @@ def shown(text: str) -> Markup:
 def attribute_label(name: str) -> str:
     """An attribute, or an intersection, in words.
 
-    >>> attribute_label("skin_tone × age_group")
-    'skin tone × age group'
+    >>> attribute_label("skin_tone × age_group"), attribute_label("masked × img.size_px")
+    ('skin tone × age group', 'masked × size of the face')
+    >>> attribute_label("attr.skin_tone"), attribute_label("img.face.luminance"), attribute_label("img.lens")
+    ('skin tone', 'luminance of the face', 'lens')
     """
-    return name.replace("_", " ")
+    return CROSS.join(_attribute_words(part) for part in name.split(CROSS))
+
+
+def _attribute_words(name: str) -> str:
+    bare = name.removeprefix("attr.")
+    if known := MEASURED.get(bare):
+        return known
+    plain = bare.removeprefix("img.").replace("_", " ")
+    return f"{plain.removeprefix('face.')} of the face" if bare.startswith("img.face.") else plain
 
 
 def phrase(attribute: str, value: str) -> str | None:

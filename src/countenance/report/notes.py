@@ -18,24 +18,6 @@ _TOGETHER = re.compile(
     r"(?P<attribute>.+?) goes with (?P<conditions>.+) \(Cramér's V [\d.]+\), which predicts? .+: "
     r'by=".+", given="(?P<given>.+)" holds that equal'
 )
-MEASURED = {
-    "img.brightness": "brightness of the surroundings",
-    "img.contrast": "contrast of the surroundings",
-    "img.cast": "colour cast",
-    "img.sharpness": "sharpness",
-    "img.noise": "noise",
-    "img.jpeg_quality": "JPEG quality",
-    "img.people": "number of people in the picture",
-    "img.size_px": "size of the face",
-    "img.size_share": "size of the face",
-    "img.x": "distance of the face from the middle",
-    "img.y": "height of the face in the picture",
-    "img.turn": "turn of the head",
-    "img.face.brightness": "brightness of the face",
-    "img.face.contrast": "contrast of the face",
-    "img.face.sharpness": "sharpness of the face",
-}
-"""What a run measures of its pictures, in words."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +57,7 @@ def condition_label(name: str) -> str:
     >>> condition_label("img.size_px:quantiles4"), condition_label("hair_colour")
     ('size of the face', 'hair colour')
     """
-    return MEASURED.get(name.partition(":")[0]) or attribute_label(name)
+    return attribute_label(name.partition(":")[0])
 
 
 def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> list[str]:

@@ -60,7 +60,9 @@ class CannotTell:
             parts.append(f"{numbers.plural(few, 'comparison has', 'comparisons have')} {words.too_few(self.many)}")
         if self.excluded and not parts:
             parts.append(f"{numbers.plural(len(self.excluded), 'group was', 'groups were')} not compared")
-        return f"{' and '.join(parts)}: these groups may be served worse, and this data would not show it."
+        single = thin + few == 1 or (not thin + few and len(self.excluded) == 1)
+        groups = "this group" if single else "these groups"
+        return f"{' and '.join(parts)}: {groups} may be served worse, and this data would not show it."
 
 
 def cannot_tell(source: Audited) -> CannotTell:

@@ -255,10 +255,11 @@ class Paper:
         return (WIDTH - 2 * MARGIN) * float(inches[1] / inches[0])
 
     def figure(self, figure: Any, alt: str) -> None:
-        """A figure of matplotlib, as outlines, on a page where it fits."""
+        """A figure of matplotlib, as lines and text that can be searched, on a page where it fits."""
         height = self.height_of(figure)
         self.break_before(height + 2)
-        self.pdf.image(io.BytesIO(svg_of(figure)), x=MARGIN, w=WIDTH - 2 * MARGIN, h=height, alt_text=clean(alt))
+        drawn = io.BytesIO(svg_of(figure, "sans").encode())
+        self.pdf.image(drawn, x=MARGIN, w=WIDTH - 2 * MARGIN, h=height, alt_text=clean(alt))
         self.pdf.ln(2)
 
     def write(self, path: Path) -> Path:

@@ -104,6 +104,7 @@ _PATTERNS = {
     "background": "before a {} background",
     "expression": "showing {}",
 }
+_WORN = {"beard": "a beard", "mask": "a mask", "glasses": "glasses", "headwear": "headwear"}
 _NUMBERED = re.compile(r"\d+\. (\D.*)")
 _OPTION = re.compile(r"\d+\. ?\D")
 _CODED_TONE = re.compile(r"(\d+)\.\s*\[\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\]")
@@ -134,6 +135,8 @@ def value_words(attribute: str, value: str) -> ValueWords:
     ('with a short beard', 'Monk 10 (darkest)')
     >>> value_words("skin_tone", "0. [102, 78, 65]").label, value_words("light", "side").label
     ('VI dark', 'lit from the side')
+    >>> value_words("glasses", "yes").label, value_words("mask", "no").label
+    ('with glasses', 'without a mask')
     >>> value_words("pronoun", "0. She/her/hers").label
     'She/her/hers'
     >>> value_words("skin_tone", "0. [102, 78, 65] to 1. [136, 105, 81]").label
@@ -159,6 +162,9 @@ def value_words(attribute: str, value: str) -> ValueWords:
         return ValueWords(plain, BEFORE)
     if attribute in ("pronoun", "pronouns"):
         return ValueWords(plain, AFTER, after=f"who use {plain[:1].lower()}{plain[1:]}")
+    if attribute in _WORN and value in ("yes", "no"):
+        worn = _WORN[attribute]
+        return ValueWords(f"with {worn}" if value == "yes" else f"without {worn}")
     if attribute in _PATTERNS and re.fullmatch(r"[a-z ]+", plain):
         return ValueWords(_PATTERNS[attribute].format(plain))
     if value in ("yes", "no"):
@@ -229,14 +235,14 @@ def tone_name(red: int, green: int, blue: int) -> str:
 def _age(value: str) -> str:
     """Years in words: of a group, or of a range of groups.
 
-    >>> _age("60+")
-    '60 and over'
+    >>> _age("60+"), _age("45_59–60+"), _age("0_17–18+")
+    ('60 and over', '45 and over', '0 and over')
     >>> _age("0_17"), _age("18_30"), _age("61_100"), _age("18_30–31_60"), _age("senior")
     ('under 18', '18–30', 'over 60', '18–60', '')
     >>> _age("[18, 30)"), _age("[60, +]"), _age("[40, 50) to [60, +]")
     ('18–29', '60 and over', '40 and over')
     """
-    if older := re.fullmatch(r"(\d+)\+", value):
+    if older := re.fullmatch(r"(\d+)(?:[_–-]\d+–\d+)?\+", value):
         return f"{older[1]} and over"
     bins = [_AGE_BIN.fullmatch(part) for part in value.split(TO)]
     if all(bins):

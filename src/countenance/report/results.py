@@ -104,8 +104,8 @@ class VerificationResults:
     def _tiles(self) -> list[tuple[str, str, str]]:
         fmr, fnmr, threshold = (self.numbers[name] for name in ("FMR", "FNMR", "threshold"))
         tiles = [
-            ("False matches", _likely(fmr), f"strangers taken for one person, of {fmr.n:,} comparisons"),
-            ("True matches refused", _likely(fnmr), f"one person taken for two, of {fnmr.n:,} comparisons"),
+            ("False matches", _likely(fmr), f"strangers taken for one person, of {fmr.n:,} pairs of pictures"),
+            ("True matches refused", _likely(fnmr), f"one person taken for two, of {fnmr.n:,} pairs of pictures"),
             ("Threshold", numbers.tick(threshold.value), f"{threshold.unit}: accepted from here on"),
         ]
         enrolled = self.numbers.get("failure to enrol")

@@ -24,11 +24,13 @@ from countenance.report.harms import (
     failing_share,
     harm_of,
     harms,
+    kind_shown,
     metric_words,
     shown_kind,
     sides,
     size_key,
 )
+from countenance.report.metric_words import MetricWords
 from countenance.report.names import REST, sentence_case
 from countenance.report.source import Audited
 from countenance.report.twin_words import thing_words
@@ -72,9 +74,18 @@ def _everybody(source: Audited, model: str, poor: Estimate) -> str:
     metric, wording = metric_words(source, poor.metric)
     if wording.share:
         share = numbers.percent(failing_share(poor.estimate, metric.better), "rate")
-        return f"{model} fails everybody: it {wording.verb} {share} of {wording.share}."
+        return f"{model} fails everybody: it {wording.verb} {share} of {wording.share}{average_words(wording)}."
     whole = everyone(source, metric)
     return f"{model} fails everybody: it {wording.verb} {whole.failed_people if whole else 'most people'}."
+
+
+def average_words(wording: MetricWords) -> str:
+    """What shares are averaged over, for the end of a sentence.
+
+    >>> average_words(MetricWords("true matches accepted", each="picture")), average_words(MetricWords("faces found"))
+    (' (average over pictures)', '')
+    """
+    return f" (average over {wording.each}s)" if wording.each else ""
 
 
 def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
@@ -87,7 +98,7 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
     if audit.verdict == UNTESTABLE:
         few = f": too few {words.counted_nouns(audit.settings)[1]} in every group" if audit.findings else ""
         return f"{'No gap is shown, and nobody can be cleared' if few_were_tested(audit) else NOTHING_TESTED}{few}."
-    gap = words.gap_words(audit.settings)
+    gap = words.gap_words(audit.settings, points=words.in_points(audit))
     if audit.verdict.startswith("none"):
         return f"{model} serves no group worse by {gap} or more{which_interval(audit)}."
     missing = words.untested_groups(audit)
@@ -152,7 +163,7 @@ def harm_sentence(model: str, harm: Harm) -> str:
     if losing.failed is None and harm.words.share and harm.finding.effect_name != "ratio":
         shares = [numbers.percent(failing_share(s.estimate, harm.metric.better), "rate") for s in (losing, other)]
         what = f"the {harm.words.share} of {losing.people}, and {shares[1]} of those of {others}"
-        return f"{model} {harm.words.verb} {shares[0]} of {what}."
+        return f"{model} {harm.words.verb} {shares[0]} of {what}{average_words(harm.words)}."
     if losing.failed is None:
         values = [numbers.short(side.estimate) for side in (losing, other)]
         many = losing.many_people if harm.finding.effect_name != "ratio" else losing.people
@@ -163,7 +174,7 @@ def harm_sentence(model: str, harm: Harm) -> str:
 def decision(source: Audited) -> str:
     """The verdict of an audit and its decisive comparison, in words."""
     audit = source.audit
-    gap = words.gap_words(audit.settings)
+    gap = words.gap_words(audit.settings, points=words.in_points(audit))
     many = words.counted_nouns(audit.settings)[1]
     labels = {
         DISPARITY: "Somebody is served worse",
@@ -208,7 +219,7 @@ def _without_losers(source: Audited, model: str) -> str:
     if words.only_favoured(source.audit):
         return f"{model} serves {group} better than the others; {nobody_worse(source.audit, 'be served')}."
     metric, wording = metric_words(source, first.metric)
-    values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
+    values = [numbers.value(value, kind_shown(first, source)) for value in (first.estimate, first.estimate_versus)]
     if first.kind == TWINS:
         labels = [side.label for side in sides(first, metric, source)]
         both = " against ".join(f"{value} ({label})" for value, label in zip(values, labels, strict=True))

@@ -5,6 +5,7 @@ Where pictures may not be shown, every person (or picture) is a dot.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,9 @@ MOST_FINDINGS, MOST_PAIRS = 3, 3
 TILE = 168
 MOST_DOTS, ACROSS = 200, 40
 EACH_DOT = ": dots stand for rows"
+WORST_SHARE = 0.9
+"""Scores beyond this quantile of badness are the worst tenth."""
+AMONG_WORST = "among the worst tenth of all scores"
 CONDITIONS = ("masked", "light", "pose")
 LIKE = ("identity", "attr.gender", "attr.age_group", "attr.skin_tone", "attr.light", "attr.pose")
 """Attributes that a hit should share with the miss beside it, the most important first."""
@@ -90,7 +94,7 @@ def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: Gr
     if unanswered:
         total, wording = len(source.failures), ordered[0].words
     rows = _tile_rows(source, ordered, album, members) if album.samples else []
-    dots = [] if rows else _dot_rows(source, ordered)
+    dots = [] if rows else _dot_rows(source, ordered) or _scored_dots(source, ordered, members)
     why = album.sentence if dots else album.sentence.replace(EACH_DOT, "")
     return Failures(rows, dots, "" if rows else why, total, wording.failed, album.mode != "off", unanswered)
 
@@ -197,7 +201,7 @@ def _pairs(
         return []
     is_rate = bool(np.isin(values[known], (0.0, 1.0)).all())
     failed = 1.0 if metric.better == "lower" else 0.0
-    bad = values == failed if is_rate else badness >= np.quantile(badness[known], 0.9)
+    bad = values == failed if is_rate else badness >= np.quantile(badness[known], WORST_SHARE)
     good = values == 1 - failed if is_rate else badness <= np.quantile(badness[known], 0.5)
     misses = np.flatnonzero(losing & known & bad)
     misses = misses[np.argsort(-badness[misses], kind="stable")]
@@ -269,6 +273,45 @@ def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
         if whole is not None and whole.failed is not None:
             return [_dot_row(whole, metric_words(source, metric.name)[1].failed)]
     return []
+
+
+def _scored_dots(source: Audited, ordered: Sequence[Harm], members: GroupRows) -> list[DotRow]:
+    """Dots for a metric without hit and miss: how many of the worst group are among the worst tenth of all.
+
+    The worst group is that of the largest harm, else the one with the worst number.
+    """
+    metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
+    if metric is None or metric.better is None:
+        return []
+    values = members.values(metric.name)
+    badness = values if metric.better == "lower" else -values
+    known = np.isfinite(badness)
+    if not known.any():
+        return []
+    sign = 1.0 if metric.better == "lower" else -1.0
+    least = int(source.audit.settings.get("min_n", 20))
+    groups = [e for e in source.audit.groups if e.metric == metric.name and e.depth == 1 and e.clusters >= least]
+    if ordered:
+        sides = ordered[0].losing, ordered[0].other
+        masks = (
+            members.of(sides[0].attribute, sides[0].group),
+            members.other(ordered[0].finding.attribute, sides[0].group, sides[1].group),
+        )
+        labels = [side.label for side in sides]
+    elif groups:
+        worst = max(groups, key=lambda e: sign * e.estimate)
+        own = members.of(worst.attribute, worst.group)
+        masks, labels = (own, ~own), [source.names.who(worst.attribute, worst.group), "everyone else"]
+    else:
+        return []
+    bad = badness >= np.quantile(badness[known], WORST_SHARE)
+    rows = []
+    for label, mask in zip(labels, masks, strict=True):
+        n, failed = int((mask & known).sum()), int((mask & known & bad).sum())
+        if n:
+            side = HarmSide("", "", label, label, n, 0, math.nan, math.nan, math.nan, failed, "")
+            rows.append(_dot_row(side, AMONG_WORST))
+    return rows
 
 
 def _dot_row(side: HarmSide, failed: str) -> DotRow:

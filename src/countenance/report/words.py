@@ -17,6 +17,7 @@ from countenance.auditing.headline import (
 from countenance.auditing.units import nouns, row_noun, stored_nouns
 from countenance.auditing.verdict import SMALLER, times
 from countenance.report import numbers
+from countenance.report.metric_words import is_share
 from countenance.report.names import Names
 
 DISPARITY, INSUFFICIENT, UNTESTABLE = "disparity", "insufficient evidence", "untestable"
@@ -24,7 +25,7 @@ SEVERE, MINOR, NONE, UNSURE, UNTESTED = "severe", "minor", "none", "unsure", "un
 FAVOURED = "favoured"
 """The mark of the side that a disparity serves better; a verdict itself never has it."""
 DIFFERS = "differs"
-"""The mark of a disparity of which nobody said which way is better: no side is served worse."""
+"""The mark of a disparity by a metric whose better direction is not known: no side is served worse."""
 RANK = {SEVERE: 0, MINOR: 1, DIFFERS: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
 MORE = 1.3
 """How many times larger an intersection's effect must be than its group's to be listed beside it."""
@@ -273,11 +274,14 @@ def unconfirmed(findings: Sequence[Finding], most: int = 2) -> list[Finding]:
     return sorted(worse, key=lambda f: -abs(f.effect))[:most]
 
 
-def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[Statement]:
+def in_short(
+    audit: Audit, names: Names, nouns: Mapping[str, str], kinds: Mapping[str, str] | None = None
+) -> list[Statement]:
     """For a verdict without a disparity: the largest observed gap, and the group about which least is known.
 
-    `nouns` has each metric in words.
+    `nouns` has each metric in words, `kinds` how its sizes are printed, by default as the kind of the metric.
     """
+    kinds = kinds or {}
     tested = [f for f in audit.findings if f.verdict != UNTESTABLE]
     if not tested:
         return []
@@ -286,7 +290,7 @@ def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[State
     seen = [f for f in tested if f.depth == first and math.isfinite(f.effect)]
     if seen:
         widest = max(seen, key=lambda f: abs(f.effect))
-        widest_gap = statement(widest, names, nouns[widest.metric])
+        widest_gap = statement(widest, names, nouns[widest.metric], kinds.get(widest.metric, ""))
         who = names.who(widest.attribute, failed_side(widest))
         statements.append(Statement("Largest gap seen", f"{who}; {widest_gap.text}", widest.metric))
     unsure = [f for f in tested if mark(f.verdict) == UNSURE and f.depth == first and math.isfinite(f.mde)]
@@ -294,13 +298,14 @@ def in_short(audit: Audit, names: Names, nouns: Mapping[str, str]) -> list[State
         least = max(unsure, key=lambda f: f.mde)
         text = f"{names.who(least.attribute, least.group)} ({nouns[least.metric]}, n = {numbers.count(least.n)}): "
         if math.isfinite(least.mde_difference):
-            gap = numbers.change(least.mde_difference, least.metric_kind, sign=False)
+            kind = kinds.get(least.metric, least.metric_kind)
+            gap = numbers.change(least.mde_difference, kind, sign=False)
             text += f"only a gap of about {gap} would have shown"
         else:
             text += "no gap, however large, would have shown reliably"
         more = more_needed(least, audit.settings)
         if more and more != "enough":
-            text += f"; one of {gap_words(audit.settings)} takes about {more}"
+            text += f"; one of {gap_words(audit.settings, points=in_points(audit))} takes about {more}"
         statements.append(Statement("Least is known about", f"{text}.", least.metric))
     return statements
 
@@ -309,7 +314,7 @@ def summary(audit: Audit) -> str:
     """For a verdict without a disparity: one sentence on all the comparisons."""
     tested = sum(f.verdict != UNTESTABLE for f in audit.findings)
     unsure = sum(mark(f.verdict) == UNSURE for f in audit.findings)
-    delta = gap_words(audit.settings)
+    delta = gap_words(audit.settings, points=in_points(audit))
     among = f"the {numbers.plural(tested, 'comparison')} that could be tested"
     none = "The only comparison that could be tested shows no difference" if tested == 1 else ""
     if not tested and audit.findings:
@@ -342,15 +347,20 @@ def summary(audit: Audit) -> str:
     return f"Of {among}, none shows a difference, but {unsure:,} cannot exclude one of {delta} or more."
 
 
-def gap_words(settings: Mapping[str, Any]) -> str:
-    """The smallest gap that matters, in a page's words.
+def in_points(audit: Audit) -> bool:
+    """Whether gaps of an audit are of percentages: any of its metrics is a rate or a mean of shares."""
+    return not audit.overall or any(e.metric_kind == "rate" or is_share(e.metric) for e in audit.overall)
+
+
+def gap_words(settings: Mapping[str, Any], *, points: bool = True) -> str:
+    """The smallest gap that matters, in a page's words; `points`: in points where it is a share.
 
     >>> gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), gap_words({"delta": {"ms": 5.0}})
     ('5 points', '5')
     """
     deltas = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
     sizes = set(deltas.values())
-    if len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
+    if points and len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
         return numbers.points(size)
     return delta_words(settings)
 
@@ -360,7 +370,7 @@ def is_sized(settings: Mapping[str, Any]) -> bool:
     return any(delta is not None for delta in deltas_of(settings).values())
 
 
-def no_gap_words(settings: Mapping[str, Any]) -> str:
+def no_gap_words(settings: Mapping[str, Any], *, points: bool = True) -> str:
     """The words for a difference shown to be small, with the smallest one that matters if all metrics share it.
 
     >>> no_gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), no_gap_words({"delta": {"ok": 0.05, "ms": None}})
@@ -368,7 +378,7 @@ def no_gap_words(settings: Mapping[str, Any]) -> str:
     """
     sizes = set(deltas_of(settings).values())
     one_size = len(sizes) == 1 and None not in sizes
-    return f"no gap of {gap_words(settings)} or more" if one_size else "no gap that matters"
+    return f"no gap of {gap_words(settings, points=points)} or more" if one_size else "no gap that matters"
 
 
 @dataclass(frozen=True)
@@ -387,7 +397,7 @@ def tally(audit: Audit) -> list[Tally]:
         MINOR: "small gap shown",
         DIFFERS: "group differs",
         UNSURE: not_enough(counted_nouns(audit.settings)[1]),
-        NONE: no_gap_words(audit.settings),
+        NONE: no_gap_words(audit.settings, points=in_points(audit)),
         UNTESTED: too_few(counted_nouns(audit.settings)[1]),
     }
     counts = dict.fromkeys(labels, 0)

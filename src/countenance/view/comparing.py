@@ -14,6 +14,8 @@ from countenance.errors import InputError
 from countenance.report import changes, numbers
 from countenance.report.charts.forest import ChangeRow, Forest, ForestRow
 from countenance.report.comparison import change_plots, first_screen, gap_plots
+from countenance.report.harms import shown_kind
+from countenance.report.metric_words import words_of
 from countenance.report.names import CROSS, attribute_label
 from countenance.run.auditing import WHOLE
 from countenance.view.library import MOST_OPEN, Summary
@@ -128,6 +130,10 @@ def _estimates(opened: OpenRun, question: Question) -> list[Estimate]:
 def _side_by_side(several: Several, metric: str, estimates: Sequence[Sequence[Estimate]]) -> list[SideBySide]:
     by_key = [{(e.attribute, e.group): e for e in each if e.metric == metric} for each in estimates]
     names = several.runs[0].names(list(estimates[0]))
+    kind = next((e.metric_kind for e in by_key[0].values()), "mean")
+    measures = {measure.name: measure for measure in several.runs[0].metrics}
+    if metric in measures:
+        kind = shown_kind(kind, words_of(measures[metric], several.runs[0].task))
     rows = []
     for first in names.ordered(by_key[0].values()):
         key = (first.attribute, first.group)
@@ -141,11 +147,11 @@ def _side_by_side(several: Several, metric: str, estimates: Sequence[Sequence[Es
                 continue
             by = _written(several.question, key[0])
             address = Selection(opened, several.question, metric, by, key[1]).query()
-            text = numbers.value(estimate.estimate, estimate.metric_kind)
-            interval = numbers.span(estimate.low, estimate.high, estimate.metric_kind)
+            text = numbers.value(estimate.estimate, kind)
+            interval = numbers.span(estimate.low, estimate.high, kind)
             cells.append((text, interval, f"/runs/{opened.id}/rows?{address}", estimate.n))
         known = [estimate.estimate for estimate in here if estimate is not None and estimate.n]
-        spread = numbers.change(known[-1] - known[0], first.metric_kind) if len(known) > 1 else ""
+        spread = numbers.change(known[-1] - known[0], kind) if len(known) > 1 else ""
         rows.append(SideBySide(attribute_label(key[0]), names.group(*key), cells, spread))
     return rows
 

@@ -15,7 +15,7 @@ from countenance.auditing.table import UNKNOWN
 from countenance.errors import InputError
 from countenance.report import charts, words
 from countenance.report.album import Album
-from countenance.report.first_screen import first_screen
+from countenance.report.first_screen import first_screen, untested_screen
 from countenance.report.groups import people
 from countenance.report.metric_words import words_of
 from countenance.report.names import attribute_label
@@ -65,7 +65,7 @@ def router(site: Site) -> APIRouter:
         question = opened.question(request.query_params.multi_items())
         site.gallery(opened).start()  # pictures and rows are loaded while the page is read
         threading.Thread(target=opened.rows_at, args=([],), daemon=True).start()
-        return HTMLResponse(site.render("run.html.j2", **run_context(opened, question)))
+        return HTMLResponse(site.render("run.html.j2", **run_context(site, opened, question)))
 
     @routes.get("/runs/{run}/tests")
     def tests(run: str, request: Request) -> Response:
@@ -143,10 +143,11 @@ def _words(summary: Summary) -> str:
     return " ".join(parts).casefold()
 
 
-def run_context(opened: OpenRun, question: Question) -> dict[str, Any]:
+def run_context(site: Site, opened: OpenRun, question: Question) -> dict[str, Any]:
     """One run: its controls and its estimates; the tests are loaded afterwards."""
     source = Live.untested(opened, question, opened.estimates(question))
     return shared(opened, question) | {
+        "first": untested_screen(source, opened.run.model_label, album_of(site, opened)),
         "forests": charts.forests(source),
         "numbers_on_top": charts.headline_numbers(source),
         "rows_link": source.link(),

@@ -9,7 +9,7 @@ from countenance.auditing.headline import delta_words
 from countenance.report import charts, method, words
 from countenance.report.cards.front_matter import front_matter, licence_fields
 from countenance.report.cards.tables import cell, groups_table
-from countenance.report.harms import metric_words, shown_kind
+from countenance.report.harms import kind_shown, metric_words
 from countenance.report.page import AUDITED, DEFAULTS, too_many_failed
 from countenance.report.sentences import sentence
 from countenance.report.source import ReportSource
@@ -37,11 +37,16 @@ def model_card(run: Run) -> str:
     headline = sentence(source, run.model_label, too_many_failed=too_many_failed(manifest))
     strongest = words.strongest(audit.findings, source.names)
     wordings = {metric.name: metric_words(source, metric.name)[1] for metric in source.metrics}
-    kinds = [shown_kind(f.metric_kind, wordings[f.metric]) for f in strongest]
+    kinds = [kind_shown(f, source) for f in strongest]
     statements = [
         words.statement(f, source.names, wordings[f.metric].noun, kind)
         for f, kind in zip(strongest, kinds, strict=True)
-    ] or words.in_short(audit, source.names, {name: wording.noun for name, wording in wordings.items()})
+    ] or words.in_short(
+        audit,
+        source.names,
+        {name: wording.noun for name, wording in wordings.items()},
+        {f.metric: kind_shown(f, source) for f in audit.findings},
+    )
     card, model = run.manifest.dataset.card, run.manifest.model
     lines = [front_matter(_fields(run, source), "model"), f"# {cell(run.model_label)}", ""]
     lines += [f"{cell(model.description)}.", ""] if model.description else []

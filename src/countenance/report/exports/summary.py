@@ -14,6 +14,7 @@ from countenance.report.cards.tables import cell
 from countenance.report.charts import forests
 from countenance.report.charts.forest import Forest, ForestBlock, ForestRow
 from countenance.report.exports.published import sentence
+from countenance.report.harms import kind_shown, metric_words
 from countenance.report.source import ReportSource
 from countenance.run.licences import in_words, of_manifest
 
@@ -25,7 +26,10 @@ LONGEST_NAME = 24
 def summary(source: ReportSource) -> str:
     """The run as Markdown."""
     strongest = words.strongest(source.audit.findings, source.names)
-    statements = [words.statement(finding, source.names) for finding in strongest[:3]]
+    statements = []
+    for finding in strongest[:3]:
+        noun = metric_words(source, finding.metric)[1].noun
+        statements.append(words.statement(finding, source.names, noun, kind_shown(finding, source)))
     lines = [f"### {cell(sentence(source))}", ""]
     lines += [f"- **{cell(statement.who)}**: {cell(statement.text)}" for statement in statements]
     if not statements:
@@ -64,12 +68,12 @@ def picture(forest: Forest, block: ForestBlock) -> list[str]:
     """The rows of a block of a forest plot with their intervals, in characters."""
     rows = [row for row in (forest.everybody, *block.rows) if row is not None and row.n]
     if not rows:
-        return [f"{forest.metric} by {block.label}: no rows"]
+        return [f"{forest.noun or forest.metric} by {block.label}: no rows"]
     low, high = min(row.low for row in rows), max(row.high for row in rows)
     kind = forest.scale.kind
     wide = min(max(len(row.label) for row in rows), LONGEST_NAME)
     ends = f"{numbers.value(low, kind):<{WIDTH // 2}}{numbers.value(high, kind):>{WIDTH // 2}}"
-    lines = [f"{forest.metric} by {block.label}", f"{'':{wide}}  {ends}"]
+    lines = [f"{forest.noun or forest.metric} by {block.label}", f"{'':{wide}}  {ends}"]
     return lines + [
         f"{row.label[:LONGEST_NAME]:{wide}}  {axis_line(row, low, high)}  {row.value}"
         f"  n = {row.n:,}{f'  {row.verdict}' if row.verdict else ''}"

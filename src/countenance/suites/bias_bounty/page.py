@@ -26,7 +26,7 @@ from countenance.suites.bias_bounty.rules import HONEST_PASS, MAXIMUM
 from countenance.suites.bias_bounty.scoring import AttributeScore
 from countenance.suites.bias_bounty.suite import BIAS_BOUNTY
 
-FAILURES = 24
+FAILURES, WORST = 24, 6
 TABLES = {
     "public": ("Public test", "Score₁ on the public test: accuracy and disparity."),
     "private": (
@@ -54,7 +54,7 @@ def write_pages(
 
     `pictures=None` shows pictures of failures only if the dataset's card says that all people are rendered.
     """
-    card = read_challenge(data, "test", sizes=False).card
+    card = read_challenge(data, "test", opened=False).card
     shown = not card.real_people if pictures is None else pictures
     known = {"card": card, "honest": f"{HONEST_PASS:.1%}", "titles": TITLES}
     links = _addresses(board, out)
@@ -69,6 +69,7 @@ def write_pages(
     context = {
         "board": board,
         "tables": tables,
+        "lead": _lead(board, data, tables, shown) if tables else None,
         "links": links,
         "maximum": f"{MAXIMUM:.0f}",
         "timed": next((standing.timing for standing in board.standings if standing.timing), None),
@@ -77,6 +78,24 @@ def write_pages(
         "beside": beside,
     }
     return render.write(out, render.page(render.template(TEMPLATES, "leaderboard.html.j2"), **known, **context))
+
+
+def _lead(board: Board, data: Path, tables: Sequence[dict[str, Any]], pictures: bool) -> dict[str, Any]:
+    """Who leads the last of the tables, by how many points of how many pictures, and what it names wrong most."""
+    which = str(tables[-1]["id"])
+    first, *others = board.places(which)
+    standing, number, truth = first.standing, first.score, board.truth[which]
+    score = standing.private if which == "private" and standing.private else standing.public
+    head = f"{standing.name} is first, tied with others" if first.tied else f"{standing.name} leads"
+    if others and not first.tied:
+        head += f" {numbers.plural(len(others), 'other entry', 'other entries')}"
+    points = f"{number.name} {number.value:.2f} ({numbers.span(number.low, number.high)})"
+    shares = {TITLES[name]: numbers.percent(part.accuracy.value, "rate") for name, part in score.attributes.items()}
+    named = ", ".join(f"{title} {share}" for title, share in shares.items())
+    sentence = f"{head} on {numbers.plural(len(truth.labels.names), 'picture')}: {points}. Named right: {named}."
+    rows = _failures(truth, standing.answers[which], data / SPLITS[which])["rows"][:WORST] if pictures else []
+    shown = [row for row in rows if row["picture"]]
+    return {"name": standing.name, "sentence": sentence, "pictures": shown}
 
 
 def write_site(board: Board, data: Path, folder: Path, which: str, *, pictures: bool | None = None) -> Path:

@@ -16,6 +16,7 @@ from countenance.report import numbers, render, write_pdf
 from countenance.report.draw.mpl.style import check_installed
 from countenance.report.findings import by_size, finding_words
 from countenance.report.gallery import mode_for
+from countenance.report.harms import metric_words, shown_kind
 from countenance.report.names import REST, Names, tone_colour, value_label
 from countenance.report.page import context, write_page
 from countenance.report.source import ReportSource
@@ -258,8 +259,8 @@ def mirrored(finding: Finding, disparities: Sequence[Finding], names: Names) -> 
 def _metric(run: Run, metric: Metric, source: ReportSource) -> dict[str, str]:
     whole, shown, n = source.overall.get(metric.name), "–", "0"
     if whole:
-        limits = numbers.span(whole.low, whole.high, whole.metric_kind)
-        shown = f"{numbers.value(whole.estimate, whole.metric_kind)} ({limits})"
+        kind = shown_kind(whole.metric_kind, metric_words(source, metric.name)[1])
+        shown = f"{numbers.value(whole.estimate, kind)} ({numbers.span(whole.low, whole.high, kind)})"
         n = numbers.count(whole.n)
     name = metric.published or metric.name
     levels = fhibe_facts(run)["thresholds"].get(name.split(" ")[0], ())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unicodedata import bidirectional
 
 from countenance.errors import InputError, MissingExtra
 from countenance.files import write_atomically
@@ -147,9 +149,20 @@ def save(figure: Any, path: Path, about: str = "") -> Path:
     return path
 
 
-def svg_of(figure: Any) -> bytes:
-    """A figure as SVG with its text as outlines, the same bytes every time."""
-    buffer = io.BytesIO()
+def svg_of(figure: Any, font: str) -> str:
+    """A figure as SVG whose text is text, in the font of that name; the same characters every time.
+
+    Text from right to left stays outlines: matplotlib joins and orders its letters, which not every reader of SVG does.
+    """
+    buffer = io.StringIO()
     with drawing():
+        import matplotlib
+        from matplotlib.text import Text
+
+        letters = {letter for text in figure.findobj(Text) for letter in text.get_text()}
+        if not any(bidirectional(letter) in ("R", "AL") for letter in letters):
+            matplotlib.rcParams["svg.fonttype"] = "none"
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    return buffer.getvalue()
+    # All lengths are points; only font sizes have a unit, px, which others read as three quarters of a point.
+    sizes = re.compile(r'font-size: ([\d.]+)px; font-family: [^;"]+')
+    return sizes.sub(rf"font-size: \1pt; font-family: {font}", buffer.getvalue())
