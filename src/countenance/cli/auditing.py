@@ -161,7 +161,7 @@ def _is_table(place: Path | str) -> bool:
 def check_writable(paths: Sequence[Path | None], inputs: Sequence[Any] = ()) -> None:
     """Refuse a place that cannot be written, or that is read, before the work, not after it."""
     for path in paths:
-        if path is not None and path.is_file() and any(_is_file(path, given) for given in inputs):
+        if path is not None and path.is_file() and any(_is_file(path, place) for place in inputs):
             raise InputError(f"{path}: is read by this command and would be replaced; name another file")
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
             what = "is a folder" if path.is_dir() else f"{path.parent} is not a folder"
