@@ -9,6 +9,7 @@ import pytest
 import typer
 
 from countenance.cli.app import app
+from countenance.cli.former_flags import DOCUMENTED
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,12 +27,15 @@ def problem(line: str) -> str:
     words = shlex.split(line, comments=True)[1:]
     words = words[: next((place for place, word in enumerate(words) if word in ("|", ">", "&&", "||", ";")), None)]
     command: Any = typer.main.get_command(app)
-    name = "countenance"
+    name, path = "countenance", []
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
         name = words.pop(0)
         if name not in command.commands:
             return f"no command {name}"
         command = command.commands[name]
+        path.append(name)
+    documented = DOCUMENTED.get(" ".join(path), {})
+    words = [documented.get(word, word) for word in words]
     try:
         command.make_context(name, words)
     except Exception as error:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countenance.errors import InputError
+from countenance.errors import DataError, InputError
 from countenance.text import kind_of, words_of
 
 MEMORY = 4 << 30
@@ -138,6 +138,21 @@ def regular_file(path: Path | str) -> Path:
     if file.exists() and not file.is_file():
         raise InputError(f"{file}: {'a folder, expected a file' if file.is_dir() else 'not a regular file'}")
     return file
+
+
+def file_content(path: Path, missing: str = "no such file") -> bytes:
+    """The content of a file of somebody's data; a DataError names it where it is not there or cannot be read.
+
+    >>> file_content(Path("nowhere/labels.csv"))
+    Traceback (most recent call last):
+    countenance.errors.DataError: nowhere/labels.csv: no such file
+    """
+    try:
+        return regular_file(path).read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{path}: {missing}") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def open_parquet(source: Any, place: object, remedy: str = "", *, pre_buffer: bool = False) -> Any:

@@ -11,18 +11,13 @@ import pytest
 import typer
 
 from countenance.cli.app import app
-from countenance.cli.former_flags import FORMER, in_flags_of_today
+from countenance.cli.former_flags import DOCUMENTED, FORMER, in_flags_of_today
 from countenance.cli.settings import GROUPS, flag_of, in_flags, option_of
 from countenance.errors import OptionError
 from countenance.settings import EngineSettings
 
 SUITES = ("fhibe", "uccs", "mask-fairness", "bias-bounty", "happyfaces")
 """Commands of published systems, which keep the flags that these document."""
-PUBLISHED: dict[str, tuple[str, ...]] = {
-    "--labels": ("uccs evaluate-detector", "uccs evaluate-recognizer"),
-    "--only-present": ("uccs evaluate-detector", "uccs evaluate-recognizer"),
-}
-"""Flags of settings that a published command has with its own meaning."""
 OWN_DEFAULTS: dict[str, tuple[str, ...]] = {"--threads": ("mask-fairness train", "bias-bounty time")}
 """Commands with a default of their own for a setting: the protocol's."""
 SEVERAL_MEANINGS: dict[str, str] = {
@@ -89,8 +84,7 @@ def group_of(command: str) -> str:
 def test_a_flag_has_one_type_and_help_in_a_group_of_commands(flag: str) -> None:
     meanings: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for command, option in OPTIONS[flag].items():
-        if command not in PUBLISHED.get(flag, ()):
-            meanings[group_of(command)].add((option.kind, option.help))
+        meanings[group_of(command)].add((option.kind, option.help))
     assert {group: several for group, several in meanings.items() if len(several) > 1} == {}
 
 
@@ -100,8 +94,6 @@ def test_an_option_of_a_setting_is_what_the_setting_says(flag: str) -> None:
     option = option_of(group, name)
     assert option is not None
     for command, actual in OPTIONS[flag].items():
-        if command in PUBLISHED.get(flag, ()):
-            continue
         assert actual.help == option.annotation.__metadata__[0].help, command
         assert actual.kind == kind_of(option.annotation.__args__[0]), command
         if command not in OWN_DEFAULTS.get(flag, ()):
@@ -109,9 +101,6 @@ def test_an_option_of_a_setting_is_what_the_setting_says(flag: str) -> None:
 
 
 def test_the_lists_have_no_more_than_there_is() -> None:
-    for flag, commands_ in PUBLISHED.items():
-        usual = {option.help for command, option in OPTIONS[flag].items() if command not in commands_}
-        assert all(OPTIONS[flag][command].help not in usual for command in commands_), flag
     for flag, commands_ in OWN_DEFAULTS.items():
         usual = {option.default for command, option in OPTIONS[flag].items() if group_of(command) == ""}
         assert any(OPTIONS[flag][command].default != option for command in commands_ for option in usual), flag
@@ -130,6 +119,16 @@ def test_a_former_flag_is_read_as_its_new_name(command: str, former: str, curren
         former,
     ]
     assert capsys.readouterr().err == f"{former} is now called {current}; both are read\n" * 2
+
+
+DOCUMENTED_FLAGS = [(command, *flags) for command, documented in DOCUMENTED.items() for flags in documented.items()]
+
+
+@pytest.mark.parametrize(("command", "documented", "current"), DOCUMENTED_FLAGS)
+def test_a_flag_of_an_original_is_read_without_a_note(command: str, documented: str, current: str, capsys) -> None:
+    assert command not in OPTIONS[documented] and documented in OPTIONS[current][command].help
+    assert in_flags_of_today(command, [documented, "a", "--", documented]) == [current, "a", "--", documented]
+    assert capsys.readouterr().err == ""
 
 
 def test_a_former_flag_works(tmp_path, capsys) -> None:

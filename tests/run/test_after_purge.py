@@ -55,7 +55,7 @@ def finish(data: Path, out: Path) -> Run:
 
 def is_shown(run: Run) -> bool:
     """Whether report and viewer show pictures of a run's dataset."""
-    return is_dataset_of(run.manifest.dataset, run.dataset(), run.evaluated())
+    return is_dataset_of(run, run.dataset())
 
 
 def remove(data: Path, *samples: str) -> None:

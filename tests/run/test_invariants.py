@@ -114,8 +114,8 @@ def test_a_number_that_is_the_mean_of_a_column() -> None:
     checks.add(pa.table({"m.rank_1": [1.0, 0.0, None], "m.identified": [1.0, 0.0, None]}))
     assert contradictions([Number(name="rank-1", value=0.5), Number(name="FNIR", value=0.5)], checks) == []
     assert contradictions([Number(name="rank-1", value=0.6), Number(name="FNIR", value=0.4)], checks) == [
-        "rank-1 is 0.6000 and the rows' rank_1 makes it 0.5000",
-        "FNIR is 0.4000 and the rows' identified makes it 0.5000",
+        "rank-1 is 0.6000 but the mean of the rows' rank_1 is 0.5000",
+        "FNIR is 0.4000 but the mean of the rows' identified is 0.5000",
     ]
 
 

@@ -19,7 +19,7 @@ from countenance.metrics.verification_bands import roc_bands
 from countenance.metrics.verification_strict import draw_pairs, rates_of_pairs
 from countenance.tasks.age_estimation import AGE_ESTIMATION
 from countenance.tasks.attributes import ATTRIBUTES
-from countenance.tasks.box_notes import FACES, Readings, scenes
+from countenance.tasks.box_notes import FACES, Readings, boxed_scenes
 from countenance.tasks.embeddings import to_embedding
 from countenance.tasks.face_encoding import FACE_ENCODING, picture_scores
 from countenance.tasks.face_localization import FACE_LOCALIZATION
@@ -295,12 +295,8 @@ def test_boxes_are_given_with_the_size_of_their_picture():
     box = np.array([10.0, 20, 30, 60])
     wide = ct.Sample("a", BLANK, 200, 100, (ct.Subject("0", "p", face_box=box),))
     shares = Reading("xyxy", "rel")
-    (one,) = scenes(
-        FACES.true_box,
-        [wide, scene("b")],
-        {"a": ct.Boxes([box]), "b": ct.Boxes([])},
-        Readings(shares, Reading("xywh", "px")),
-    )
+    (corners,) = boxed_scenes(FACES.true_box, [wide, scene("b")], {"a": ct.Boxes([box]), "b": ct.Boxes([])}).values()
+    one = Readings(shares, Reading("xywh", "px")).numbers(corners, wide)
     assert one.predicted.tolist() == [[0.05, 0.2, 0.15, 0.6]] and one.truth.tolist() == [[10, 20, 20, 40]]
     assert (one.width, one.height) == (200, 100)
 

@@ -129,17 +129,20 @@ def score(
     out: Annotated[Path | None, typer.Option(help="Also write a run here.", metavar="RUN")] = None,
 ) -> None:
     """Score predictions by labels (name,skin_tone,gender,age): accuracy, disparity, Score₁, randomness on non-faces."""
-    from countenance.data.adapters.bias_bounty_files import Truth
     from countenance.files import write_json
     from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, read_pair, score_difference
     from countenance.suites.bias_bounty.printing import against_lines, score_lines
-    from countenance.suites.bias_bounty.scoring import Draws, score_tables
+    from countenance.suites.bias_bounty.scoring import Draws
+    from countenance.suites.bias_bounty.task import ScoredFiles
 
     if not labels or len(labels) > 1:
         raise InputError("--labels: expected one table, such as bounty/holdout/labels.csv")
-    files = (Path(labels[0]), nonfaces, identities)
-    truth, draws = Truth.read(*files), Draws(replicates=replicates, seed=seed)
-    score_result = score_tables(truth, truth.predictions(predictions), draws)
+    files = ScoredFiles.read(predictions, Path(labels[0]), nonfaces, identities)
+    truth, draws = files.truth, Draws(replicates=replicates, seed=seed)
+    if out is None:
+        finished, score_result = None, files.score(draws)
+    else:
+        finished, score_result = files.run(out, draws, predictions.stem if name == "unnamed" else name, note)
     content, change_lines = score_result.to_json(), []
     if against is not None:
         pair = read_pair(truth, predictions, against)
@@ -150,13 +153,8 @@ def score(
         write_json(json, content)
     if submission is not None:
         write_json(submission, score_result.submission(name))
-    if out is not None:
-        from countenance.suites.bias_bounty.task import write_run
-
-        finished = write_run(
-            out, predictions, files, score_result, predictions.stem if name == "unnamed" else name, note
-        )
-    for line in [*score_lines(score_result), *([] if out is None else [f"run        {finished.path}"]), *change_lines]:
+    place = [] if finished is None else [f"run        {finished.path}"]
+    for line in [*score_lines(score_result), *place, *change_lines]:
         say(line)
 
 

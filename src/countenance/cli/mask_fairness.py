@@ -43,7 +43,7 @@ PredictedUnits = Annotated[Units | None, single(ModelSettings, "units", "--predi
 Dataset = Annotated[
     str, typer.Option(help="fairface, bafmd, bafmd-yolo, bafmd-voc, folder, people:portraits; of twins people:twins.")
 ]
-By = Annotated[str | None, typer.Option(help="Attributes, with commas (to assess by default the dataset's own).")]
+By = Annotated[str | None, typer.Option(help="Attributes, with commas (default of `assess`: the dataset's own).")]
 DETECTOR = typer.Option(help="A detector (see `detectors`), net.onnx, module:attr or answers:RUN.")
 Directory = Annotated[Path | None, typer.Option("--data-directory", help="The dataset's folder.")]
 Split = Annotated[str | None, typer.Option(help="Only this split (train, validation, test).")]

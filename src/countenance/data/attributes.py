@@ -103,7 +103,7 @@ def with_attributes(
             known = {**subject.attributes, **further, **own}
             subjects.append(replace(subject, identity=subject.identity or person, attributes=known))
         regions = [subject for subject in sample.subjects if subject.ignored]
-        samples.append(replace(sample, subjects=(*subjects, *regions)))
+        samples.append(sample.having(subjects=(*subjects, *regions)))
     return dataset.of(samples)
 
 

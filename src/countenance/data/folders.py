@@ -228,7 +228,7 @@ def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
         split = SPLIT_WORDS[folder.name.casefold()]
         for sample in dataset:
             about = {"split": split, **sample.attributes}
-            samples.append(replace(sample, id=f"{folder.name}/{sample.id}", attributes=about))
+            samples.append(sample.having(id=f"{folder.name}/{sample.id}", attributes=about))
         notes += [f"{folder.name}/{note}" for note in dataset.notes]
     first = parts[0][1]
     card = first.card.model_copy(update={"name": root.resolve().name})

@@ -345,11 +345,3 @@ def encode_png(pixels: NDArray[np.uint8]) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "PNG")
     return buffer.getvalue()
-
-
-def size_of(image: LazyImage) -> tuple[int, int]:
-    """The picture's size; 0 × 0 when it cannot be read, which `check` and the run report image by image."""
-    try:
-        return image.size()
-    except InputError:
-        return 0, 0

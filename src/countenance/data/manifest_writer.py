@@ -38,6 +38,8 @@ class ManifestWriter:
     partition: int = PARTITION
     embed: bool = False
     """Put pictures into the manifest, so that workers need no other file."""
+    sizes: bool = True
+    """Open pictures whose size is not stated, and write it; otherwise it is left to whoever decodes them."""
     storage: Storage = field(init=False)
     written: list[Partition] = field(default_factory=list)
     kinds: dict[str, str | None] = field(default_factory=dict)
@@ -52,7 +54,7 @@ class ManifestWriter:
             part = stack.enter_context(_Part())
             for sample in samples:
                 note_kinds(self.kinds, sample)
-                part.add(_row(sample, self.embed))
+                part.add(_row(sample, self.embed, self.sizes))
                 if part.rows >= self.partition or part.content >= LARGEST:
                     self._close(part, seen)
                     part = stack.enter_context(_Part())
@@ -144,8 +146,10 @@ def _short(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
-def _row(sample: Sample, embed: bool = False) -> dict[str, Any]:
-    about, image = truth(sample), sample.image
+def _row(sample: Sample, embed: bool, sizes: bool) -> dict[str, Any]:
+    about, image = truth(sample, stated=True), sample.image
+    sized = sizes or any(subject.mask is not None or subject.face_parts for subject in sample.subjects)
+    width, height = (sample.width, sample.height) if sized else sample.known_size or (None, None)
     content, sha256 = None, sample.sha256
     if isinstance(image, ArrayImage):
         content, sha256 = encode_png(image.pixels), None  # the sample's hash is not that of the PNG
@@ -158,8 +162,8 @@ def _row(sample: Sample, embed: bool = False) -> dict[str, Any]:
         "offset": None if lies is None else lies.offset,
         "length": None if lies is None else lies.length,
         "content": content,
-        "width": sample.width,
-        "height": sample.height,
+        "width": width,
+        "height": height,
         "sha256": sha256,
         "attributes": json.dumps(about["attributes"]),
         "subjects": json.dumps(about["subjects"]),

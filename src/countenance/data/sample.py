@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, overload
 
 import numpy as np
@@ -117,21 +117,49 @@ class Subject:
         return word is not None and str(word).casefold() in IGNORED_WORDS
 
 
+class PictureSide:
+    """Width or height of a sample: what was stated, else that of its picture, which is read when somebody asks."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"_{name}"
+
+    @overload
+    def __get__(self, sample: None, owner: type) -> None: ...
+    @overload
+    def __get__(self, sample: "Sample", owner: type) -> int: ...
+    def __get__(self, sample: "Sample | None", owner: type) -> int | None:
+        if sample is None:
+            return None  # the default of the field
+        stated: int | None = sample.__dict__[self.name]
+        return sample._measured()[self.index] if stated is None else stated
+
+    def __set__(self, sample: "Sample", value: int | None) -> None:
+        sample.__dict__[self.name] = value
+
+
 @dataclass(frozen=True)
 class Sample:
     """One image and everything known about it.
+
+    Without `width` and `height` they are those of the picture: known once its pixels were loaded, and read from the
+    file's header when somebody asks before (0 where it cannot be read). So a reader that has no sizes opens no picture.
 
     >>> pixels = np.zeros((48, 64, 3), dtype=np.uint8)
     >>> import countenance as ct
     >>> sample = ct.Sample("portrait", ct.ArrayImage(pixels), 64, 48, (ct.Subject("0", face_box=(10, 10, 40, 40)),))
     >>> sample.load().shape, len(sample.people)
     ((48, 64, 3), 1)
+    >>> ct.Sample("portrait", ct.ArrayImage(pixels)).width
+    64
     """
 
     id: str
     image: Image
-    width: int
-    height: int
+    width: PictureSide = PictureSide(0)
+    height: PictureSide = PictureSide(1)
     subjects: tuple[Subject, ...] = ()
     attributes: Mapping[str, Value] = field(default_factory=dict)
     sha256: str | None = None
@@ -142,9 +170,51 @@ class Sample:
         """The subjects without regions that are not counted."""
         return tuple(subject for subject in self.subjects if not subject.ignored)
 
+    @property
+    def stated_size(self) -> tuple[int | None, int | None]:
+        """Width and height as the dataset states them; None where it leaves them to the picture."""
+        return self.__dict__["_width"], self.__dict__["_height"]
+
+    @property
+    def known_size(self) -> tuple[int, int] | None:
+        """Width and height as far as they are known without opening the picture."""
+        width, height = self.stated_size
+        return self.__dict__.get("_size") if width is None or height is None else (width, height)
+
+    def note_size(self, width: int, height: int) -> None:
+        """Remember how large the picture was when it was decoded, so that it is not opened for that."""
+        self.__dict__["_size"] = (width, height)
+
+    def _measured(self) -> tuple[int, int]:
+        if "_size" not in self.__dict__:
+            try:
+                self.note_size(*self.image.size())
+            except InputError:  # `data check` and the run report it, image by image
+                self.note_size(0, 0)
+        size: tuple[int, int] = self.__dict__["_size"]
+        return size
+
+    def having(self, **changes: Any) -> "Sample":
+        """This sample with other values; `dataclasses.replace` would open a picture whose size is not stated.
+
+        >>> from countenance.data.image import ArrayImage
+        >>> Sample("a", ArrayImage(np.zeros((2, 3, 3), np.uint8))).having(id="b").stated_size
+        (None, None)
+        """
+        width, height = self.stated_size
+        result = replace(self, **{"width": width, "height": height} | changes)
+        if "_size" in self.__dict__ and result.image is self.image:
+            result.note_size(*self.__dict__["_size"])
+        return result
+
     def load(self) -> NDArray[np.uint8]:
         """The pixels, height × width × 3, RGB."""
-        return self.image.load()
+        return self._noted(self.image.load())
+
+    def _noted(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        if len(pixels.shape) == 3:
+            self.note_size(pixels.shape[1], pixels.shape[0])
+        return pixels
 
     def load_checked(self) -> "tuple[NDArray[np.uint8], str]":
         """The pixels and the hash of the picture's file; InputError when it is not the file that the dataset names."""
@@ -155,7 +225,7 @@ class Sample:
         """The pixels of a picture whose file has been read already."""
         from countenance.data.image import ArrayImage, decode
 
-        return self.image.load() if isinstance(self.image, ArrayImage) else decode(content, self.place)
+        return self._noted(self.image.load() if isinstance(self.image, ArrayImage) else decode(content, self.place))
 
     def read_checked(self) -> tuple[bytes, str]:
         """The picture's file and its hash; InputError when it is not the file that the dataset names."""
@@ -282,21 +352,22 @@ class Dataset(Sequence[Sample]):
         digest = hashlib.sha256(self.card.model_dump_json().encode())
         for sample in self.samples:
             digest.update((sample.content_hash() if pictures else "").encode())
-            digest.update(json.dumps(truth(sample), sort_keys=True).encode())
+            digest.update(json.dumps(truth(sample, stated=True), sort_keys=True).encode())
         return digest.hexdigest()
 
 
-def truth(sample: Sample) -> dict[str, Any]:
-    """Everything known about a sample but its pixels, as plain JSON values.
+def truth(sample: Sample, *, stated: bool = False) -> dict[str, Any]:
+    """Everything known about a sample but its pixels, as plain JSON values; `stated`: the size that the dataset states.
 
     >>> from countenance.data.image import ArrayImage
     >>> truth(Sample("a", ArrayImage(np.zeros((2, 2, 3), np.uint8)), 2, 2))["id"]
     'a'
     """
+    width, height = sample.stated_size if stated else (sample.width, sample.height)
     return {
         "id": sample.id,
-        "width": sample.width,
-        "height": sample.height,
+        "width": width,
+        "height": height,
         "attributes": _plain(sample.attributes),
         "subjects": [_subject_truth(subject) for subject in sample.subjects],
     }

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from countenance.decoding import regular_file
+from countenance.decoding import file_content
 from countenance.errors import DataError
 from countenance.text import printable
 from countenance.words import plain_float
@@ -15,12 +15,7 @@ from countenance.words import plain_float
 
 def read_text(path: Path) -> str:
     """A text file's content; a byte-order mark is dropped, anything but UTF-8 is refused with its place."""
-    try:
-        content = regular_file(path).read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+    content = file_content(path)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

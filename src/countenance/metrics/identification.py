@@ -28,7 +28,7 @@ class Search(NamedTuple):
     other: Array
     """The highest score of anybody else."""
     candidate: Ints
-    """Who that is, as a code of the gallery; -1 in a gallery of nobody else."""
+    """The person with that score, as a code of the gallery; -1 in a gallery of nobody else."""
     rank: Ints
     """The place of the probe's own person among all candidates, from 1; 0 where that person is not in the gallery."""
 

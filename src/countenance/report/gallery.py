@@ -124,9 +124,7 @@ def loaded(source: ReportSource) -> tuple[Dataset | None, str]:
 
 def has_changed(source: ReportSource, dataset: Dataset) -> str:
     """The reason why a dataset's pictures must not be shown for a run; empty where they may."""
-    evaluated = source.run.evaluated()
-    same = is_dataset_of(source.run.manifest.dataset, dataset, evaluated)
-    return "" if same else "the dataset has changed since this run"
+    return "" if is_dataset_of(source.run, dataset) else "the dataset has changed since this run"
 
 
 def worst_rows(source: ReportSource) -> tuple[list[dict[str, Any]], str, int]:

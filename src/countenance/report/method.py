@@ -31,7 +31,7 @@ def paragraphs(settings: Mapping[str, Any], tested: int, *, points: bool = True)
         larger = f", and the difference is not shown to be smaller than {delta}"
         no_gap = (
             f"No gap of {delta} or more: the {100 * (1 - 2 * alpha):g} % interval of the difference lies within that; "
-            "a difference may then still be real, and is said to be. "
+            "a smaller difference may still be real, and then the page says so. "
         )
     return [
         (
@@ -91,7 +91,7 @@ def correction(settings: Mapping[str, Any], tested: int) -> str:
         many_units = words.cluster_noun(settings)[1]
         return (
             f"All labels were shuffled between {many_units} {int(settings['permutations']):,} times, and the {many} "
-            "made again each time: the adjusted p of a finding is how often any of them is as clear as it by chance "
+            "computed again each time: the adjusted p of a finding is how often any of them is as clear by chance "
             f"(step-down min-p). The chance of even one false alarm stays below {alpha:g}, as with Holm’s correction, "
             "but comparisons that say nearly the same thing are not corrected for twice."
         )

@@ -25,7 +25,7 @@ SEVERE, MINOR, NONE, UNSURE, UNTESTED = "severe", "minor", "none", "unsure", "un
 FAVOURED = "favoured"
 """The mark of the side that a disparity serves better; a verdict itself never has it."""
 DIFFERS = "differs"
-"""The mark of a disparity of which nobody said which way is better: no side is served worse."""
+"""The mark of a disparity by a metric whose better direction is not known: no side is served worse."""
 RANK = {SEVERE: 0, MINOR: 1, DIFFERS: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
 MORE = 1.3
 """How many times larger an intersection's effect must be than its group's to be listed beside it."""

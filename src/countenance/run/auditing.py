@@ -23,7 +23,7 @@ from countenance.auditing.table import flat
 from countenance.auditing.units import Units, nouns
 from countenance.data.conditions import PREFIX
 from countenance.data.tables import near
-from countenance.decoding import first_line, json_of
+from countenance.decoding import first_line
 from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.person_columns import attribute_of
@@ -377,13 +377,14 @@ def _with_failures(audit: Audit, run: Run) -> Audit:
     return audit.model_copy(update={"verdict": verdict, "reason": f"{text}. {audit.reason}"})
 
 
-def store_audit(run: Run, audit: Audit) -> None:
-    """Write `findings.parquet` and `audit.json` into the run."""
+def store_audit(run: Run, audit: Audit, question: str = "") -> None:
+    """Write `findings.parquet` and `audit.json` into the run, with the hash of what was asked (`question_of`)."""
     with run.store.replacing(FINDINGS, AUDIT):
         licences = of_manifest(run.manifest)
         table = audit.to_arrow().replace_schema_metadata({"countenance.licences": in_words(licences)})
         run.store.write_table(FINDINGS, table)
-        run.store.storage.write(AUDIT, to_json(audit.to_dict(groups=True) | {"licences": licences}).encode())
+        content = audit.to_dict(groups=True) | {"licences": licences, "question": question}
+        run.store.storage.write(AUDIT, to_json(content).encode())
 
 
 def read_audit(run: Run) -> Audit:
@@ -399,12 +400,12 @@ def read_audit(run: Run) -> Audit:
         return run.unstored
     damaged = RunError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again")
     try:
-        stored = run.store.read(AUDIT)
+        content = run.store.audit()
     except Missing:
         raise RunError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
-    try:
-        content = json_of(stored, AUDIT)
-    except InputError:
+    except RunError:
+        raise
+    except (InputError, ValueError, TypeError):
         raise damaged from None
     try:
         checked = {

@@ -362,10 +362,10 @@ class Evaluation:
             beside = prepare_samples(self.store.place)
             resources.callback(remove_samples, beside)
             far = is_url(self.store.place)
-            writer = ManifestWriter(beside, samples.card, partition=len(samples.samples), embed=far)
+            writer = ManifestWriter(beside, samples.card, partition=len(samples.samples), embed=far, sizes=False)
             return writer.write(samples.samples).storage.place
         folder = str(resources.enter_context(temporary_folder("samples")))
-        ManifestWriter(folder, samples.card, partition=len(samples.samples)).write(samples.samples)
+        ManifestWriter(folder, samples.card, partition=len(samples.samples), sizes=False).write(samples.samples)
         return folder
 
 

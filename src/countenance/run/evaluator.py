@@ -1,5 +1,6 @@
 """`evaluate`: from a model and a dataset to a finished run."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -193,9 +194,10 @@ def evaluate_loaded(
         "notes": list(getattr(dataset, "notes", ())),
     }
     notes, people = run_settings.notes or task.notes, _people(data_settings.withdrawn)
-    files = tuple(data_settings.label_files())
+    files, started = tuple(data_settings.label_files()), time.time()
     run = Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people, files).run()
-    run.loaded = data if isinstance(data, Dataset) else None
+    if isinstance(data, Dataset):
+        run.loaded, run.read_since = data, started
     return run
 
 

@@ -1,11 +1,14 @@
 """Batches of decoded pictures, made ahead of the model: by a thread, by decode processes, or by a GPU's decoder."""
 
+import math
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -35,6 +38,8 @@ AHEAD = 2
 """Batches decoded before the model is ready for them."""
 BUDGET = 256 * 2**20
 """Bytes of pixels that may wait for the model: of large pictures fewer batches are decoded ahead."""
+PACKED, LEAST = 16, 2**20
+"""A picture whose size is not known is taken for this many times its file, and for at least this many bytes."""
 
 T = TypeVar("T")
 
@@ -100,8 +105,21 @@ def _ready(waiting: deque[tuple[FedGroup, Future[list[Outcome]]]]) -> FedBatch:
 
 
 def pixel_bytes(samples: Sequence[Sample]) -> int:
-    """Bytes of the pixels of some samples."""
-    return sum(sample.width * sample.height * 3 for sample in samples)
+    """Bytes of the pixels of some samples; estimated from the file where no size is known before it is decoded."""
+    sizes = ((sample, sample.known_size) for sample in samples)
+    return sum(math.prod(size) * 3 if size else max(file_size(sample) * PACKED, LEAST) for sample, size in sizes)
+
+
+def file_size(sample: Sample) -> int:
+    """About how many bytes a sample's file has; one that turns out larger is read by the model's own process."""
+    path = getattr(sample.image, "path", None)
+    if path is not None:
+        with suppress(OSError):
+            return max(Path(path).stat().st_size, 1)
+    content = getattr(sample.image, "content", None)
+    if content or sample.known_size is None:
+        return len(content or ()) or LEAST // PACKED
+    return max(pixel_bytes([sample]) // 2, 4096)
 
 
 def decode_all(samples: Sequence[Sample]) -> list[Outcome]:

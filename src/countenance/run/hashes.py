@@ -13,6 +13,7 @@ from countenance.decoding import json_of
 from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.storage import Missing, Storage
+from countenance.storage.local import LocalStorage
 
 FILES = "files.json"
 
@@ -28,12 +29,18 @@ class FileHashes:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self._known: dict[str, str] | None = None
+        self._stamp: tuple[int, ...] | None = None
+        """The stamp of the file when it was last read or written here; None where files have none."""
 
     def known(self) -> dict[str, str]:
         """The hash of every file of the run; empty where there is no list."""
         if self._known is None:
+            self._stamp = self._current_stamp()
             self._known = self._read()
         return self._known
+
+    def _current_stamp(self) -> tuple[int, ...] | None:
+        return self.storage.stamp(FILES) if isinstance(self.storage, LocalStorage) else None
 
     def _read(self) -> dict[str, str]:
         place = f"{self.storage.place}/{FILES}"
@@ -48,7 +55,7 @@ class FileHashes:
     def write(self, files: Mapping[str, str]) -> None:
         """Replace the list."""
         self.storage.write(FILES, to_json({"files": dict(sorted(files.items()))}).encode())
-        self._known = dict(files)
+        self._known, self._stamp = dict(files), self._current_stamp()
 
     def forget(self) -> None:
         """Read the list again on its next use."""
@@ -56,7 +63,8 @@ class FileHashes:
 
     def current(self) -> dict[str, str]:
         """The list as it is now."""
-        self.forget()
+        if self._stamp is None or self._stamp != self._current_stamp():
+            self.forget()
         return self.known()
 
     def check_unlisted(self, name: str, remedy: str) -> None:

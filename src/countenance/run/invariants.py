@@ -201,7 +201,7 @@ def _means(numbers: Sequence[Number], rows: RowChecks) -> list[str]:
             continue
         share = 1 - mean if opposite else mean
         if abs(number.value - share) > TOLERANCE:
-            sentences.append(f"{name} is {number.value:.4f} and the rows' {metric} makes it {share:.4f}")
+            sentences.append(f"{name} is {number.value:.4f} but the mean of the rows' {metric} is {share:.4f}")
     return sentences
 
 

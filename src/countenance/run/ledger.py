@@ -5,17 +5,31 @@ keeps a line for every different question, in a file that is not a part of the r
 """
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from countenance.auditing import Audit
 from countenance.decoding import json_of
 from countenance.errors import InputError
-from countenance.run.file_names import QUESTIONS
+from countenance.run.auditing import read_audit
+from countenance.run.file_names import (
+    ANSWERS,
+    EVIDENCE,
+    FAILURES,
+    FINDINGS,
+    MANIFEST,
+    MANY_SCORES,
+    QUESTIONS,
+    RESULTS,
+    SCORES,
+)
 from countenance.run.hashes import digest
 from countenance.run.run import Run
 from countenance.storage import Missing
 
+AUDITED = (MANIFEST, SCORES, FAILURES, RESULTS, EVIDENCE)
+"""Files that an audit is computed from, besides the answers and the parts of a large score table."""
 QUESTION = (
     "by",
     "metrics",
@@ -55,6 +69,30 @@ def noted(run: Run, audit: Audit) -> Audit:
     if len(questions) > 1:
         settings["notes"] = [*audit.notes, sentence(questions)]
     return audit.model_copy(update={"settings": settings})
+
+
+def question_of(run: Run, by: Any, metrics: Any, settings: Mapping[str, Any]) -> str:
+    """A hash of what an audit is asked, of the rows and facts that it is computed from, and of this version."""
+    from countenance import __version__
+
+    sealed = run.store.sealed()
+    rows = {name: value for name, value in sealed.items() if name in AUDITED or name.startswith((ANSWERS, MANY_SCORES))}
+    setting = {name: value for name, value in settings.items() if name != "progress"}
+    return digest(json.dumps([__version__, rows, by, metrics, setting], sort_keys=True, default=str).encode())
+
+
+def stored_answer(run: Run, question: str) -> Audit | None:
+    """The stored audit where it answers a question of `question_of`; None where it must be computed."""
+    if run.unstored is not None or not run.store.verified or not run.complete:
+        return None
+    try:
+        if run.store.audit().get("question") != question:
+            return None
+        run.store.read(FINDINGS)  # refused if somebody edited it
+        audit = read_audit(run)
+    except (InputError, Missing, ValueError, TypeError):
+        return None
+    return audit if audit.settings.get("questions") == len(_read(run)) else None
 
 
 def sentence(questions: dict[str, dict[str, Any]]) -> str:

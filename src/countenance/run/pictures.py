@@ -4,13 +4,15 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from countenance.data.sample import UNREADABLE, Dataset, Sample
+from countenance.data.image import LazyImage
+from countenance.data.sample import UNREADABLE, Dataset, Image, Sample
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
     from countenance.run.manifest import DatasetRecord
     from countenance.run.marker import Marker
     from countenance.run.plan import RunPlan
+    from countenance.run.run import Run
     from countenance.run.store import RunStore
 
 _SIZE = 1 << 256
@@ -70,19 +72,37 @@ def changed_picture(plan: "RunPlan", store: "RunStore", markers: Mapping[int, "M
     return None
 
 
-def is_dataset_of(record: "DatasetRecord", dataset: Dataset, evaluated: Iterable[str]) -> bool:
-    """Whether a dataset is the one that a run has evaluated, by its truth and by the pictures of some samples."""
+def is_dataset_of(run: "Run", dataset: Dataset) -> bool:
+    """Whether a dataset is the one that a run has evaluated, by its truth and by the pictures that were evaluated.
+
+    Pictures that this process has read for the run, and that nobody has written since, are not read again.
+    """
+    record = run.manifest.dataset
     if not has_truth_of(record, dataset):
         return False
     if not record.pictures or not dataset.hashed_when_read:
         return True
-    names = set(evaluated)
+    since = run.read_since if dataset is run.loaded else None
+    if since is not None and all(_is_older(sample.image, since) for sample in dataset):
+        return True
+    names = run.evaluated()
     return sum_of({sample.id: sample.content_hash() for sample in dataset if sample.id in names}) == record.pictures
 
 
 def has_truth_of(record: "DatasetRecord", dataset: Dataset) -> bool:
     """Whether a dataset has the truth that a run has evaluated, with the images that a purge removed or without."""
     return dataset.truth_fingerprint() in {record.fingerprint, *record.remaining}
+
+
+def _is_older(image: Image, moment: float) -> bool:
+    """Whether a picture is a file that was last changed before a moment; file systems count in steps of some ms."""
+    if not isinstance(image, LazyImage):
+        return False
+    try:
+        status = image.path.stat()
+    except OSError:
+        return False
+    return max(status.st_ctime, status.st_mtime) < moment - 0.01
 
 
 def _is_readable(sample: Sample) -> bool:

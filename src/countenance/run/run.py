@@ -58,6 +58,8 @@ class Run:
         """An audit that could not be stored, because the run cannot be written to."""
         self.loaded: Dataset | None = None
         """The dataset, once this process has read it."""
+        self.read_since: float | None = None
+        """Since when the pictures of `loaded` are known to be those of the run (`time.time()`); None: not known."""
         self.made_by: Suite | None = None
         """The suite that made the run in this process; later, an installed suite is loaded by its name."""
 
@@ -149,7 +151,8 @@ class Run:
     def evidence(self, make: "Callable[[State], Parsed]") -> "Parsed":
         """The result of `make` for the arrays behind the results (`Reduced.evidence`), which may be none.
 
-        It is kept as long as these are the same, so that several pages and tables with the same `make` compute it once.
+        It is kept as long as these are the same, so that several pages and tables compute it once. Each function has
+        its own result; a closure is the same function at each call, so its result may depend on the run alone.
         """
         return self.store.evidence(make)
 
@@ -222,12 +225,18 @@ class Run:
         return task_with_code(self)
 
     def audit(self, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, **settings: Any) -> "Audit":
-        """Audit this run's scores and store the findings; see `countenance.auditing.audit` for the settings."""
-        from countenance.run.auditing import audit_run, store_audit
-        from countenance.run.ledger import noted
+        """Audit this run's scores and store the findings; see `countenance.auditing.audit` for the settings.
 
+        The stored audit is returned where it has the same settings and the rows are the same.
+        """
+        from countenance.run.auditing import audit_run, store_audit
+        from countenance.run.ledger import noted, question_of, stored_answer
+
+        question = question_of(self, by, metrics, settings)
+        if (stored := stored_answer(self, question)) is not None:
+            return stored
         audit = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
-        store_audit(self, audit)
+        store_audit(self, audit, question)
         return audit.of(self)
 
     def report(self, out: Path | str | None = None, **options: Any) -> Path:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from countenance.answers.store import answers_from_table, answers_table
@@ -15,6 +16,7 @@ from countenance.errors import RunError
 from countenance.run.file_names import (
     ANSWERS,
     COMPLETED,
+    MANIFEST,
     MANY_SCORES,
     SHARDS,
     STATE,
@@ -49,7 +51,7 @@ class ShardStore:
         """Whether files of a finished run are refused if their content has changed."""
         self._finished: bool | None = None
         """Whether the run is finished by its manifest; None until it was read."""
-        self._parsed: dict[str, tuple[Any, Any]] = {}
+        self._parsed: dict[tuple[str, object], tuple[Any, Any]] = {}
         """The content last read of a file, with the file's stamp."""
 
     @property
@@ -84,7 +86,7 @@ class ShardStore:
             )
         return bool(self.verified and self._finished and is_sealable(name))
 
-    def _once(self, name: str, parse: Callable[[], Parsed], what: str = "") -> Parsed:
+    def _once(self, name: str, parse: Callable[[], Parsed], what: object = None) -> Parsed:
         """What `parse` makes of a file; read again only if the file has changed, or if that cannot be decided.
 
         `what` distinguishes several things that are made of one file.
@@ -92,8 +94,9 @@ class ShardStore:
         stamp = self.storage.stamp(name) if isinstance(self.storage, LocalStorage) else None
         if stamp is None:
             return parse()
-        stamp = (*stamp, bool(self.verified and self._finished))
-        key = f"{name} {what}"
+        if name != MANIFEST:  # which says itself whether the run is finished
+            stamp = (*stamp, bool(self.verified and self._finished))
+        key = (name, what)
         if self._parsed.get(key, (None, None))[0] != stamp:
             self._parsed[key] = (stamp, parse())
         parsed: Parsed = self._parsed[key][1]
@@ -219,9 +222,12 @@ class ShardStore:
             if self.storage.guarded:
                 if there[name] != marker.sizes.get(name):
                     return False
-            elif digest(self.storage.read(name)) != expected:
+            elif self._once(name, partial(self._digest, name), digest) != expected:
                 return False
         return True
+
+    def _digest(self, name: str) -> str:
+        return digest(self.storage.read(name))
 
     def sweep(self, markers: Mapping[int, Marker]) -> None:
         """Remove files of shards that no marker names: those of writers that were killed or came second."""

@@ -18,6 +18,7 @@ from countenance.errors import InputError, RunError
 from countenance.files import to_json
 from countenance.run.file_names import (
     ANSWERS,
+    AUDIT,
     EVIDENCE,
     FAILURES,
     FIT,
@@ -58,6 +59,10 @@ class RunStore(ShardStore):
         return self.storage.has(MANIFEST)
 
     def manifest(self) -> Manifest:
+        """What was evaluated, how, and on what."""
+        return self._once(MANIFEST, self._checked_manifest).model_copy()
+
+    def _checked_manifest(self) -> Manifest:
         try:
             content = self.storage.read(MANIFEST)
         except Missing:
@@ -211,13 +216,22 @@ class RunStore(ShardStore):
             self.hashes.check_digest(name, content.hexdigest, remedy_of(name))
         return copy
 
+    def audit(self) -> dict[str, Any]:
+        """The content of the stored audit; `Missing` when there is none, InputError when it is no JSON object."""
+        content: dict[str, Any] = self._once(AUDIT, lambda: dict(json_of(self.read(AUDIT), AUDIT)))
+        return content
+
     def results(self) -> list[Result]:
         """The results; empty if the task has no reducer."""
         return list(self._once(RESULTS, self._result_list))
 
     def evidence(self, make: Callable[[State], Parsed]) -> Parsed:
-        """The result of `make` for the arrays behind the results; computed again only if they have changed."""
-        return self._once(EVIDENCE, lambda: make(self._evidence_arrays()))
+        """The result of `make` for the arrays behind the results; computed again only if they have changed.
+
+        A run without these arrays, of an earlier version, is as old as its results.
+        """
+        name = EVIDENCE if self.storage.has(EVIDENCE) else RESULTS
+        return self._once(name, lambda: make(self._evidence_arrays()), getattr(make, "__code__", make))
 
     def _evidence_arrays(self) -> State:
         try:

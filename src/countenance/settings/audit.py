@@ -91,7 +91,7 @@ class AuditFields(SettingsModel):
     max_groups: SkipValidation[int] = setting(1000, "The most groups that an attribute may have.", python_only=True)
     power: SkipValidation[float] = setting(0.8, "Power at which the smallest visible gap is computed.")
     kinds: Words = setting(
-        None, "What metrics are that are differences of two scores: change, bounded or mean.", python_only=True
+        None, "The kind of metrics that are differences of two scores: change, bounded or mean.", python_only=True
     )
     filled: Words = setting(
         None,

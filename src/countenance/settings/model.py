@@ -35,7 +35,7 @@ class ModelSettings(SettingsModel):
     timed: bool = setting(
         False, "Measure the time of each image, one image at a time, as the metric latency_ms.", flag="--timed"
     )
-    card: Any = setting(None, "The model's card, where it differs from its own.", python_only=True)
+    card: Any = setting(None, "A card in place of the model's own.", python_only=True)
 
     @field_validator("settings", mode="before")
     @classmethod

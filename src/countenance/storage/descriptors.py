@@ -113,7 +113,7 @@ def _entered(path: Path, parent: int | None) -> int | None:
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
                 raise
-    raise OSError(errno.ELOOP, "somebody else puts other things there all the time", str(path))
+    raise OSError(errno.ELOOP, "another program keeps replacing it", str(path))
 
 
 def _clear(path: Path, parent: int | None, expected: Callable[[int], bool]) -> None:

@@ -56,6 +56,12 @@ class Readings:
     truths: tuple[Reading, ...] = ()
     remedy: Callable[[Trial], str] = run_remedy
 
+    def numbers(self, scene: Scene, sample: Sample) -> Scene:
+        """The corners of a scene as numbers in these readings, which need the size of the picture."""
+        size = np.array([[float(sample.width), float(sample.height)]])
+        truth, predicted = self.truth.numbers(scene.truth, size), self.predicted.numbers(scene.predicted, size)
+        return Scene(truth, predicted, size[0, 0], size[0, 1])
+
 
 @dataclass(frozen=True)
 class Target:
@@ -77,28 +83,28 @@ class Target:
 
     def notes_on(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings) -> list[str]:
         """The same as `notes`, for given readings of predictions and truth and the remedy for another reading."""
-        known = scenes(self.true_box, samples, answers, readings)
-        seen = [scene for scene in known if len(scene.predicted)]
-        if known and not seen:
+        known = boxed_scenes(self.true_box, samples, answers)
+        boxed = {name: scene for name, scene in known.items() if len(scene.predicted)}
+        if known and not boxed:
             return [f"no box was predicted in any of the {len(known)} pictures with {self.nouns[1]}"]
+        used = count_found(sampled(list(boxed.values())), CORNERS, CORNERS, self.localises)
+        if not boxed or used.share >= WORTH_TRYING:
+            return []
+        seen = [readings.numbers(boxed[sample.id], sample) for sample in samples if sample.id in boxed]
         trials = try_readings(
             sampled(seen), readings.predicted, readings.truth, localises=self.localises, truths=readings.truths
         )
-        if not seen or trials.used.share >= WORTH_TRYING:
-            return []
         total = sum(len(scene.truth) for scene in seen)
         where = "" if len(seen) == len(known) else " in pictures with a predicted box"
         note = None if readings.truths else truth_note(seen, readings.truth, self.nouns)
-        note = note or self._other_thing(samples, answers, readings, trials.used)
+        note = note or self._other_thing(samples, answers, used)
         note = note or reading_note(trials, readings.remedy, nouns=self.nouns, total=total, where=where)
         return [] if note is None else [note]
 
-    def _other_thing(
-        self, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings, used: Trial
-    ) -> str | None:
+    def _other_thing(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], used: Trial) -> str | None:
         their_box, they, task = self.other
-        seen = [s for s in scenes(their_box, samples, answers, Readings(readings.predicted)) if len(s.predicted)]
-        trial = count_found(sampled(seen), readings.predicted, CORNERS, self.localises)
+        seen = [scene for scene in boxed_scenes(their_box, samples, answers).values() if len(scene.predicted)]
+        trial = count_found(sampled(seen), CORNERS, CORNERS, self.localises)
         if not clearly_more(trial.share, used.share):
             return None
         return (
@@ -107,18 +113,18 @@ class Target:
         )
 
 
-def scenes(
-    true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, Boxes], readings: Readings
-) -> list[Scene]:
-    """The boxes of each answered sample with true boxes, as numbers in the given readings."""
-    pictures = []
+def boxed_scenes(true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, Boxes]) -> dict[str, Scene]:
+    """The corners of the boxes of each answered sample with true boxes, in pixels; no picture is opened for its size.
+
+    >>> boxed_scenes(face_box, [], {})
+    {}
+    """
+    scenes = {}
     for sample in samples:
         truth = [box for subject in sample.people if (box := true_box(subject)) is not None]
         if sample.id in answers and truth:
-            size = np.array([[float(sample.width), float(sample.height)]])
-            numbers = readings.predicted.numbers(answers[sample.id].xyxy, size)
-            pictures.append(Scene(readings.truth.numbers(np.array(truth), size), numbers, size[0, 0], size[0, 1]))
-    return pictures
+            scenes[sample.id] = Scene(np.array(truth), answers[sample.id].xyxy)
+    return scenes
 
 
 FACES = Target(face_box, ("face", "faces"), (person_box, "people", "person_localization"))

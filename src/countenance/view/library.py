@@ -23,7 +23,7 @@ from countenance.view.remote import Bucket
 from countenance.view.scope import Folder, ScopedStorage, canonical
 
 LONG = 1.0
-"""Seconds after which making a list took long."""
+"""If a list took longer than this many seconds to make, it is cached for longer."""
 MOST_OPEN = 6
 """Runs whose columns and pictures are kept in memory: as many as one page compares, so that none displaces another."""
 

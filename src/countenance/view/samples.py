@@ -101,7 +101,7 @@ class RunGallery:
         try:
             dataset = self.opened.run.dataset()
             run = self.opened.run
-            if not is_dataset_of(run.manifest.dataset, dataset, run.evaluated()):
+            if not is_dataset_of(run, dataset):
                 self.problem = "the dataset has changed since this run"
             else:
                 self._samples = samples_of(dataset)

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from countenance.data.image import encode_png
-from countenance.data.reading.label_maps import label_map_bytes, label_map_of, outlines
+from countenance.data.reading.label_maps import label_map_of, outlines
+from countenance.decoding import file_content
 from countenance.errors import InputError
 
 pytest.importorskip("cv2")
 
 
 def read_label_map(path, classes, place):
-    return label_map_of(label_map_bytes(path, place), path, classes, place)
+    return label_map_of(file_content(path, f"no such mask ({place})"), path, classes, place)
 
 
 def test_the_values_of_pixels_are_classes(tmp_path):

@@ -15,15 +15,15 @@ from countenance.answers.formats.bias_bounty import BIAS_BOUNTY
 from countenance.data import Sample, Subject
 from countenance.data.adapters import bias_bounty as layout
 from countenance.data.adapters import bias_bounty_files as files
-from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, Truth
 from countenance.data.image import ArrayImage, encode_png
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import entry as entries
 from countenance.suites.bias_bounty import task
 from countenance.suites.bias_bounty import timing as timings
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork, network_input, predict_files, random_classes
-from countenance.suites.bias_bounty.scoring import Draws, score_files
-from countenance.suites.bias_bounty.task import write_run
+from countenance.suites.bias_bounty.scoring import Draws, Score, score_files, score_tables
+from countenance.suites.bias_bounty.task import ScoredFiles
 
 HEADER = "name,skin_tone,gender,age\n"
 
@@ -257,18 +257,35 @@ def test_pictures_of_one_person_stay_together_in_a_run() -> None:
     pictures = [row(name, who, age="0_17", gender="male") for name, who in (("a", "p"), ("b", "p"), ("c", None))]
     shard = types.SimpleNamespace(answered=lambda: [(one, said) for one in pictures])
     state = dict(task.partial(shard)) | {"listed": np.ones(3, bool), "nonface": np.array([False, False, True])}
-    found = task._finish(Draws(replicates=100))(state, None)  # type: ignore[arg-type]
+    found = task.make(Draws(replicates=100)).reduce.finish(state, None)  # type: ignore[arg-type]
     assert [note[:27] for note in found.notes] == ["1 of 1 non-faces have label", "1 of 3 images have no ident"]
-    (none,) = task._finish(Draws(replicates=100))(state | {"person": np.array(["", "", ""])}, None).notes  # type: ignore[arg-type]
+    (none,) = task.make(Draws(replicates=100)).reduce.finish(state | {"person": np.array(["", "", ""])}, None).notes  # type: ignore[arg-type]
     assert none.startswith("1 of 1 non-faces"), "where nobody is named every picture stands for itself"
 
 
-def test_a_run_of_a_score_opens_no_picture(tmp_path: Path) -> None:
+def test_a_run_of_a_score_opens_no_picture_and_no_file_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "labels.csv").write_text(HEADER + "".join(f"{k}.png,monk_1,male,0_17\n" for k in range(4)))
-    found = score_files(tmp_path / "labels.csv", tmp_path / "labels.csv", replicates=100)
-    truth = (tmp_path / "labels.csv", None, None)
-    made = write_run(tmp_path / "run", tmp_path / "labels.csv", truth, found, "mine", lambda *_: None)
-    assert made.manifest.model.name == "mine" and made.manifest.model.hashed and made.scores().num_rows == 4
+    alone = score_files(tmp_path / "labels.csv", tmp_path / "labels.csv", replicates=100)
+    files = ScoredFiles.read(tmp_path / "labels.csv", tmp_path / "labels.csv")
+    monkeypatch.setattr(Truth, "read", None)
+    for _ in range(2):  # the second time the run is there already
+        run, score = files.run(tmp_path / "run", Draws(replicates=100), "mine", lambda *_: None)
+        assert str(score.to_json()) == str(alone.to_json())
+    assert run.manifest.model.name == "mine" and run.manifest.model.hashed and run.scores().num_rows == 4
+
+
+def test_a_score_with_its_run_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "labels.csv").write_text(HEADER + "".join(f"{k}.png,monk_1,male,0_17\n" for k in range(4)))
+    computed: list[object] = []
+
+    def counted(*tables: object) -> Score:
+        computed.append(tables)
+        return score_tables(*tables)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(task, "score_tables", counted)
+    files = ScoredFiles.read(tmp_path / "labels.csv", tmp_path / "labels.csv")
+    files.run(tmp_path / "run", Draws(replicates=100), "mine", lambda *_: None)
+    assert len(computed) == 1
 
 
 def test_the_format_is_told_by_the_first_line_alone(tmp_path: Path) -> None:

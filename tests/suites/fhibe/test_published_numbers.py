@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from countenance.data.adapters.fhibe import _size
 from countenance.data.adapters.fhibe.words import ATTRIBUTES, MULTIPLE, UNNUMBERED, age_bin
 from countenance.errors import InputError
 from countenance.suites.fhibe import disparity, evaluate_task
@@ -197,10 +196,3 @@ def test_pictures_are_turned_as_they_say_and_grey_where_asked(tmp_path):
     loader = helpers.image_data_loader_from_paths(None, [str(path)] * 3, [str(path)], batch_size=2, num_workers=0)
     sizes = [[len(batch["images"]) for batch in item] for item in loader]
     assert sizes == [[2, 1], [1]] and len(helpers.ImageDataset([str(path)], True)) == 1
-
-
-def test_a_picture_that_is_not_here_has_the_size_of_a_pixel(tmp_path):
-    from countenance.data import LazyImage
-
-    Image.new("RGB", (4, 9)).save(tmp_path / "a.png")
-    assert _size(LazyImage(tmp_path / "a.png")) == (9, 4) and _size(LazyImage(tmp_path / "b.png")) == (1, 1)

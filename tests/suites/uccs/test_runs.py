@@ -260,3 +260,19 @@ def test_after_a_purge_the_outcomes_are_those_of_the_people_left(command, small,
         np.testing.assert_array_equal(getattr(after, part.name), getattr(again, part.name))
     np.testing.assert_array_equal(after.curve.y, again.curve.y)
     np.testing.assert_array_equal(after.band.low, again.band.low)
+
+
+def test_each_function_gets_what_it_made_and_makes_it_once(command, small, mine):
+    assert command("evaluate-detector", "-d", small, "-r", mine, "--protocol-version", 2, "--out", "run")[0] == 0
+    for stored in (True, False):  # a run of an earlier version has no arrays
+        run, calls = Run("run", verified=False), []
+        if not stored:
+            run.store.storage.delete("evidence.state")
+
+        def names(arrays, calls=calls):
+            calls.append(len(arrays))
+            return sorted(arrays)
+
+        first = run.evidence(names)
+        assert run.evidence(len) == len(first) and bool(first) == stored
+        assert run.evidence(names) is first and len(calls) == 1

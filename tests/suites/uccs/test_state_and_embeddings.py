@@ -163,5 +163,5 @@ def test_embeddings_of_one_file_and_of_different_sizes(tmp_path):
     content = {"detection_scores": torch.ones(2), "bboxes": torch.ones(1, 4), "embeddings": torch.ones(1, 2)}
     (tmp_path / "odd").mkdir()
     torch.save(content, tmp_path / "odd" / "a.pth")
-    with pytest.raises(InputError, match="2 scores, 1 boxes, 1 embeddings; expected as many"):
+    with pytest.raises(InputError, match="2 scores, 1 boxes, 1 embeddings; expected as many of each"):
         read_embeddings(tmp_path / "odd", PROBES)

@@ -4,12 +4,16 @@ from pathlib import Path
 
 from countenance.answers import Labels
 from countenance.answers.formats.base import Format, PredictionRequest, Predictions
-from countenance.data.adapters.bias_bounty_files import COLUMNS, read_predictions
+from countenance.data.adapters.bias_bounty_files import COLUMNS, ClassTable, read_predictions
 
 
 def _read(path: Path, request: PredictionRequest) -> Predictions:
     """A predictions file, refused with every problem when it is not whole."""
-    table = read_predictions(path, request.names.ids)
+    return predictions_of(read_predictions(path, request.names.ids), path)
+
+
+def predictions_of(table: ClassTable, path: Path) -> Predictions:
+    """A predictions file that was read."""
     return Predictions(str(path), "bias_bounty", {name: Labels(table.words(i)) for i, name in enumerate(table.names)})
 
 

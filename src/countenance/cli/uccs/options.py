@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-SEVERAL = {"--result-files", "-r", "--labels", "-l", "--gpus", "-g"}
+SEVERAL = {"--result-files", "-r", "--curve-names", "-l", "--gpus", "-g"}
 
 
 class SeveralValues(TyperCommand):
@@ -48,7 +48,12 @@ ResultFiles = Annotated[
 ]
 LabelList = Annotated[
     list[str] | None,
-    typer.Option("--labels", "-l", help="One label for each file; default: the file names.", metavar="LABEL..."),
+    typer.Option(
+        "--curve-names",
+        "-l",
+        help="A name for the curve of each file (the original's --labels).  [default: the file names]",
+        metavar="NAME...",
+    ),
 ]
 WhichSet = Annotated[Set, typer.Option("--which-set", "-y", help="The set to work on.")]
 Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Print more (-vv is recommended).")]
@@ -59,7 +64,12 @@ Version = Annotated[int | None, VERSION]
 Overlap = Annotated[float, typer.Option("--overlap-threshold", "-t", help="Overlap from which a face counts as found.")]
 LogX = Annotated[bool, typer.Option("--log-x", "-s", help="Horizontal axis in logarithmic scale.")]
 OnlyPresent = Annotated[
-    bool, typer.Option("--only-present", "-x", help="Leave out images without any detection (for debugging).")
+    bool,
+    typer.Option(
+        "--detected-images",
+        "-x",
+        help="Leave out images without any detection, for debugging (the original's --only-present).",
+    ),
 ]
 Bootstrap = Annotated[
     int,

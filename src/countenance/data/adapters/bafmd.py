@@ -152,5 +152,5 @@ def _with_splits(data: Dataset, root: Path) -> Dataset:
         return data
     lost = f"{splits.count(None)} pictures are neither in {' nor '.join(SPLITS.values())} and have no split"
     pairs = zip(data, splits, strict=True)
-    samples = [replace(sample, attributes={**sample.attributes, "split": split}) for sample, split in pairs]
+    samples = [sample.having(attributes={**sample.attributes, "split": split}) for sample, split in pairs]
     return data.of(samples, notes=[f"{root.resolve().name}: {lost}"] if None in splits else ())

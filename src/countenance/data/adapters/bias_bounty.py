@@ -32,7 +32,7 @@ def load(part: str | None) -> Dataset:
     place, options = folder_and_options("bias_bounty", part, ("split", "nonfaces", "identities", "pictures"))
     labels = place if place.is_file() else labels_of(place, options.get("split"))
     named = {name: labels.parent / options[name] for name in ("nonfaces", "identities") if name in options}
-    return read_truth(labels, **named, sizes=options.get("pictures") != "no")
+    return read_truth(labels, **named, opened=options.get("pictures") != "no")
 
 
 def source_of(labels: Path, nonfaces: Path | None = None, identities: Path | None = None) -> str:
@@ -58,23 +58,27 @@ def labels_of(root: Path, split: str | None) -> Path:
     return labels
 
 
-def read_challenge(root: Path, split: str | None = None, *, sizes: bool = True) -> Dataset:
+def read_challenge(root: Path, split: str | None = None, *, opened: bool = True) -> Dataset:
     """One split of the challenge's data: `root/split/labels.csv`, or `root/labels.csv` when no split is named.
 
-    `sizes=False` leaves the files unopened (width and height 0).
+    With `opened=False` nobody opens the pictures (width and height 0), and they may be missing.
     """
-    return read_truth(labels_of(root, split), sizes=sizes)
+    return read_truth(labels_of(root, split), opened=opened)
 
 
 def read_truth(
-    labels: Path, nonfaces: Path | None = None, identities: Path | None = None, *, sizes: bool = True
+    labels: Path, nonfaces: Path | None = None, identities: Path | None = None, *, opened: bool = True
 ) -> Dataset:
-    """The pictures that a file of labels names, and after them known non-faces that it does not name.
+    """The pictures that a file of labels names, and after them known non-faces that it does not name."""
+    return dataset_of(labels, Truth.read(labels, nonfaces, identities), opened=opened)
+
+
+def dataset_of(labels: Path, truth: Truth, *, opened: bool = True) -> Dataset:
+    """The pictures of a file of labels that has been read.
 
     A picture whose labels or whose person are known has one subject; a picture without either has none, since nobody
     said whether a person is in it. In the challenge non-faces have random labels, so they come as subjects too.
     """
-    truth = Truth.read(labels, nonfaces, identities)
     table, outside = truth.labels, truth.nonfaces
     people = truth.people or (None,) * len(table)
     root = labels.parent.parent if labels.parent.name in SPLITS else labels.parent
@@ -87,16 +91,17 @@ def read_truth(
             {"face": "no" if name in apart else "yes"} if apart else {}
         )
         subjects = (Subject(f"{name}#0", identity, attributes=known),) if known or identity else ()
-        samples.append(_sample(labels, name, subjects, attributes, sizes))
-    samples += [_sample(labels, name, (), {"face": "no"}, sizes) for name in outside if name not in table.index]
+        samples.append(_sample(labels, name, subjects, attributes, opened))
+    samples += [_sample(labels, name, (), {"face": "no"}, opened) for name in outside if name not in table.index]
     return Dataset(card, samples)
 
 
-def _sample(labels: Path, name: str, subjects: tuple[Subject, ...], attributes: dict[str, str], sizes: bool) -> Sample:
-    image = LazyImage(inside(labels.parent, name, f"{labels}: {name}"))
-    width, height = image.size() if sizes else (0, 0)
-    unread = None if sizes else hashlib.sha256(name.encode()).hexdigest()  # the file is never opened
-    return Sample(name, image, width, height, subjects, attributes, sha256=unread)
+def _sample(labels: Path, name: str, subjects: tuple[Subject, ...], attributes: dict[str, str], opened: bool) -> Sample:
+    path = inside(labels.parent, name, f"{labels}: {name}")
+    if opened and not path.is_file():
+        raise DataError(f"{path}: no such image")
+    side, unread = (None, None) if opened else (0, hashlib.sha256(name.encode()).hexdigest())
+    return Sample(name, LazyImage(path), side, side, subjects, attributes, sha256=unread)
 
 
 def _card(name: str) -> DatasetCard:

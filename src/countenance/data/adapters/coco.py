@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -11,7 +10,7 @@ from countenance.data.adapters.folder import PREFIX, attribute_columns
 from countenance.data.attributes import Who, attribute_rows, with_attributes
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, choose, refuse_without_people
-from countenance.data.image import LazyImage, size_of
+from countenance.data.image import LazyImage
 from countenance.data.labels.finder import PictureFinder
 from countenance.data.layout import copy_image
 from countenance.data.paths import inside, pictures_below
@@ -84,7 +83,7 @@ def read_coco(
             image = image | {"file_name": below.find(image["file_name"]) or image["file_name"]}
         sample = _sample(image, people.get(image_id, []), root, known_categories, place, annotations)
         ignored = _regions(sample, regions.get(image_id, []), known_categories, annotations)
-        samples.append(replace(sample, subjects=(*sample.subjects, *ignored)))
+        samples.append(sample.having(subjects=(*sample.subjects, *ignored)))
         known[image_id] = sample.id
     stray = set(people) - set(known)
     if stray:
@@ -195,27 +194,27 @@ def _sample(
         width, height = int(image["width"]), int(image["height"])
     except (TypeError, ValueError, OverflowError, KeyError):
         width = height = 0
-    if "width" not in image or "height" not in image:
-        width, height = size_of(picture)
-    elif not (0 < width < 2**31 and 0 < height < 2**31):
+    sized = "width" in image and "height" in image
+    if sized and not (0 < width < 2**31 and 0 < height < 2**31):
         raise DataError(
             f"{place}: width and height are {image.get('width')!r}, {image.get('height')!r}, expected pixels"
         )
     about = image.get("attributes") or {}
     if not isinstance(about, dict):
         raise DataError(f"{place}: attributes: expected names with values, found {about!r:.60}")
-    subjects = []
-    for index, (i, annotation) in enumerate(annotated):
-        where = f"{annotations} annotations[{i}]"
-        values = _subject_values(annotation, categories, width, height, index, where)
-        if not isinstance(values.get("attributes") or {}, dict):
-            raise DataError(f"{where}: attributes: expected names with values, found {values['attributes']!r:.60}")
-        subjects.append(cells.subject(values, width, height, where))
     name = str(image.get("sample") or file)
     if not name.isprintable():
         raise DataError(f"{place}: {name!r} is not a name that a file can have")
+    sample = Sample(name, picture, width, height) if sized else Sample(name, picture)
+    subjects = []
+    for index, (i, annotation) in enumerate(annotated):
+        where = f"{annotations} annotations[{i}]"
+        values = _subject_values(annotation, categories, sample, index, where)
+        if not isinstance(values.get("attributes") or {}, dict):
+            raise DataError(f"{where}: attributes: expected names with values, found {values['attributes']!r:.60}")
+        subjects.append(cells.subject(values, sample, where))
     people, about = cells.people(subjects, about, place)
-    return Sample(name, picture, width, height, people, cells.attributes(about, place))
+    return sample.having(subjects=people, attributes=cells.attributes(about, place))
 
 
 def _is_region(annotation: Mapping[str, Any]) -> bool:
@@ -232,13 +231,13 @@ def _regions(
         place = f"{annotations} annotations[{i}]"
         bare: dict[str, Any] = {name: annotation[name] for name in REGION if name in annotation}
         number = annotation.get("subject", annotation.get("id", f"region {k + 1}"))
-        values = _subject_values({**bare, "subject": number}, categories, sample.width, sample.height, k, place)
-        subjects.append(cells.subject({**values, "attributes": {"ignore": "yes"}}, sample.width, sample.height, place))
+        values = _subject_values({**bare, "subject": number}, categories, sample, k, place)
+        subjects.append(cells.subject({**values, "attributes": {"ignore": "yes"}}, sample, place))
     return subjects
 
 
 def _subject_values(
-    annotation: dict[str, Any], categories: Categories, width: int, height: int, index: int, place: str
+    annotation: dict[str, Any], categories: Categories, picture: Sample, index: int, place: str
 ) -> dict[str, Any]:
     values: dict[str, Any] = {name: annotation[name] for name in EXTRA if name in annotation}
     person = person_column(annotation)
@@ -259,7 +258,7 @@ def _subject_values(
     if annotation.get("keypoints"):
         values["keypoints"] = annotation["keypoints"]
     if annotation.get("segmentation"):
-        values["mask"] = segmentation_counts(annotation["segmentation"], width, height, place)
+        values["mask"] = segmentation_counts(annotation["segmentation"], picture.width, picture.height, place)
     return values
 
 

@@ -110,12 +110,11 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
             missing.append(f"{place}: {row['file']}")
             continue
         image = LazyImage(path)
-        width, height = image.size()
         about = {"age_group": age, **{name: row[name].strip() or None for name in ("gender", "race")}, "masked": "no"}
         if row.get("service_test"):
             about["service_test"] = row["service_test"]
         who = cells.identity(row[person], place) if person else None
-        samples.append(Sample(row["file"], image, width, height, (Subject("0", who, attributes=about),)))
+        samples.append(Sample(row["file"], image, subjects=(Subject("0", who, attributes=about),)))
     if missing and not only_present:
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
         remedy = f"only_present=True assesses the {len(samples)} that are (in a name ?only_present=yes)"

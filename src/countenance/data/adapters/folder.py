@@ -3,12 +3,12 @@
 import csv
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from countenance.data.card import DatasetCard
-from countenance.data.image import LazyImage, size_of
+from countenance.data.image import LazyImage
 from countenance.data.layout import copy_image
 from countenance.data.paths import inside
 from countenance.data.reading import cells
@@ -94,13 +94,13 @@ def read_folder(root: Path, *, attributes: Sequence[str] = (), opened: OpenedTab
         if row.get("subject") != "":  # an image without people has one row with an empty subject
             values = _subject_values(row, columns, len(subjects[file]), place)
             values["identity"] = row[person] if person else None
-            subjects[file].append(cells.subject(values, pictures[file].width, pictures[file].height, place))
+            subjects[file].append(cells.subject(values, pictures[file], place))
     return Dataset(card, [_peopled(picture, subjects[file], table) for file, picture in pictures.items()])
 
 
 def _peopled(picture: Sample, subjects: Sequence[Subject], table: Path) -> Sample:
     people, about = cells.people(subjects, picture.attributes, f"{table}: image_attributes of {picture.id}")
-    return replace(picture, subjects=people, attributes=about)
+    return picture.having(subjects=people, attributes=about)
 
 
 def attribute_columns(header: list[str], card: DatasetCard, declared: Sequence[str], table: Path) -> dict[str, str]:
@@ -134,12 +134,11 @@ def _json_cell(row: dict[str, str], name: str, place: str) -> Any:
 
 def _picture(root: Path, file: str, row: dict[str, str], place: str) -> Sample:
     image = LazyImage(inside(root, file, place))
+    width = height = None
     if row.get("width") and row.get("height"):
         width, height = (int(row[side]) if row[side].isdecimal() else 0 for side in ("width", "height"))
         if not (0 < width < 2**31 and 0 < height < 2**31):
             raise DataError(f"{place}: width and height are {row['width']!r}, {row['height']!r}, expected pixels")
-    else:
-        width, height = size_of(image)
     about = _json_cell(row, "image_attributes", place) or {}
     if not isinstance(about, dict):
         raise DataError(f"{place}: image_attributes: expected names with values, found {about!r:.60}")

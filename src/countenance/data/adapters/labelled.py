@@ -77,7 +77,7 @@ def labelled_pictures(
     result = _read(root, kind, request, masks, copies)
     known = _categories(result, root, categories, masks is not None)
     keys = {name: key for key, name in known.names.items()}
-    samples = [replace(sample, subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in result.pictures]
+    samples = [sample.having(subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in result.pictures]
     refuse_without_people(known, sum(len(boxes) for _, boxes in result.pictures), str(root))
     name, notes = root.resolve().name, result.notes  # notes are published, so they contain no path
     orders = {(classes_in_words(o.words if masks is None else o.labels()), o.source): None for o in result.named}

@@ -21,7 +21,7 @@ from countenance.data.card import RENDERED_CONSENT, RENDERED_LICENCE, DatasetCar
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Floats, Sample, Subject, Value
-from countenance.errors import DataError, InputError
+from countenance.errors import DataError
 
 CITATION = (
     "Günther, Hu, Herrmann, Boult, Unconstrained Face Detection and Open-Set Face Recognition Challenge, IJCB 2017 "
@@ -103,9 +103,8 @@ def read_dataset(
     samples = []
     for name, subjects in zip(protocol.images, faces, strict=True):
         image = LazyImage(inside(folder, name, f"{protocol.path}: FILE"))
-        width, height = _size(image) if pictures else (0, 0)
-        truth = None if pictures else _hash(name, subjects)
-        samples.append(Sample(name, image, width, height, subjects, sha256=truth))
+        side, truth = (None, None) if pictures else (0, _hash(name, subjects))
+        samples.append(Sample(name, image, side, side, subjects, sha256=truth))
     return Dataset(_card(data, protocol), samples, notes=protocol.warnings)
 
 
@@ -129,14 +128,6 @@ def _faces(protocol: Protocol) -> list[tuple[Face, ...]]:
             )
         )
     return [tuple(faces) for faces in by_image]
-
-
-def _size(image: LazyImage) -> tuple[int, int]:
-    """An image's size; 0 × 0 for a missing or damaged file, which fails with its name when it is decoded."""
-    try:
-        return image.size()
-    except InputError:
-        return (0, 0)
 
 
 def _hash(name: str, faces: tuple[Face, ...]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from countenance.data.image import EncodedImage
 from countenance.data.reading import cells
 from countenance.data.sample import Image, Sample
-from countenance.errors import DataError, InputError
+from countenance.errors import DataError
 
 IDS = ("sample", "id", "image_id", "file_name", "filename", "key", "__key__")
 """Columns that may name a sample; the first one present is used."""
@@ -25,7 +25,7 @@ def sample_of(
     Truth has the names of `labels.csv` (`face_box`, …; `identity`, `person_id`, … say who it is); several people are a
     list `subjects` of such records; every other column that holds a word, a number or a list of words is an attribute.
     """
-    width, height = _size(image, values)
+    picture = Sample("", image, *_size(values), sha256=sha256)
     used = next((column for column in IDS if values.get(column) not in (None, "")), None)
     named = name if name is not None else str(values[used]) if used else None
     if named is None:
@@ -37,15 +37,15 @@ def sample_of(
         if key not in TRUTH and key not in OTHER and key not in (SUBJECTS, used) and _plain(value)
     }
     if isinstance(people, list | tuple):
-        listed = [_person(item, k, width, height, f"{place}: subjects {k}") for k, item in enumerate(people)]
+        listed = [_person(item, k, picture, f"{place}: subjects {k}") for k, item in enumerate(people)]
         subjects, about = cells.people(listed, about, place)
-        return Sample(named, image, width, height, subjects, cells.attributes(about, place), sha256)
+        return picture.having(id=named, subjects=subjects, attributes=cells.attributes(about, place))
     stated = {column: values.get(column) for column in TRUTH}
-    subject = cells.subject({**stated, "id": "0", "attributes": about}, width, height, place)
-    return Sample(named, image, width, height, (subject,), {}, sha256)
+    subject = cells.subject({**stated, "id": "0", "attributes": about}, picture, place)
+    return picture.having(id=named, subjects=(subject,))
 
 
-def _person(values: Any, number: int, width: int, height: int, place: str) -> Any:
+def _person(values: Any, number: int, picture: Sample, place: str) -> Any:
     if not isinstance(values, Mapping):
         raise DataError(f"{place}: {values!r:.60}, expected a record such as {{'face_box': [10, 20, 30, 40]}}")
     known = (*TRUTH, "id", "subject", "attributes")
@@ -53,7 +53,7 @@ def _person(values: Any, number: int, width: int, height: int, place: str) -> An
     about |= dict(values.get("attributes") or {})
     name = values.get("id", values.get("subject", number))
     stated = {column: values.get(column) for column in TRUTH}
-    return cells.subject({**stated, "id": str(name), "attributes": about}, width, height, place)
+    return cells.subject({**stated, "id": str(name), "attributes": about}, picture, place)
 
 
 def _plain(value: Any) -> bool:
@@ -62,15 +62,12 @@ def _plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def _size(image: Image, values: Mapping[str, Any]) -> tuple[int, int]:
-    """The picture's size, from its columns or its header; 0 × 0 when it cannot be read, which the run reports."""
+def _size(values: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """The picture's size where its columns state it."""
     width, height = values.get("width"), values.get("height")
     if isinstance(width, int) and isinstance(height, int) and 0 < width < 2**31 and 0 < height < 2**31:
         return width, height
-    try:
-        return image.size()
-    except InputError:
-        return 0, 0
+    return None, None
 
 
 def encoded(content: bytes, name: str) -> tuple[EncodedImage, str]:

@@ -26,9 +26,9 @@ def attach_labels(dataset: Dataset, path: Path, stated: Mapping[str, str], optio
     finder = PictureFinder([sample.id for sample in dataset], dataset.aliases)
     table = by_folder(read_label_file(path, finder.names_picture), finder)
     columns = understand_table(table, finder, stated, options)
-    sizes = {sample.id: (sample.width, sample.height) for sample in dataset}
+    pictures = {sample.id: sample for sample in dataset}
     by_picture: dict[str, list[LabelledPerson]] = {}
-    for row in people_of(table, columns, finder, sizes, options):
+    for row in people_of(table, columns, finder, pictures, options):
         by_picture.setdefault(row.picture, []).append(row)
     samples = [_labelled(sample, by_picture.get(sample.id, []), table) for sample in dataset]
     table.problems.refuse()
@@ -53,7 +53,7 @@ def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable)
     regions = [subject for subject in sample.subjects if subject.ignored]
     if not sample.people:
         subjects = [row.subject(i, sample) for i, row in enumerate(rows)]
-        return replace(sample, subjects=(*subjects, *regions), attributes=about)
+        return sample.having(subjects=(*subjects, *regions), attributes=about)
     people = list(sample.people)
     for row in rows:
         meant = _meant(row, rows, sample)
@@ -76,7 +76,7 @@ def _labelled(sample: Sample, rows: Sequence[LabelledPerson], table: LabelTable)
         else:
             for i in meant:
                 people[i] = _merged(people[i], row)
-    return replace(sample, subjects=(*people, *regions), attributes=about)
+    return sample.having(subjects=(*people, *regions), attributes=about)
 
 
 def _meant(row: LabelledPerson, rows: Sequence[LabelledPerson], sample: Sample) -> list[int]:

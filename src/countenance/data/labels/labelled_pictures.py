@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from countenance.data.balance import shown_people
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.categories import says_masked
-from countenance.data.image import LazyImage, size_of
+from countenance.data.image import LazyImage
 from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.labels.columns import LabelColumns, understand
 from countenance.data.labels.files import read_label_file
@@ -48,11 +48,7 @@ class PictureFolder:
 
     def samples(self, names: Sequence[str]) -> dict[str, Sample]:
         """A sample without people for each picture named."""
-        samples = {}
-        for name in names:
-            image = LazyImage(inside(self.root, name, str(self.root)))
-            samples[name] = Sample(name, image, *size_of(image))
-        return samples
+        return {name: Sample(name, LazyImage(inside(self.root, name, str(self.root)))) for name in names}
 
 
 def read_pictures(
@@ -60,7 +56,7 @@ def read_pictures(
 ) -> Dataset:
     """The pictures of a folder with the labels of the parts of a table, each part about other pictures."""
     if not pictures.ids:
-        raise DataError(f"{pictures.root}: holds no picture, so that {paths[0].name} is about nothing there")
+        raise DataError(f"{pictures.root}: holds no picture that {paths[0].name} could be about")
     finder = pictures.finder
     samples: dict[str, Sample] = {}
     notes: list[str] = []
@@ -150,8 +146,7 @@ def labelled_dataset(
         table.problems.add_whole("no row below the header")
     listed = _named_pictures(table, columns, finder)
     samples = pictures.samples(listed)
-    sizes = {name: (sample.width, sample.height) for name, sample in samples.items()}
-    people = people_of(table, columns, finder, sizes, options)
+    people = people_of(table, columns, finder, samples, options)
     by_picture = _by_picture(table, people)
     table.problems.refuse()
     if not by_picture:
@@ -240,7 +235,7 @@ def _sample(sample: Sample, rows: Sequence[LabelledPerson]) -> Sample:
     subjects = tuple(row.subject(i, sample) for i, row in enumerate(rows))
     split = next((row.split for row in rows if row.split is not None), None)
     about = {} if split is None else {"split": split}
-    return Sample(sample.id, sample.image, sample.width, sample.height, subjects, about)
+    return sample.having(subjects=subjects, attributes=about)
 
 
 def _card(root: Path) -> DatasetCard:

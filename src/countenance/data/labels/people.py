@@ -16,8 +16,6 @@ from countenance.data.sample import Floats, Sample, Subject, Value
 from countenance.errors import InputError
 from countenance.words import is_missing, without_zero_decimals
 
-Sizes = Mapping[str, tuple[int, int]]
-
 
 @dataclass(frozen=True)
 class LabelledPerson:
@@ -41,7 +39,7 @@ class LabelledPerson:
     def subject(self, number: int, sample: Sample) -> Subject:
         """The person of this row in a picture."""
         values: dict[str, Any] = {"id": self.index or str(number), **self.truth}
-        person = cells.subject(values, sample.width, sample.height, f"line {self.line}")
+        person = cells.subject(values, sample, f"line {self.line}")
         return Subject(
             person.id,
             self.identity,
@@ -66,11 +64,19 @@ class LabelOptions:
 
 
 def people_of(
-    table: LabelTable, columns: LabelColumns, finder: PictureFinder, sizes: Sizes, options: LabelOptions
+    table: LabelTable,
+    columns: LabelColumns,
+    finder: PictureFinder,
+    samples: Mapping[str, Sample],
+    options: LabelOptions,
 ) -> list[LabelledPerson]:
-    """Everybody whom a table names, in the table's order; problems are noted in the table."""
+    """Everybody whom a table names, in the table's order; problems are noted in the table.
+
+    Only boxes need the sizes of the pictures, which are opened for them where nothing states their size.
+    """
     pictures = _pictures(table, columns, finder, options)
-    shapes = [None if picture is None else sizes.get(picture) for picture in pictures]
+    shown = [None if picture is None else samples.get(picture) for picture in pictures] if columns.boxes else []
+    shapes = [None if sample is None else (sample.width, sample.height) for sample in shown]
     corners = {box.kind: corners_of(table, box, shapes, options.boxes) for box in columns.boxes}
     classes = _classes(table, columns, options)
     named = {name: attribute_values(table, name, column) for name, column in columns.attributes.items()}
@@ -207,7 +213,8 @@ def _truth(table: LabelTable, columns: LabelColumns, i: int) -> dict[str, Any]:
             continue
         try:
             values[name] = json.loads(cell)
-            cells.subject({name: values[name]}, 1, 1, "") if name in ("keypoints", "landmarks") else None
+            if name in cells.SHAPES:
+                cells.numbers(values[name], cells.SHAPES[name], "")
         except (ValueError, RecursionError, InputError):
             values.pop(name, None)
             table.problems.add(f"{{}} of {name} cannot be read", table.lines[i], cell, "cell", "cells")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from countenance.data.labels.rows import LabelTable
-from countenance.decoding import regular_file
+from countenance.decoding import file_content
 from countenance.errors import DataError
 
 SIGNS = (",", ";", "\t", "|")
@@ -26,12 +26,7 @@ LARGEST_TEXT = 2**31
 
 def decoded(path: Path) -> tuple[str, list[str]]:
     """The text of a file, and a note if it is not UTF-8."""
-    try:
-        content = regular_file(path).read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+    content = file_content(path)
     if content.startswith(GZIP):
         content = _unpacked(content, path)
     if content.startswith(WORKBOOK) or path.suffix.lower() in (".xls", ".xlsx", ".ods"):

@@ -200,15 +200,9 @@ def _sample(root: Path, row: dict[str, Any], people: list[dict[str, Any]], place
     about["person"] = "yes" if people else "no"
     if row["part"] == "twins" and row.get("base") is None:  # a base is its own base, so that pairs share one value
         about |= {"base": row["sample"], "change": "none"}
-    return Sample(
-        id=row["sample"],
-        image=LazyImage(inside(root, row["file"], place)),
-        width=width,
-        height=height,
-        subjects=tuple(cells.subject(_subject(person), width, height, place) for person in people),
-        attributes=about,
-        sha256=row["sha256"],
-    )
+    picture = LazyImage(inside(root, row["file"], place))
+    sample = Sample(row["sample"], picture, width, height, attributes=about, sha256=row["sha256"])
+    return sample.having(subjects=tuple(cells.subject(_subject(person), sample, place) for person in people))
 
 
 def _subject(row: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from countenance.data.run_lengths import read_counts
-from countenance.data.sample import Floats, Rle, Subject, Value
+from countenance.data.sample import Floats, Rle, Sample, Subject, Value
 from countenance.data.tables import finite_number
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import DataError
@@ -158,8 +158,12 @@ def people(
     return tuple(replace(item, identity=item.identity or who) for item in subjects), others
 
 
-def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> Subject:
-    """A subject from the plain values that `sample.truth` writes; attributes may say who it is, too."""
+SHAPES = {"person_box": (4,), "face_box": (4,), "keypoints": (17, 3), "landmarks": (5, 2)}
+"""The shape of each array of numbers."""
+
+
+def subject(values: Mapping[str, Any], picture: Sample, place: str) -> Subject:
+    """A subject of a picture from the plain values that `sample.truth` writes; attributes may say who it is, too."""
     mask, parts = values.get("mask"), values.get("face_parts") or {}
     if not isinstance(parts, Mapping):
         raise DataError(f"{place}: face_parts: expected names with run lengths, found {parts!r:.60}")
@@ -169,15 +173,16 @@ def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> S
     about = values.get("attributes") or {}
     who, _ = identity_apart(values, place)
     named, others = identity_apart(about, place)
+    arrays = {name: numbers(values.get(name), shape, f"{place}: {name}") for name, shape in SHAPES.items()}
     return Subject(
         id=str(values.get("id", "0")),
         identity=who or named,
-        person_box=numbers(values.get("person_box"), (4,), f"{place}: person_box"),
-        face_box=numbers(values.get("face_box"), (4,), f"{place}: face_box"),
-        keypoints=numbers(values.get("keypoints"), (17, 3), f"{place}: keypoints"),
-        landmarks=numbers(values.get("landmarks"), (5, 2), f"{place}: landmarks"),
-        mask=None if mask is None else rle(mask, width, height, f"{place}: mask"),
-        face_parts=rles(parts, width, height, f"{place}: face_parts"),
+        person_box=arrays["person_box"],
+        face_box=arrays["face_box"],
+        keypoints=arrays["keypoints"],
+        landmarks=arrays["landmarks"],
+        mask=None if mask is None else rle(mask, picture.width, picture.height, f"{place}: mask"),
+        face_parts=rles(parts, picture.width, picture.height, f"{place}: face_parts") if parts else {},
         body_parts=tuple(str(part) for part in shown),
         attributes=attributes(others if who in (None, named) else about, place),
     )

@@ -6,18 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.image import EncodedImage
-from countenance.decoding import regular_file
 from countenance.errors import DataError, InputError, opencv
-
-
-def label_map_bytes(path: Path, place: str) -> bytes:
-    """The content of the file of a label map; `place`, for errors, is where the file is named."""
-    try:
-        return regular_file(path).read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such mask ({place})") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def label_map_of(content: bytes, path: Path, classes: int, place: str) -> NDArray[np.uint8]:

@@ -14,8 +14,8 @@ Index = NDArray[np.integer[Any]]
 Similarity = Literal["cosine", "euclidean", "dot"]
 ROUNDING = float(np.finfo(np.float32).eps)
 HALVES = 3e-6
-"""How far a cosine from two halves (see `device`) may be from one in single precision: three products of 2⁻¹¹·2⁻¹¹, and
-what the smallest numbers of half precision lose in vectors of up to 4,096 numbers."""
+"""The largest difference between a cosine from two halves (see `device`) and one in single precision: three products of
+2⁻¹¹·2⁻¹¹, and what the smallest numbers of half precision lose in vectors of up to 4,096 numbers."""
 CHUNK = 4096
 
 

@@ -27,7 +27,7 @@ def audit_marks(many: str) -> tuple[tuple[str, str], ...]:
     return (
         (words.SEVERE, "served worse"),
         (words.MINOR, "served worse, a small gap"),
-        (words.DIFFERS, "differs; nobody said which way is better"),
+        (words.DIFFERS, "differs; which way is better is not known"),
         (words.FAVOURED, "served better"),
         (words.NONE, "no gap that matters"),
         (words.UNSURE, words.not_enough(many)),
@@ -44,7 +44,7 @@ def change_marks(many: str) -> tuple[tuple[str, str], ...]:
     return (
         (words.SEVERE, "worse"),
         (words.MINOR, "worse, by less than what matters"),
-        (words.DIFFERS, "changed; nobody said which way is better"),
+        (words.DIFFERS, "changed; which way is better is not known"),
         (words.FAVOURED, "better"),
         (words.NONE, "no change that matters"),
         (words.UNSURE, words.not_enough(many)),

@@ -10,9 +10,7 @@ import os
 import selectors
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
 from countenance.run.engine.arena import Arena
-from countenance.run.feeding import Decoded, FedBatch, FedGroup, Outcome, ahead, decode_one, pixel_bytes
+from countenance.run.feeding import Decoded, FedBatch, FedGroup, Outcome, ahead, decode_one, file_size, pixel_bytes
 from countenance.worker_process import child
 
 ARENA = 512 * 2**20
@@ -117,16 +115,6 @@ def read_file(sample: Sample) -> FileOutcome:
     except Exception as error:  # one unreadable image is a failure of that image
         return error
     return EncodedFile(np.frombuffer(bytearray(content), np.uint8), digest, upright(content))
-
-
-def file_size(sample: Sample) -> int:
-    """About how many bytes a sample's file has; one that turns out larger is read by the model's own process."""
-    path = getattr(sample.image, "path", None)
-    if path is not None:
-        with suppress(OSError):
-            return max(Path(path).stat().st_size, 1)
-    content = getattr(sample.image, "content", None)
-    return len(content) if content else max(pixel_bytes([sample]) // 2, 4096)
 
 
 class Decoders:
@@ -279,7 +267,9 @@ class Decoders:
             return InputError(reply["error"])
         if "large" in reply:
             return decode_one(sample)
-        pixels = None if self.spec is not None else self.arena.view(start, (*reply["shape"], 3))
+        height, width = reply["shape"]
+        sample.note_size(width, height)
+        pixels = None if self.spec is not None else self.arena.view(start, (height, width, 3))
         return Decoded(pixels, reply["digest"], reply["points"])
 
     @staticmethod
@@ -359,4 +349,4 @@ def _alone(sample: Sample) -> Sample | Exception:
             image = EncodedImage(image.read_bytes(), image.name)
         except Exception as error:  # one unreadable image is a failure of that image
             return error
-    return Sample(sample.id, image, sample.width, sample.height, sha256=sample.sha256)
+    return sample.having(image=image, subjects=(), attributes={})

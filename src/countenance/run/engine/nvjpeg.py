@@ -98,9 +98,11 @@ class GpuDecoder:
             self.resizing.synchronize()
         remaining = iter(tensors)
         pictures: list[Outcome] = []
-        for file in files:
+        for sample, file in zip(group.samples, files, strict=True):
             if isinstance(file, EncodedFile):
                 tensor = next(remaining)
+                if not isinstance(tensor, Exception):
+                    sample.note_size(int(tensor.shape[2]), int(tensor.shape[1]))
                 pictures.append(tensor if isinstance(tensor, Exception) else DecodedPicture(None, file.digest))
             else:
                 pictures.append(file)

@@ -54,7 +54,7 @@ def write_pages(
 
     `pictures=None` shows pictures of failures only if the dataset's card says that all people are rendered.
     """
-    card = read_challenge(data, "test", sizes=False).card
+    card = read_challenge(data, "test", opened=False).card
     shown = not card.real_people if pictures is None else pictures
     known = {"card": card, "honest": f"{HONEST_PASS:.1%}", "titles": TITLES}
     links = _addresses(board, out)

@@ -4,14 +4,16 @@ Also the challenge's predictions file as saved predictions (`--model predictions
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countenance.answers import Labels
+from countenance.answers.formats.bias_bounty import predictions_of
 from countenance.data import Sample, Subject
-from countenance.data.adapters.bias_bounty import read_truth, source_of
+from countenance.data.adapters.bias_bounty import dataset_of, source_of
 from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, CODES, ClassTable, Truth
 from countenance.data.sample import Value
 from countenance.errors import InputError
@@ -71,7 +73,7 @@ def partial(shard: Shard) -> State:
     return state
 
 
-def _finish(draws: Draws) -> Callable[[State, Whole], Reduced]:
+def _finish(draws: Draws, keep: Callable[[Score], object]) -> Callable[[State, Whole], Reduced]:
     def finish(state: State, whole: Whole) -> Reduced:
         """The results of the run, as `countenance bias-bounty score` computes them."""
         listed, names = state["listed"], state["name"]
@@ -82,13 +84,14 @@ def _finish(draws: Draws) -> Callable[[State, Whole], Reduced]:
         people = tuple(who or None for who in state["person"][listed].tolist())
         known = Truth(truth, people if any(people) else None, tuple(names[state["nonface"]].tolist()))
         score = score_tables(known, predictions, draws)
+        keep(score)
         return Reduced(score.results(), notes=list(score.notes))
 
     return finish
 
 
-def make(draws: Draws) -> Task:
-    """The task with the options given."""
+def make(draws: Draws, keep: Callable[[Score], object] = lambda score: None) -> Task:
+    """The task with the options given; `keep` receives the score that its results are taken from."""
     return Task(
         name="bias_bounty",
         question="Which skin tone, age and gender would a person give this face?",
@@ -100,7 +103,7 @@ def make(draws: Draws) -> Task:
         coerce=to_labels,
         score=score,
         refuse=refuse,
-        reduce=Reduce(partial, _finish(draws)),
+        reduce=Reduce(partial, _finish(draws, keep)),
         needs=("labels",),
         options=draws,
         make=make,
@@ -110,23 +113,42 @@ def make(draws: Draws) -> Task:
 BIAS_BOUNTY = make(Draws())
 
 
-def write_run(
-    out: Path, predictions: Path, truth: tuple[Path, Path | None, Path | None], score: Score, name: str, say: Say
-) -> Run:
-    """The run of a file of predictions, scored as `score` was, against files of labels, non-faces and identities.
+@dataclass(frozen=True)
+class ScoredFiles:
+    """A file of predictions, and the files of labels, non-faces and identities that it is scored by, read once."""
 
-    No picture is opened.
-    """
-    return evaluate(
-        f"predictions:{predictions}",
-        BIAS_BOUNTY,
-        read_truth(*truth, sizes=False),
-        out=out,
-        options=score.draws.model_dump(),
-        settings={"format": "bias_bounty"},
-        card=ModelCard(name=name, description="predictions file", content=file_hash(predictions), hashed=True),
-        source=source_of(*truth),
-        suite="bias_bounty",
-        about={"clustered": score.clustered, "nonfaces": score.nonfaces},
-        say=say,
-    )
+    predictions: Path
+    labels: Path
+    truth: Truth
+    answers: ClassTable
+    source: str
+    """The name under which `load_dataset` reads the files again."""
+
+    @classmethod
+    def read(
+        cls, predictions: Path, labels: Path, nonfaces: Path | None = None, identities: Path | None = None
+    ) -> "ScoredFiles":
+        """Read the files; InputError with every problem when the predictions are not whole."""
+        truth = Truth.read(labels, nonfaces, identities)
+        source = source_of(labels, nonfaces, identities)
+        return cls(predictions, labels, truth, truth.predictions(predictions), source)
+
+    def score(self, draws: Draws) -> Score:
+        """The score alone."""
+        return score_tables(self.truth, self.answers, draws)
+
+    def run(self, out: Path, draws: Draws, name: str, say: Say) -> tuple[Run, Score]:
+        """The run of the predictions and its score, computed once; no picture is opened."""
+        scores: list[Score] = []
+        run = evaluate(
+            predictions_of(self.answers, self.predictions),
+            make(draws, scores.append),
+            dataset_of(self.labels, self.truth, opened=False),
+            out=out,
+            card=ModelCard(name=name, description="predictions file", content=file_hash(self.predictions), hashed=True),
+            source=self.source,
+            suite="bias_bounty",
+            about={"clustered": self.truth.people is not None, "nonfaces": len(self.truth.nonfaces)},
+            say=say,
+        )
+        return run, scores[0] if scores else self.score(draws)

@@ -23,7 +23,7 @@ from countenance.suites.mask_fairness.seed_rule import ALPHA, SEVERE
 
 TEMPLATES = Path(__file__).parent / "templates"
 STARS = {"significant": "*", "severe": "**"}
-"""What the overview shows beside a rate of which the published rule says so."""
+"""The mark that the overview shows beside a rate, by the verdict of the published rule."""
 WIDTH, STEP = 120, 8
 """The width of a row of the forest plot and the height of each detector's line in it, in pixels."""
 Span = tuple[float, float, float]

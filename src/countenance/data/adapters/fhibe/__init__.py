@@ -184,7 +184,7 @@ def _samples(
     samples = []
     for name, rows in rows_of.items():
         image = LazyImage(people.file(rows[0], "filepath"))
-        height, width = sizes[rows[0]] if sizes is not None else _size(image)
+        height, width = sizes[rows[0]] if sizes is not None else (None, None)
         # Published: people are in the order drawn. By default: in the table's order, whichever people were drawn.
         order = rows if compat == "strict" else sorted(rows, key=people.line.__getitem__)
         subjects = [
@@ -199,14 +199,6 @@ def _samples(
         ]
         samples.append(Sample(name, image, width, height, tuple(subjects)))
     return samples
-
-
-def _size(image: LazyImage) -> tuple[int, int]:
-    try:
-        width, height = image.size()
-    except InputError:
-        return 1, 1  # the picture is missing, but box tasks on stored outputs never open it
-    return height, width
 
 
 def _truth(table: FhibeTable, tasks: Sequence[str], compat: Compat, masks: dict[int, str]) -> dict[str, Sequence[Any]]:

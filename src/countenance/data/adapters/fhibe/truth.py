@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from countenance.data.adapters.fhibe.table import FhibeTable
 from countenance.data.paths import inside
 from countenance.data.reading.columns import literal
-from countenance.data.reading.label_maps import label_map_bytes, label_map_of
+from countenance.data.reading.label_maps import label_map_of
 from countenance.data.vocabulary import FACE_LABELS, KEYPOINTS
+from countenance.decoding import file_content
 from countenance.errors import DataError
 from countenance.metrics.masks import Ints, polygon_runs
 from countenance.settings.data import Compat
@@ -144,7 +145,7 @@ def face_labels(table: FhibeTable, i: int) -> NDArray[np.uint8]:
 
 def mask_bytes(table: FhibeTable, i: int) -> bytes:
     """The file of a row's label map."""
-    return label_map_bytes(mask_path(table, i), table.place(i, "CelebA"))
+    return file_content(mask_path(table, i), f"no such mask ({table.place(i, 'CelebA')})")
 
 
 def face_labels_of(content: bytes, table: FhibeTable, i: int) -> NDArray[np.uint8]:

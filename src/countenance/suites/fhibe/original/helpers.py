@@ -146,7 +146,7 @@ def save_json_file(filepath: str, data: Any, indent: int | str | None = None) ->
 def check_list_lengths(list_1: Sequence[Any], list_2: Sequence[Any]) -> None:
     """Refuse two lists of different lengths."""
     if len(list_1) != len(list_2):
-        raise ValueError(f"lists of {len(list_1)} and {len(list_2)} items; expected as many in both")
+        raise ValueError(f"lists of {len(list_1)} and {len(list_2)} items; expected the same number in both")
 
 
 def setup_logging(level: str | int | None = "debug") -> None:

@@ -73,6 +73,6 @@ def peak_signal_to_noise_ratio_score(
 ) -> list[float]:
     """The published PSNR of pairs of pictures, both at 256 × 256."""
     if len(image_paths_1) != len(image_paths_2):
-        raise ValueError(f"{len(image_paths_1)} pictures and {len(image_paths_2)}; expected as many")
+        raise ValueError(f"{len(image_paths_1)} pictures and {len(image_paths_2)}; expected the same number")
     pairs = zip(image_paths_1, image_paths_2, strict=True)
     return [published_psnr(*(at_256(LazyImage(Path(path)).load()) for path in pair)) for pair in pairs]

@@ -30,12 +30,11 @@ CENTRAL = 0.42
 """Where no face is found, the face is taken to be a square in the middle, with this share of the photo's height."""
 EDGE = 3
 """Rows beside a covered region whose mean colours cover it."""
-# fmt: off
-MIRRORED = (16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17,
-            27, 28, 29, 30, 35, 34, 33, 32, 31, 45, 44, 43, 42, 47, 46, 39, 38, 37, 36, 41, 40,
-            54, 53, 52, 51, 50, 49, 48, 59, 58, 57, 56, 55, 64, 63, 62, 61, 60, 67, 66, 65)
+JAW, BROWS, BRIDGE, BASE = range(16, -1, -1), range(26, 16, -1), range(27, 31), range(35, 30, -1)
+EYES = (*range(45, 41, -1), 47, 46, *range(39, 35, -1), 41, 40)
+LIPS = (*range(54, 47, -1), *range(59, 54, -1), *range(64, 59, -1), *range(67, 64, -1))
+MIRRORED = (*JAW, *BROWS, *BRIDGE, *BASE, *EYES, *LIPS)
 """Which point each of the 68 is in the mirror."""
-# fmt: on
 NOSTRILS, RIGHT_EYE, LEFT_EYE, MOUTH = slice(31, 36), slice(36, 42), slice(42, 48), slice(48, 68)
 SHARES = (0.25, 0.5, 0.75)
 WIDTHS = (0.0625, 0.25, 1.0)

@@ -33,7 +33,7 @@ class TrainSettings:
 
     steps: int = 1200
     minutes: float = 8.0
-    """The steps end when these are over."""
+    """Training ends after this many minutes."""
     batch: int = 24
     threads: int = 1
     seed: int = 0

@@ -82,7 +82,9 @@ def _of_images(folder: Path) -> Arrays:
             raise InputError(f"{path}: bboxes {box.shape}, embeddings {rows.shape}; expected a row for each face")
         score, box, rows = score.ravel(), box.reshape(-1, 4), np.atleast_2d(rows)
         if not len(score) == len(box) == len(rows):
-            raise InputError(f"{path}: {len(score)} scores, {len(box)} boxes, {len(rows)} embeddings; expected as many")
+            raise InputError(
+                f"{path}: {len(score)} scores, {len(box)} boxes, {len(rows)} embeddings; expected as many of each"
+            )
         images += [path.relative_to(folder).with_suffix("").as_posix()] * len(score)
         boxes.append(box)
         scores.append(score)
