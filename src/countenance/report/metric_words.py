@@ -57,6 +57,8 @@ PARTS_SEEN = MetricWords("body parts seen", meaning="body parts that are there a
 PARTS_RIGHT = MetricWords("body parts judged right")
 NAMED = "correct_"
 """The beginning of metrics of how often one attribute is named right."""
+JUDGED = "_correct"
+"""The end of metrics of how often one feature is judged right."""
 _OF_TASK = {
     ("face_localization", "recall@0.5"): FACES,
     ("face_localization", "recall@0.75"): MetricWords("faces boxed tightly", "misses", "missed", "found"),
@@ -106,12 +108,15 @@ _OF_METRIC = {
 def _known(metric: str, task: str) -> MetricWords | None:
     """Our words for a task's metric.
 
-    >>> _known("correct_skin_tone", "bias_bounty").verb
-    'names the wrong skin tone for'
+    >>> _known("correct_skin_tone", "bias_bounty").verb, _known("smile_correct", "happyfaces").verb
+    ('names the wrong skin tone for', 'judges the smile wrong for')
     """
     if metric.startswith(NAMED):
         what = metric.removeprefix(NAMED).replace("_", " ")
         return MetricWords(f"{what} named right", f"names the wrong {what} for", "named wrong", "named right")
+    if metric.endswith(JUDGED):
+        what = metric.removesuffix(JUDGED).replace("_", " ")
+        return MetricWords(f"{what} judged right", f"judges the {what} wrong for", "judged wrong", "judged right")
     return _OF_TASK.get((task, metric)) or _OF_METRIC.get(metric)
 
 

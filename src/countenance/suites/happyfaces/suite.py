@@ -45,7 +45,7 @@ def _sections(source: Any) -> list[Section]:
         sentences.append(f"It answered by {way}.")
     if record.get("uses_batch"):
         sentences.append("It uses its batch: the answer to a photo depends on the other photos beside it.")
-    return [("method", "The method", Markup("<p>{}</p>").format(" ".join(sentences)))]
+    return [("happyfaces-method", "The method", Markup("<p>{}</p>").format(" ".join(sentences)))]
 
 
 def _remark(run: Run) -> str:
